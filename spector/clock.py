@@ -1,0 +1,117 @@
+"""Time as an argument: nothing else in spector asks the operating system what time it is."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol, runtime_checkable
+
+from spector.errors import InvalidTimeError
+
+__all__ = [
+    "MS_PER_DAY",
+    "Clock",
+    "ManualClock",
+    "SystemClock",
+    "day_of_ms",
+    "from_ms",
+    "iso_of_day",
+    "iso_of_ms",
+    "to_ms",
+]
+
+MS_PER_DAY = 86_400_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: the instants a ``datetime`` can hold, in milliseconds
+MIN_MS = -62_135_596_800_000  # 0001-01-01T00:00:00Z
+MAX_MS = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
+
+
+@runtime_checkable
+class Clock(Protocol):
+    """Anything with ``now_ms()``: milliseconds since 1970-01-01 UTC."""
+
+    def now_ms(self) -> int: ...
+
+
+class SystemClock:
+    """The operating system's clock."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class ManualClock:
+    """A clock that stands still until told otherwise; for tests, replays and imports."""
+
+    def __init__(self, start: datetime | int) -> None:
+        self._ms = start if isinstance(start, int) else to_ms(start)
+
+    def now_ms(self) -> int:
+        return self._ms
+
+    def set(self, at: datetime | int) -> None:
+        """Jump to an instant, forwards or backwards."""
+        self._ms = at if isinstance(at, int) else to_ms(at)
+
+    def advance(
+        self, *, days: float = 0, hours: float = 0, seconds: float = 0, ms: int = 0
+    ) -> None:
+        """Move on by the sum of the given amounts."""
+        delta = timedelta(days=days, hours=hours, seconds=seconds)
+        self._ms += delta // timedelta(milliseconds=1) + ms
+
+
+def to_ms(when: datetime | str, *, name: str = "time") -> int:
+    """Milliseconds since 1970-01-01 UTC of an aware ``datetime`` or an ISO 8601 string.
+
+    A date alone ("2026-05-04") means midnight UTC.
+
+    Raises:
+        InvalidTimeError: a naive datetime, a string that does not parse, any other type.
+    """
+    if isinstance(when, str):
+        text = when.strip()
+        try:
+            if len(text) == 10:
+                parsed = datetime.fromisoformat(text).replace(tzinfo=UTC)
+            else:
+                parsed = datetime.fromisoformat(text)
+        except ValueError:
+            raise InvalidTimeError(
+                f"{name}: {when!r} is not an ISO 8601 date or time",
+                hint="write it like 2026-05-04 or 2026-05-04T17:30:00Z",
+            ) from None
+        when = parsed
+    if not isinstance(when, datetime):
+        raise InvalidTimeError(
+            f"{name}: expected datetime or ISO 8601 string, got {type(when).__name__}",
+            hint="pass datetime.now(timezone.utc) or a string like 2026-05-04T17:30:00Z",
+        )
+    if when.tzinfo is None or when.utcoffset() is None:
+        raise InvalidTimeError(
+            f"{name}: {when.isoformat()} has no time zone",
+            hint="pass datetime(..., tzinfo=timezone.utc), or a string that ends in Z",
+        )
+    return (when - _EPOCH) // timedelta(milliseconds=1)
+
+
+def from_ms(ms: int) -> datetime:
+    """The aware UTC ``datetime`` of milliseconds since 1970, clamped to years 1..9999."""
+    return _EPOCH + timedelta(milliseconds=max(MIN_MS, min(MAX_MS, int(ms))))
+
+
+def day_of_ms(ms: int) -> int:
+    """Days since 1970-01-01 UTC (floor, so 1969-12-31 is -1)."""
+    return ms // MS_PER_DAY
+
+
+def iso_of_day(day: int) -> str:
+    """``YYYY-MM-DD`` of a day number."""
+    return from_ms(day * MS_PER_DAY).date().isoformat()
+
+
+def iso_of_ms(ms: int) -> str:
+    """ISO 8601 in UTC with a trailing Z, milliseconds only when they are not zero."""
+    spec = "milliseconds" if ms % 1000 else "seconds"
+    return from_ms(ms).isoformat(timespec=spec).replace("+00:00", "Z")

@@ -1,0 +1,83 @@
+"""Everything that can be tuned about a store, in one frozen dataclass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from spector.errors import InvalidInputError
+
+__all__ = ["Config"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Limits, capacities and thresholds. Pass one to ``spector.open(config=...)``.
+
+    Capacities are counted in records, sizes in bytes, times carry their unit in the name.
+    """
+
+    # partitions
+    episodic_capacity: int = 10_000
+    semantic_capacity: int = 10_000
+    procedural_capacity: int = 500
+    working_capacity: int = 100
+    #: a file grows by a quarter of its size, but never by less than this
+    min_extent_bytes: int = 16 * 1024
+    #: ... and never by more than this
+    max_extent_bytes: int = 16 * 1024 * 1024
+
+    # limits on what a caller may store
+    max_text_bytes: int = 1024 * 1024
+    max_tags: int = 64
+    max_tag_bytes: int = 256
+    max_metadata_bytes: int = 64 * 1024
+    max_scope_bytes: int = 256
+    max_parents: int = 1024
+
+    # commit
+    #: redo images kept in the journal before the partitions are synced and the journal emptied
+    checkpoint_bytes: int = 16 * 1024 * 1024
+    #: records that remember_many commits in one transaction
+    batch_records: int = 2048
+
+    # memory dynamics
+    default_importance: float = 0.5
+    default_confidence: float = 1.0
+    #: days until retention falls to 1/e (Ebbinghaus); importance scales it by 0.5 .. 1.5
+    initial_stability_days: float = 7.0
+    #: arousal from which a memory is a flashbulb: pinned, importance >= 0.9, stability x 1.5
+    flashbulb_arousal: float = 0.8
+    #: added to stability for a successful reinforcement, times max(1, days since last access)
+    stability_boost_days: float = 0.5
+    #: a failed reinforcement multiplies stability by this
+    stability_failure_factor: float = 0.7
+    max_stability_days: float = 36_500.0
+    #: step of the utility update: utility += rate * (target - utility)
+    utility_rate: float = 0.1
+
+    # recall
+    #: candidates taken from each channel before fusion
+    candidates: int = 64
+    lexical_candidates: int = 200
+    max_k: int = 10_000
+
+    # embedding cache
+    cache_entries: int = 4096
+    cache_ttl_s: float = 1800.0
+
+    # sleep
+    tombstone_ratio: float = 0.30
+    reflect_interval_s: float = 300.0
+    reflect_after_writes: int = 1000
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            zero_is_fine = field.name in {"default_importance", "tombstone_ratio"}
+            if not isinstance(value, (int, float)) or value < 0 or (value == 0 and not zero_is_fine):
+                raise InvalidInputError(
+                    f"Config.{field.name} must be a positive number, got {value!r}"
+                )
+        for name in ("default_importance", "default_confidence", "tombstone_ratio"):
+            if getattr(self, name) > 1:
+                raise InvalidInputError(f"Config.{name} must be at most 1")

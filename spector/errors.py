@@ -1,0 +1,203 @@
+"""Every error spector raises on purpose.
+
+One class per cause. A class also derives from the builtin a caller would naturally catch, so
+``except KeyError`` around ``memory.get(id)`` works::
+
+    SpectorError
+    +-- InvalidInputError (ValueError)      the caller's argument is wrong; nothing was changed
+    |   +-- InvalidTextError, InvalidTagError, InvalidTimeError, InvalidFilterError,
+    |   |   InvalidVectorError, InvalidMetadataError, InvalidScopeError
+    |   +-- DimensionMismatchError          vector length differs from the store's
+    |   +-- UnknownTierError (KeyError)     no such tier is registered
+    |   +-- ImportFormatError               a file to import is not what it claims to be
+    +-- UnknownRecordError (KeyError)       no live record has this id
+    +-- ImmutableRecordError (PermissionError)
+    +-- EmbeddingError (RuntimeError)       no vector could be made; nothing was stored
+    |   +-- ModelFileError                  the weights are missing or not the pinned ones
+    +-- KernelUnavailableError (ImportError)
+    +-- StateTransitionError (RuntimeError) a partition may not change state that way
+    +-- StoreError (OSError)                the store as a whole cannot do this
+        +-- StoreNotFoundError (FileNotFoundError)
+        +-- StoreLockedError (BlockingIOError)  another process is the writer
+        +-- StoreClosedError, StoreReadOnlyError (PermissionError), StoreForkedError
+        +-- StoreFullError                  disk full or quota; free space and go on
+        +-- StoreFailedError                a write or sync failed; reopen to recover
+        +-- ModelMismatchError (ValueError) store was made with another model or dimension
+        +-- FormatVersionError              written by a newer spector
+        +-- PartitionCorruptError           bytes of a .mem file are not what was written
+        |   +-- ForeignPartitionError       a .mem file of another store
+        +-- CatalogCorruptError             catalog.db is damaged or does not fit the partitions
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CatalogCorruptError",
+    "DimensionMismatchError",
+    "EmbeddingError",
+    "ForeignPartitionError",
+    "FormatVersionError",
+    "ImmutableRecordError",
+    "ImportFormatError",
+    "InvalidFilterError",
+    "InvalidInputError",
+    "InvalidMetadataError",
+    "InvalidScopeError",
+    "InvalidTagError",
+    "InvalidTextError",
+    "InvalidTimeError",
+    "InvalidVectorError",
+    "KernelUnavailableError",
+    "ModelFileError",
+    "ModelMismatchError",
+    "PartitionCorruptError",
+    "SpectorError",
+    "StateTransitionError",
+    "StoreClosedError",
+    "StoreError",
+    "StoreFailedError",
+    "StoreForkedError",
+    "StoreFullError",
+    "StoreLockedError",
+    "StoreNotFoundError",
+    "StoreReadOnlyError",
+    "UnknownRecordError",
+    "UnknownTierError",
+]
+
+
+class SpectorError(Exception):
+    """Base of every error that spector raises on purpose.
+
+    Args:
+        message: the cause, with the offending value or place.
+        hint: the next step, as an imperative sentence; shown after the message.
+    """
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class InvalidInputError(SpectorError, ValueError):
+    """An argument is wrong. Nothing was changed."""
+
+
+class InvalidTextError(InvalidInputError):
+    """Empty, too large, or not encodable as UTF-8."""
+
+
+class InvalidTagError(InvalidInputError):
+    """A tag is empty, too long, holds control characters, or there are too many."""
+
+
+class InvalidTimeError(InvalidInputError):
+    """A naive datetime, an unparsable string, or an instant outside the supported range."""
+
+
+class InvalidFilterError(InvalidInputError):
+    """A ``where`` expression, range or selector is malformed."""
+
+
+class InvalidVectorError(InvalidInputError):
+    """A vector with NaN, infinity, only zeros, or of the wrong shape."""
+
+
+class InvalidMetadataError(InvalidInputError):
+    """Metadata that is not a JSON object or is too large."""
+
+
+class InvalidScopeError(InvalidInputError):
+    """A session, agent or user id is empty, too long or not a string."""
+
+
+class DimensionMismatchError(InvalidVectorError):
+    """A vector's length differs from the dimension of the store."""
+
+
+class UnknownTierError(InvalidInputError, KeyError):
+    """No tier of this name is registered."""
+
+
+class ImportFormatError(InvalidInputError):
+    """A file to import is not in the format it claims to be."""
+
+
+class UnknownRecordError(SpectorError, KeyError):
+    """No live record has this id."""
+
+
+class ImmutableRecordError(SpectorError, PermissionError):
+    """The record is flagged immutable."""
+
+
+class EmbeddingError(SpectorError, RuntimeError):
+    """No vector could be made for a text. Nothing was stored."""
+
+
+class ModelFileError(EmbeddingError):
+    """The model's files are missing, damaged, or not the pinned ones."""
+
+
+class KernelUnavailableError(SpectorError, ImportError):
+    """The scan kernel pinned by ``SPECTOR_KERNEL`` cannot be loaded."""
+
+
+class StateTransitionError(SpectorError, RuntimeError):
+    """A partition may not go from its state to the requested one."""
+
+
+class StoreError(SpectorError, OSError):
+    """The store as a whole cannot do this."""
+
+
+class StoreNotFoundError(StoreError, FileNotFoundError):
+    """There is no store at this path."""
+
+
+class StoreLockedError(StoreError, BlockingIOError):
+    """Another process (or another ``Memory`` of this one) is the writer."""
+
+
+class StoreClosedError(StoreError):
+    """The store was closed."""
+
+
+class StoreReadOnlyError(StoreError, PermissionError):
+    """The store was opened ``mode="r"``, or its directory cannot be written."""
+
+
+class StoreForkedError(StoreError):
+    """The store was opened before a fork and is used in the child."""
+
+
+class StoreFullError(StoreError):
+    """The disk, a quota or a file-size limit is exhausted. Nothing was stored."""
+
+
+class StoreFailedError(StoreError):
+    """A write or sync failed, so memory and disk may differ. Reopening recovers."""
+
+
+class ModelMismatchError(StoreError, ValueError):
+    """The store was made with another embedding model or dimension."""
+
+
+class FormatVersionError(StoreError):
+    """The store was written by a newer version of spector."""
+
+
+class PartitionCorruptError(StoreError):
+    """Bytes of a partition are not what was written."""
+
+
+class ForeignPartitionError(PartitionCorruptError):
+    """A partition file belongs to another store."""
+
+
+class CatalogCorruptError(StoreError):
+    """The catalog is damaged or does not fit the partitions."""

@@ -1,0 +1,188 @@
+"""The bytes on disk: the only definition of both headers.
+
+``native/spector.h`` declares the same structs for C and ``native/FORMAT.md`` prints the same
+tables; ``tests/test_format.py`` packs and unpacks through all three. Everything is little-endian.
+
+This module sits below both the kernel (which scans records) and the store (which writes them).
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+import numpy as np
+
+__all__ = [
+    "CRC_SPAN",
+    "FORMAT_VERSION",
+    "HEADER_BYTES",
+    "MUTABLE_BYTES",
+    "MUTABLE_DTYPE",
+    "MUTABLE_OFFSET",
+    "PARTITION_DTYPE",
+    "PARTITION_HEADER_BYTES",
+    "RECORD_DTYPE",
+    "RECORD_VERSION",
+    "Category",
+    "Flag",
+    "Modality",
+    "PartitionState",
+    "TierCode",
+    "stride_of",
+    "tier_magic",
+    "vector_bytes",
+]
+
+FORMAT_VERSION: Final = 1
+RECORD_VERSION: Final = 1
+PARTITION_HEADER_BYTES: Final = 64
+HEADER_BYTES: Final = 64
+#: bytes 0..35 of a record, and its padded vector, are covered by the checksum at 36
+CRC_SPAN: Final = 36
+MUTABLE_OFFSET: Final = 40
+MUTABLE_BYTES: Final = 24
+MAX_DIM: Final = 65_536
+#: a vector is padded with zeros to a multiple of this, so records keep cache-line alignment
+VECTOR_ALIGN: Final = 64
+
+
+class TierCode(enum.IntEnum):
+    """Byte 1 of a record. Tiers added from outside use 16..255."""
+
+    WORKING = 0
+    EPISODIC = 1
+    SEMANTIC = 2
+    PROCEDURAL = 3
+
+
+class PartitionState(enum.IntEnum):
+    """Life of a partition; only the transitions in ``LEGAL_TRANSITIONS`` exist."""
+
+    ACTIVE = 0
+    SEALED = 1
+    REFLECTABLE = 2
+    TOMBSTONED = 3
+    COMPACTED = 4
+
+
+#: A partition walks this chain one step at a time. COMPACTED is where an old generation ends; the
+#: file that replaces it is created ACTIVE or SEALED.
+LEGAL_TRANSITIONS: Final[frozenset[tuple[PartitionState, PartitionState]]] = frozenset(
+    {
+        (PartitionState.ACTIVE, PartitionState.SEALED),
+        (PartitionState.SEALED, PartitionState.REFLECTABLE),
+        (PartitionState.REFLECTABLE, PartitionState.TOMBSTONED),
+        (PartitionState.TOMBSTONED, PartitionState.COMPACTED),
+    }
+)
+
+
+class Flag(enum.IntFlag):
+    """Bits of the record's flags, offset 40."""
+
+    NONE = 0
+    TOMBSTONE = 1 << 0
+    PINNED = 1 << 1
+    IMMUTABLE = 1 << 2
+    FLASHBULB = 1 << 3
+    CONSOLIDATED = 1 << 4
+    UNRESOLVED = 1 << 5
+    SUPERSEDED = 1 << 6
+    DORMANT = 1 << 7
+    QUARANTINED = 1 << 8
+
+
+class Category(enum.IntEnum):
+    """Byte 2 of a record: what kind of statement it is."""
+
+    OTHER = 0
+    FACT = 1
+    PREFERENCE = 2
+    DECISION = 3
+    CORRECTION = 4
+    ENTITY = 5
+    PLAN = 6
+    PROCEDURE = 7
+    PATTERN = 8
+    EVENT = 9
+    SUMMARY = 10
+
+
+class Modality(enum.IntEnum):
+    """Byte 3 of a record: what the text stands for."""
+
+    TEXT = 0
+    CODE = 1
+    IMAGE = 2
+    AUDIO = 3
+    VIDEO = 4
+    TOOL = 5
+    DOCUMENT = 6
+
+
+PARTITION_DTYPE: Final = np.dtype(
+    {
+        "names": [
+            "magic", "version", "count", "tombstone_count", "capacity", "state", "stride", "dim",
+            "day", "sequence", "store_uuid", "generation", "crc",
+        ],
+        "formats": [
+            "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4",
+            "<i4", "<u4", ("u1", (16,)), "<u4", "<u4",
+        ],
+        "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 56, 60],
+        "itemsize": PARTITION_HEADER_BYTES,
+    }
+)
+
+_MUTABLE_NAMES = [
+    "flags", "valence", "arousal", "importance", "stability_days", "utility", "access_count",
+    "last_access_s",
+]
+_MUTABLE_FORMATS = ["<u2", "i1", "u1", "<f4", "<f4", "<f4", "<u4", "<u4"]
+_MUTABLE_OFFSETS = [40, 42, 43, 44, 48, 52, 56, 60]
+
+RECORD_DTYPE: Final = np.dtype(
+    {
+        "names": [
+            "version", "tier", "category", "modality", "scale", "id", "event_ms", "tags",
+            "centroid", "confidence", "reserved", "crc", *_MUTABLE_NAMES,
+        ],
+        "formats": [
+            "u1", "u1", "u1", "u1", "<f4", "<u8", "<i8", "<u8", "<u2", "u1", "u1", "<u4",
+            *_MUTABLE_FORMATS,
+        ],
+        "offsets": [0, 1, 2, 3, 4, 8, 16, 24, 32, 34, 35, 36, *_MUTABLE_OFFSETS],
+        "itemsize": HEADER_BYTES,
+    }
+)
+
+#: the last 24 bytes of a record header, rewritten in one write
+MUTABLE_DTYPE: Final = np.dtype(
+    {
+        "names": _MUTABLE_NAMES,
+        "formats": _MUTABLE_FORMATS,
+        "offsets": [offset - MUTABLE_OFFSET for offset in _MUTABLE_OFFSETS],
+        "itemsize": MUTABLE_BYTES,
+    }
+)
+
+
+def vector_bytes(dim: int) -> int:
+    """Bytes of an int8 vector of ``dim`` components, padded to a multiple of 64."""
+    return -(-dim // VECTOR_ALIGN) * VECTOR_ALIGN
+
+
+def stride_of(dim: int) -> int:
+    """Bytes of one record: header plus padded vector."""
+    return HEADER_BYTES + vector_bytes(dim)
+
+
+def tier_magic(name: str) -> int:
+    """Magic number of a tier's partitions: the first four letters, "EPIC" for episodic.
+
+    The bytes of the u32 read as the letters from the most significant byte down.
+    """
+    letters = "EPIC" if name == "episodic" else name.upper().ljust(4, "_")[:4]
+    return int.from_bytes(letters.encode("ascii"), "big")

@@ -1,0 +1,317 @@
+"""What stages exchange and what users receive: frozen dataclasses, no behaviour beyond views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from spector.clock import from_ms, iso_of_ms
+from spector.layout import Category, Flag, Modality
+
+__all__ = [
+    "CheckReport",
+    "CompactionReport",
+    "Explanation",
+    "ForgetReport",
+    "Hit",
+    "HitList",
+    "MemoryRecord",
+    "Problem",
+    "ReflectReport",
+    "ScanStats",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRecord:
+    """One memory as the user sees it. Times are aware UTC datetimes, strengths are 0..1."""
+
+    id: int
+    text: str
+    tier: str
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    event_ms: int = 0
+    recorded_ms: int = 0
+    valid_from_ms: int | None = None
+    valid_until_ms: int | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    user_id: str | None = None
+    role: str | None = None
+    source: str | None = None
+    confidence: float = 1.0
+    importance: float = 0.5
+    valence: float = 0.0
+    arousal: float = 0.0
+    stability_days: float = 1.0
+    utility: float = 0.5
+    access_count: int = 0
+    last_access_s: int = 0
+    flags: Flag = Flag.NONE
+    category: Category = Category.OTHER
+    modality: Modality = Modality.TEXT
+    parents: tuple[int, ...] = ()
+
+    @property
+    def event_time(self) -> datetime:
+        return from_ms(self.event_ms)
+
+    @property
+    def recorded_at(self) -> datetime:
+        return from_ms(self.recorded_ms)
+
+    @property
+    def valid_from(self) -> datetime | None:
+        return None if self.valid_from_ms is None else from_ms(self.valid_from_ms)
+
+    @property
+    def valid_until(self) -> datetime | None:
+        return None if self.valid_until_ms is None else from_ms(self.valid_until_ms)
+
+    @property
+    def last_access(self) -> datetime:
+        return from_ms(self.last_access_s * 1000)
+
+    @property
+    def pinned(self) -> bool:
+        return Flag.PINNED in self.flags
+
+    @property
+    def immutable(self) -> bool:
+        return Flag.IMMUTABLE in self.flags
+
+    @property
+    def flashbulb(self) -> bool:
+        return Flag.FLASHBULB in self.flags
+
+    @property
+    def unresolved(self) -> bool:
+        return Flag.UNRESOLVED in self.flags
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready view with ISO 8601 times; the keys that ``import_`` reads back."""
+        out: dict[str, Any] = {
+            "id": self.id,
+            "text": self.text,
+            "tier": self.tier,
+            "tags": list(self.tags),
+            "metadata": dict(self.metadata),
+            "event_time": iso_of_ms(self.event_ms),
+            "recorded_at": iso_of_ms(self.recorded_ms),
+            "valid_from": None if self.valid_from_ms is None else iso_of_ms(self.valid_from_ms),
+            "valid_until": None if self.valid_until_ms is None else iso_of_ms(self.valid_until_ms),
+            "session_id": self.session_id,
+            "agent_id": self.agent_id,
+            "user_id": self.user_id,
+            "role": self.role,
+            "source": self.source,
+            "confidence": round(self.confidence, 6),
+            "importance": round(self.importance, 6),
+            "valence": round(self.valence, 6),
+            "arousal": round(self.arousal, 6),
+            "stability_days": round(self.stability_days, 6),
+            "utility": round(self.utility, 6),
+            "access_count": self.access_count,
+            "last_access": iso_of_ms(self.last_access_s * 1000),
+            "flags": [flag.name.lower() for flag in Flag if flag in self.flags and flag.name],
+            "category": self.category.name.lower(),
+            "modality": self.modality.name.lower(),
+            "parents": list(self.parents),
+        }
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a hit has its score.
+
+    ``terms`` are the weighted summands (weight x value), ``values`` the raw values before the
+    weights, ``modifiers`` the factors. For additive profiles ``score = sum(terms) * product(
+    modifiers) + lexical``; for multiplicative ones ``score = sim * (1 + sum(terms without sim))
+    * product(modifiers) + lexical``.
+    """
+
+    profile: str
+    fusion: str
+    values: Mapping[str, float]
+    terms: Mapping[str, float]
+    modifiers: Mapping[str, float]
+    lexical: float
+    score: float
+
+    def __str__(self) -> str:
+        lines = [f"score {self.score:.4f}  profile {self.profile} ({self.fusion})"]
+        for name, term in self.terms.items():
+            lines.append(f"  {name:<11} {self.values[name]:>8.4f}  -> {term:+.4f}")
+        for name, factor in self.modifiers.items():
+            lines.append(f"  {name:<11} {'':>8}  x  {factor:.4f}")
+        if self.lexical:
+            lines.append(f"  {'lexical':<11} {'':>8}  -> {self.lexical:+.4f}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A recalled memory and its score. Attributes of the record are reachable directly."""
+
+    record: MemoryRecord
+    score: float
+    explanation: Explanation
+
+    @property
+    def id(self) -> int:
+        return self.record.id
+
+    @property
+    def text(self) -> str:
+        return self.record.text
+
+    @property
+    def tier(self) -> str:
+        return self.record.tier
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return self.record.tags
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return self.record.metadata
+
+    @property
+    def event_time(self) -> datetime:
+        return self.record.event_time
+
+    @property
+    def importance(self) -> float:
+        return self.record.importance
+
+    @property
+    def session_id(self) -> str | None:
+        return self.record.session_id
+
+    @property
+    def user_id(self) -> str | None:
+        return self.record.user_id
+
+    @property
+    def agent_id(self) -> str | None:
+        return self.record.agent_id
+
+    @property
+    def source(self) -> str | None:
+        return self.record.source
+
+    def explain(self) -> Explanation:
+        """The terms of the score; they multiply out to it."""
+        return self.explanation
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record's dictionary plus ``score`` and ``explain``."""
+        out = self.record.to_dict()
+        out["score"] = round(self.score, 6)
+        out["explain"] = {
+            "profile": self.explanation.profile,
+            "fusion": self.explanation.fusion,
+            "terms": {name: round(value, 6) for name, value in self.explanation.terms.items()},
+            "modifiers": {n: round(value, 6) for n, value in self.explanation.modifiers.items()},
+            "lexical": round(self.explanation.lexical, 6),
+        }
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanStats:
+    """How many records each phase dropped in one recall."""
+
+    scanned: int = 0
+    dropped_state: int = 0
+    dropped_tags: int = 0
+    dropped_valence: int = 0
+    dropped_strength: int = 0
+    dropped_similarity: int = 0
+    dropped_filter: int = 0
+    scored: int = 0
+    partitions: int = 0
+    partitions_skipped: int = 0
+    backend: str = ""
+
+
+class HitList(list[Hit]):
+    """A list of hits that also carries the scan's statistics."""
+
+    def __init__(self, hits: list[Hit] | None = None, stats: ScanStats | None = None) -> None:
+        super().__init__(hits or [])
+        self.stats = stats or ScanStats()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetReport:
+    """Which ids were forgotten, and which asked-for ones were kept and why."""
+
+    ids: tuple[int, ...] = ()
+    protected: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionReport:
+    """What a compaction reclaimed, or with ``dry_run`` would reclaim."""
+
+    dry_run: bool = False
+    partitions_seen: int = 0
+    partitions_compacted: int = 0
+    partitions_removed: int = 0
+    records_kept: int = 0
+    records_reclaimed: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    elapsed_ms: float = 0.0
+    partitions: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def bytes_reclaimed(self) -> int:
+        return self.bytes_before - self.bytes_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectReport:
+    """What one sleep cycle did."""
+
+    sealed: int = 0
+    marked_reflectable: int = 0
+    compaction: CompactionReport = field(default_factory=CompactionReport)
+    elapsed_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One violated invariant, where, and what to do."""
+
+    code: str
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.where}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """The result of ``Memory.check()``."""
+
+    problems: tuple[Problem, ...] = ()
+    partitions: int = 0
+    records: int = 0
+    tombstones: int = 0
+    bytes: int = 0
+    elapsed_ms: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
