@@ -1,0 +1,71 @@
+# Every target sets itself up: a virtual environment in $(VENV) with spector installed editable.
+#   make PYTHON=python3.12      another interpreter (3.11 or newer)
+#   make VENV=/tmp/venv         another place for the environment
+#   make test ARGS="-k recall"  more arguments for pytest
+
+# the first interpreter on PATH that is new enough; python3 when none is, so that the check explains
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && exit; \
+	done; echo python3)
+VENV ?= .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+ARGS ?=
+# on two cores the workers' start-up costs more than they win, hence no -n by default
+PYTEST := $(PY) -m pytest $(ARGS)
+
+# what the installed extension and entry points are made from; Python files are live in the tree
+SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-slow bench lint clean
+
+help:
+	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
+	@echo "make test       install, lint, and run the tests (what CI runs)"
+	@echo "make test-slow  all tests, the slow ones and random exploration included"
+	@echo "make bench      measure kernel, store and recall on this machine"
+	@echo "make lint       ruff, mypy --strict, import contracts"
+	@echo "make install    only the environment in $(VENV)"
+	@echo "make clean      remove the environment, build products and caches"
+
+install: $(STAMP)
+
+demo: $(STAMP)
+	@$(VENV)/bin/spector demo $(ARGS)
+
+test: lint
+	$(PYTEST) -m "not slow"
+
+test-slow: lint
+	HYPOTHESIS_PROFILE=explore $(PYTEST)
+
+bench: $(STAMP)
+	$(PYTEST) bench --benchmark-only
+
+lint: $(STAMP)
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-timing
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache .benchmarks spector/_native.c spector/_native*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): $(SOURCES)
+	@command -v "$(PYTHON)" >/dev/null || { \
+		echo "spector: no such interpreter: $(PYTHON)"; \
+		echo "  install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3.12"; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "spector needs Python 3.11 or newer; $(PYTHON) is $$("$(PYTHON)" --version 2>&1)"; \
+		echo "  name a newer one: make PYTHON=python3.12"; exit 1; }
+	@test -x "$(PY)" || { echo "creating $(VENV)"; "$(PYTHON)" -m venv "$(VENV)"; } || { \
+		rm -rf "$(VENV)"; \
+		echo "spector: $(PYTHON) cannot make a virtual environment"; \
+		echo "  on Debian or Ubuntu: apt-get install python3-venv"; exit 1; }
+	@echo "installing spector and its tools into $(VENV) (a few minutes the first time)"
+	@"$(PY)" -m pip install --quiet --disable-pip-version-check --editable ".[test]"
+	@"$(PY)" -c 'from spector.kernel.choose import kernel_info as k; i = k(); \
+		print("scan kernel:", i["name"], "-", i["why"])'
+	@touch "$@"
