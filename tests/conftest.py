@@ -1,0 +1,102 @@
+"""Fixtures that every test shares, and the rules of a run: seeds, profiles, where the data is."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from spector.clock import ManualClock
+
+if TYPE_CHECKING:
+    from spector import Memory
+
+REPO = Path(__file__).resolve().parent.parent
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+# Same examples on every CI run, so an unrelated change never lands on a new random failure; a
+# developer's runs explore, and `make test-slow` explores ten times as far. print_blob gives the
+# line that reproduces a failure.
+_COMMON = {"deadline": None, "print_blob": True}
+settings.register_profile("ci", derandomize=True, **_COMMON)
+settings.register_profile("dev", **_COMMON)
+settings.register_profile(
+    "explore", max_examples=1000, suppress_health_check=[HealthCheck.too_slow], **_COMMON
+)
+_DEFAULT_PROFILE = "ci" if os.environ.get("CI") else "dev"
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", _DEFAULT_PROFILE))
+
+
+def shared_data() -> Path:
+    """Where the conversations of other projects lie; they are never part of this repository."""
+    named = os.environ.get("SPECTOR_DATA")
+    return Path(named) if named else REPO.parent / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if shared_data().is_dir():
+        return
+    skip = pytest.mark.skip(reason=f"no data at {shared_data()}; set SPECTOR_DATA")
+    for item in items:
+        if item.get_closest_marker("needs_data"):
+            item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A developer's keys and defaults must not decide a test. SPECTOR_KERNEL may: it is how the
+    whole suite runs on another backend."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SPECTOR_EMBEDDER"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def repo() -> Path:
+    """The root of the source tree."""
+    return REPO
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The shared conversations; skips where they are absent."""
+    path = shared_data()
+    if not path.is_dir():
+        pytest.skip(f"no data at {path}; set SPECTOR_DATA")
+    return path
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """2026-11-21 12:00 UTC, standing still."""
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Random numbers whose seed a failing test prints; SPECTOR_SEED repeats or varies a run."""
+    seed = int(os.environ.get("SPECTOR_SEED", zlib.crc32(request.node.nodeid.encode())))
+    request.node.add_report_section("setup", "seed", f"SPECTOR_SEED={seed}")
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def store_path(tmp_path: Path) -> Path:
+    """A place for a store; nothing exists there yet."""
+    return tmp_path / "mind"
+
+
+@pytest.fixture
+def memory(store_path: Path, clock: ManualClock) -> Iterator[Memory]:
+    """An empty store with a fast deterministic embedder of 32 dimensions."""
+    import spector
+    from tests.fakes import FakeEmbedder
+
+    with spector.open(str(store_path), embedder=FakeEmbedder(dim=32), clock=clock) as opened:
+        yield opened

@@ -1,0 +1,237 @@
+"""The rules of the house that a linter does not know.
+
+Mechanism: the syntax tree of every module under spector/ is read for calls that belong to one
+module only. Damage without it: a fault-injection test that misses a write made elsewhere, a recall
+that answers differently because something asked the real clock. Guard: each rule is also shown a
+source text that breaks it.
+"""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parent.parent
+PACKAGE = REPO / "spector"
+MODULES = sorted(path.relative_to(REPO).as_posix() for path in PACKAGE.rglob("*.py"))
+
+#: folder or module -> why it may touch files beside spector/store/files.py
+MAY_TOUCH_FILES = {
+    "spector/store/files.py": "it is the seam",
+    "spector/store/lock.py": "a lock lives in a descriptor, not in bytes",
+    "spector/cli/": "reads and writes the files a user names: imports, exports, the demo's folder",
+    "spector/embed/": "reads its own data files and the model",
+}
+
+#: what of os is about the process and not about files
+HARMLESS_OS = frozenset(
+    "PathLike cpu_count devnull environ fsdecode fsencode fspath getenv getpid linesep name path "
+    "process_cpu_count register_at_fork sched_getaffinity sep strerror urandom".split()
+)
+FILE_MODULES = frozenset({"fcntl", "mmap", "shutil", "tempfile"})
+FILE_METHODS = frozenset(
+    "chmod hardlink_to mkdir read_bytes read_text rmdir symlink_to touch unlink write_bytes "
+    "write_text".split()
+)
+CLOCK_NAMES = {
+    "time": frozenset({"time", "time_ns", "clock_gettime", "clock_gettime_ns"}),
+    "datetime": frozenset({"now", "today", "utcnow"}),
+    "date": frozenset({"today"}),
+}
+CODE_MODULES = frozenset({"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"})
+CODE_BUILTINS = frozenset({"compile", "eval", "exec"})
+SEEDED_RANDOM = frozenset({"Random", "SystemRandom"})
+SEEDED_NUMPY = frozenset({"BitGenerator", "Generator", "PCG64", "SeedSequence", "default_rng"})
+
+LINT_IMPORTS = "from importlinter.cli import lint_imports_command as run; run()"
+
+Rule = Callable[[ast.AST], Iterator[tuple[int, str]]]
+
+
+def file_access(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Calls that open, change or remove files. Questions such as ``path.exists()`` are free."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="os"), attr=attr) if not (
+                attr in HARMLESS_OS or attr.isupper()
+            ):
+                yield node.lineno, f"os.{attr}"
+            case ast.ImportFrom(module="os", names=names):
+                for name in names:
+                    if name.name not in HARMLESS_OS:
+                        yield node.lineno, f"os.{name.name}"
+            case ast.Attribute(value=ast.Name(id=module), attr=attr) if module in FILE_MODULES:
+                yield node.lineno, f"{module}.{attr}"
+            case ast.ImportFrom(module=str(module)) if module in FILE_MODULES:
+                yield node.lineno, f"from {module} import"
+            case ast.Call(func=ast.Name(id="open")):
+                yield node.lineno, "open()"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="io"), attr="open")):
+                yield node.lineno, "io.open()"
+            case ast.Call(func=ast.Attribute(attr=attr)) if attr in FILE_METHODS:
+                yield node.lineno, f".{attr}()"
+            case ast.Call(func=ast.Attribute(attr="open"), args=[*_, ast.Constant(str(mode))]) if (
+                set(mode) <= set("rwxab+t")
+            ):
+                yield node.lineno, f".open({mode!r})"
+
+
+def real_time(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Mentions (not only calls: a default argument counts) of the operating system's clock."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=attr) if (
+                attr in CLOCK_NAMES.get(owner, ())
+            ):
+                yield node.lineno, f"{owner}.{attr}"
+            case ast.ImportFrom(module="time", names=names):
+                for name in names:
+                    if name.name in CLOCK_NAMES["time"]:
+                        yield node.lineno, f"time.{name.name}"
+            case ast.Constant(value=str(text)) if "CURRENT_TIMESTAMP" in text.upper():
+                yield node.lineno, "SQL CURRENT_TIMESTAMP"
+
+
+def loaded_code(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Ways in which data becomes code."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                for name in names:
+                    if name.name.split(".")[0] in CODE_MODULES:
+                        yield node.lineno, f"import {name.name}"
+            case ast.ImportFrom(module=str(module)) if module.split(".")[0] in CODE_MODULES:
+                yield node.lineno, f"from {module} import"
+            case ast.Call(func=ast.Name(id=called)) if called in CODE_BUILTINS:
+                yield node.lineno, f"{called}()"
+            case ast.keyword(arg="allow_pickle", value=ast.Constant(value=True)):
+                yield node.lineno, "allow_pickle=True"
+
+
+def global_random(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Random numbers from a generator nobody passed in."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="random"), attr=attr) if attr not in SEEDED_RANDOM:
+                yield node.lineno, f"random.{attr}"
+            case ast.ImportFrom(module="random", names=names):
+                for name in names:
+                    if name.name not in SEEDED_RANDOM:
+                        yield node.lineno, f"random.{name.name}"
+            case ast.Attribute(
+                value=ast.Attribute(value=ast.Name(id="np" | "numpy"), attr="random"), attr=attr
+            ) if attr not in SEEDED_NUMPY:
+                yield node.lineno, f"np.random.{attr}"
+
+
+def breaches(rule: Rule, module: str) -> list[str]:
+    tree = ast.parse((REPO / module).read_text(encoding="utf-8"), module)
+    return [f"{module}:{line}: {what}" for line, what in rule(tree)]
+
+
+def outside(places: Iterable[str]) -> list[str]:
+    return [module for module in MODULES if not module.startswith(tuple(places))]
+
+
+@pytest.mark.parametrize("module", outside(MAY_TOUCH_FILES))
+def test_only_the_files_module_touches_files(module: str) -> None:
+    assert breaches(file_access, module) == []
+
+
+def test_every_exception_to_the_file_rule_still_exists() -> None:
+    gone = [place for place in MAY_TOUCH_FILES if not (REPO / place).exists()]
+    assert gone == []
+
+
+@pytest.mark.parametrize("module", outside(["spector/clock.py"]))
+def test_only_the_clock_module_asks_for_the_time(module: str) -> None:
+    assert breaches(real_time, module) == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_data_never_becomes_code(module: str) -> None:
+    assert breaches(loaded_code, module) == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_randomness_is_an_argument(module: str) -> None:
+    assert breaches(global_random, module) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "source"),
+    [
+        (file_access, "import os\nos.replace(a, b)"),
+        (file_access, "import os\nfd = os.open(path, os.O_RDWR)"),
+        (file_access, "from os import fsync"),
+        (file_access, "open(path, 'w').write(text)"),
+        (file_access, "open(path)"),
+        (file_access, "path.open('wb')"),
+        (file_access, "path.write_text(text)"),
+        (file_access, "import mmap\nmmap.mmap(fd, 0)"),
+        (file_access, "from shutil import rmtree"),
+        (real_time, "import time\nnow = time.time()"),
+        (real_time, "def f(now=time.time_ns): ..."),
+        (real_time, "from time import time"),
+        (real_time, "from datetime import datetime\ndatetime.now(UTC)"),
+        (real_time, "import datetime\ndatetime.datetime.utcnow()"),
+        (real_time, "date.today()"),
+        (real_time, "sql = 'insert into t values (current_timestamp)'"),
+        (loaded_code, "import pickle"),
+        (loaded_code, "from marshal import loads"),
+        (loaded_code, "eval(text)"),
+        (loaded_code, "np.load(path, allow_pickle=True)"),
+        (global_random, "import random\nrandom.shuffle(x)"),
+        (global_random, "from random import choice"),
+        (global_random, "np.random.rand(3)"),
+    ],
+)
+def test_a_rule_sees_what_breaks_it(rule: Rule, source: str) -> None:
+    assert list(rule(ast.parse(source)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "source"),
+    [
+        (file_access, "import os\nos.getpid(), os.path.join(a, b), os.environ, os.O_RDONLY"),
+        (file_access, "files.open(name, create=True); text.replace(a, b); spector.open(path)"),
+        (real_time, "clock.now_ms(); time.perf_counter(); datetime.fromtimestamp(0, UTC)"),
+        (loaded_code, "re.compile(x); np.load(path)"),
+        (global_random, "random.Random(7); np.random.default_rng(seed)"),
+    ],
+)
+def test_a_rule_lets_honest_code_pass(rule: Rule, source: str) -> None:
+    assert list(rule(ast.parse(source))) == []
+
+
+def test_the_import_contracts_reject_an_import_that_points_upwards(tmp_path: Path) -> None:
+    shutil.copy(REPO / "pyproject.toml", tmp_path)
+    shutil.copytree(PACKAGE, tmp_path / "spector", ignore=shutil.ignore_patterns("__pycache__"))
+    for place, line in {
+        "spector/kernel/stray.py": "import spector.store",
+        "spector/write/stray.py": "import spector.read",
+        "spector/tiers/stray.py": "import numba\nimport openai\nimport sqlite3",
+    }.items():
+        (tmp_path / place).write_text(line + "\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", LINT_IMPORTS, "--no-cache", "--no-logo"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    for chain in (
+        "spector.kernel.stray -> spector.store",
+        "spector.write.stray -> spector.read",
+        "spector.tiers.stray -> numba",
+        "spector.tiers.stray -> openai",
+        "spector.tiers.stray -> sqlite3",
+    ):
+        assert chain in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1
