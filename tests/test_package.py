@@ -1,0 +1,198 @@
+"""What arrives on a user's machine, and what importing it costs.
+
+Mechanism: a copy of the tree is built into a source distribution and wheels, without the network,
+and the result is unpacked and run. Damage without it: a wheel that lacks the vocabulary, an install
+that dies where there is no compiler, an import that drags in a model runtime. Guard: the archives'
+own listings and fresh interpreters, never the state of this process.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector._version import __version__
+
+REPO = Path(__file__).resolve().parent.parent
+HEAVY = ("httpx", "httpx2", "llvmlite", "numba", "onnxruntime", "openai", "pydantic", "tokenizers")
+NEVER_IN_A_COPY = shutil.ignore_patterns(
+    ".*", "__pycache__", "*.so", "*.egg-info", "build", "dist", "_native.c"
+)
+
+
+def run(*argv: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        argv, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, check=False
+    )
+
+
+def python(code: str, cwd: Path, **env: str) -> str:
+    done = run(sys.executable, "-c", code, cwd=cwd, **env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def build(kind: str, tmp_path: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run the build backend as pip would, in a copy of the tree; archives land in ``out``."""
+    tree = tmp_path / "tree"
+    shutil.copytree(REPO, tree, ignore=NEVER_IN_A_COPY, dirs_exist_ok=True)
+    (tmp_path / "out").mkdir(exist_ok=True)
+    code = f"from setuptools import build_meta as b; b.build_{kind}({str(tmp_path / 'out')!r})"
+    return run(sys.executable, "-c", code, cwd=tree, **env)
+
+
+def built(tmp_path: Path, done: subprocess.CompletedProcess[str], suffix: str) -> Path:
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    (archive,) = (tmp_path / "out").glob(f"*{suffix}")
+    return archive
+
+
+# -- what importing does ---------------------------------------------------------------------------
+
+
+def test_import_spector_loads_no_model_runtime_and_no_compiler(tmp_path: Path) -> None:
+    code = f"import sys, spector; print([m for m in {HEAVY!r} if m in sys.modules])"
+    assert python(code, tmp_path, PYTHONPATH=str(REPO)) == "[]"
+
+
+def test_import_of_the_command_line_is_light_too(tmp_path: Path) -> None:
+    code = f"import sys, spector.cli.main; print([m for m in {HEAVY!r} if m in sys.modules])"
+    assert python(code, tmp_path, PYTHONPATH=str(REPO)) == "[]"
+
+
+def test_every_public_name_exists_and_is_listed_once() -> None:
+    assert sorted(set(spector.__all__)) == sorted(spector.__all__)
+    missing = [name for name in spector.__all__ if not hasattr(spector, name)]
+    assert missing == []
+
+
+def test_nothing_public_is_missing_from_the_list() -> None:
+    own = {
+        name
+        for name, value in vars(spector).items()
+        if not name.startswith("_")
+        and not inspect.ismodule(value)
+        and getattr(value, "__module__", "").startswith("spector")
+    }
+    assert own - set(spector.__all__) == set()
+
+
+def test_dir_shows_the_public_names() -> None:
+    assert set(spector.__all__) <= set(dir(spector))
+
+
+def test_every_error_is_public() -> None:
+    errors = importlib.import_module("spector.errors")
+    assert set(errors.__all__) <= set(spector.__all__)
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert spector.__version__ == __version__
+    assert f"## [{__version__}]" in (REPO / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_installed_metadata_names_this_version() -> None:
+    try:
+        installed = importlib.metadata.version("spector")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("spector runs from the tree without being installed")
+    assert installed == __version__
+
+
+def test_the_console_script_points_at_something_callable() -> None:
+    project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, name = project["scripts"]["spector"].split(":")
+    assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_the_command_prints_its_help(tmp_path: Path) -> None:
+    code = "import sys; from spector.cli.main import main; sys.exit(main(['--help']))"
+    assert "recall" in python(code, tmp_path, PYTHONPATH=str(REPO))
+
+
+# -- what is built ---------------------------------------------------------------------------------
+
+
+def package_files() -> set[str]:
+    """The modules and data files of the tree, as paths inside a wheel."""
+    files = {path for path in (REPO / "spector").rglob("*.py") if "__pycache__" not in path.parts}
+    for folder in ("embed/data", "cli/data"):
+        files |= {path for path in (REPO / "spector" / folder).rglob("*") if path.is_file()}
+    files = {path for path in files if "__pycache__" not in path.parts}
+    return {path.relative_to(REPO).as_posix() for path in files} | {"spector/py.typed"}
+
+
+def test_the_source_distribution_carries_c_sources_tests_and_licences(tmp_path: Path) -> None:
+    archive = built(tmp_path, build("sdist", tmp_path), ".tar.gz")
+    with tarfile.open(archive) as tar:
+        inside = {name.partition("/")[2] for name in tar.getnames()}
+    native = {p.relative_to(REPO).as_posix() for p in (REPO / "native").glob("*.[ch]")}
+    assert native, "no C sources in the tree"
+    expected = package_files() | native | {
+        "CHANGELOG.md", "LICENSE", "Makefile", "NOTICE", "README.md", "native/FORMAT.md",
+        "native/build.py", "pyproject.toml", "setup.py", "tests/conftest.py",
+    }  # fmt: skip
+    assert expected - inside == set()
+    assert not [name for name in inside if name.endswith((".so", ".pyc", "_native.c"))]
+
+
+def test_installing_without_a_compiler_falls_back_to_numba(tmp_path: Path) -> None:
+    done = build("wheel", tmp_path, CC="/nonexistent/cc")
+    wheel = built(tmp_path, done, ".whl")
+    assert "umba" in done.stdout + done.stderr, "the build does not say which kernel will serve"
+    with zipfile.ZipFile(wheel) as archive:
+        inside = set(archive.namelist())
+        archive.extractall(tmp_path / "site")
+    assert package_files() - inside == set()
+    assert not [name for name in inside if "_native" in name]
+    top = {name.split("/")[0] for name in inside}
+    assert top == {"spector", f"spector-{__version__}.dist-info"}
+    licences = {name.rpartition("/")[2] for name in inside if ".dist-info/licenses/" in name}
+    assert {"LICENSE", "NOTICE"} <= licences
+
+    code = (
+        "import spector; from spector.kernel.choose import kernel_info; "
+        "print(spector.__file__, kernel_info()['name'])"
+    )
+    site = tmp_path / "site"
+    where = python(code, tmp_path, PYTHONPATH=str(site), SPECTOR_KERNEL="")
+    assert where == f"{site / 'spector' / '__init__.py'} numba"
+
+
+def test_a_required_kernel_that_does_not_compile_fails_the_build(tmp_path: Path) -> None:
+    done = build("wheel", tmp_path, CC="/nonexistent/cc", SPECTOR_REQUIRE_NATIVE="1")
+    assert done.returncode != 0
+    assert not list((tmp_path / "out").glob("*.whl"))
+
+
+def test_a_build_that_asks_for_no_native_code_gives_a_wheel_for_every_platform(
+    tmp_path: Path,
+) -> None:
+    wheel = built(tmp_path, build("wheel", tmp_path, SPECTOR_NO_NATIVE="1"), ".whl")
+    assert wheel.name == f"spector-{__version__}-py3-none-any.whl"
+
+
+@pytest.mark.slow
+def test_a_compiled_wheel_runs_its_own_kernel_from_any_folder(tmp_path: Path) -> None:
+    if not (shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")):
+        pytest.skip("no C compiler")
+    done = build("wheel", tmp_path, SPECTOR_REQUIRE_NATIVE="1")
+    wheel = built(tmp_path, done, ".whl")
+    assert "-abi3-" in wheel.name
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    code = "import spector._native as n; print(n.__file__)"
+    assert python(code, tmp_path, PYTHONPATH=str(site)).startswith(str(site))
