@@ -1,0 +1,293 @@
+"""Metadata filters.
+
+Mechanism: a ``where`` dict becomes a SQLite expression with bound parameters. Damage if wrong: a
+recall that shows another project's memories, or hides some. Guard: the expression is compared with
+a plain Python evaluator on random documents and filters, and nothing typed by a user may reach SQL.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sqlite3
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from spector.errors import InvalidFilterError
+from spector.store.filters import MAX_DEPTH, MAX_LIST_ITEMS, MAX_NODES, compile_where
+from tests.store.filter_oracle import a_document, a_filter, matches_where
+
+# --- running the compiled expression ------------------------------------------------------------
+
+
+class Table:
+    """Documents in a catalogue-like table; ``select`` gives the positions a filter matches."""
+
+    def __init__(self, documents: list[Any]) -> None:
+        self._db = sqlite3.connect(":memory:")
+        self._db.execute("CREATE TABLE content (id INTEGER PRIMARY KEY, metadata TEXT)")
+        rows = [None if doc is None else json.dumps(doc) for doc in documents]
+        self._db.executemany("INSERT INTO content VALUES (?, ?)", enumerate(rows))
+
+    def values(self, where: Mapping[str, Any]) -> list[int | None]:
+        compiled = compile_where(where)
+        query = f"SELECT {compiled.sql} FROM content ORDER BY id"
+        return [value for (value,) in self._db.execute(query, compiled.params)]
+
+    def select(self, where: Mapping[str, Any]) -> list[int]:
+        return [place for place, value in enumerate(self.values(where)) if value]
+
+
+def matches(where: Mapping[str, Any], document: Any) -> bool:
+    (value,) = Table([document]).values(where)
+    assert value in (0, 1)
+    return bool(value)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_filters_select_what_the_plain_evaluator_selects(seed: int) -> None:
+    rng = random.Random(seed)
+    selected = total = 0
+    for _ in range(25):
+        documents = [a_document(rng) for _ in range(40)] + [None, {}]
+        table = Table(documents)
+        for _ in range(20):
+            where = a_filter(rng)
+            expected = [matches_where(where, document) for document in documents]
+            values = table.values(where)
+            assert set(values) <= {0, 1}, (seed, where)
+            for value, want, document in zip(values, expected, documents, strict=True):
+                assert bool(value) == want, (seed, where, document)
+            selected += sum(expected)
+            total += len(documents)
+    assert 0.1 < selected / total < 0.9, "a property test that sees only one outcome proves nothing"
+
+
+# --- what the grammar means, one sentence each --------------------------------------------------
+
+MEANING: list[tuple[dict[str, Any], Any, bool]] = [
+    ({}, None, True),
+    ({"and": []}, {}, True),
+    ({"or": []}, {}, False),
+    ({"a": {"in": []}}, {"a": 1}, False),
+    ({"a": 1}, {"a": 1.0}, True),
+    ({"a": 1.0}, {"a": 1}, True),
+    ({"a": 1}, {"a": True}, False),
+    ({"a": True}, {"a": 1}, False),
+    ({"a": 1}, {"a": "1"}, False),
+    ({"a": {"lt": "b"}}, {"a": 1}, False),
+    ({"a": {"gt": 0}}, {"a": "5"}, False),
+    ({"a": {"gt": 0}}, {"a": True}, False),
+    ({"a": None}, {}, True),
+    ({"a": None}, None, True),
+    ({"a": None}, {"a": None}, True),
+    ({"a": None}, {"a": 0}, False),
+    ({"a.b": None}, {"a": 5}, True),
+    ({"a": {"exists": True}}, {"a": None}, True),
+    ({"a": {"exists": False}}, {"a": None}, False),
+    ({"a": {"exists": False}}, None, True),
+    ({"a": {"ne": 3}}, {}, True),
+    ({"a": {"ne": None}}, {}, False),
+    ({"a": {"ne": 3}}, {"a": [3]}, True),
+    ({"not": {"a": {"gt": 3}}}, {}, True),
+    ({"a": {"not": {"gt": 3}}}, {"a": 2}, True),
+    ({"a": {"gt": 3, "lte": 9}}, {"a": 9}, True),
+    ({"a": {"gt": 3, "lte": 9}}, {"a": 3}, False),
+    ({"a": 1, "b": 2}, {"a": 1}, False),
+    ({"a": {"contains": "tla"}}, {"a": "atlas"}, True),
+    ({"a": {"contains": "TLA"}}, {"a": "atlas"}, False),
+    ({"a": {"contains": "%"}}, {"a": "atlas"}, False),
+    ({"a": {"contains": "x"}}, {"a": ["x", "y"]}, True),
+    ({"a": {"contains": "x"}}, {"a": ["xx"]}, False),
+    ({"a": {"contains": 1}}, {"a": [True]}, False),
+    ({"a": {"contains": None}}, {"a": [None]}, True),
+    ({"a": {"contains": None}}, {}, False),
+    ({"a": {"contains": "k"}}, {"a": {"k": 1}}, False),
+    ({"a.0": 7}, {"a": [7]}, False),
+    ({"a.b.c": 7}, {"a": {"b": {"c": 7}}}, True),
+    ({"a.b": 7}, {"a.b": 7}, False),
+    ({r"a\.b": 7}, {"a.b": 7}, True),
+    ({r"\and": 7}, {"and": 7}, True),
+    ({r"\$gt": 7}, {"$gt": 7}, True),
+    ({r"a\\b": 7}, {"a\\b": 7}, True),
+    ({"a": {"$in": ["x", None, True, 2]}}, {"a": 2.0}, True),
+    ({"a": {"$in": ["x", None]}}, {}, True),
+    ({"a": {"gt": 2**53}}, {"a": 2**53 + 1}, True),
+    ({"a": {"in": [2.0**53]}}, {"a": 2**53 + 1}, False),
+    ({"a": 2.0**53}, {"a": 2**53 + 1}, False),
+]
+
+
+@pytest.mark.parametrize(("where", "document", "expected"), MEANING)
+def test_meaning(where: dict[str, Any], document: Any, expected: bool) -> None:
+    assert matches(where, document) is expected
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        "2026-05-04T17:30:00Z",
+        "2026-05-04T17:30:00.000+00:00",
+        "2026-05-04 17:30:00",
+        "2026-05-04T10:30:00-07:00",
+    ],
+)
+def test_a_datetime_equals_the_same_instant_in_any_notation(stored: str) -> None:
+    at = datetime(2026, 5, 4, 19, 30, tzinfo=timezone(timedelta(hours=2)))
+    assert matches({"due": at}, {"due": stored})
+    assert matches({"due": {"in": [at]}}, {"due": stored})
+    assert matches({"due": {"gt": at - timedelta(milliseconds=1)}}, {"due": stored})
+    assert not matches({"due": {"gt": at}}, {"due": stored})
+
+
+@pytest.mark.parametrize("stored", ["now", "2461165.5", "12:00", "", "2026-13-44", "next week", 7])
+def test_a_datetime_never_matches_what_is_not_an_iso_date(stored: Any) -> None:
+    at = datetime(2000, 1, 1, tzinfo=UTC)
+    assert not matches({"due": {"gt": at}}, {"due": stored})
+    assert not matches({"due": {"lte": at}}, {"due": stored})
+
+
+def test_every_float_finds_itself() -> None:
+    rng = random.Random(7)
+    floats = [rng.uniform(-1, 1) * 10.0 ** rng.randrange(-300, 300) for _ in range(500)]
+    table = Table([{"x": value} for value in floats])
+    for place, value in enumerate(floats):
+        assert place in table.select({"x": value}), value
+        assert place in table.select({"x": {"in": [value, "other"]}}), value
+
+
+# --- nothing a user types reaches SQL -----------------------------------------------------------
+
+HOSTILE = [
+    "'; DROP TABLE content; --", "\" OR 1=1 --", "a') OR ('1'='1", "$.a", "$", '$."a"', "a[0]",
+    "#-1", "?", "?1", ":name", "@x", "{row}", "{0}", "%s", "\\", "\\\\", "a\\", "\n", "\t--", "/*",
+    "\u2028", "\ufeff", "json_each(content.metadata)", "NULL", "level0.key", "' || id || '", "`",
+    "]",
+]  # fmt: skip
+
+
+def _literal(key: str) -> str:
+    return "".join("\\" + char if char in "\\.$" else char for char in key)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_only_ever_a_value_or_a_key(text: str) -> None:
+    table = Table([{text: 1}, {"a": text}, {"a": [text]}, {"a": "harmless"}, {"b": {text: text}}])
+    assert table.select({_literal(text): 1}) == [0]
+    assert table.select({"a": text}) == [1]
+    assert table.select({"a": {"in": [text, "nobody"]}}) == [1]
+    assert table.select({"a": {"contains": text}}) == [1, 2]
+    assert table.select({"b." + _literal(text): text}) == [4]
+    assert table.select({"a": {"ne": text}}) == [0, 2, 3, 4]
+
+
+def test_sql_depends_on_the_shape_of_a_filter_and_never_on_its_text() -> None:
+    plain = compile_where({"project": "atlas", "size": {"in": ["x", "y"]}})
+    hostile = compile_where({HOSTILE[0]: HOSTILE[1], HOSTILE[2]: {"in": [HOSTILE[5], "y"]}})
+    assert plain.sql == hostile.sql
+    assert hostile.params[:2] == (HOSTILE[0], HOSTILE[1])
+
+
+def test_column_is_a_plain_name() -> None:
+    with pytest.raises(ValueError, match="plain or qualified"):
+        compile_where({}, column="metadata); DROP TABLE content; --")
+    assert "doc.meta" in compile_where({"a": 1}, column="doc.meta").sql
+
+
+# --- every error says where and what next -------------------------------------------------------
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    where: dict[str, Any] = {"a": 1}
+    for _ in range(depth):
+        where = {"not": where}
+    return where
+
+
+def _cyclic() -> dict[str, Any]:
+    where: dict[str, Any] = {}
+    where["and"] = [where]
+    return where
+
+
+ERRORS: list[tuple[Any, str, str]] = [
+    ([], "where: expected a dict, got list", "project"),
+    (None, "where: expected a dict, got None", ""),
+    ("a = 1", "where: expected a dict, got str", ""),
+    ({3: 1}, "where: a key must be a string, got int", ""),
+    ({"a": {"gtt": 1}}, "where.a: unknown operator 'gtt'", "did you mean 'gt'"),
+    ({"a": {"$contain": 1}}, "unknown operator '$contain'", "did you mean 'contains'"),
+    ({"a": {">=": 1}}, "unknown operator '>='", "did you mean 'gte'"),
+    ({"a": {"zzzzz": 1}}, "unknown operator 'zzzzz'", "accepted: eq, ne, in"),
+    ({"a": {"name": "x"}}, "unknown operator 'name'", "nested field is written with a dot"),
+    ({"a": {3: "x"}}, "unknown operator 3", "accepted"),
+    ({"$nor": []}, "where: unknown combinator '$nor'", "did you mean 'or'"),
+    ({"a": {}}, "where.a: an empty dict tests nothing", "eq"),
+    ({"or": {"a": 1}}, "where.or: expected a list of filters, got dict", "or"),
+    ({"not": [1]}, "where.not: expected a dict, got list", ""),
+    ({"a": {"not": 3}}, "where.a.not: expected a dict of operators, got int", "ne"),
+    ({"and": [{"a": 1}, 7]}, "where.and[1]: expected a dict, got int", ""),
+    ({"and": [{"a": 1}, {"b": {"gt": None}}]}, "where.and[1].b.gt: None has no order", "order"),
+    ({"a": {"lt": True}}, "where.a.lt: True has no order", ""),
+    ({"a": {"in": "atlas"}}, "where.a.in: expected a list of values, got str", ""),
+    ({"a": {"in": {"x": 1}}}, "where.a.in: expected a list of values, got dict", ""),
+    ({"a": {"in": [1, [2]]}}, "where.a.in[1]: cannot compare with list", ""),
+    ({"a": {"in": list(range(MAX_LIST_ITEMS + 1))}}, "10001 values, the limit is 10000", ""),
+    ({"a": {"exists": 1}}, "where.a.exists: expected True or False, got int", ""),
+    ({"a": ["x", "y"]}, "where.a: cannot compare with list", "use in"),
+    ({"a": {"eq": {"x": 1}}}, "where.a.eq: cannot compare with dict", "dotted key"),
+    ({"a": b"x"}, "where.a: cannot compare with bytes", ""),
+    ({"a": object()}, "where.a: cannot compare with object", ""),
+    ({"a": date(2026, 5, 4)}, "where.a: cannot compare with date", "2026-05-04"),
+    ({"a": datetime(2026, 5, 4)}, "has no time zone", "timezone.utc"),
+    ({"a": math.nan}, "where.a: nan is not a JSON number", ""),
+    ({"a": {"gt": -math.inf}}, "where.a.gt: -inf is not a JSON number", ""),
+    ({"a": 2**63}, "where.a: the integer does not fit into 64 bits", "float"),
+    ({"a": {"in": [-(2**63) - 1]}}, "where.a.in[0]: the integer does not fit", ""),
+    ({"a": "x\0y"}, "holds a NUL character", ""),
+    ({"a\0b": 1}, "holds a NUL character", ""),
+    ({"a": {"contains": "\ud800"}}, "where.a.contains: '\\ud800' holds half", ""),
+    ({"\udfff": 1}, "holds half a surrogate pair", ""),
+    ({"": 1}, "has an empty key", "dot"),
+    ({"a..b": 1}, "has an empty key", "dot"),
+    ({".a": 1}, "has an empty key", "dot"),
+    ({".".join("a" * (MAX_DEPTH + 1)): 1}, "17 nested keys, the limit is 16", ""),
+    (_nested(MAX_DEPTH), "nested deeper than 16 levels", "ANDed"),
+    (_cyclic(), "nested deeper than 16 levels", ""),
+    ({"or": [{"a": n} for n in range(MAX_NODES)]}, "more than 256 tests", "in"),
+]
+
+
+@pytest.mark.parametrize(("where", "message", "hint"), ERRORS)
+def test_error_names_the_place_and_the_next_step(where: Any, message: str, hint: str) -> None:
+    with pytest.raises(InvalidFilterError) as caught:
+        compile_where(where)
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+    assert len(str(caught.value)) < 500
+    str(caught.value).encode("utf-8")
+
+
+# --- limits are usable to the last --------------------------------------------------------------
+
+
+def _limits() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    yield _nested(MAX_DEPTH - 2), {"a": 1}
+    yield {".".join("a" * MAX_DEPTH): 7}, json.loads('{"a":' * MAX_DEPTH + "7" + "}" * MAX_DEPTH)
+    yield {"a": {"in": [*range(MAX_LIST_ITEMS - 1), "last"]}}, {"a": "last"}
+    yield {"or": [{"a": n} for n in range((MAX_NODES - 1) // 2)]}, {"a": 7}
+    deep = ".".join("a" * MAX_DEPTH)
+    yield {"or": [*({deep: n} for n in range(125)), {"a": {"exists": True}}]}, {"a": 7}
+    tests: dict[str, Any] = {"exists": True}
+    for _ in range(MAX_DEPTH - 2):
+        tests = {"not": tests}
+    yield {"a": tests}, {"a": 7}
+
+
+@pytest.mark.parametrize(("where", "document"), list(_limits()))
+def test_the_largest_allowed_filters_run(where: dict[str, Any], document: Any) -> None:
+    assert matches(where, document)
