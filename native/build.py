@@ -1,0 +1,87 @@
+"""cffi build script of ``spector._native`` (API mode).
+
+Environment:
+    SPECTOR_SANITIZE: e.g. ``address,undefined``; builds with those sanitizers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from cffi import FFI
+
+SOURCES = ("native/scan.c", "native/dot.c", "native/crc32c.c")
+HEADER = "native/spector.h"
+
+_STRUCTS = (
+    "spector_partition_header", "spector_record", "spector_part", "spector_query", "spector_hit",
+)
+_CONSTANTS = (
+    "SPECTOR_HEADER_BYTES", "SPECTOR_CRC_SPAN", "SPECTOR_TOMBSTONE", "SPECTOR_PINNED",
+    "SPECTOR_IMMUTABLE", "SPECTOR_FLASHBULB", "SPECTOR_CONSOLIDATED", "SPECTOR_UNRESOLVED",
+    "SPECTOR_SUPERSEDED", "SPECTOR_DORMANT", "SPECTOR_QUARANTINED", "SPECTOR_DROPS",
+    "SPECTOR_TABLE", "SPECTOR_CAP_SSE42", "SPECTOR_CAP_AVX2",
+)  # fmt: skip
+_FUNCTIONS = (
+    "spector_scan", "spector_score", "spector_crc32c", "spector_crc32c_rows", "spector_stream",
+    "spector_cpu_caps", "spector_set_caps",
+)  # fmt: skip
+
+
+def declarations(header: str) -> str:
+    """What Python may see of the header: structs, constants and public functions.
+
+    Read from the header itself, so the two cannot drift. Constants and offsets are left to the
+    compiler ("..."), which makes them checkable against layout.py.
+    """
+    plain = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    out = []
+    for name in _STRUCTS:
+        found = re.search(rf"typedef struct {name} \{{(.*?)\}} {name};", plain, re.S)
+        assert found, f"{HEADER} has no struct {name}"
+        out.append(f"typedef struct {name} {{{found.group(1)} ...; }} {name};")
+    out += [f"#define {name} ..." for name in _CONSTANTS]
+    for name in _FUNCTIONS:
+        found = re.search(rf"^[\w ]+\b{name}\([^;]*;", plain, re.M)
+        assert found, f"{HEADER} has no function {name}"
+        out.append(found.group(0))
+    return "\n".join(out)
+
+
+def compile_args() -> tuple[list[str], list[str]]:
+    """Flags for the compiler and the linker.
+
+    Never -ffast-math or -march=native: scores must be the same on every machine, and a wheel must
+    run on the oldest one. Contraction to FMA would change the last bit, hence -ffp-contract=off.
+    """
+    if sys.platform == "win32":
+        return ["/O2", "/fp:precise"], []
+    flags = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra"]
+    sanitize = os.environ.get("SPECTOR_SANITIZE", "")
+    if not sanitize:
+        return flags, []
+    extra = [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g"]
+    return [*flags, *extra], [f"-fsanitize={sanitize}"]
+
+
+def make_ffi() -> FFI:
+    root = Path(__file__).resolve().parent.parent
+    builder = FFI()
+    builder.cdef(declarations((root / HEADER).read_text(encoding="utf-8")))
+    cflags, ldflags = compile_args()
+    builder.set_source(
+        "spector._native",
+        '#include "spector.h"',
+        sources=list(SOURCES),
+        include_dirs=["native"],
+        depends=[HEADER],
+        extra_compile_args=cflags,
+        extra_link_args=ldflags,
+    )
+    return builder
+
+
+ffi = make_ffi()

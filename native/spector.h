@@ -1,0 +1,222 @@
+/* The scan kernel's contract.
+ *
+ * Const in, caller's buffers out: no function here allocates, locks or keeps state besides the
+ * instruction-set table, which spector_set_caps fills once at import. All are re-entrant.
+ *
+ * The structs are the bytes of spector/layout.py and native/FORMAT.md (records) and of
+ * spector/kernel/base.py and query.py (arguments); tests/test_format.py compares the offsets.
+ * Little-endian, naturally aligned.
+ */
+#ifndef SPECTOR_H
+#define SPECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "spector's files are little-endian and are read in place"
+#endif
+
+typedef struct spector_partition_header {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t count;
+    uint32_t tombstone_count;
+    uint32_t capacity;
+    uint32_t state;
+    uint32_t stride;
+    uint32_t dim;
+    int32_t day;
+    uint32_t sequence;
+    uint8_t store_uuid[16];
+    uint32_t generation;
+    uint32_t crc;
+} spector_partition_header;
+
+typedef struct spector_record {
+    uint8_t version;
+    uint8_t tier;
+    uint8_t category;
+    uint8_t modality;
+    float scale;
+    uint64_t id;
+    int64_t event_ms;
+    uint64_t tags;
+    uint16_t centroid;
+    uint8_t confidence;
+    uint8_t reserved;
+    uint32_t crc;
+    /* bytes 40..63 are rewritten in place, always together */
+    uint16_t flags;
+    int8_t valence;
+    uint8_t arousal;
+    float importance;
+    float stability_days;
+    float utility;
+    uint32_t access_count;
+    uint32_t last_access_s;
+} spector_record;
+
+enum {
+    SPECTOR_HEADER_BYTES = 64,
+    SPECTOR_CRC_SPAN = 36,
+
+    SPECTOR_TOMBSTONE = 1 << 0,
+    SPECTOR_PINNED = 1 << 1,
+    SPECTOR_IMMUTABLE = 1 << 2,
+    SPECTOR_FLASHBULB = 1 << 3,
+    SPECTOR_CONSOLIDATED = 1 << 4,
+    SPECTOR_UNRESOLVED = 1 << 5,
+    SPECTOR_SUPERSEDED = 1 << 6,
+    SPECTOR_DORMANT = 1 << 7,
+    SPECTOR_QUARANTINED = 1 << 8
+};
+
+/* Indexes of the drop counters, in the order of the phases. */
+enum {
+    SPECTOR_DROP_STATE,
+    SPECTOR_DROP_FILTER,
+    SPECTOR_DROP_TAGS,
+    SPECTOR_DROP_VALENCE,
+    SPECTOR_DROP_STRENGTH,
+    SPECTOR_DROP_SIMILARITY,
+    SPECTOR_DROPS
+};
+
+typedef struct spector_part {
+    const uint8_t *data;   /* record 0, aligned to 8 bytes */
+    const uint64_t *allow; /* bit i of word i / 64 admits slot i; NULL admits all */
+    uint32_t count;
+    uint32_t stride;
+} spector_part;
+
+typedef struct spector_query {
+    const int8_t *codes; /* vector_bytes codes in -127..127, zero-padded; NULL without a cue */
+    const uint64_t *any_masks;
+    const float *retention; /* lookup tables of SPECTOR_TABLE floats */
+    const float *recency;
+    const float *activation;
+    const float *tier; /* 256 factors each */
+    const float *category;
+    int64_t now_ms;
+    int64_t event_min_ms; /* [min, max) */
+    int64_t event_max_ms;
+    uint64_t tags_all;
+    uint64_t overlap_mask;
+    uint32_t any_count;
+    uint32_t vector_bytes; /* a multiple of 64; 0 without a cue */
+    uint32_t modality_mask;
+    uint32_t category_mask;
+    uint32_t drop_flags;
+    uint32_t multiplicative;
+    uint32_t overlap_bits;
+    uint32_t reserved;
+    int32_t valence_min;
+    int32_t valence_max;
+    int32_t mood;
+    int32_t reserved2;
+    float scale;
+    float importance_floor;
+    float retention_floor;
+    float min_similarity;
+    float w_similarity;
+    float w_importance;
+    float w_retention;
+    float w_recency;
+    float w_activation;
+    float w_utility;
+    float w_tags;
+    float w_arousal;
+    float recency_rate; /* 1 / days */
+    float confidence_weight;
+    float mood_boost;
+    float unresolved_boost;
+    float consolidated_factor;
+    float flashbulb_retention;
+} spector_query;
+
+typedef struct spector_hit {
+    uint64_t id;
+    float score;
+    float similarity;
+    uint32_t part;
+    uint32_t slot;
+} spector_hit;
+
+/* Lookup tables: 64 points an octave of x over [2^-20, 2^20), and one past the end. */
+enum { SPECTOR_TABLE = 40 * 64 + 1 };
+
+/* Scan n partitions, parts[select[i]] (or parts[i] when select is NULL), through all six phases.
+ * hits has room for k; on return it holds the best, best first. drops[SPECTOR_DROPS] and
+ * *scanned are added to. Returns the number of hits; *scored is how many reached phase 6. */
+uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
+                      const spector_query *query, spector_hit *hits, uint32_t k,
+                      uint64_t *drops, uint64_t *scanned, uint64_t *scored);
+
+/* Scores and cosines of n given records; -INFINITY for those that a phase drops. */
+void spector_score(const spector_part *parts, const spector_query *query, const uint32_t *part,
+                   const uint32_t *slot, uint32_t n, float *scores, float *similarity);
+
+/* CRC-32C (Castagnoli, reflected, RFC 3720) of n bytes, continuing from crc; 0 to begin. */
+uint32_t spector_crc32c(const uint8_t *data, size_t n, uint32_t crc);
+
+/* Per record: CRC-32C of bytes 0..35 and 64..stride-1, continuing from crc. */
+void spector_crc32c_rows(const uint8_t *rows, uint32_t n, uint32_t stride, uint32_t crc,
+                         uint32_t *out);
+
+/* XOR of all 8-byte words: the plain streaming read that scans are measured against. */
+uint64_t spector_stream(const uint8_t *data, size_t n);
+
+/* Instruction sets. Bits may be masked off to force a slower path; results do not change. */
+enum {
+    SPECTOR_CAP_SSE42 = 1 << 0,
+    SPECTOR_CAP_AVX2 = 1 << 1
+};
+uint32_t spector_cpu_caps(void);
+/* Use what both the CPU and mask offer; returns that. To be called once before anything else, and
+ * never while a scan runs. */
+uint32_t spector_set_caps(uint32_t mask);
+
+/* ---- between the C files only ---- */
+
+/* Exact dot products of codes with the vectors of n records of one partition. */
+typedef void (*spector_dot_fn)(const uint8_t *data, size_t stride, const uint32_t *slots,
+                               uint32_t n, const int8_t *codes, size_t vector_bytes,
+                               int32_t *out);
+typedef uint32_t (*spector_crc_fn)(uint32_t state, const uint8_t *data, size_t n);
+
+typedef struct spector_isa {
+    spector_dot_fn dot;
+    spector_crc_fn crc;
+} spector_isa;
+
+extern spector_isa spector_active;
+
+void spector_dot_portable(const uint8_t *data, size_t stride, const uint32_t *slots, uint32_t n,
+                          const int8_t *codes, size_t vector_bytes, int32_t *out);
+uint32_t spector_crc_portable(uint32_t state, const uint8_t *data, size_t n);
+void spector_crc_init(void);
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#define SPECTOR_X86 1
+void spector_dot_avx2(const uint8_t *data, size_t stride, const uint32_t *slots, uint32_t n,
+                      const int8_t *codes, size_t vector_bytes, int32_t *out);
+uint32_t spector_crc_sse42(uint32_t state, const uint8_t *data, size_t n);
+#else
+#define SPECTOR_X86 0
+#endif
+
+#if defined(__GNUC__)
+#define SPECTOR_PREFETCH(address) __builtin_prefetch((address), 0, 3)
+#define SPECTOR_POPCOUNT(word) ((uint32_t)__builtin_popcountll(word))
+#else
+#define SPECTOR_PREFETCH(address) ((void)(address))
+static inline uint32_t spector_popcount(uint64_t word) {
+    uint32_t bits = 0;
+    for (; word; word &= word - 1) bits++;
+    return bits;
+}
+#define SPECTOR_POPCOUNT(word) spector_popcount(word)
+#endif
+
+#endif

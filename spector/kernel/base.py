@@ -1,0 +1,349 @@
+"""What every scan backend takes and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spector.errors import DimensionMismatchError, InvalidInputError
+from spector.kernel.query import Query
+from spector.layout import HEADER_BYTES
+
+__all__ = [
+    "DROP_PHASES",
+    "HIT_DTYPE",
+    "MAX_K",
+    "PART_DTYPE",
+    "AllowList",
+    "Kernel",
+    "Part",
+    "PartTable",
+    "Partitions",
+    "ScanResult",
+    "Select",
+    "empty_result",
+    "result_of_hits",
+]
+
+#: entries of ``ScanResult.drops``, in the order of the phases
+DROP_PHASES: Final = ("state", "filter", "tags", "valence", "strength", "similarity")
+MAX_K: Final = 1_000_000
+
+#: ``spector_part`` of native/spector.h; addresses as integers, 0 for none
+PART_DTYPE: Final = np.dtype(
+    [("data", "<u8"), ("allow", "<u8"), ("count", "<u4"), ("stride", "<u4")]
+)
+#: ``spector_hit`` of native/spector.h
+HIT_DTYPE: Final = np.dtype(
+    [("id", "<u8"), ("score", "<f4"), ("similarity", "<f4"), ("part", "<u4"), ("slot", "<u4")]
+)
+
+
+class Part(NamedTuple):
+    """One partition's records.
+
+    data: (rows, stride) uint8, C-contiguous; usually a view of a read-only map, from byte 64 on.
+    count: rows to look at, tombstones included.
+    allow: optional (ceil(count / 64),) uint64; bit i % 64 of word i // 64 admits slot i.
+    """
+
+    data: NDArray[np.uint8]
+    count: int
+    allow: NDArray[np.uint64] | None = None
+
+
+class PartTable:
+    """Partitions in the form that a backend reads, built once and used by many scans.
+
+    It holds references to the parts, so their memory lives as long as the table. All partitions
+    of a table have one stride. Results name a partition by its position here.
+    """
+
+    __slots__ = ("entries", "parts", "stride")
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts: tuple[Part, ...] = tuple(Part(*part) for part in parts)
+        self.entries: NDArray[Any] = np.zeros(len(self.parts), PART_DTYPE)
+        self.stride: int = self.parts[0].data.shape[-1] if self.parts else 0
+        for i, part in enumerate(self.parts):
+            self.entries[i] = self._entry(i, part)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @property
+    def counts(self) -> NDArray[np.uint32]:
+        """Rows that a scan looks at, per partition (do not write; see `set_count`)."""
+        return self.entries["count"]
+
+    def set_count(self, index: int, count: int) -> None:
+        """Let scans see ``count`` rows of a partition, after an append within its map."""
+        self._check_count(index, self.parts[index], count)
+        self.entries["count"][index] = count
+
+    def _entry(self, index: int, part: Part) -> tuple[int, int, int, int]:
+        data = part.data
+        if data.dtype != np.uint8 or data.ndim != 2 or not data.flags.c_contiguous:
+            raise InvalidInputError(f"part {index}: data must be (rows, stride) uint8, contiguous")
+        if data.shape[1] != self.stride or data.shape[1] < HEADER_BYTES or data.shape[1] % 64:
+            raise InvalidInputError(
+                f"part {index}: stride {data.shape[1]} where the table has {self.stride}"
+            )
+        if part.allow is not None and (
+            part.allow.dtype != np.uint64 or not part.allow.flags.c_contiguous
+        ):
+            raise InvalidInputError(f"part {index}: allow must be contiguous uint64")
+        self._check_count(index, part, part.count)
+        address = _address(data)
+        if address % 8:
+            raise InvalidInputError(f"part {index}: records must be aligned to 8 bytes")
+        allow = 0 if part.allow is None else _address(part.allow)
+        return address, allow, part.count, self.stride
+
+    @staticmethod
+    def _check_count(index: int, part: Part, count: int) -> None:
+        if not 0 <= count <= len(part.data):
+            raise InvalidInputError(f"part {index}: count {count} of {len(part.data)} rows")
+        if part.allow is not None and part.allow.size * 64 < count:
+            raise InvalidInputError(f"part {index}: allow has too few words for {count} rows")
+
+
+class AllowList:
+    """The records that a filter resolved elsewhere lets through: one bit a slot.
+
+    Covers exactly the records given; a scan with it looks at no other partition. Replaces the
+    parts' own ``allow``. Slots appended to a partition later are not in the list.
+    """
+
+    __slots__ = ("counts", "offsets", "select", "words")
+
+    def __init__(
+        self,
+        words: NDArray[np.uint64],
+        offsets: NDArray[np.int64],
+        counts: NDArray[np.uint32],
+        select: NDArray[np.uint32],
+    ) -> None:
+        self.words = words
+        self.offsets = offsets
+        self.counts = counts
+        self.select = select
+
+    @classmethod
+    def from_records(cls, table: PartTable, parts: ArrayLike, slots: ArrayLike) -> AllowList:
+        """Bitmaps that admit the given (part, slot) pairs; order and repeats do not matter."""
+        part_ids, slot_ids = _check_records(table, parts, slots)
+        counts = table.counts.copy()
+        sizes = (counts.astype(np.int64) + 63) // 64
+        offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)[: len(table)]
+        bits = np.zeros(int(sizes.sum()) * 64, np.bool_)
+        if len(part_ids):
+            bits[offsets[part_ids] * 64 + slot_ids] = True
+        words = np.packbits(bits, bitorder="little").view("<u8")
+        select = np.flatnonzero(np.bincount(part_ids, minlength=len(table))).astype(np.uint32)
+        return cls(words, offsets, counts, select)
+
+    @classmethod
+    def from_bitmaps(
+        cls, table: PartTable, bitmaps: Mapping[int, NDArray[np.uint64]]
+    ) -> AllowList:
+        """From one bitmap per partition; partitions that are not mentioned admit nothing."""
+        counts = np.zeros(len(table), np.uint32)
+        offsets = np.zeros(len(table), np.int64)
+        size = 0
+        for part, bitmap in sorted(bitmaps.items()):
+            counts[part] = min(int(table.counts[part]), bitmap.size * 64)
+            offsets[part] = size
+            size += bitmap.size
+        chosen = [np.asarray(bitmaps[part], np.uint64).ravel() for part in sorted(bitmaps)]
+        words = np.concatenate(chosen) if chosen else np.zeros(0, np.uint64)
+        return cls(words, offsets, counts, np.array(sorted(bitmaps), np.uint32))
+
+    def bitmap(self, part: int) -> NDArray[np.uint64]:
+        """The words of one partition."""
+        start = int(self.offsets[part])
+        return self.words[start : start + (int(self.counts[part]) + 63) // 64]
+
+    def entries(self, table: PartTable) -> NDArray[Any]:
+        """The table's entries with these bitmaps in place of its own."""
+        entries = table.entries.copy()
+        entries["count"] = np.minimum(entries["count"], self.counts)
+        base = _address(self.words) if self.words.size else 0
+        entries["allow"] = self.offsets.astype(np.uint64) * np.uint64(8) + np.uint64(base)
+        return entries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScanResult:
+    """The best records, best first: score descending, then id, part and slot ascending.
+
+    A record whose header is so damaged that its score is not finite has score -inf.
+
+    Attributes:
+        ids, scores, part, slot, similarity: (m,) arrays, m <= k; uint64, float32, uint32,
+            uint32, float32. ``part`` is the position in the scanned table.
+        drops: (6,) uint64, records dropped per phase, see `DROP_PHASES`.
+        scanned: records looked at; equals ``drops.sum() + scored``.
+        scored: records that reached phase 6.
+    """
+
+    ids: NDArray[np.uint64]
+    scores: NDArray[np.float32]
+    part: NDArray[np.uint32]
+    slot: NDArray[np.uint32]
+    similarity: NDArray[np.float32]
+    drops: NDArray[np.uint64]
+    scanned: int
+    scored: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+Partitions = PartTable | Sequence[Part]
+#: positions in the table to scan, in ascending order or not; None for all
+Select = Sequence[int] | NDArray[Any]
+
+
+class Kernel(Protocol):
+    """A scan backend. All of them return the same records in the same order."""
+
+    name: str
+
+    def prepare(self, parts: Sequence[Part]) -> PartTable:
+        """Build the table that scans read; keep it as long as the partitions stay the same."""
+        ...
+
+    def scan(
+        self,
+        partitions: Partitions,
+        query: Query,
+        k: int,
+        *,
+        allow: AllowList | None = None,
+        select: Select | None = None,
+    ) -> ScanResult:
+        """The k best records over the (selected) partitions, through all six phases."""
+        ...
+
+    def score(
+        self,
+        partitions: Partitions,
+        query: Query,
+        parts: ArrayLike,
+        slots: ArrayLike,
+        *,
+        similarity: NDArray[np.float32] | None = None,
+    ) -> NDArray[np.float32]:
+        """Scores (n,) float32 of given records by the scan's formula.
+
+        Records that a phase drops get -inf. ``similarity``, when given, is a contiguous (n,)
+        float32 array that receives the cosines (0 for records dropped before phase 5).
+        """
+        ...
+
+    def crc32c(self, data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:
+        """CRC-32C of bytes, continuing from ``crc``."""
+        ...
+
+    def crc32c_rows(
+        self, rows: NDArray[np.uint8], out: NDArray[np.uint32], crc: int
+    ) -> None:
+        """Checksums of records (n, stride), see `spector.kernel.crc.crc32c_rows`."""
+        ...
+
+
+def table_of(partitions: Partitions) -> PartTable:
+    return partitions if isinstance(partitions, PartTable) else PartTable(partitions)
+
+
+def check_scan(
+    table: PartTable, query: Query, k: int, allow: AllowList | None, select: Select | None
+) -> NDArray[np.uint32] | None:
+    """Validate a scan's arguments; returns the positions to scan, None for all."""
+    if not 0 <= k <= MAX_K:
+        raise InvalidInputError(f"k must be in 0..{MAX_K}, got {k}")
+    check_stride(table, query)
+    if allow is not None and len(allow.counts) != len(table):
+        raise InvalidInputError("the allow list was made for another table")
+    if select is None:
+        return None if allow is None else allow.select
+    chosen = np.ascontiguousarray(select, np.int64)
+    if chosen.size and not 0 <= int(chosen.min()) <= int(chosen.max()) < len(table):
+        raise InvalidInputError(f"select names a partition outside 0..{len(table) - 1}")
+    positions = chosen.astype(np.uint32)
+    return positions if allow is None else np.intersect1d(positions, allow.select)
+
+
+def check_stride(table: PartTable, query: Query) -> None:
+    if query.vector_bytes and table.stride and table.stride != HEADER_BYTES + query.vector_bytes:
+        raise DimensionMismatchError(
+            f"the cue takes {query.vector_bytes} bytes a vector where the store has "
+            f"{table.stride - HEADER_BYTES}",
+            hint="use the embedder that the store was made with",
+        )
+
+
+def _check_records(
+    table: PartTable, parts: ArrayLike, slots: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    part_ids = np.asarray(parts, np.int64).ravel()
+    slot_ids = np.asarray(slots, np.int64).ravel()
+    if part_ids.size != slot_ids.size:
+        raise InvalidInputError(f"{part_ids.size} parts but {slot_ids.size} slots")
+    if part_ids.size:
+        if not 0 <= int(part_ids.min()) <= int(part_ids.max()) < len(table):
+            raise InvalidInputError(f"a part is outside 0..{len(table) - 1}")
+        if int(slot_ids.min()) < 0 or (slot_ids >= table.counts[part_ids]).any():
+            raise InvalidInputError("a slot is beyond its partition's count")
+    return part_ids, slot_ids
+
+
+def check_gather(
+    table: PartTable,
+    query: Query,
+    parts: ArrayLike,
+    slots: ArrayLike,
+    similarity: NDArray[np.float32] | None,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32]]:
+    """Validate a gather's arguments; returns parts, slots and the array for similarities."""
+    check_stride(table, query)
+    part_ids, slot_ids = _check_records(table, parts, slots)
+    if similarity is None:
+        similarity = np.zeros(part_ids.size, np.float32)
+    elif (
+        similarity.dtype != np.float32
+        or similarity.shape != (part_ids.size,)
+        or not similarity.flags.c_contiguous
+        or not similarity.flags.writeable
+    ):
+        raise InvalidInputError(f"similarity must be writable ({part_ids.size},) float32")
+    return part_ids.astype(np.uint32), slot_ids.astype(np.uint32), similarity
+
+
+def empty_result(drops: NDArray[np.uint64], scanned: int, scored: int) -> ScanResult:
+    return result_of_hits(np.zeros(0, HIT_DTYPE), drops, scanned, scored)
+
+
+def result_of_hits(
+    hits: NDArray[Any], drops: NDArray[np.uint64], scanned: int, scored: int
+) -> ScanResult:
+    """A result from a sorted array of `HIT_DTYPE`."""
+    return ScanResult(
+        ids=np.ascontiguousarray(hits["id"]),
+        scores=np.ascontiguousarray(hits["score"]),
+        part=np.ascontiguousarray(hits["part"]),
+        slot=np.ascontiguousarray(hits["slot"]),
+        similarity=np.ascontiguousarray(hits["similarity"]),
+        drops=drops,
+        scanned=scanned,
+        scored=scored,
+    )
+
+
+def _address(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])

@@ -1,0 +1,136 @@
+"""The C backend: one call for all partitions, without the GIL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spector.kernel.base import (
+    DROP_PHASES,
+    HIT_DTYPE,
+    AllowList,
+    Part,
+    Partitions,
+    PartTable,
+    ScanResult,
+    Select,
+    check_gather,
+    check_scan,
+    result_of_hits,
+    table_of,
+)
+from spector.kernel.query import Query
+
+__all__ = ["NativeKernel", "caps_names", "set_caps"]
+
+_native: Any = import_module("spector._native")
+_ffi: Any = _native.ffi
+_lib: Any = _native.lib
+
+_CAPS = {"sse4.2": int(_lib.SPECTOR_CAP_SSE42), "avx2": int(_lib.SPECTOR_CAP_AVX2)}
+_ALL_CAPS = 0xFFFF_FFFF
+_active_caps: int = _lib.spector_set_caps(_ALL_CAPS)
+
+
+def set_caps(mask: int = _ALL_CAPS) -> int:
+    """Use only the instruction sets in ``mask`` (0: portable C); returns those in use.
+
+    For tests and measurements; must not be called while a scan runs.
+    """
+    global _active_caps
+    _active_caps = _lib.spector_set_caps(mask)
+    return _active_caps
+
+
+def caps_names() -> tuple[str, ...]:
+    """Instruction sets in use, empty for portable C."""
+    return tuple(name for name, bit in _CAPS.items() if _active_caps & bit)
+
+
+class NativeKernel:
+    """The scan in C11."""
+
+    name = "native"
+
+    def prepare(self, parts: Sequence[Part]) -> PartTable:
+        return PartTable(parts)
+
+    def scan(
+        self,
+        partitions: Partitions,
+        query: Query,
+        k: int,
+        *,
+        allow: AllowList | None = None,
+        select: Select | None = None,
+    ) -> ScanResult:
+        table = table_of(partitions)
+        chosen = check_scan(table, query, k, allow, select)
+        entries = table.entries if allow is None else allow.entries(table)
+        count = len(entries) if chosen is None else len(chosen)
+        hits = np.empty(k, HIT_DTYPE)
+        # drops, then scanned, then scored
+        counters = np.zeros(len(DROP_PHASES) + 2, np.uint64)
+        drops = _pointer("uint64_t *", counters)
+        found = _lib.spector_scan(
+            _pointer("spector_part *", entries),
+            _ffi.NULL if chosen is None else _pointer("uint32_t *", chosen),
+            count,
+            _pointer("spector_query *", query.params),
+            _pointer("spector_hit *", hits),
+            k,
+            drops,
+            drops + len(DROP_PHASES),
+            drops + len(DROP_PHASES) + 1,
+        )
+        *_, scanned, scored = counters.tolist()
+        return result_of_hits(hits[:found], counters[: len(DROP_PHASES)], scanned, scored)
+
+    def score(
+        self,
+        partitions: Partitions,
+        query: Query,
+        parts: ArrayLike,
+        slots: ArrayLike,
+        *,
+        similarity: NDArray[np.float32] | None = None,
+    ) -> NDArray[np.float32]:
+        table = table_of(partitions)
+        part_ids, slot_ids, sims = check_gather(table, query, parts, slots, similarity)
+        scores = np.empty(len(part_ids), np.float32)
+        _lib.spector_score(
+            _pointer("spector_part *", table.entries),
+            _pointer("spector_query *", query.params),
+            _pointer("uint32_t *", part_ids),
+            _pointer("uint32_t *", slot_ids),
+            len(part_ids),
+            _pointer("float *", scores),
+            _pointer("float *", sims),
+        )
+        return scores
+
+    def crc32c(self, data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:
+        view = _ffi.from_buffer("uint8_t[]", data)
+        return int(_lib.spector_crc32c(view, len(view), crc))
+
+    def crc32c_rows(self, rows: NDArray[np.uint8], out: NDArray[np.uint32], crc: int) -> None:
+        _lib.spector_crc32c_rows(
+            _pointer("uint8_t *", rows),
+            len(rows),
+            rows.shape[1],
+            crc,
+            _pointer("uint32_t *", out),
+        )
+
+
+def stream(data: NDArray[np.uint8]) -> int:
+    """XOR of all words of (n,) bytes: a plain read, the yardstick of scan benchmarks."""
+    return int(_lib.spector_stream(_pointer("uint8_t *", data), data.size))
+
+
+def _pointer(kind: str, array: NDArray[Any]) -> Any:
+    return _ffi.cast(kind, array.__array_interface__["data"][0])

@@ -1,0 +1,267 @@
+"""A scan's question, validated once and laid out as the struct that the backends read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spector.errors import InvalidFilterError, InvalidVectorError
+from spector.kernel.profile import ScoringProfile, get_profile
+from spector.kernel.quantize import normalize, quantize
+from spector.kernel.retention import build_activation_table, build_table
+from spector.layout import Flag, vector_bytes
+
+__all__ = ["DEFAULT_DROP_FLAGS", "QUERY_DTYPE", "Query", "Tables", "make_query", "tables_of"]
+
+DEFAULT_DROP_FLAGS: Final = int(
+    Flag.TOMBSTONE | Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED
+)
+#: instants beyond this are clamped, so a difference of two never overflows
+MAX_ABS_MS: Final = 1 << 61
+_MIN_I64: Final = -(1 << 63)
+_MAX_I64: Final = (1 << 63) - 1
+
+_POINTERS = ("codes", "any_masks", "retention", "recency", "activation", "tier", "category")
+_I64 = ("now_ms", "event_min_ms", "event_max_ms")
+_U64 = ("tags_all", "overlap_mask")
+_U32 = (
+    "any_count", "vector_bytes", "modality_mask", "category_mask", "drop_flags",
+    "multiplicative", "overlap_bits", "reserved",
+)
+_I32 = ("valence_min", "valence_max", "mood", "reserved2")
+_F32 = (
+    "scale", "importance_floor", "retention_floor", "min_similarity",
+    "w_similarity", "w_importance", "w_retention", "w_recency",
+    "w_activation", "w_utility", "w_tags", "w_arousal",
+    "recency_rate", "confidence_weight", "mood_boost", "unresolved_boost",
+    "consolidated_factor", "flashbulb_retention",
+)
+
+#: ``spector_query`` of native/spector.h; addresses as integers, 0 for none
+QUERY_DTYPE: Final = np.dtype(
+    [(name, "<u8") for name in _POINTERS]
+    + [(name, "<i8") for name in _I64]
+    + [(name, "<u8") for name in _U64]
+    + [(name, "<u4") for name in _U32]
+    + [(name, "<i4") for name in _I32]
+    + [(name, "<f4") for name in _F32]
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """Lookup tables of a profile: float32, read-only, shared by all its queries."""
+
+    retention: NDArray[np.float32]
+    recency: NDArray[np.float32]
+    activation: NDArray[np.float32]
+    tier: NDArray[np.float32]
+    category: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Query:
+    """What one scan asks; build it with `make_query`.
+
+    ``codes`` (zero-padded to the record's vector bytes), ``scale``, ``tables`` and ``params``
+    follow from the other fields.
+    """
+
+    profile: ScoringProfile
+    now_ms: int
+    vector: NDArray[np.float32] | None
+    tags_all: int
+    any_masks: NDArray[np.uint64]
+    overlap_mask: int
+    valence_min: int
+    valence_max: int
+    event_min_ms: int | None
+    event_max_ms: int | None
+    importance_floor: float
+    retention_floor: float
+    drop_flags: int
+    modality_mask: int
+    category_mask: int
+    mood: int
+    codes: NDArray[np.int8]
+    scale: np.float32
+    tables: Tables
+    params: NDArray[Any]
+
+    @property
+    def vector_bytes(self) -> int:
+        """Padded bytes of the cue's codes; 0 without a cue vector."""
+        return len(self.codes)
+
+
+def make_query(
+    *,
+    now_ms: int,
+    vector: ArrayLike | None = None,
+    profile: str | ScoringProfile = "balanced",
+    tags_all: int = 0,
+    any_masks: Iterable[int] = (),
+    overlap_mask: int = 0,
+    valence_min: int = -128,
+    valence_max: int = 127,
+    event_min_ms: int | None = None,
+    event_max_ms: int | None = None,
+    importance_floor: float = 0.0,
+    retention_floor: float | None = None,
+    drop_flags: int = DEFAULT_DROP_FLAGS,
+    modality_mask: int = 0,
+    category_mask: int = 0,
+    mood: int = 0,
+) -> Query:
+    """Validate and prepare a scan's question.
+
+    Args:
+        now_ms: the instant that ages are measured from, ms since 1970 UTC. A memory from after
+            this instant has age 0.
+        vector: the cue, (dim,) floats; normalised and quantised here. None: no similarity.
+        profile: a preset's name or a profile.
+        tags_all: Bloom mask whose bits a record must all have; 0 admits every record.
+        any_masks: Bloom masks of which a record must contain at least one; none admits all.
+        overlap_mask: bits that the tag term counts: popcount(record & mask) / popcount(mask).
+        valence_min, valence_max: inclusive bounds in -128..127.
+        event_min_ms, event_max_ms: half-open range [min, max) of event times; None is open.
+        importance_floor: drops weaker records unless pinned; 0 drops none.
+        retention_floor: likewise for retention; None takes the profile's.
+        drop_flags: records with any of these flags are dropped; TOMBSTONE always is.
+        modality_mask, category_mask: bit i admits code i; 0 admits all codes.
+        mood: -128..127; its sign is compared with the record's valence, 0 boosts nothing.
+
+    Raises:
+        InvalidVectorError: the cue is not a finite, non-zero (dim,) vector.
+        InvalidFilterError: any other argument is out of its range.
+    """
+    chosen = get_profile(profile)
+    floor = chosen.retention_floor if retention_floor is None else float(retention_floor)
+    for name, number in (("importance_floor", importance_floor), ("retention_floor", floor)):
+        if not math.isfinite(number) or not 0 <= number <= 1:
+            raise InvalidFilterError(f"{name} must be in 0..1, got {number!r}")
+    _check_int("now_ms", now_ms, -MAX_ABS_MS, MAX_ABS_MS)
+    event_min = _MIN_I64 if event_min_ms is None else event_min_ms
+    event_max = _MAX_I64 if event_max_ms is None else event_max_ms
+    for name, integer, low, high in (
+        ("tags_all", tags_all, 0, (1 << 64) - 1),
+        ("overlap_mask", overlap_mask, 0, (1 << 64) - 1),
+        ("valence_min", valence_min, -128, 127),
+        ("valence_max", valence_max, -128, 127),
+        ("event_min_ms", event_min, _MIN_I64, _MAX_I64),
+        ("event_max_ms", event_max, _MIN_I64, _MAX_I64),
+        ("drop_flags", drop_flags, 0, 0xFFFF),
+        ("modality_mask", modality_mask, 0, 0xFFFF_FFFF),
+        ("category_mask", category_mask, 0, 0xFFFF_FFFF),
+        ("mood", mood, -128, 127),
+    ):
+        _check_int(name, integer, low, high)
+    masks = _any_array(any_masks)
+    unit, codes, scale = _cue(vector)
+    template, tables = _prepared(chosen)
+    params = template.copy()
+    row = params[0]
+    row["now_ms"] = now_ms
+    row["event_min_ms"] = event_min
+    row["event_max_ms"] = event_max
+    row["tags_all"] = tags_all
+    row["overlap_mask"] = overlap_mask
+    row["overlap_bits"] = overlap_mask.bit_count()
+    row["drop_flags"] = drop_flags | Flag.TOMBSTONE
+    row["modality_mask"] = modality_mask
+    row["category_mask"] = category_mask
+    row["valence_min"] = valence_min
+    row["valence_max"] = valence_max
+    row["mood"] = mood
+    row["importance_floor"] = importance_floor
+    row["retention_floor"] = floor
+    if masks.size:
+        row["any_masks"] = masks.__array_interface__["data"][0]
+        row["any_count"] = masks.size
+    if unit is not None:
+        row["codes"] = codes.__array_interface__["data"][0]
+        row["vector_bytes"] = codes.size
+        row["scale"] = scale
+    return Query(
+        profile=chosen, now_ms=now_ms, vector=unit, tags_all=tags_all, any_masks=masks,
+        overlap_mask=overlap_mask, valence_min=valence_min, valence_max=valence_max,
+        event_min_ms=event_min_ms, event_max_ms=event_max_ms, importance_floor=importance_floor,
+        retention_floor=floor, drop_flags=drop_flags | Flag.TOMBSTONE,
+        modality_mask=modality_mask, category_mask=category_mask, mood=mood,
+        codes=codes, scale=scale, tables=tables, params=params,
+    )
+
+
+def tables_of(profile: ScoringProfile) -> Tables:
+    """The profile's lookup tables (cached)."""
+    return _prepared(profile)[1]
+
+
+def _check_int(name: str, value: object, low: int, high: int) -> None:
+    if not isinstance(value, (int, np.integer)) or not low <= int(value) <= high:
+        raise InvalidFilterError(f"{name} must be an integer in {low}..{high}, got {value!r}")
+
+
+def _any_array(any_masks: Iterable[int]) -> NDArray[np.uint64]:
+    masks = [int(mask) for mask in any_masks]
+    for mask in masks:
+        _check_int("any_masks", mask, 0, (1 << 64) - 1)
+    return np.array(masks, np.uint64)
+
+
+_NO_CODES: Final = np.zeros(0, np.int8)
+
+
+def _cue(
+    vector: ArrayLike | None,
+) -> tuple[NDArray[np.float32] | None, NDArray[np.int8], np.float32]:
+    if vector is None:
+        return None, _NO_CODES, np.float32(0)
+    array = np.asarray(vector)
+    if array.ndim != 1:
+        raise InvalidVectorError(f"a cue must have shape (dim,), got {array.shape}")
+    unit = normalize(array[None, :])
+    codes, scales = quantize(unit)
+    padded = np.zeros(vector_bytes(array.size), np.int8)
+    padded[: array.size] = codes[0]
+    return unit[0], padded, scales[0]
+
+
+@lru_cache(maxsize=256)
+def _prepared(profile: ScoringProfile) -> tuple[NDArray[Any], Tables]:
+    """The part of the struct that depends on the profile alone, and the tables it points to."""
+    tables = Tables(
+        retention=build_table(profile.retention_curve, profile.power_law_exponent),
+        recency=build_table(profile.recency_curve, profile.power_law_exponent),
+        activation=build_activation_table(profile.activation_decay),
+        tier=_factors(profile.tier_factors),
+        category=_factors(profile.category_factors),
+    )
+    params = np.zeros(1, QUERY_DTYPE)
+    row = params[0]
+    for name in ("retention", "recency", "activation", "tier", "category"):
+        table: NDArray[np.float32] = getattr(tables, name)
+        table.flags.writeable = False
+        row[name] = table.__array_interface__["data"][0]
+    for name in _F32:
+        if hasattr(profile, name):
+            row[name] = getattr(profile, name)
+    if profile.min_similarity <= -1:
+        # quantised cosines may pass -1 by a rounding error; the default must drop nothing
+        row["min_similarity"] = -np.inf
+    row["recency_rate"] = np.float32(1.0 / profile.recency_scale_days)
+    row["multiplicative"] = profile.fusion == "multiplicative"
+    return params, tables
+
+
+def _factors(pairs: tuple[tuple[int, float], ...]) -> NDArray[np.float32]:
+    table = np.ones(256, np.float32)
+    for code, factor in pairs:
+        table[code] = factor
+    return table
