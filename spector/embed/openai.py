@@ -37,6 +37,9 @@ OVERLAP_TOKENS: Final = 200
 #: bump when windows or pooling change
 _RECIPE: Final = f"w{MAX_INPUT_TOKENS}-o{OVERLAP_TOKENS}-plain-v1"
 
+#: the system's own randomness, so that a program's seed does not make its processes march in step
+_JITTER: Final = random.SystemRandom().random
+
 _HINTS: Final = {
     400: "the request was refused as malformed; check model and dimensions",
     401: "check the key: api_key= or the environment variable OPENAI_API_KEY",
@@ -82,7 +85,7 @@ class OpenAIEmbedder:
         send_dimensions: bool | None = None,
         client: Any = None,
         sleep: Callable[[float], None] = time.sleep,
-        jitter: Callable[[], float] = random.random,
+        jitter: Callable[[], float] = _JITTER,
     ) -> None:
         self._model = model
         self._dim, self._send_dimensions = _dimensions(model, dimensions, send_dimensions)
