@@ -41,7 +41,13 @@ def run(*argv: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
 
 
 def python(code: str, cwd: Path, **env: str) -> str:
-    done = run(sys.executable, "-c", code, cwd=cwd, **env)
+    # an editable install offers the tree's own modules, _native above all, wherever the path has
+    # none; what is tested here is what the path has
+    alone = (
+        "import sys; sys.meta_path[:] = "
+        "[f for f in sys.meta_path if 'editable' not in getattr(f, '__module__', '')]; "
+    )
+    done = run(sys.executable, "-c", alone + code, cwd=cwd, **env)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
