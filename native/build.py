@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cffi import FFI
 
-SOURCES = ("native/scan.c", "native/dot.c", "native/crc32c.c")
+SOURCES = ("native/scan.c", "native/score.c", "native/dot.c", "native/crc32c.c")
 HEADER = "native/spector.h"
 
 _STRUCTS = (
@@ -59,7 +59,8 @@ def compile_args() -> tuple[list[str], list[str]]:
     """
     if sys.platform == "win32":
         return ["/O2", "/fp:precise"], []
-    flags = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra"]
+    flags = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
+             "-Wall", "-Wextra"]
     sanitize = os.environ.get("SPECTOR_SANITIZE", "")
     if not sanitize:
         return flags, []

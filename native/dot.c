@@ -7,16 +7,8 @@
  */
 #include "spector.h"
 
-/* Vectors lie behind headers that were just read; fetching this many survivors ahead hides the
- * latency of their other cache lines. */
-#define VECTORS_AHEAD 4
-
 static inline const int8_t *vector_at(const uint8_t *data, size_t stride, uint32_t slot) {
     return (const int8_t *)(data + (size_t)slot * stride + SPECTOR_HEADER_BYTES);
-}
-
-static inline void prefetch_vector(const int8_t *vector, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += 64) SPECTOR_PREFETCH(vector + i);
 }
 
 void spector_dot_portable(const uint8_t *data, size_t stride, const uint32_t *slots, uint32_t n,
@@ -24,8 +16,6 @@ void spector_dot_portable(const uint8_t *data, size_t stride, const uint32_t *sl
     for (uint32_t i = 0; i < n; i++) {
         const int8_t *vector = vector_at(data, stride, slots[i]);
         int32_t sum = 0;
-        if (i + VECTORS_AHEAD < n)
-            prefetch_vector(vector_at(data, stride, slots[i + VECTORS_AHEAD]), vector_bytes);
         for (size_t j = 0; j < vector_bytes; j++) sum += (int32_t)vector[j] * codes[j];
         out[i] = sum;
     }
@@ -51,8 +41,6 @@ __attribute__((target("avx2"))) void spector_dot_avx2(const uint8_t *data, size_
     for (uint32_t i = 0; i < n; i++) {
         const int8_t *vector = vector_at(data, stride, slots[i]);
         __m256i even = _mm256_setzero_si256(), odd = _mm256_setzero_si256();
-        if (i + VECTORS_AHEAD < n)
-            prefetch_vector(vector_at(data, stride, slots[i + VECTORS_AHEAD]), vector_bytes);
         for (size_t j = 0; j < vector_bytes; j += 64) {
             even = step_avx2(even, vector + j, codes + j);
             odd = step_avx2(odd, vector + j + 32, codes + j + 32);
@@ -66,7 +54,7 @@ __attribute__((target("avx2"))) void spector_dot_avx2(const uint8_t *data, size_
 }
 #endif
 
-spector_isa spector_active = {spector_dot_portable, spector_crc_portable};
+spector_isa spector_active = {spector_dot_portable, spector_score_portable, spector_crc_portable};
 
 uint32_t spector_cpu_caps(void) {
     uint32_t caps = 0;
@@ -81,9 +69,12 @@ uint32_t spector_cpu_caps(void) {
 uint32_t spector_set_caps(uint32_t mask) {
     uint32_t caps = spector_cpu_caps() & mask;
     spector_crc_init();
-    spector_isa chosen = {spector_dot_portable, spector_crc_portable};
+    spector_isa chosen = {spector_dot_portable, spector_score_portable, spector_crc_portable};
 #if SPECTOR_X86
-    if (caps & SPECTOR_CAP_AVX2) chosen.dot = spector_dot_avx2;
+    if (caps & SPECTOR_CAP_AVX2) {
+        chosen.dot = spector_dot_avx2;
+        chosen.score = spector_score_avx2;
+    }
     if (caps & SPECTOR_CAP_SSE42) chosen.crc = spector_crc_sse42;
 #endif
     spector_active = chosen;

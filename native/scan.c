@@ -1,93 +1,16 @@
 /* The six phases over an array of partitions.
  *
- * Records are taken in blocks of BLOCK: one pass over the headers decides phases 1-4 and leaves
+ * Records are taken in blocks: one pass over the headers decides phases 1-4 and leaves
  * the slots that survive, one pass computes their dot products (phase 5, the only one that touches
- * vectors), one pass scores (phase 6). The order of float operations is that of
- * spector/kernel/reference.py, so the scores are bit-identical; hence no -ffast-math and no
- * contraction to fused multiply-add.
+ * vectors), one pass scores (phase 6, in score.c) and offers to the heap.
  */
 #include "spector.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define BLOCK 64
 /* Headers lie a stride apart; this many records ahead covers the latency of memory. */
 #define HEADER_AHEAD 16
-
-static const int64_t MAX_ABS_MS = (int64_t)1 << 61;
-static const double DAYS_PER_MS = 1.0 / 86400000.0;
-static const double SECONDS_PER_MS = 1.0 / 1000.0;
-
-static inline float lookup(const float *table, float x) {
-    if (!(x >= 0x1p-20f)) return table[0];
-    if (x >= 0x1p20f) return table[SPECTOR_TABLE - 1];
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    bits -= (uint32_t)(127 - 20) << 23;
-    uint32_t index = bits >> 17;
-    float fraction = (float)(int32_t)(bits & 0x1FFFF) * 0x1p-17f;
-    float low = table[index];
-    return low + (table[index + 1] - low) * fraction;
-}
-
-static inline double age_ms(const spector_query *q, int64_t then_ms) {
-    if (then_ms >= q->now_ms) return 0.0;
-    if (then_ms < -MAX_ABS_MS) then_ms = -MAX_ABS_MS;
-    return (double)(q->now_ms - then_ms);
-}
-
-static inline double idle_ms(const spector_query *q, const spector_record *r) {
-    return age_ms(q, r->last_access_s ? (int64_t)r->last_access_s * 1000 : r->event_ms);
-}
-
-static inline float retention_of(const spector_query *q, const spector_record *r) {
-    float stability = r->stability_days >= 1e-6f ? r->stability_days : 1e-6f;
-    float value = lookup(q->retention, (float)(idle_ms(q, r) * DAYS_PER_MS) / stability);
-    if ((r->flags & SPECTOR_FLASHBULB) && value < q->flashbulb_retention)
-        value = q->flashbulb_retention;
-    return value;
-}
-
-static inline float activation_of(const spector_query *q, const spector_record *r) {
-    float uses = (float)(r->access_count ? r->access_count : 1);
-    float seconds = (float)(idle_ms(q, r) * SECONDS_PER_MS);
-    return uses / (uses + lookup(q->activation, seconds * 0x1p-14f));
-}
-
-static inline float recency_of(const spector_query *q, const spector_record *r) {
-    return lookup(q->recency, (float)(age_ms(q, r->event_ms) * DAYS_PER_MS) * q->recency_rate);
-}
-
-static inline float overlap_of(const spector_query *q, const spector_record *r) {
-    float shared = (float)SPECTOR_POPCOUNT(r->tags & q->overlap_mask);
-    return shared / (float)(q->overlap_bits ? q->overlap_bits : 1);
-}
-
-/* Phase 6 of one record: the fused score, -INFINITY when it is not a finite number. */
-static inline float score_of(const spector_query *q, const spector_record *r, float sim) {
-    float sum = 0.0f;
-    if (q->w_similarity != 0.0f && !q->multiplicative) sum += q->w_similarity * sim;
-    if (q->w_importance != 0.0f) sum += q->w_importance * r->importance;
-    if (q->w_retention != 0.0f) sum += q->w_retention * retention_of(q, r);
-    if (q->w_recency != 0.0f) sum += q->w_recency * recency_of(q, r);
-    if (q->w_activation != 0.0f) sum += q->w_activation * activation_of(q, r);
-    if (q->w_utility != 0.0f) sum += q->w_utility * r->utility;
-    if (q->w_tags != 0.0f) sum += q->w_tags * overlap_of(q, r);
-    if (q->w_arousal != 0.0f) sum += q->w_arousal * ((float)r->arousal / 255.0f);
-    if (q->multiplicative) {
-        float base = q->codes ? sim : 1.0f;
-        sum = (q->w_similarity * (base < 0.0f ? 0.0f : base)) * (1.0f + sum);
-    }
-    sum *= 1.0f - q->confidence_weight * (1.0f - (float)r->confidence / 255.0f);
-    sum *= q->tier[r->tier];
-    sum *= q->category[r->category];
-    if ((q->mood > 0 && r->valence > 0) || (q->mood < 0 && r->valence < 0)) sum *= q->mood_boost;
-    if (r->flags & SPECTOR_UNRESOLVED) sum *= q->unresolved_boost;
-    if (r->flags & SPECTOR_CONSOLIDATED) sum *= q->consolidated_factor;
-    return fabsf(sum) <= FLT_MAX ? sum : -INFINITY;
-}
 
 static inline int code_admitted(uint32_t mask, uint8_t code) {
     return !mask || (code < 32 && (mask >> code & 1));
@@ -106,7 +29,7 @@ static inline int strength_passes(const spector_query *q, const spector_record *
     if (!code_admitted(q->category_mask, r->category)) return 0;
     if (r->flags & SPECTOR_PINNED) return 1;
     if (q->importance_floor > 0.0f && r->importance < q->importance_floor) return 0;
-    return !(q->retention_floor > 0.0f && retention_of(q, r) < q->retention_floor);
+    return !(q->retention_floor > 0.0f && spector_retention(q, r) < q->retention_floor);
 }
 
 /* Phases 1 to 4: the counter to bump for a dropped record, SPECTOR_DROPS for one that passes. */
@@ -170,70 +93,79 @@ static void sort_best_first(spector_hit *heap, uint32_t n) {
     }
 }
 
-typedef struct {
-    uint32_t n;
-    uint32_t slots[BLOCK];
-    float similarity[BLOCK];
-} block;
-
+/* Phases 1 to 4 of count records from first on. */
 static void gate_block(const spector_part *part, const spector_query *q, uint32_t first,
-                       uint32_t last, block *out, uint64_t *drops) {
+                       uint32_t count, spector_block *out, uint64_t *drops) {
     uint32_t n = 0;
-    for (uint32_t slot = first; slot < last; slot++) {
+    for (uint32_t slot = first; slot < first + count; slot++) {
         const spector_record *r = record_at(part, slot);
-        if (slot + HEADER_AHEAD < part->count) SPECTOR_PREFETCH(record_at(part, slot + HEADER_AHEAD));
+        SPECTOR_PREFETCH((const uint8_t *)r + (size_t)HEADER_AHEAD * part->stride);
         int phase = gate(part, q, slot, r);
-        if (phase == SPECTOR_DROPS)
+        if (phase == SPECTOR_DROPS) {
+            for (size_t line = 0; line < q->vector_bytes; line += 64)
+                SPECTOR_PREFETCH((const uint8_t *)r + SPECTOR_HEADER_BYTES + line);
             out->slots[n++] = slot;
-        else
+        } else {
             drops[phase]++;
+        }
     }
     out->n = n;
 }
 
-/* Phase 5; keeps the slots at or above the similarity floor. */
-static void measure_block(const spector_part *part, const spector_query *q, block *b,
+/* Phase 5; keeps the slots at or above the similarity floor. The first entry of similarity is
+ * set even when its record is dropped. */
+static void measure_block(const spector_part *part, const spector_query *q, spector_block *b,
                           uint64_t *drops) {
-    int32_t dots[BLOCK];
+    int32_t dots[SPECTOR_BLOCK];
     uint32_t kept = 0;
+    if (!q->codes) {
+        memset(b->similarity, 0, sizeof b->similarity);
+        return;
+    }
     spector_active.dot(part->data, part->stride, b->slots, b->n, q->codes, q->vector_bytes, dots);
     for (uint32_t i = 0; i < b->n; i++) {
         float sim = (float)dots[i] * (q->scale * record_at(part, b->slots[i])->scale);
-        if (sim < q->min_similarity) {
-            drops[SPECTOR_DROP_SIMILARITY]++;
-            continue;
-        }
+        b->similarity[kept] = sim;
         b->slots[kept] = b->slots[i];
-        b->similarity[kept++] = sim;
+        if (sim < q->min_similarity)
+            drops[SPECTOR_DROP_SIMILARITY]++;
+        else
+            kept++;
     }
     b->n = kept;
+}
+
+/* Phase 6 of a block into the heap; returns the heap's new size. */
+static uint32_t rank_block(const spector_part *part, const spector_query *q, spector_block *b,
+                           uint32_t index, spector_hit *hits, uint32_t found, uint32_t k) {
+    float scores[SPECTOR_BLOCK];
+    for (uint32_t i = 0; i < b->n; i++) spector_load_terms(q, record_at(part, b->slots[i]), b, i);
+    spector_active.score(q, b, scores);
+    for (uint32_t i = 0; i < b->n; i++) {
+        if (found == k && (!k || scores[i] < hits[0].score)) continue;
+        spector_hit hit = {record_at(part, b->slots[i])->id, scores[i], b->similarity[i], index,
+                           b->slots[i]};
+        found = offer(hits, found, k, hit);
+    }
+    return found;
 }
 
 uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
                       uint64_t *scanned, uint64_t *scored) {
     uint32_t found = 0;
-    block b;
+    spector_block b;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t index = select ? select[i] : i;
         spector_part part = parts[index];
         *scanned += part.count;
-        for (uint32_t first = 0; first < part.count; first += BLOCK) {
-            uint32_t last = part.count - first > BLOCK ? first + BLOCK : part.count;
-            gate_block(&part, q, first, last, &b, drops);
+        for (uint32_t first = 0; first < part.count; first += SPECTOR_BLOCK) {
+            uint32_t left = part.count - first;
+            gate_block(&part, q, first, left < SPECTOR_BLOCK ? left : SPECTOR_BLOCK, &b, drops);
+            if (b.n) measure_block(&part, q, &b, drops);
             if (!b.n) continue;
-            if (q->codes)
-                measure_block(&part, q, &b, drops);
-            else
-                memset(b.similarity, 0, sizeof b.similarity);
             *scored += b.n;
-            for (uint32_t j = 0; j < b.n; j++) {
-                const spector_record *r = record_at(&part, b.slots[j]);
-                float score = score_of(q, r, b.similarity[j]);
-                if (found == k && k && score < hits[0].score) continue;
-                spector_hit hit = {r->id, score, b.similarity[j], index, b.slots[j]};
-                found = offer(hits, found, k, hit);
-            }
+            found = rank_block(&part, q, &b, index, hits, found, k);
         }
     }
     sort_best_first(hits, found);
@@ -242,18 +174,18 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
 
 void spector_score(const spector_part *parts, const spector_query *q, const uint32_t *part,
                    const uint32_t *slot, uint32_t n, float *scores, float *similarity) {
+    uint64_t drops[SPECTOR_DROPS] = {0};
+    spector_block b;
     for (uint32_t i = 0; i < n; i++) {
         const spector_part *p = &parts[part[i]];
-        const spector_record *r = record_at(p, slot[i]);
         scores[i] = -INFINITY;
         similarity[i] = 0.0f;
-        if (gate(p, q, slot[i], r) != SPECTOR_DROPS) continue;
-        if (q->codes) {
-            int32_t dot;
-            spector_active.dot(p->data, p->stride, &slot[i], 1, q->codes, q->vector_bytes, &dot);
-            similarity[i] = (float)dot * (q->scale * r->scale);
-            if (similarity[i] < q->min_similarity) continue;
-        }
-        scores[i] = score_of(q, r, similarity[i]);
+        gate_block(p, q, slot[i], 1, &b, drops);
+        if (!b.n) continue;
+        measure_block(p, q, &b, drops);
+        similarity[i] = b.similarity[0];
+        if (!b.n) continue;
+        spector_load_terms(q, record_at(p, slot[i]), &b, 0);
+        spector_active.score(q, &b, &scores[i]);
     }
 }

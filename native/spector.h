@@ -96,7 +96,8 @@ typedef struct spector_query {
     const float *retention; /* lookup tables of SPECTOR_TABLE floats */
     const float *recency;
     const float *activation;
-    const float *tier; /* 256 factors each */
+    const float *confidence; /* 256 factors each, by the record's byte */
+    const float *tier;
     const float *category;
     int64_t now_ms;
     int64_t event_min_ms; /* [min, max) */
@@ -128,7 +129,7 @@ typedef struct spector_query {
     float w_tags;
     float w_arousal;
     float recency_rate; /* 1 / days */
-    float confidence_weight;
+    float reserved3;
     float mood_boost;
     float unresolved_boost;
     float consolidated_factor;
@@ -143,8 +144,8 @@ typedef struct spector_hit {
     uint32_t slot;
 } spector_hit;
 
-/* Lookup tables: 64 points an octave of x over [2^-20, 2^20), and one past the end. */
-enum { SPECTOR_TABLE = 40 * 64 + 1 };
+/* Lookup tables: 64 points an octave of x over [2^-20, 2^20], the last one twice. */
+enum { SPECTOR_TABLE = 40 * 64 + 2 };
 
 /* Scan n partitions, parts[select[i]] (or parts[i] when select is NULL), through all six phases.
  * hits has room for k; on return it holds the best, best first. drops[SPECTOR_DROPS] and
@@ -179,14 +180,42 @@ uint32_t spector_set_caps(uint32_t mask);
 
 /* ---- between the C files only ---- */
 
+enum { SPECTOR_BLOCK = 64 };
+
+/* Records that survived the gates, their terms column by column so that phase 6 vectorises.
+ * Columns whose weight is 0 are not filled. */
+typedef struct spector_block {
+    uint32_t n;
+    uint32_t slots[SPECTOR_BLOCK];
+    float similarity[SPECTOR_BLOCK];
+    float importance[SPECTOR_BLOCK];
+    float retention_x[SPECTOR_BLOCK]; /* idle days / stability */
+    float retention_min[SPECTOR_BLOCK];
+    float recency_x[SPECTOR_BLOCK];
+    float activation_x[SPECTOR_BLOCK];
+    float uses[SPECTOR_BLOCK];
+    float utility[SPECTOR_BLOCK];
+    float tags[SPECTOR_BLOCK];
+    float arousal[SPECTOR_BLOCK];
+    float factor[SPECTOR_BLOCK]; /* product of the modifiers */
+} spector_block;
+
+void spector_load_terms(const spector_query *query, const spector_record *record,
+                        spector_block *block, uint32_t at);
+float spector_retention(const spector_query *query, const spector_record *record);
+
 /* Exact dot products of codes with the vectors of n records of one partition. */
 typedef void (*spector_dot_fn)(const uint8_t *data, size_t stride, const uint32_t *slots,
                                uint32_t n, const int8_t *codes, size_t vector_bytes,
                                int32_t *out);
+/* Phase 6 of the records loaded into a block. */
+typedef void (*spector_score_fn)(const spector_query *query, const spector_block *block,
+                                 float *scores);
 typedef uint32_t (*spector_crc_fn)(uint32_t state, const uint8_t *data, size_t n);
 
 typedef struct spector_isa {
     spector_dot_fn dot;
+    spector_score_fn score;
     spector_crc_fn crc;
 } spector_isa;
 
@@ -194,6 +223,7 @@ extern spector_isa spector_active;
 
 void spector_dot_portable(const uint8_t *data, size_t stride, const uint32_t *slots, uint32_t n,
                           const int8_t *codes, size_t vector_bytes, int32_t *out);
+void spector_score_portable(const spector_query *query, const spector_block *block, float *scores);
 uint32_t spector_crc_portable(uint32_t state, const uint8_t *data, size_t n);
 void spector_crc_init(void);
 
@@ -201,6 +231,7 @@ void spector_crc_init(void);
 #define SPECTOR_X86 1
 void spector_dot_avx2(const uint8_t *data, size_t stride, const uint32_t *slots, uint32_t n,
                       const int8_t *codes, size_t vector_bytes, int32_t *out);
+void spector_score_avx2(const spector_query *query, const spector_block *block, float *scores);
 uint32_t spector_crc_sse42(uint32_t state, const uint8_t *data, size_t n);
 #else
 #define SPECTOR_X86 0

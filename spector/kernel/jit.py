@@ -32,7 +32,7 @@ from spector.kernel.base import (
 )
 from spector.kernel.query import MAX_ABS_MS, Query
 from spector.kernel.reference import CRC_TABLE, crc32c_bytes
-from spector.kernel.retention import HIGH_BITS, LOW_BITS, TABLE_SIZE
+from spector.kernel.retention import LAST_OFFSET, LOW_BITS
 from spector.layout import CRC_SPAN, HEADER_BYTES, RECORD_DTYPE, Flag
 
 __all__ = ["NumbaKernel"]
@@ -49,13 +49,12 @@ _ZERO: Final = np.float32(0)
 _ONE: Final = np.float32(1)
 _FULL: Final = np.float32(255)
 _TABLE_LOW: Final = np.float32(2.0**-20)
-_TABLE_HIGH: Final = np.float32(2.0**20)
 _FRACTION: Final = np.float32(2.0**-17)
 _ACTIVATION_SCALE: Final = np.float32(2.0**-14)
 _MIN_STABILITY: Final = np.float32(1e-6)
 _MINUS_INF: Final = np.float32(-np.inf)
-_BASE_BITS: Final = np.int32(LOW_BITS)
-assert HIGH_BITS > LOW_BITS and TABLE_SIZE == 2561
+_LOW_BITS: Final = np.int32(LOW_BITS)
+_LAST_OFFSET: Final = np.int32(LAST_OFFSET)
 
 
 def _compiled(function: Callable[..., Any]) -> Any:
@@ -136,13 +135,13 @@ class NumbaKernel:
 
 
 def _tables(query: Query) -> tuple[NDArray[np.float32], ...]:
-    tables = query.tables
-    return tables.retention, tables.recency, tables.activation, tables.tier, tables.category
+    t = query.tables
+    return t.retention, t.recency, t.activation, t.confidence, t.tier, t.category
 
 
 @_compiled
 def _scan(
-    entries, chosen, params, codes, any_masks, retention, recency, activation, tier, category,
+    entries, chosen, params, codes, any_masks, retention, recency, activation, confidence, tier, category,
     hits, counters,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     q = params[0]
@@ -168,7 +167,7 @@ def _scan(
                     counters[_SIMILARITY] += np.uint64(1)
                     continue
             counters[7] += np.uint64(1)
-            score = _fuse(r, q, sim, retention, recency, activation, tier, category)
+            score = _fuse(r, q, sim, retention, recency, activation, confidence, tier, category)
             if found < k or (k > 0 and score >= hits[0].score):
                 found = _offer(hits, found, k, r.id, score, sim, index, np.uint32(slot))
     _sort_best_first(hits, found)
@@ -177,7 +176,7 @@ def _scan(
 
 @_compiled
 def _score(
-    entries, parts, slots, params, codes, any_masks, retention, recency, activation, tier,
+    entries, parts, slots, params, codes, any_masks, retention, recency, activation, confidence, tier,
     category, scores, sims,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     q = params[0]
@@ -196,7 +195,7 @@ def _score(
             sims[i] = _cosine(address, r, q, codes)
             if sims[i] < q.min_similarity:
                 continue
-        scores[i] = _fuse(r, q, sims[i], retention, recency, activation, tier, category)
+        scores[i] = _fuse(r, q, sims[i], retention, recency, activation, confidence, tier, category)
 
 
 @_compiled
@@ -251,7 +250,7 @@ def _cosine(address, r, q, codes):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _fuse(r, q, sim, retention, recency, activation, tier, category):  # type: ignore[no-untyped-def]
+def _fuse(r, q, sim, retention, recency, activation, confidence, tier, category):  # type: ignore[no-untyped-def]
     """Phase 6: the fused score, -inf when it is not a finite number."""
     total = _ZERO
     if q.w_similarity != _ZERO and q.multiplicative == 0:
@@ -279,15 +278,15 @@ def _fuse(r, q, sim, retention, recency, activation, tier, category):  # type: i
         if base < _ZERO:
             base = _ZERO
         total = (q.w_similarity * base) * (_ONE + total)
-    total *= _ONE - q.confidence_weight * (_ONE - np.float32(r.confidence) / _FULL)
-    total *= tier[r.tier]
-    total *= category[r.category]
+    factor = confidence[r.confidence] * tier[r.tier]
+    factor *= category[r.category]
     if (q.mood > 0 and r.valence > 0) or (q.mood < 0 and r.valence < 0):
-        total *= q.mood_boost
+        factor *= q.mood_boost
     if r.flags & _UNRESOLVED:
-        total *= q.unresolved_boost
+        factor *= q.unresolved_boost
     if r.flags & _CONSOLIDATED:
-        total *= q.consolidated_factor
+        factor *= q.consolidated_factor
+    total *= factor
     return total if np.isfinite(total) else _MINUS_INF
 
 
@@ -316,11 +315,8 @@ def _age_ms(q, then_ms):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _lookup(table, x):  # type: ignore[no-untyped-def]
-    if not x >= _TABLE_LOW:
-        return table[0]
-    if x >= _TABLE_HIGH:
-        return table[TABLE_SIZE - 1]
-    bits = np.int32(np.float32(x).view(np.int32) - _BASE_BITS)
+    inside = x if x >= _TABLE_LOW else _TABLE_LOW
+    bits = min(np.int32(np.float32(inside).view(np.int32) - _LOW_BITS), _LAST_OFFSET)
     index = bits >> 17
     fraction = np.float32(bits & 0x1FFFF) * _FRACTION
     low = table[index]

@@ -27,7 +27,7 @@ MAX_ABS_MS: Final = 1 << 61
 _MIN_I64: Final = -(1 << 63)
 _MAX_I64: Final = (1 << 63) - 1
 
-_POINTERS = ("codes", "any_masks", "retention", "recency", "activation", "tier", "category")
+_POINTERS = ("codes", "any_masks", "retention", "recency", "activation", "confidence", "tier", "category")
 _I64 = ("now_ms", "event_min_ms", "event_max_ms")
 _U64 = ("tags_all", "overlap_mask")
 _U32 = (
@@ -39,7 +39,7 @@ _F32 = (
     "scale", "importance_floor", "retention_floor", "min_similarity",
     "w_similarity", "w_importance", "w_retention", "w_recency",
     "w_activation", "w_utility", "w_tags", "w_arousal",
-    "recency_rate", "confidence_weight", "mood_boost", "unresolved_boost",
+    "recency_rate", "reserved3", "mood_boost", "unresolved_boost",
     "consolidated_factor", "flashbulb_retention",
 )
 
@@ -61,6 +61,7 @@ class Tables:
     retention: NDArray[np.float32]
     recency: NDArray[np.float32]
     activation: NDArray[np.float32]
+    confidence: NDArray[np.float32]
     tier: NDArray[np.float32]
     category: NDArray[np.float32]
 
@@ -240,12 +241,13 @@ def _prepared(profile: ScoringProfile) -> tuple[NDArray[Any], Tables]:
         retention=build_table(profile.retention_curve, profile.power_law_exponent),
         recency=build_table(profile.recency_curve, profile.power_law_exponent),
         activation=build_activation_table(profile.activation_decay),
+        confidence=_confidence(profile.confidence_weight),
         tier=_factors(profile.tier_factors),
         category=_factors(profile.category_factors),
     )
     params = np.zeros(1, QUERY_DTYPE)
     row = params[0]
-    for name in ("retention", "recency", "activation", "tier", "category"):
+    for name in ("retention", "recency", "activation", "confidence", "tier", "category"):
         table: NDArray[np.float32] = getattr(tables, name)
         table.flags.writeable = False
         row[name] = table.__array_interface__["data"][0]
@@ -265,3 +267,9 @@ def _factors(pairs: tuple[tuple[int, float], ...]) -> NDArray[np.float32]:
     for code, factor in pairs:
         table[code] = factor
     return table
+
+
+def _confidence(weight: float) -> NDArray[np.float32]:
+    """Factor of each confidence byte: ``1 - weight * (1 - byte / 255)``."""
+    confidence = np.arange(256, dtype=np.float32) / np.float32(255)
+    return np.float32(1) - np.float32(weight) * (np.float32(1) - confidence)

@@ -1,8 +1,8 @@
 """The six phases in plain NumPy: the definition that C and Numba are tested against.
 
-Order of evaluation is part of the contract. Every term is float32, sums run in the order of
-`TERMS`, products in the order of `MODIFIERS`, dot products are exact integers; so all backends
-give bit-identical scores.
+Order of evaluation is part of the contract. Every term is float32, the sum runs in the
+order of `TERMS`, the product of the modifiers in that of `MODIFIERS`, dot products are exact
+integers; so all backends give bit-identical scores.
 """
 
 from __future__ import annotations
@@ -152,8 +152,10 @@ def score_terms(headers: NDArray[Any], sims: F32, query: Query) -> dict[str, F32
         if profile.fusion == "multiplicative":
             positive = np.where(out["similarity"] < 0, np.float32(0), out["similarity"])
             fused = (params["w_similarity"] * positive) * (_ONE + fused)
-        for name in MODIFIERS:
-            fused = fused * out[name]
+        factor = out["confidence"] * out["tier"]
+        for name in MODIFIERS[2:]:
+            factor = factor * out[name]
+        fused = fused * factor
     out["score"] = np.where(np.isfinite(fused), fused, -np.float32(np.inf)).astype(np.float32)
     return out
 
@@ -196,8 +198,7 @@ def _retention(headers: NDArray[Any], query: Query) -> F32:
 
 def _modifiers(out: dict[str, F32], headers: NDArray[Any], query: Query) -> None:
     params, flags = query.params[0], headers["flags"]
-    confidence = headers["confidence"].astype(np.float32) / _FULL
-    out["confidence"] = _ONE - params["confidence_weight"] * (_ONE - confidence)
+    out["confidence"] = query.tables.confidence[headers["confidence"]]
     out["tier"] = query.tables.tier[headers["tier"]]
     out["category"] = query.tables.category[headers["category"]]
     agrees = np.sign(headers["valence"].astype(np.int32)) * np.sign(params["mood"]) > 0

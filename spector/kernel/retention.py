@@ -28,17 +28,21 @@ __all__ = [
 
 OCTAVES: Final = 40
 STEPS: Final = 64
-TABLE_SIZE: Final = OCTAVES * STEPS + 1
-#: float32 bits of 2^-20, and of 2^20: the table's first and one-past-last x
+#: the last point is there twice, so that reading the next entry never needs a branch
+TABLE_SIZE: Final = OCTAVES * STEPS + 2
+#: float32 bits of 2^-20, the table's first x
 LOW_BITS: Final = (127 - 20) << 23
-HIGH_BITS: Final = (127 + 20) << 23
 #: mantissa bits that are left for interpolation
 FRACTION_BITS: Final = 17
 FRACTION_MASK: Final = (1 << FRACTION_BITS) - 1
+#: offset of 2^20, the table's last x
+LAST_OFFSET: Final = (OCTAVES * STEPS) << FRACTION_BITS
 FRACTION_SCALE: Final = np.float32(2.0**-FRACTION_BITS)
 #: seconds are scaled by 2^-14 before the activation table, so it spans 1/64 s .. 544 years
 ACTIVATION_SCALE: Final = np.float32(2.0**-14)
 MIN_STABILITY_DAYS: Final = np.float32(1e-6)
+
+_LOWEST_X: Final = np.float32(2.0**-20)
 
 F32 = NDArray[np.float32]
 
@@ -106,18 +110,17 @@ def lookup(table: F32, x: F32) -> F32:
     x below 2^-20 (NaN included) reads the first entry, x from 2^20 on the last.
     """
     x = np.asarray(x, np.float32)
-    bits = x.view(np.int32)
-    inside = (x >= np.float32(2.0**-20)) & (bits < HIGH_BITS)
-    offset = np.where(inside, bits - LOW_BITS, 0)
-    index = offset >> FRACTION_BITS
+    inside = np.where(x >= _LOWEST_X, x, _LOWEST_X)
+    offset = np.minimum(inside.view(np.int32) - np.int32(LOW_BITS), np.int32(LAST_OFFSET))
     fraction = (offset & FRACTION_MASK).astype(np.float32) * FRACTION_SCALE
+    index = offset >> FRACTION_BITS
     low = table[index]
-    value = low + (table[np.minimum(index + 1, TABLE_SIZE - 1)] - low) * fraction
-    return np.where(x >= np.float32(2.0**20), table[-1], value).astype(np.float32)
+    return np.asarray(low + (table[index + 1] - low) * fraction, np.float32)
 
 
 def _grid() -> NDArray[np.float64]:
-    octave, step = np.divmod(np.arange(TABLE_SIZE, dtype=np.float64), float(STEPS))
+    points = np.minimum(np.arange(TABLE_SIZE), OCTAVES * STEPS).astype(np.float64)
+    octave, step = np.divmod(points, float(STEPS))
     return np.asarray(np.exp2(octave - 20.0) * (1.0 + step / STEPS), np.float64)
 
 
