@@ -1,0 +1,159 @@
+"""What a figure is worth nothing without: the machine, the versions and the commit."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from bench.stream import fastest_stream
+
+REPO: Final = Path(__file__).resolve().parent.parent
+_PACKAGES: Final = ("numpy", "numba", "onnxruntime", "mmh3", "pytest-benchmark")
+_CPU_FLAGS: Final = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_vpopcntdq", "asimd")
+
+
+def describe_machine() -> dict[str, Any]:
+    """CPU, memory, disk and system, with the two limits that bound a store: bandwidth and sync."""
+    cpu = _cpu_facts()
+    with one_core():
+        name, gb_per_s = memory_bandwidth()
+    return {
+        "cpu": cpu["model"],
+        "cpu_flags": cpu["flags"],
+        "cores": os.cpu_count() or 1,
+        "cores_allowed": len(os.sched_getaffinity(0)),
+        "l3_cache": _read("/sys/devices/system/cpu/cpu0/cache/index3/size") or "unknown",
+        "ram_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "system": f"{platform.system()} {_major_minor(platform.release())} {platform.machine()}",
+        "huge_pages": _read("/sys/kernel/mm/transparent_hugepage/enabled") or "unknown",
+        "stream_gb_per_s": round(gb_per_s, 2),
+        "stream_reader": name,
+        "fdatasync_p50_ms": round(sync_latency_ms(), 3),
+        "load_average": [round(load, 2) for load in os.getloadavg()],
+    }
+
+
+def describe_versions() -> dict[str, str]:
+    versions = {
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "compiler_of_python": platform.python_compiler(),
+    }
+    for package in _PACKAGES:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            versions[package] = "absent"
+    from spector._version import __version__
+
+    versions["spector"] = __version__
+    return versions
+
+
+def describe_commit() -> dict[str, Any]:
+    """The commit measured, and whether the code differed from it."""
+    changed = _git("status", "--porcelain", "--", "spector", "native", "setup.py", "bench/*.py")
+    return {"commit": _git("rev-parse", "HEAD") or "unknown", "dirty": bool(changed)}
+
+
+def memory_bandwidth(size_bytes: int = 512 * 2**20, rounds: int = 7) -> tuple[str, float]:
+    """The fastest plain reader and its best rate in GB/s over one large array."""
+    words = np.ones(size_bytes // 8, np.uint64)
+    name, read = fastest_stream(words)
+    best = min(_timed(read, words) for _ in range(rounds))
+    return name, words.nbytes / best / 1e9
+
+
+def sync_latency_ms(rounds: int = 30) -> float:
+    """Median time of a 4 KiB append with fdatasync, which bounds strict single writes."""
+    times = []
+    with tempfile.TemporaryFile(dir=scratch_root()) as file:
+        for _ in range(rounds):
+            os.write(file.fileno(), b"\0" * 4096)
+            start = time.perf_counter()
+            os.fdatasync(file.fileno())
+            times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+def scratch_root() -> str:
+    """Where benchmark stores are built: ``SPECTOR_BENCH_DIR`` or the system's temporary place."""
+    return os.environ.get("SPECTOR_BENCH_DIR") or tempfile.gettempdir()
+
+
+@contextmanager
+def one_core() -> Iterator[int]:
+    """Pin this thread, and threads and processes it starts, to the last core it may use."""
+    before = os.sched_getaffinity(0)
+    core = max(before)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield core
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def one_thread_environment() -> dict[str, str]:
+    """Variables that keep numeric libraries from starting threads; set before they load."""
+    return {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "NUMBA_NUM_THREADS": "1",
+    }
+
+
+def python(*arguments: str) -> list[str]:
+    return [sys.executable, *arguments]
+
+
+def _timed(read: Any, words: Any) -> float:
+    start = time.perf_counter()
+    read(words)
+    return time.perf_counter() - start
+
+
+def _cpu_facts() -> dict[str, Any]:
+    model, flags = platform.processor() or platform.machine(), ""
+    for line in (_read("/proc/cpuinfo") or "").splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() in {"model name", "Model"}:
+            model = value.strip()
+        if name.strip() in {"flags", "Features"}:
+            flags = value
+    present = set(flags.split())
+    return {"model": model, "flags": [flag for flag in _CPU_FLAGS if flag in present]}
+
+
+def _major_minor(release: str) -> str:
+    return ".".join(release.split(".")[:2])
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def _git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=REPO, capture_output=True, text=True, timeout=20, check=False
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,97 @@
+"""One row of the results: what was done, how often, how long it took, and what was promised.
+
+A row is made by pytest-benchmark (``Row.calls``, ``Row.rounds``) or given as samples measured
+elsewhere (``Row.samples`` for seconds from another process, ``Row.values`` for bytes and counts).
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterable
+from itertools import cycle
+from typing import Any
+
+#: what a row carries into the results, through pytest-benchmark's extra_info
+RowInfo = dict[str, Any]
+
+
+class Row:
+    """Fixture object; a benchmark calls exactly one of its measuring methods, once."""
+
+    def __init__(self, benchmark: Any) -> None:
+        self._benchmark = benchmark
+
+    def calls(
+        self,
+        function: Callable[..., object],
+        arguments: Iterable[tuple[Any, ...]],
+        *,
+        at_most: int,
+        budget_s: float,
+        **info: Any,
+    ) -> None:
+        """Time single calls over cycling arguments: as many as fit the budget, 5 at the least."""
+        supply = cycle(arguments)
+        probe = []
+        for _ in range(3):
+            start = time.perf_counter()
+            function(*next(supply))
+            probe.append(time.perf_counter() - start)
+        rounds = max(5, min(at_most, int(budget_s / max(min(probe), 1e-9))))
+        self._describe(info)
+        settle()
+        self._benchmark.pedantic(
+            function, setup=lambda: (next(supply), {}), rounds=rounds, iterations=1
+        )
+
+    def rounds(
+        self,
+        function: Callable[..., object],
+        *,
+        rounds: int,
+        setup: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]] | None = None,
+        **info: Any,
+    ) -> None:
+        """Time whole operations, each on what ``setup`` prepares."""
+        self._describe(info)
+        settle()
+        self._benchmark.pedantic(function, setup=setup, rounds=rounds, iterations=1)
+
+    def samples(self, seconds: list[float], **info: Any) -> None:
+        """Take times that another process measured."""
+        self._describe({**info, "samples_s": seconds})
+        self._benchmark.pedantic(lambda: None, rounds=1)
+
+    def values(self, values: list[float], *, unit: str, **info: Any) -> None:
+        """Take quantities that are not times, in their own unit."""
+        self._describe({**info, "values": values, "unit": unit})
+        self._benchmark.pedantic(lambda: None, rounds=1)
+
+    def note(self, **extra: Any) -> None:
+        """Add derived figures once the times are known."""
+        self._benchmark.extra_info.setdefault("extra", {}).update(extra)
+
+    def times(self) -> list[float]:
+        """The seconds measured by the last ``calls`` or ``rounds``."""
+        return list(self._benchmark.stats.stats.data)
+
+    def _describe(self, info: RowInfo) -> None:
+        extra = self._benchmark.extra_info.setdefault("extra", {})
+        extra.update(info.pop("extra", {}))
+        self._benchmark.extra_info.update(info)
+
+
+def settle() -> None:
+    """Collect now, and keep the harness's own objects out of collections during the timing."""
+    gc.collect()
+    gc.freeze()
+
+
+def at_most(value: float, of: str = "p50") -> dict[str, Any]:
+    """A promise: figure ``of`` (a statistic in the row's unit, or an extra) is at most this."""
+    return {"of": of, "op": "<=", "value": value}
+
+
+def at_least(value: float, of: str) -> dict[str, Any]:
+    return {"of": of, "op": ">=", "value": value}

@@ -1,0 +1,212 @@
+"""Tables from the results: the block in the README and the page in docs.
+
+Nothing here is written by hand, and no row is left out: a promise that was missed says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from bench.machine import REPO
+from bench.results import met
+
+README: Final = REPO / "README.md"
+DOCS_PAGE: Final = REPO / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+
+GROUPS: Final = {
+    "scan": "Scan, beside a streaming read of the same bytes",
+    "recall": "Recall",
+    "write": "Writing",
+    "open": "Import and open",
+    "size": "Size",
+    "sleep": "Compact and check",
+    "embed": "The offline embedder",
+}
+#: rows of the README, as prefixes of ids; the page has all of them
+_README_ROWS: Final = (
+    "scan.all.native.", "recall.", "append.", "remember.", "open.", "first-recall.",
+    "import", "disk.", "rss.", "compact.", "embed.",
+)  # fmt: skip
+#: of rows that exist for several store sizes, the README shows these
+_README_SIZES: Final = (100_000, 1_000_000)
+_WORDS: Final = {"texts": "{:,} texts", "threads": "{} thread(s)", "backend": "{}"}
+
+
+def write_all(results: dict[str, Any], readme: Path = README, page: Path = DOCS_PAGE) -> None:
+    """Regenerate both places from one run."""
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(docs_page(results), encoding="utf-8")
+    text = readme.read_text(encoding="utf-8")
+    readme.write_text(replace_block(text, readme_block(results)), encoding="utf-8")
+
+
+def replace_block(text: str, block: str) -> str:
+    """``text`` with what stands between the two marks replaced."""
+    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
+    if len(pattern.findall(text)) != 1:
+        raise ValueError(f"expected exactly one {BEGIN} ... {END}")
+    return pattern.sub(lambda _: f"{BEGIN}\n{block.strip()}\n{END}", text)
+
+
+def readme_block(results: dict[str, Any]) -> str:
+    rows = [row for row in results["rows"] if _in_readme(row)]
+    rows.sort(key=_order)
+    return "\n".join(
+        [
+            *_table(rows),
+            "",
+            _machine_line(results),
+            "All figures, the method and what was missed: [docs/benchmarks.md](docs/benchmarks.md).",
+        ]
+    )
+
+
+def docs_page(results: dict[str, Any]) -> str:
+    lines = ["# Benchmarks", "", _machine_line(results), "", *_METHOD, ""]
+    missed = [row for row in results["rows"] if met(row) is False]
+    promised = [row for row in results["rows"] if met(row) is not None]
+    lines += ["## Promises", "", f"{len(promised) - len(missed)} of {len(promised)} are kept."]
+    if missed:
+        lines += ["", "Missed:", ""]
+        lines += [f"- {_name(row)}: {_verdict(row)}" for row in missed]
+    lines += _failures(results)
+    for group, title in GROUPS.items():
+        rows = sorted((row for row in results["rows"] if row["group"] == group), key=_order)
+        if rows:
+            lines += ["", f"## {title}", "", *_table(rows), *_notes(rows)]
+    lines += ["", "## The run", "", *_run_facts(results)]
+    return "\n".join(lines) + "\n"
+
+
+_METHOD: Final = """\
+This page and the table in the README are generated: `python -m bench report` makes them from the
+newest file in `bench/results/`, `make bench` makes a quick run, `python -m bench --full` a full
+one. Nothing is edited by hand, and rows that look bad stay.
+
+- Vectors are real sentence embeddings: turns of conversation, tiled to the size of the store with
+  seeded Gaussian noise (a copy keeps a cosine of about 0.93) and renormalised. Cues are questions.
+- Numeric libraries run on one thread and the process is pinned to one core, unless a row says more.
+- p50 and p99 are nearest-rank percentiles of the times; with fewer than 100 samples p99 is the
+  slowest. Rates are converted from those times, so the p99 of a rate is its slow end as well.
+- A scan alternates with a plain streaming read of the same mapped bytes; of several readers the
+  fastest counts. "x stream" is the ratio of the two medians.
+- Files are in the page cache. Stores live 400 days at 2,500 memories a day per million.
+- Garbage collection stays on; the harness's own objects are frozen out of it.""".splitlines()
+
+
+def _in_readme(row: dict[str, Any]) -> bool:
+    if not row["id"].startswith(_README_ROWS):
+        return False
+    records = row["params"].get("records")
+    sized = row["group"] in {"recall", "open", "size", "scan"} and records is not None
+    return not sized or records in _README_SIZES
+
+
+def _order(row: dict[str, Any]) -> tuple[int, int]:
+    """By group, then by size; rows of equal size keep the order in which they ran."""
+    return list(GROUPS).index(row["group"]), row["params"].get("records", 0)
+
+
+def _table(rows: Iterable[dict[str, Any]]) -> list[str]:
+    lines = ["| what | over | p50 | p99 | best | unit | promised |", "|---|---|--:|--:|--:|---|---|"]
+    for row in rows:
+        stats = row["stats"]
+        cells = [row["title"], _over(row), *(number(stats[name]) for name in ("p50", "p99", "best"))]
+        lines.append("| " + " | ".join([*cells, row["unit"], _verdict(row)]) + " |")
+    return lines
+
+
+def _notes(rows: Iterable[dict[str, Any]]) -> list[str]:
+    """Derived figures, one line a row that has any."""
+    lines = []
+    for row in rows:
+        if row["extra"]:
+            figures = ", ".join(f"{_plain(name)} {_value(v)}" for name, v in row["extra"].items())
+            lines.append(f"- {_name(row)}: {figures}")
+    return ["", *lines] if lines else []
+
+
+def _failures(results: dict[str, Any]) -> list[str]:
+    failed = results.get("failed", [])
+    if not failed:
+        return []
+    return ["", "Not measured in this run:", "", *(f"- {f['test']}: {f['why']}" for f in failed)]
+
+
+def _run_facts(results: dict[str, Any]) -> list[str]:
+    machine, versions = results["machine"], results["versions"]
+    lines = ["| fact | value |", "|---|---|"]
+    facts = {
+        "mode": results["mode"],
+        "started": results["started"],
+        "took": f"{results['elapsed_s']:.0f} s",
+        "commit": results["commit"] + (" with local changes" if results["dirty"] else ""),
+        "data": results["data"],
+        "kernel": results.get("kernel", "unknown"),
+        **{_plain(name): _value(value) for name, value in machine.items()},
+        "load before / after": " / ".join(str(load) for load in results.get("load_average", [])),
+        **versions,
+    }
+    return [*lines, *(f"| {name} | {value} |" for name, value in facts.items())]
+
+
+def _machine_line(results: dict[str, Any]) -> str:
+    machine, versions = results["machine"], results["versions"]
+    return (
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['ram_gb']:.0f} GB, streaming read "
+        f"{machine['stream_gb_per_s']:.1f} GB/s on one core; Python {versions['python']}, "
+        f"NumPy {versions['numpy']}, SQLite {versions['sqlite']}; commit {results['commit'][:10]}"
+        f"{'+' if results['dirty'] else ''}, {results['started'][:10]}, {results['mode']} run."
+    )
+
+
+def _name(row: dict[str, Any]) -> str:
+    over = _over(row)
+    return f"{row['title']} ({over})" if over else str(row["title"])
+
+
+def _over(row: dict[str, Any]) -> str:
+    params = row["params"]
+    parts = []
+    if "records" in params:
+        parts.append(f"{params['records']:,} x {params['dim']}")
+    for name, form in _WORDS.items():
+        if name in params and not (name == "threads" and params[name] == 1):
+            parts.append(form.format(params[name]))
+    return ", ".join(parts)
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    target = row.get("target")
+    if not target:
+        return ""
+    figure = {**row["stats"], **row["extra"]}[target["of"]]
+    sign = {"<=": "at most", ">=": "at least"}[target["op"]]
+    promise = f"{sign} {number(target['value'])}"
+    if target["of"] not in row["stats"]:
+        promise += f" {_plain(target['of'])}"
+    return f"{promise}: {'kept' if met(row) else '**missed**'} ({number(figure)})"
+
+
+def _plain(name: str) -> str:
+    names = {"times_stream": "x stream", "per_second": "a second"}
+    return names.get(name, name.replace("_", " "))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return number(value)
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands separated, integers from 100 on."""
+    if abs(value) >= 99.95:
+        return f"{round(value):,}"
+    if value == int(value):
+        return str(int(value))
+    return f"{float(f'{value:.3g}'):g}"
