@@ -139,7 +139,7 @@ static void measure_block(const spector_part *part, const spector_query *q, spec
 static uint32_t rank_block(const spector_part *part, const spector_query *q, spector_block *b,
                            uint32_t index, spector_hit *hits, uint32_t found, uint32_t k) {
     float scores[SPECTOR_BLOCK];
-    for (uint32_t i = 0; i < b->n; i++) spector_load_terms(q, record_at(part, b->slots[i]), b, i);
+    spector_load_block(q, part, b);
     spector_active.score(q, b, scores);
     for (uint32_t i = 0; i < b->n; i++) {
         if (found == k && (!k || scores[i] < hits[0].score)) continue;
@@ -185,7 +185,7 @@ void spector_score(const spector_part *parts, const spector_query *q, const uint
         measure_block(p, q, &b, drops);
         similarity[i] = b.similarity[0];
         if (!b.n) continue;
-        spector_load_terms(q, record_at(p, slot[i]), &b, 0);
+        spector_load_block(q, p, &b);
         spector_active.score(q, &b, &scores[i]);
     }
 }

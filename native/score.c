@@ -44,9 +44,8 @@ static inline double idle_ms(const spector_query *q, const spector_record *r) {
     return age_ms(q, r->last_access_s ? (int64_t)r->last_access_s * 1000 : r->event_ms);
 }
 
-static inline float retention_x(const spector_record *r, double idle) {
-    float stability = r->stability_days >= 1e-6f ? r->stability_days : 1e-6f;
-    return (float)(idle * DAYS_PER_MS) / stability;
+ALWAYS_INLINE float retention_x(float idle_days, float stability_days) {
+    return idle_days / (stability_days >= 1e-6f ? stability_days : 1e-6f);
 }
 
 static inline float retention_min(const spector_query *q, const spector_record *r) {
@@ -54,7 +53,8 @@ static inline float retention_min(const spector_query *q, const spector_record *
 }
 
 float spector_retention(const spector_query *q, const spector_record *r) {
-    float value = lookup(q->retention, retention_x(r, idle_ms(q, r)));
+    float idle_days = (float)(idle_ms(q, r) * DAYS_PER_MS);
+    float value = lookup(q->retention, retention_x(idle_days, r->stability_days));
     float least = retention_min(q, r);
     return value < least ? least : value;
 }
@@ -69,11 +69,12 @@ static inline float factor_of(const spector_query *q, const spector_record *r) {
     return factor;
 }
 
-void spector_load_terms(const spector_query *q, const spector_record *r, spector_block *b,
-                        uint32_t at) {
+static inline void load_record(const spector_query *q, const spector_record *r, spector_block *b,
+                               uint32_t at) {
     if (q->w_retention != 0.0f || q->w_activation != 0.0f) {
         double idle = idle_ms(q, r);
-        b->retention_x[at] = retention_x(r, idle);
+        b->idle_days[at] = (float)(idle * DAYS_PER_MS);
+        b->stability[at] = r->stability_days;
         b->retention_min[at] = retention_min(q, r);
         b->activation_x[at] = (float)(idle * SECONDS_PER_MS) * 0x1p-14f;
         b->uses[at] = (float)(r->access_count ? r->access_count : 1);
@@ -86,8 +87,15 @@ void spector_load_terms(const spector_query *q, const spector_record *r, spector
     }
     b->importance[at] = r->importance;
     b->utility[at] = r->utility;
-    b->arousal[at] = (float)r->arousal / 255.0f;
+    if (q->w_arousal != 0.0f) b->arousal[at] = (float)r->arousal / 255.0f;
     b->factor[at] = factor_of(q, r);
+}
+
+void spector_load_block(const spector_query *q, const spector_part *part, spector_block *b) {
+    for (uint32_t i = 0; i < b->n; i++) {
+        const uint8_t *row = part->data + (size_t)b->slots[i] * part->stride;
+        load_record(q, (const spector_record *)row, b, i);
+    }
 }
 
 ALWAYS_INLINE void add(float *restrict sums, const float *restrict values, float weight, uint32_t n) {
@@ -95,28 +103,38 @@ ALWAYS_INLINE void add(float *restrict sums, const float *restrict values, float
     for (uint32_t i = 0; i < n; i++) sums[i] += weight * values[i];
 }
 
-ALWAYS_INLINE void score_block(const spector_query *q, const spector_block *b, float *restrict sums) {
-    float term[SPECTOR_BLOCK];
+typedef void (*lookup_fn)(const float *table, float *x, uint32_t n);
+
+/* Replaces n values of x by what the table says; n is rounded up to a multiple of 8 by the vector
+ * variants, hence the columns of whole blocks. */
+static void lookup_portable(const float *table, float *x, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) x[i] = lookup(table, x[i]);
+}
+
+ALWAYS_INLINE void score_block(const spector_query *q, const spector_block *b,
+                               float *restrict sums, lookup_fn look) {
+    /* zeroed, because vector lookups read up to seven lanes behind n */
+    float term[SPECTOR_BLOCK] = {0};
     const uint32_t n = b->n;
     for (uint32_t i = 0; i < n; i++) sums[i] = 0.0f;
     if (!q->multiplicative) add(sums, b->similarity, q->w_similarity, n);
     add(sums, b->importance, q->w_importance, n);
     if (q->w_retention != 0.0f) {
-        for (uint32_t i = 0; i < n; i++) {
-            float value = lookup(q->retention, b->retention_x[i]);
-            term[i] = value < b->retention_min[i] ? b->retention_min[i] : value;
-        }
+        for (uint32_t i = 0; i < n; i++) term[i] = retention_x(b->idle_days[i], b->stability[i]);
+        look(q->retention, term, n);
+        for (uint32_t i = 0; i < n; i++)
+            term[i] = term[i] < b->retention_min[i] ? b->retention_min[i] : term[i];
         add(sums, term, q->w_retention, n);
     }
     if (q->w_recency != 0.0f) {
-        for (uint32_t i = 0; i < n; i++) term[i] = lookup(q->recency, b->recency_x[i]);
+        memcpy(term, b->recency_x, n * sizeof *term);
+        look(q->recency, term, n);
         add(sums, term, q->w_recency, n);
     }
     if (q->w_activation != 0.0f) {
-        for (uint32_t i = 0; i < n; i++) {
-            float decay = lookup(q->activation, b->activation_x[i]);
-            term[i] = b->uses[i] / (b->uses[i] + decay);
-        }
+        memcpy(term, b->activation_x, n * sizeof *term);
+        look(q->activation, term, n);
+        for (uint32_t i = 0; i < n; i++) term[i] = b->uses[i] / (b->uses[i] + term[i]);
         add(sums, term, q->w_activation, n);
     }
     add(sums, b->utility, q->w_utility, n);
@@ -137,13 +155,36 @@ ALWAYS_INLINE void score_block(const spector_query *q, const spector_block *b, f
 
 void spector_score_portable(const spector_query *query, const spector_block *block,
                             float *scores) {
-    score_block(query, block, scores);
+    score_block(query, block, scores, lookup_portable);
 }
 
 #if SPECTOR_X86
+#include <immintrin.h>
+
+/* lookup() on eight lanes, operation by operation. */
+__attribute__((target("avx2"))) static inline void lookup_avx2(const float *table, float *x,
+                                                               uint32_t n) {
+    const __m256 lowest = _mm256_set1_ps(0x1p-20f);
+    const __m256i base = _mm256_set1_epi32((127 - 20) << 23);
+    const __m256i last = _mm256_set1_epi32((SPECTOR_TABLE - 2) << 17);
+    for (uint32_t i = 0; i < n; i += 8) {
+        /* max returns its second operand for NaN */
+        __m256 inside = _mm256_max_ps(_mm256_loadu_ps(x + i), lowest);
+        __m256i bits = _mm256_sub_epi32(_mm256_castps_si256(inside), base);
+        bits = _mm256_min_epi32(bits, last);
+        __m256i rest = _mm256_and_si256(bits, _mm256_set1_epi32(0x1FFFF));
+        __m256 fraction = _mm256_mul_ps(_mm256_cvtepi32_ps(rest), _mm256_set1_ps(0x1p-17f));
+        __m256i index = _mm256_srli_epi32(bits, 17);
+        __m256 low = _mm256_i32gather_ps(table, index, 4);
+        __m256 high = _mm256_i32gather_ps(table + 1, index, 4);
+        __m256 rise = _mm256_mul_ps(_mm256_sub_ps(high, low), fraction);
+        _mm256_storeu_ps(x + i, _mm256_add_ps(low, rise));
+    }
+}
+
 __attribute__((target("avx2"))) void spector_score_avx2(const spector_query *query,
                                                         const spector_block *block,
                                                         float *scores) {
-    score_block(query, block, scores);
+    score_block(query, block, scores, lookup_avx2);
 }
 #endif

@@ -189,7 +189,8 @@ typedef struct spector_block {
     uint32_t slots[SPECTOR_BLOCK];
     float similarity[SPECTOR_BLOCK];
     float importance[SPECTOR_BLOCK];
-    float retention_x[SPECTOR_BLOCK]; /* idle days / stability */
+    float idle_days[SPECTOR_BLOCK];
+    float stability[SPECTOR_BLOCK];
     float retention_min[SPECTOR_BLOCK];
     float recency_x[SPECTOR_BLOCK];
     float activation_x[SPECTOR_BLOCK];
@@ -200,8 +201,9 @@ typedef struct spector_block {
     float factor[SPECTOR_BLOCK]; /* product of the modifiers */
 } spector_block;
 
-void spector_load_terms(const spector_query *query, const spector_record *record,
-                        spector_block *block, uint32_t at);
+/* Fill the columns of the block's slots. */
+void spector_load_block(const spector_query *query, const spector_part *part,
+                        spector_block *block);
 float spector_retention(const spector_query *query, const spector_record *record);
 
 /* Exact dot products of codes with the vectors of n records of one partition. */
