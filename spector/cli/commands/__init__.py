@@ -1,0 +1,29 @@
+"""One function per command that adds its parser; heavy imports happen when a command runs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from spector.cli.commands import demo, inspecting, reading, upkeep, writing
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[Any]
+
+__all__ = ["COMMANDS"]
+
+COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
+    writing.add_remember,
+    reading.add_recall,
+    writing.add_import,
+    reading.add_export,
+    writing.add_forget,
+    upkeep.add_reflect,
+    upkeep.add_compact,
+    upkeep.add_check,
+    reading.add_stats,
+    inspecting.add_inspect,
+    upkeep.add_reembed,
+    demo.add_demo,
+)

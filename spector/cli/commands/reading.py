@@ -1,0 +1,193 @@
+"""Commands that only look: recall, export, stats."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from spector.cli.options import (
+    add_embedder,
+    add_json,
+    add_path,
+    add_scopes,
+    json_object,
+    natural,
+    open_memory,
+    scopes,
+    signed_unit,
+    unit,
+)
+from spector.cli.output import Column, Console, clean, to_jsonable
+from spector.errors import InvalidInputError
+
+__all__ = ["add_export", "add_recall", "add_stats", "hit_columns", "hit_row"]
+
+_SHORT_CHARS = 240
+
+
+def add_recall(commands: Any) -> None:
+    parser = commands.add_parser("recall", help="find memories for a cue", description=_RECALL)
+    add_path(parser)
+    parser.add_argument("cue", metavar="CUE", nargs="?", help="what to recall for; - is stdin")
+    parser.add_argument("-k", type=natural, default=5, metavar="N", help="how many (default: 5)")
+    parser.add_argument("-t", "--tag", action="append", default=[], help="require this tag")
+    parser.add_argument("--any-tag", action="append", default=[], help="require one of these tags")
+    parser.add_argument("--tier", action="append", default=[], help="only this tier (repeatable)")
+    parser.add_argument("--since", metavar="TIME", help="not before, ISO 8601")
+    parser.add_argument("--until", metavar="TIME", help="not after, ISO 8601")
+    parser.add_argument("--min-importance", type=unit, metavar="0..1")
+    parser.add_argument(
+        "--valence", type=signed_unit, nargs=2, metavar=("MIN", "MAX"), help="only this mood"
+    )
+    parser.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
+    parser.add_argument("--profile", help="weights to rank by (default: balanced)")
+    parser.add_argument("--exact", action="store_true", help="verify every vector, no index")
+    parser.add_argument("--no-lexical", action="store_true", help="ignore the words of the cue")
+    parser.add_argument("--learn", action="store_true", help="count the hits as used")
+    parser.add_argument("--explain", action="store_true", help="show how each score came about")
+    parser.add_argument("--full", action="store_true", help="print whole texts")
+    add_scopes(parser)
+    add_embedder(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_recall)
+
+
+_RECALL = "Find the memories that fit a cue, best first. Nothing is changed unless --learn is given."
+
+
+def run_recall(args: argparse.Namespace, console: Console) -> int:
+    cue = sys.stdin.read().strip() if args.cue == "-" else args.cue
+    filters: dict[str, Any] = {
+        "tiers": args.tier or None,
+        "tags": args.tag or None,
+        "any_tags": args.any_tag or None,
+        "time_range": (args.since, args.until) if args.since or args.until else None,
+        "valence": tuple(args.valence) if args.valence else None,
+        "min_importance": args.min_importance,
+        "where": args.where,
+        "profile": args.profile,
+    }
+    given = {name: value for name, value in filters.items() if value is not None}
+    with open_memory(args, "rw" if args.learn else "r") as memory:
+        hits = memory.recall(
+            cue,
+            k=args.k,
+            exact=args.exact,
+            lexical=not args.no_lexical,
+            learn=args.learn,
+            **given,
+            **scopes(args),
+        )
+    console.document({"cue": cue, "k": args.k, "hits": list(hits), "stats": hits.stats})
+    if not hits:
+        console.note("nothing found")
+        return 1
+    rows = [hit_row(n, hit, full=args.full) for n, hit in enumerate(hits, 1)]
+    console.table(hit_columns(), rows)
+    if args.explain and not console.as_json:
+        for n, hit in enumerate(hits, 1):
+            console.say()
+            console.say(f"{n}. {hit.id}  {hit.explain()}")
+        console.say()
+        console.say("records dropped by each phase of the scan:")
+        console.pairs(to_jsonable(hits.stats), indent=2)
+    return 0
+
+
+def hit_columns() -> list[Column]:
+    return [
+        Column("#", right=True),
+        Column("score", right=True),
+        Column("when"),
+        Column("tier"),
+        Column("text", flexible=True),
+        Column("id"),
+    ]
+
+
+def hit_row(rank: int, hit: Any, *, full: bool = False) -> list[str]:
+    text = clean(hit.text)
+    if not full and len(text) > _SHORT_CHARS:
+        text = text[: _SHORT_CHARS - 3].rstrip() + "..."
+    when = hit.event_time.strftime("%Y-%m-%d %H:%M")
+    return [str(rank), f"{hit.score:.3f}", when, hit.tier, text, str(hit.id)]
+
+
+def add_export(commands: Any) -> None:
+    parser = commands.add_parser("export", help="write all memories as JSONL", description=_EXPORT)
+    add_path(parser)
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="default: stdout")
+    parser.add_argument("--force", action="store_true", help="overwrite FILE")
+    add_json(parser)
+    parser.set_defaults(run=run_export)
+
+
+_EXPORT = """Write every live memory as one JSON object a line, in the order of their ids. `spector
+import` reads such a file back. With --json, FILE is required and the summary is the document."""
+
+
+def run_export(args: argparse.Namespace, console: Console) -> int:
+    if args.file == "-":
+        if args.as_json:
+            raise InvalidInputError(
+                "--json needs a FILE, because the records themselves go to stdout",
+                hint=f"spector export {args.path} memories.jsonl --json",
+            )
+        with open_memory(args, "r") as memory:
+            for record in memory:
+                console.data(json.dumps(record.to_dict(), ensure_ascii=False))
+        return 0
+    count = _export_file(args)
+    console.document({"file": args.file, "records": count})
+    console.say(f"exported {count} memories to {args.file}")
+    return 0
+
+
+def _export_file(args: argparse.Namespace) -> int:
+    """Write beside the target and rename, so that a half-written export is never mistaken."""
+    target = Path(args.file)
+    if target.exists() and not args.force:
+        raise InvalidInputError(f"{target} exists", hint="choose another name, or pass --force")
+    partial = target.with_name(target.name + ".part")
+    count = 0
+    try:
+        with open_memory(args, "r") as memory:
+            try:
+                out = open(partial, "w", encoding="utf-8")  # noqa: SIM115 - closed below
+            except OSError as exc:
+                raise InvalidInputError(
+                    f"cannot write {partial}: {exc.strerror}", hint="choose another place"
+                ) from exc
+            with out:
+                for record in memory:
+                    out.write(json.dumps(record.to_dict(), ensure_ascii=False) + "\n")
+                    count += 1
+        os.replace(partial, target)
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return count
+
+
+def add_stats(commands: Any) -> None:
+    parser = commands.add_parser("stats", help="what a store holds", description=_STATS)
+    add_path(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_stats)
+
+
+_STATS = "Counts, bytes, tiers, model and kernel of a store."
+
+
+def run_stats(args: argparse.Namespace, console: Console) -> int:
+    with open_memory(args, "r") as memory:
+        stats = to_jsonable(memory.stats())
+    console.document(stats)
+    if not console.as_json:
+        console.pairs(stats)
+    return 0

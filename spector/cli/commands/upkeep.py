@@ -1,0 +1,133 @@
+"""Commands that look after a store: reflect, compact, check, reembed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from spector.cli.options import add_embedder, add_json, add_path, open_memory, unit
+from spector.cli.output import Column, Console, to_jsonable
+from spector.records import CompactionReport
+
+__all__ = ["add_check", "add_compact", "add_reembed", "add_reflect", "bytes_text"]
+
+
+def add_reflect(commands: Any) -> None:
+    parser = commands.add_parser("reflect", help="run one sleep cycle", description=_REFLECT)
+    add_path(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_reflect)
+
+
+_REFLECT = """One sleep cycle: seal partitions whose day is over, mark them reflectable, and rebuild
+those with too many tombstones."""
+
+
+def run_reflect(args: argparse.Namespace, console: Console) -> int:
+    with open_memory(args) as memory:
+        report = memory.reflect()
+    console.document(report)
+    console.say(
+        f"sealed {report.sealed}, marked reflectable {report.marked_reflectable}, compacted "
+        f"{report.compaction.partitions_compacted} partitions in {report.elapsed_ms:.1f} ms"
+    )
+    return 0
+
+
+def add_compact(commands: Any) -> None:
+    parser = commands.add_parser("compact", help="reclaim forgotten records", description=_COMPACT)
+    add_path(parser)
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    parser.add_argument(
+        "--threshold",
+        type=unit,
+        metavar="0..1",
+        help="rebuild partitions whose share of tombstones exceeds this (default: 0.3)",
+    )
+    add_json(parser)
+    parser.set_defaults(run=run_compact)
+
+
+_COMPACT = """Rebuild partitions without their forgotten records and purge the catalog. With
+--threshold 0, nothing that was forgotten is left in any file."""
+
+
+def run_compact(args: argparse.Namespace, console: Console) -> int:
+    options: dict[str, Any] = {"dry_run": args.dry_run}
+    if args.threshold is not None:
+        options["threshold"] = args.threshold
+    with open_memory(args) as memory, console.progress(None, "compacting", "partition") as bar:
+        report = memory.compact(**options, progress=lambda *_: bar.update(1))
+    console.document({**to_jsonable(report), "bytes_reclaimed": report.bytes_reclaimed})
+    if not console.as_json:
+        _show_compaction(report, console)
+    return 0
+
+
+def _show_compaction(report: CompactionReport, console: Console) -> None:
+    verb = "would reclaim" if report.dry_run else "reclaimed"
+    if report.partitions:
+        names = list(report.partitions[0])
+        columns = [Column(name, right=name not in ("path", "file", "state")) for name in names]
+        console.table(columns, [[row.get(name, "") for name in names] for row in report.partitions])
+        console.say()
+    console.say(
+        f"{verb} {report.records_reclaimed} records and {bytes_text(report.bytes_reclaimed)}: "
+        f"{report.partitions_compacted} of {report.partitions_seen} partitions rebuilt, "
+        f"{report.partitions_removed} removed, {report.records_kept} records kept, "
+        f"{report.elapsed_ms:.1f} ms"
+    )
+
+
+def bytes_text(count: int) -> str:
+    """1536 -> "1.5 KiB"."""
+    value, unit_name = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024:
+            break
+        value, unit_name = value / 1024, larger
+    return f"{count} B" if unit_name == "B" else f"{value:.1f} {unit_name}"
+
+
+def add_check(commands: Any) -> None:
+    parser = commands.add_parser("check", help="prove that a store is sound", description=_CHECK)
+    add_path(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_check)
+
+
+_CHECK = """Prove that headers are valid, that catalog and partitions agree record by record, that
+every checksum holds and that no unknown file is there. Changes nothing. Exit code 1: problems."""
+
+
+def run_check(args: argparse.Namespace, console: Console) -> int:
+    with open_memory(args, "r") as memory:
+        report = memory.check()
+    console.document({"ok": report.ok, **to_jsonable(report)})
+    if report.problems:
+        columns = [Column("code"), Column("where"), Column("problem", flexible=True)]
+        console.table(columns, [[p.code, p.where, p.message] for p in report.problems])
+        console.say()
+    verdict = "ok" if report.ok else f"{len(report.problems)} problems"
+    console.say(
+        f"{console.style(verdict, 'green' if report.ok else 'red')}: {report.records} records, "
+        f"{report.tombstones} tombstones, {report.partitions} partitions, "
+        f"{bytes_text(report.bytes)} in {report.elapsed_ms:.1f} ms"
+    )
+    return 0 if report.ok else 1
+
+
+def add_reembed(commands: Any) -> None:
+    parser = commands.add_parser("reembed", help="move a store to another model", description=_RE)
+    add_path(parser)
+    add_embedder(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_reembed)
+
+
+_RE = """Embed every text again with the chosen embedder and stamp the store with its model. Ids,
+texts, tags and strengths stay."""
+
+
+def run_reembed(args: argparse.Namespace, console: Console) -> int:
+    raise NotImplementedError

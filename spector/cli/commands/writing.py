@@ -1,0 +1,211 @@
+"""Commands that add or remove memories: remember, import, forget."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from spector.cli.importers import FORMATS, Message, detect_format, iter_messages
+from spector.cli.options import (
+    add_embedder,
+    add_json,
+    add_path,
+    add_scopes,
+    json_object,
+    open_memory,
+    record_id,
+    scopes,
+    signed_unit,
+    unit,
+)
+from spector.cli.output import Console
+from spector.errors import InvalidInputError, InvalidTextError
+
+__all__ = ["add_forget", "add_import", "add_remember"]
+
+#: messages embedded and committed together; large enough to batch, small enough to show progress
+_BATCH = 512
+
+
+def add_remember(commands: Any) -> None:
+    parser = commands.add_parser("remember", help="store one memory", description=_REMEMBER)
+    add_path(parser)
+    parser.add_argument("text", metavar="TEXT", nargs="?", default="-", help="the text; - is stdin")
+    parser.add_argument("-t", "--tag", action="append", default=[], help="tag (repeatable)")
+    parser.add_argument("--tier", help="episodic (default), semantic, procedural")
+    parser.add_argument("--importance", type=unit, metavar="0..1")
+    parser.add_argument("--valence", type=signed_unit, metavar="-1..1", help="unpleasant..pleasant")
+    parser.add_argument("--arousal", type=unit, metavar="0..1", help="calm..agitated")
+    parser.add_argument("--confidence", type=unit, metavar="0..1")
+    for name, what in (
+        ("event-time", "when it happened"),
+        ("valid-from", "when it begins to hold"),
+        ("valid-until", "when it stops to hold"),
+    ):
+        parser.add_argument(f"--{name}", metavar="TIME", help=f"{what}, ISO 8601 with a zone")
+    parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
+    parser.add_argument("--role", help="who said it: user, assistant, ...")
+    parser.add_argument("--source", help="where it comes from")
+    parser.add_argument("--pin", action="store_true", help="never let it fade")
+    _add_durability(parser)
+    add_scopes(parser)
+    add_embedder(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_remember)
+
+
+_REMEMBER = "Store one memory; the store is created if there is none."
+
+
+def run_remember(args: argparse.Namespace, console: Console) -> int:
+    text = args.text
+    if text == "-":
+        if sys.stdin.isatty():
+            console.note("reading the text from the terminal; end with Ctrl-D")
+        text = sys.stdin.read().strip()
+    if not text.strip():
+        raise InvalidTextError("the text is empty", hint="pass something worth remembering")
+    names = (
+        "tier", "importance", "valence", "arousal", "confidence", "event_time", "valid_from",
+        "valid_until", "metadata", "role", "source",
+    )  # fmt: skip
+    fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    if args.tag:
+        fields["tags"] = args.tag
+    if args.pin:
+        fields["pinned"] = True
+    with open_memory(args, create=True, durability=args.durability) as memory:
+        record = memory.remember({"text": text, **fields, **scopes(args)})
+    console.document(record)
+    console.say(f"remembered {record.id} ({record.tier}, importance {record.importance:.2f})")
+    return 0
+
+
+def add_import(commands: Any) -> None:
+    parser = commands.add_parser("import", help="store the messages of a file", description=_IMPORT)
+    add_path(parser)
+    parser.add_argument("files", metavar="FILE", nargs="+", help="files to read; - is stdin")
+    parser.add_argument("--format", choices=FORMATS, default="auto", help="default: by content")
+    parser.add_argument("-t", "--tag", action="append", default=[], help="add this tag to all")
+    parser.add_argument("--tier", help="put all into this tier")
+    parser.add_argument("--source", help="say that all come from here")
+    parser.add_argument("--event-time", metavar="TIME", help="for entries without a time")
+    parser.add_argument(
+        "--assume-utc", action="store_true", help="read times without a zone as UTC"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="stop after N messages a file")
+    parser.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
+    _add_durability(parser)
+    add_scopes(parser)
+    add_embedder(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_import)
+
+
+_IMPORT = """Store the messages of chat logs (JSONL, ChatGPT exports), notes (Markdown, text) or
+LoCoMo files. Every file is read to its end before the first message is stored, so a malformed file
+stores nothing. Importing a file twice stores its messages twice."""
+
+
+def run_import(args: argparse.Namespace, console: Console) -> int:
+    with contextlib.ExitStack() as stack:
+        files = [_readable(name, stack) for name in args.files]
+        counts: list[dict[str, Any]] = []
+        for name, path in zip(args.files, files, strict=True):
+            kind = detect_format(path) if args.format == "auto" else args.format
+            total = sum(1 for _ in _messages(args, path, kind))
+            counts.append({"file": name, "format": kind, "messages": total})
+        if not args.dry_run:
+            _store(args, console, files, counts)
+    stored = 0 if args.dry_run else sum(entry["messages"] for entry in counts)
+    console.document({"files": counts, "stored": stored, "dry_run": args.dry_run})
+    for entry in counts:
+        verb = "would import" if args.dry_run else "imported"
+        console.say(f"{verb} {entry['messages']} messages from {entry['file']} ({entry['format']})")
+    return 0
+
+
+def _store(
+    args: argparse.Namespace, console: Console, files: list[Path], counts: list[dict[str, Any]]
+) -> None:
+    total = sum(entry["messages"] for entry in counts)
+    with (
+        open_memory(args, create=True, durability=args.durability) as memory,
+        console.progress(total, "importing", "message") as bar,
+    ):
+        for path, entry in zip(files, counts, strict=True):
+            messages = _messages(args, path, entry["format"])
+            while batch := list(islice(messages, _BATCH)):
+                memory.remember_many(batch)
+                bar.update(len(batch))
+
+
+def _messages(args: argparse.Namespace, path: Path, kind: str) -> Iterator[Message]:
+    messages = iter_messages(path, kind, assume_utc=args.assume_utc)
+    given = scopes(args)
+    for message in islice(messages, args.limit):
+        if args.tag:
+            message["tags"] = [*message.get("tags", []), *args.tag]
+        if args.event_time and "event_time" not in message:
+            message["event_time"] = args.event_time
+        for name in ("tier", "source"):
+            if getattr(args, name):
+                message[name] = getattr(args, name)
+        message.update(given)
+        yield message
+
+
+def _readable(name: str, stack: contextlib.ExitStack) -> Path:
+    """The file itself; standard input is first kept in a temporary one, to be read twice."""
+    if name != "-":
+        return Path(name)
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spector-")))
+    path = folder / "stdin"
+    with open(path, "wb") as kept:
+        while block := sys.stdin.buffer.read(1 << 20):
+            kept.write(block)
+    return path
+
+
+def add_forget(commands: Any) -> None:
+    parser = commands.add_parser("forget", help="forget memories by id", description=_FORGET)
+    add_path(parser)
+    parser.add_argument("ids", metavar="ID", nargs="+", type=record_id, help="ids of records")
+    add_json(parser)
+    parser.set_defaults(run=run_forget)
+
+
+_FORGET = """Forget memories by id. They are gone from every answer at once; `spector compact PATH
+--threshold 0` then removes their bytes from the files."""
+
+
+def run_forget(args: argparse.Namespace, console: Console) -> int:
+    with open_memory(args) as memory:
+        for record in args.ids:
+            memory.get(record)  # all or nothing: an unknown id is refused before any is forgotten
+        reports = [memory.forget(record) for record in args.ids]
+    forgotten = [one for report in reports for one in report.ids]
+    protected = [one for report in reports for one in report.protected]
+    console.document({"forgotten": forgotten, "protected": protected})
+    console.say(f"forgot {len(forgotten)} of {len(args.ids)}")
+    if protected:
+        raise InvalidInputError(
+            f"kept because they are immutable: {', '.join(map(str, protected))}",
+            hint="an immutable memory cannot be forgotten",
+        )
+    return 0
+
+
+def _add_durability(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--durability",
+        choices=("strict", "relaxed"),
+        default="strict",
+        help="relaxed is faster, and a power cut may lose the newest writes (default: strict)",
+    )

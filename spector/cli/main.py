@@ -1,0 +1,114 @@
+"""The ``spector`` command: parse, run one command, turn its outcome into an exit code.
+
+Exit codes: 0 done; 1 done, and the answer is no (check found problems, recall found nothing, a claim
+of the demo did not hold); 2 wrong arguments or input; 3 the store cannot do it; 4 no embedding or
+kernel; 70 a bug in spector; 130 interrupted; 141 the reader of our output went away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from spector._version import __version__
+from spector.cli.commands import COMMANDS
+from spector.cli.output import Console
+from spector.errors import EmbeddingError, KernelUnavailableError, SpectorError, StoreError
+
+__all__ = ["build_parser", "exit_code_of", "main"]
+
+EXIT_OK, EXIT_NO, EXIT_USAGE, EXIT_STORE, EXIT_MODEL = 0, 1, 2, 3, 4
+EXIT_BUG, EXIT_INTERRUPTED, EXIT_PIPE = 70, 130, 141
+
+_EPILOG = """\
+exit codes:
+  0  done
+  1  done, and the answer is no: check found problems, recall found nothing
+  2  wrong arguments or input
+  3  the store cannot do it: absent, locked, damaged, full, made with another model
+  4  no embedding or no scan kernel
+
+environment:
+  SPECTOR_EMBEDDER  embedder to use when --embedder is not given
+  NO_COLOR          never print colours
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line ``argv`` (default: of the process) and return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            # a terminal that cannot show a character must not end the command
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        args = build_parser().parse_args(argv)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else EXIT_USAGE
+    console = Console(as_json=args.as_json)
+    try:
+        code: int = args.run(args, console)
+        sys.stdout.flush()
+        return code
+    except SpectorError as error:
+        code = exit_code_of(error)
+        console.failure(error, code)
+        return code
+    except KeyboardInterrupt:
+        console.note("interrupted")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return EXIT_PIPE
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        console.note("this is a bug in spector; please report it with the lines above")
+        return EXIT_BUG
+
+
+def exit_code_of(error: SpectorError) -> int:
+    """The documented exit code of an error."""
+    if isinstance(error, StoreError):
+        return EXIT_STORE
+    if isinstance(error, (EmbeddingError, KernelUnavailableError)):
+        return EXIT_MODEL
+    return EXIT_USAGE
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors in the same words as every other error of the command."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"error: {message}\n hint: see {self.prog} --help\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="spector",
+        description="An embedded memory engine for LLM agents; one directory is one mind.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"spector {__version__}")
+    commands = parser.add_subparsers(
+        metavar="COMMAND", required=True, title="commands", parser_class=_Parser
+    )
+    for add in COMMANDS:
+        add(commands)
+    return parser
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from complaining when it flushes a closed pipe at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,283 @@
+"""What the command prints: tables for people, one JSON document for machines, progress on stderr.
+
+Text from a store is printed with its control characters made visible, so that a remembered escape
+sequence cannot drive the terminal that shows it.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date, datetime
+from pathlib import PurePath
+from typing import Any, Final, Protocol
+
+from spector.errors import SpectorError
+
+__all__ = ["Column", "Console", "Progress", "clean", "to_jsonable", "width_of"]
+
+_STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_DEFAULT_WIDTH = 100
+_MIN_FLEX_WIDTH = 24
+#: bidirectional overrides reorder what stands after them on the line
+_BIDI: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Heading and alignment; a flexible column shares the room that the others leave."""
+
+    title: str
+    right: bool = False
+    flexible: bool = False
+
+
+class Progress(Protocol):
+    """The part of a tqdm bar that commands use."""
+
+    def update(self, n: int) -> Any: ...
+
+
+class Console:
+    """Where a command writes. In JSON mode ``say`` and ``table`` are silent."""
+
+    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+        self.out = sys.stdout
+        self.err = sys.stderr
+        self._color_out = _wants_color(self.out)
+        self._color_err = _wants_color(self.err)
+
+    @property
+    def width(self) -> int:
+        """Columns to fill: the terminal's, or a fixed number so that files do not vary."""
+        if "COLUMNS" in os.environ or _is_tty(self.out):
+            return max(40, min(160, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns))
+        return _DEFAULT_WIDTH
+
+    def style(self, text: str, *names: str) -> str:
+        """``text`` in colour where stdout shows colours."""
+        if not self._color_out or not names:
+            return text
+        return f"\x1b[{';'.join(_STYLES[name] for name in names)}m{text}\x1b[0m"
+
+    def say(self, text: str = "") -> None:
+        """A line for people; silent in JSON mode."""
+        if not self.as_json:
+            print(text, file=self.out)
+
+    def data(self, line: str) -> None:
+        """A line that is the result itself, whatever the mode."""
+        print(line, file=self.out)
+
+    def note(self, text: str) -> None:
+        """A remark on stderr, so that stdout stays clean for pipes."""
+        if not self.quiet:
+            print(text, file=self.err)
+
+    def document(self, value: Any) -> None:
+        """The one JSON document of ``--json``; silent for people."""
+        if self.as_json:
+            indent = 2 if _is_tty(self.out) else None
+            print(json.dumps(to_jsonable(value), ensure_ascii=False, indent=indent), file=self.out)
+
+    def failure(self, error: SpectorError, code: int) -> None:
+        """Cause and next step, without a traceback."""
+        message, hint = clean(error.message or type(error).__name__), clean(error.hint)
+        if self.as_json:
+            body = {
+                "error": {
+                    "type": type(error).__name__,
+                    "message": message,
+                    "hint": hint,
+                    "exit_code": code,
+                }
+            }
+            print(json.dumps(body, ensure_ascii=False), file=self.err)
+            return
+        word = "\x1b[1;31merror:\x1b[0m" if self._color_err else "error:"
+        print(f"{word} {message}", file=self.err)
+        if hint:
+            print(f" hint: {hint}", file=self.err)
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
+        """An aligned table; flexible columns wrap to the width of the terminal."""
+        if self.as_json:
+            return
+        cells = [[clean(str(value)) for value in row] for row in rows]
+        widths = _column_widths(columns, cells, self.width)
+        titles = [column.title for column in columns]
+        self.say(self.style(_line(columns, titles, widths), "bold"))
+        self.say(self.style("  ".join("-" * width for width in widths), "dim"))
+        for row in cells:
+            wrapped = [wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+            for n in range(max(len(lines) for lines in wrapped)):
+                parts = [lines[n] if n < len(lines) else "" for lines in wrapped]
+                self.say(_line(columns, parts, widths))
+
+    def pairs(self, values: Mapping[str, Any], *, indent: int = 0) -> None:
+        """Nested names and values, one a line."""
+        room = max((len(name) for name in values), default=0)
+        for name, value in values.items():
+            label = " " * indent + name.ljust(room)
+            if isinstance(value, Mapping) and value:
+                self.say(self.style(" " * indent + name, "bold"))
+                self.pairs(value, indent=indent + 2)
+            else:
+                self.say(f"{label}  {_shown(value)}")
+
+    @contextmanager
+    def progress(self, total: int | None, what: str, unit: str) -> Iterator[Progress]:
+        """A bar on stderr while a terminal is there to show it, else nothing."""
+        if self.quiet or self.as_json or not _is_tty(self.err):
+            yield _Silent()
+            return
+        from tqdm import tqdm
+
+        with tqdm(total=total, desc=what, unit=unit, file=self.err, leave=False) as bar:
+            yield bar
+
+
+class _Silent:
+    def update(self, n: int) -> None:
+        """Nobody is looking."""
+
+
+def clean(text: str) -> str:
+    """One line without control characters: white space collapses, the rest becomes visible."""
+    flat = " ".join(text.split())
+    if flat.isprintable() and flat.isascii():
+        return flat
+    return "".join(_visible(character) for character in flat)
+
+
+def _visible(character: str) -> str:
+    hidden = unicodedata.category(character) in ("Cc", "Cs") or character in _BIDI
+    return f"\\x{ord(character):02x}" if hidden else character
+
+
+def width_of(text: str) -> int:
+    """Columns that ``text`` takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines of at most ``width`` columns, broken at spaces where there are any."""
+    lines: list[str] = []
+    line, used = "", 0
+    for word in text.split(" "):
+        room = width_of(word)
+        if line and used + 1 + room <= width:
+            line, used = f"{line} {word}", used + 1 + room
+            continue
+        if line:
+            lines.append(line)
+        while room > width:
+            head = _prefix(word, width)
+            lines.append(head)
+            word = word[len(head) :]
+            room = width_of(word)
+        line, used = word, room
+    return [*lines, line]
+
+
+def _prefix(word: str, width: int) -> str:
+    end, used = 0, 0
+    for character in word:
+        used += width_of(character)
+        if used > width and end:
+            break
+        end += 1
+    return word[:end]
+
+
+def _column_widths(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], total: int
+) -> list[int]:
+    natural = [
+        max([width_of(column.title), *(width_of(row[n]) for row in cells)])
+        for n, column in enumerate(columns)
+    ]
+    flexible = [n for n, column in enumerate(columns) if column.flexible]
+    spare = total - 2 * (len(columns) - 1) - sum(natural)
+    while spare < 0 and flexible:
+        widest = max(flexible, key=lambda n: natural[n])
+        smaller = max(_MIN_FLEX_WIDTH, natural[widest] + spare)
+        if smaller >= natural[widest]:
+            break
+        others = [natural[n] for n in flexible if n != widest]
+        smaller = max(smaller, max(others, default=0)) if len(flexible) > 1 else smaller
+        if smaller >= natural[widest]:
+            smaller = max(_MIN_FLEX_WIDTH, natural[widest] - 1)
+        spare += natural[widest] - smaller
+        natural[widest] = smaller
+    return natural
+
+
+def _line(columns: Sequence[Column], parts: Sequence[str], widths: Sequence[int]) -> str:
+    out = []
+    for column, part, width in zip(columns, parts, widths, strict=True):
+        gap = " " * max(0, width - width_of(part))
+        out.append(gap + part if column.right else part + gap)
+    return "  ".join(out).rstrip()
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(clean(str(item)) for item in value) or "-"
+    if isinstance(value, Mapping):
+        return "-"
+    return clean(str(value))
+
+
+def to_jsonable(value: Any) -> Any:
+    """Plain JSON types of reports, records and statistics."""
+    if hasattr(value, "to_dict"):
+        return to_jsonable(value.to_dict())
+    if isinstance(value, enum.Enum):
+        return (value.name or str(value)).lower()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: to_jsonable(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): to_jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_jsonable(item) for item in value]
+    if isinstance(value, (datetime, date)):
+        return value.isoformat()
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex()
+    if isinstance(value, PurePath):
+        return str(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def _is_tty(stream: Any) -> bool:
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False
+
+
+def _wants_color(stream: Any) -> bool:
+    return _is_tty(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
