@@ -137,7 +137,7 @@ class _Loaded:
 
     def __init__(self, weights: bytes, threads: int) -> None:
         self.pid = os.getpid()
-        self._session = _make_session(weights, threads)
+        self._session = _make_session(weights)
         self._tokens = WordPiece()
         self._pool = ThreadPoolExecutor(threads, "spector-embed") if threads > 1 else None
         self._ahead = 2 * threads
@@ -241,7 +241,7 @@ def _normalised(sums: NDArray[np.float64]) -> NDArray[np.float32]:
     return unit
 
 
-def _make_session(weights: bytes, threads: int) -> Any:
+def _make_session(weights: bytes) -> Any:
     """An onnxruntime session for the model, or a typed error.
 
     Returns ``onnxruntime.InferenceSession``, which is not named here because importing
@@ -256,11 +256,11 @@ def _make_session(weights: bytes, threads: int) -> Any:
         ) from error
     ort.disable_telemetry_events()
     options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
+    # no threads of onnxruntime's own: batches run side by side in Python's pool, which is faster
+    # for many texts, and a session with threads hangs when a forked child drops it
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # an agent's process has better things to do than to spin between two cues
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         session = ort.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises many classes of its own
