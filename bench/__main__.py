@@ -1,9 +1,9 @@
 """``python -m bench``: measure, save as JSON, and make the tables.
 
-    python -m bench                quick: about a minute, small stores; prints a table
-    python -m bench --full         up to a million records; writes bench/results/*-full.json
-    python -m bench --only recall  the benchmarks whose name contains a word
-    python -m bench report         README block and docs/benchmarks.md from the newest full run
+python -m bench                quick: about a minute, small stores; prints a table
+python -m bench --full         up to a million records; writes bench/results/*-full.json
+python -m bench --only recall  the benchmarks whose name contains a word
+python -m bench report         README block and docs/benchmarks.md from the newest full run
 """
 
 from __future__ import annotations

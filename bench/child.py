@@ -24,8 +24,8 @@ def measure_import() -> dict[str, Any]:
 def measure_open(path: str, dim: str, cue_path: str) -> dict[str, Any]:
     """Open, first recall and a few more, with the resident memory after each step."""
     import numpy as np
-    import spector  # noqa: F401  (the import has a row of its own)
 
+    import spector  # noqa: F401  # the import has a row of its own
     from bench.stores import open_store
 
     cue = np.load(cue_path, allow_pickle=False)

@@ -64,7 +64,7 @@ class Corpus:
         return np.concatenate(parts) if parts else np.zeros((0, self.dim), np.float32)
 
     def records(self, start: int, stop: int, total: int) -> list[dict[str, Any]]:
-        """Keywords of ``remember`` for records start..stop of a store of ``total``, oldest first."""
+        """Keywords of ``remember`` for records start..stop of ``total``, oldest first."""
         vectors = self.vectors(start, stop)
         return [
             self._record(i, vector, total)

@@ -60,7 +60,8 @@ def readme_block(results: dict[str, Any]) -> str:
             *_table(rows),
             "",
             _machine_line(results),
-            "All figures, the method and what was missed: [docs/benchmarks.md](docs/benchmarks.md).",
+            "All figures, the method and what was missed: "
+            "[docs/benchmarks.md](docs/benchmarks.md).",
         ]
     )
 
@@ -112,10 +113,17 @@ def _order(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def _table(rows: Iterable[dict[str, Any]]) -> list[str]:
-    lines = ["| what | over | p50 | p99 | best | unit | promised |", "|---|---|--:|--:|--:|---|---|"]
+    lines = [
+        "| what | over | p50 | p99 | best | unit | promised |",
+        "|---|---|--:|--:|--:|---|---|",
+    ]
     for row in rows:
         stats = row["stats"]
-        cells = [row["title"], _over(row), *(number(stats[name]) for name in ("p50", "p99", "best"))]
+        cells = [
+            row["title"],
+            _over(row),
+            *(number(stats[name]) for name in ("p50", "p99", "best")),
+        ]
         lines.append("| " + " | ".join([*cells, row["unit"], _verdict(row)]) + " |")
     return lines
 

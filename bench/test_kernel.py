@@ -136,7 +136,6 @@ def test_scan(
         row.note(gb_per_s=words.nbytes / taken / 1e9)
 
 
-
 def _kernel(backend: str) -> Kernel:
     try:
         return load_kernel(backend)

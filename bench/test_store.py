@@ -51,9 +51,7 @@ def test_append_twenty_thousand(row: Row, corpus: Corpus, scratch: Path, pinned:
     opened[0].close()
 
 
-def test_build(
-    row: Row, stores: Stores, corpus: Corpus, store_size: int, pinned: int
-) -> None:
+def test_build(row: Row, stores: Stores, corpus: Corpus, store_size: int, pinned: int) -> None:
     """The same over a whole store in calls of 50,000, checkpoints included."""
     built = stores.get(store_size)
     whole = sum(built.batch_seconds) + built.close_seconds
@@ -184,9 +182,7 @@ def opened(stores: Stores, corpus: Corpus, store_size: int, full: bool) -> list[
     path = stores.get(store_size).path
     cue = stores.root / "cue.npy"
     np.save(cue, corpus.cue(0)[1], allow_pickle=False)
-    return [
-        child("open", str(path), str(corpus.dim), str(cue)) for _ in range(9 if full else 3)
-    ]
+    return [child("open", str(path), str(corpus.dim), str(cue)) for _ in range(9 if full else 3)]
 
 
 def test_open(row: Row, opened: list[dict[str, Any]], corpus: Corpus, store_size: int) -> None:
@@ -269,7 +265,7 @@ def test_import(row: Row, full: bool) -> None:
 
 
 def test_compact(row: Row, corpus: Corpus, scratch: Path, full: bool, pinned: int) -> None:
-    """Four in ten records are forgotten, then the store is rebuilt. One run: it consumes its input."""
+    """Four in ten records are forgotten, then the rest is rebuilt; one run, as it eats its input."""
     records = 100_000 if full else 10_000
     path = scratch / "compact"
     build(path, corpus, records)

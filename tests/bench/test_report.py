@@ -1,0 +1,197 @@
+"""The tables of the README and the docs.
+
+Mechanism: pytest-benchmark's JSON becomes rows, rows become tables. Damage if wrong: a published
+figure that nobody measured, or a missed promise that nobody sees. Guard: hand-made reports in,
+known tables out. Nothing here measures a time.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import report, results
+
+
+def a_benchmark(**changes: Any) -> dict[str, Any]:
+    """One entry of a pytest-benchmark report: ten samples, 1 to 10 ms."""
+    info = {
+        "id": "recall.vector.1000000",
+        "group": "recall",
+        "title": "recall by vector",
+        "unit": "ms",
+        "params": {"records": 1_000_000, "dim": 384, "threads": 1},
+        "target": None,
+        "extra": {},
+    }
+    return {"extra_info": info | changes, "stats": {"data": [n / 1000 for n in range(10, 0, -1)]}}
+
+
+def a_row(**changes: Any) -> dict[str, Any]:
+    (row,) = results.convert({"benchmarks": [a_benchmark(**changes)]})
+    return row
+
+
+def a_run(*rows: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    run = {
+        "schema": results.SCHEMA,
+        "mode": "full",
+        "started": "2026-11-21T23:00:00Z",
+        "elapsed_s": 600.0,
+        "commit": "0123456789abcdef",
+        "dirty": False,
+        "data": "two made-up turns",
+        "kernel": "native (avx2)",
+        "load_average": [0.1, 0.2],
+        "machine": {"cpu": "A CPU", "cores": 2, "ram_gb": 24.0, "stream_gb_per_s": 22.5},
+        "versions": {"python": "3.11.7", "numpy": "2.4.6", "sqlite": "3.40.1"},
+        "rows": list(rows),
+        "failed": [],
+    }
+    return run | changes
+
+
+def test_times_come_in_their_unit_with_nearest_rank_percentiles() -> None:
+    stats = a_row()["stats"]
+    assert stats == {"best": 1.0, "p50": 5.0, "p99": 10.0, "worst": 10.0, "mean": 5.5}
+
+
+def test_the_p99_of_a_rate_is_its_slow_end() -> None:
+    stats = a_row(unit="records/s", work=20_000)["stats"]
+    assert stats["best"] == 20_000 / 0.001
+    assert stats["p50"] == 20_000 / 0.005
+    assert stats["p99"] == stats["worst"] == 20_000 / 0.010
+
+
+def test_samples_of_another_process_replace_the_placeholder_timing() -> None:
+    assert a_row(samples_s=[0.2, 0.1, 0.3])["stats"]["p50"] == 200
+    assert a_row(values=[448.0], unit="bytes/record")["stats"]["p50"] == 448
+
+
+def test_a_time_in_an_unknown_unit_is_refused() -> None:
+    with pytest.raises(ValueError, match="parsecs"):
+        a_row(unit="parsecs")
+
+
+@pytest.mark.parametrize(
+    ("count", "p50", "p99"), [(1, 0, 0), (2, 0, 1), (100, 49, 98), (101, 50, 99)]
+)
+def test_ranks(count: int, p50: int, p99: int) -> None:
+    assert results.rank(0.50, count) == p50
+    assert results.rank(0.99, count) == p99
+
+
+@pytest.mark.parametrize(
+    ("target", "kept"),
+    [
+        ({"of": "p50", "op": "<=", "value": 5.0}, True),
+        ({"of": "p50", "op": "<=", "value": 4.9}, False),
+        ({"of": "times_stream", "op": "<=", "value": 1.5}, False),
+        ({"of": "per_second", "op": ">=", "value": 500}, True),
+    ],
+)
+def test_a_promise_is_judged_by_the_figure_it_names(target: dict[str, Any], kept: bool) -> None:
+    row = a_row(target=target, extra={"times_stream": 1.51, "per_second": 500.0})
+    assert row["met"] is kept
+    word = "kept" if kept else "**missed**"
+    assert word in report.readme_block(a_run(row))
+    assert ("Missed:" in report.docs_page(a_run(row))) is not kept
+
+
+def test_no_row_is_left_out_of_the_page_and_small_stores_are_left_out_of_the_readme() -> None:
+    rows = [
+        a_row(
+            id=f"recall.{kind}.{size}", title=f"{kind} {size}", params={"records": size, "dim": 8}
+        )
+        for kind in ("vector", "hybrid")
+        for size in (10_000, 100_000, 1_000_000)
+    ]
+    page, block = report.docs_page(a_run(*rows)), report.readme_block(a_run(*rows))
+    for row in rows:
+        assert row["title"] in page
+        assert (f"| {row['title']} |" in block) == (row["params"]["records"] > 10_000)
+
+
+def test_every_group_that_a_benchmark_names_has_a_heading() -> None:
+    sources = (Path(report.__file__).parent).glob("test_*.py")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    named = {part.split('"')[0] for part in text.split('group="')[1:]}
+    assert named == set(report.GROUPS)
+
+
+def test_what_could_not_be_measured_is_reported() -> None:
+    run = a_run(a_row(), failed=[{"test": "test_open[1000000]", "why": "no room on the disk"}])
+    assert "- test_open[1000000]: no room on the disk" in report.docs_page(run)
+
+
+def test_local_changes_are_marked_beside_the_commit() -> None:
+    assert "commit 0123456789," in report.readme_block(a_run())
+    assert "commit 0123456789+," in report.readme_block(a_run(dirty=True))
+
+
+def test_only_the_marked_block_of_the_readme_changes(tmp_path: Path) -> None:
+    readme, page = tmp_path / "README.md", tmp_path / "docs" / "benchmarks.md"
+    readme.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n", encoding="utf-8")
+    report.write_all(a_run(a_row(title=r"back\1slash")), readme, page)
+    text = readme.read_text(encoding="utf-8")
+    assert text.startswith(f"before\n{report.BEGIN}\n| what")
+    assert text.endswith(f"{report.END}\nafter\n")
+    assert "old" not in text
+    assert r"back\1slash" in text
+    assert page.read_text(encoding="utf-8").startswith("# Benchmarks")
+    report.write_all(a_run(a_row(title=r"back\1slash")), readme, page)
+    assert readme.read_text(encoding="utf-8") == text, "a second run must change nothing"
+
+
+@pytest.mark.parametrize("text", ["no marks", f"{report.BEGIN}{report.END}" * 2, report.END])
+def test_a_readme_without_exactly_one_block_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="exactly one"):
+        report.replace_block(text, "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"), (0.000123456, "0.000123"), (1.0, "1"), (1.999, "2"), (9.876, "9.88"),
+        (99.94, "99.9"), (99.96, "100"), (123.4, "123"), (1_234_567.8, "1,234,568"),
+    ],
+)  # fmt: skip
+def test_numbers_read_well(value: float, text: str) -> None:
+    assert report.number(value) == text
+
+
+def test_results_survive_the_file_and_another_schema_is_refused(tmp_path: Path) -> None:
+    run = a_run(a_row())
+    path = tmp_path / "run-full.json"
+    results.save(run, path)
+    assert results.load(path) == run
+    path.write_text(json.dumps(run | {"schema": 99}), encoding="utf-8")
+    with pytest.raises(ValueError, match="schema 99"):
+        results.load(path)
+
+
+def test_the_newest_full_run_is_taken_and_quick_ones_are_not(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="--full"):
+        results.newest_full(tmp_path)
+    for name in (
+        "20260102T0000-a-full.json",
+        "20260103T0000-b-full.json",
+        "20270101T0000-c-quick.json",
+    ):
+        (tmp_path / name).touch()
+    assert results.newest_full(tmp_path).name == "20260103T0000-b-full.json"
+
+
+def test_the_published_tables_are_those_of_the_newest_full_run() -> None:
+    try:
+        run = results.load(results.newest_full())
+    except FileNotFoundError:
+        pytest.skip("no full run is committed yet")
+    readme = report.README.read_text(encoding="utf-8")
+    assert report.replace_block(readme, report.readme_block(run)) == readme, (
+        "run: python -m bench report"
+    )
+    assert report.DOCS_PAGE.read_text(encoding="utf-8") == report.docs_page(run)
