@@ -1,7 +1,7 @@
 # Every target sets itself up: a virtual environment in $(VENV) with spector installed editable.
 #   make PYTHON=python3.12      another interpreter (3.11 or newer)
 #   make VENV=/tmp/venv         another place for the environment
-#   make test ARGS="-k recall"  more arguments for pytest
+#   make test ARGS="-k recall"  more arguments, for pytest, the demo or the bench
 
 # the first interpreter on PATH that is new enough; python3 when none is, so that the check explains
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -24,7 +24,7 @@ help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
 	@echo "make test       install, lint, and run the tests (what CI runs)"
 	@echo "make test-slow  all tests, the slow ones and random exploration included"
-	@echo "make bench      measure kernel, store and recall on this machine"
+	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
 	@echo "make install    only the environment in $(VENV)"
 	@echo "make clean      remove the environment, build products and caches"
@@ -41,7 +41,7 @@ test-slow: lint
 	HYPOTHESIS_PROFILE=explore $(PYTEST)
 
 bench: $(STAMP)
-	$(PYTEST) bench --benchmark-only
+	$(PY) -m bench $(ARGS)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .
