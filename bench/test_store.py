@@ -265,7 +265,7 @@ def test_import(row: Row, full: bool) -> None:
 
 
 def test_compact(row: Row, corpus: Corpus, scratch: Path, full: bool, pinned: int) -> None:
-    """Four in ten records are forgotten, then the rest is rebuilt; one run, as it eats its input."""
+    """Four in ten records are forgotten, then the rest is rebuilt. One run: it eats its input."""
     records = 100_000 if full else 10_000
     path = scratch / "compact"
     build(path, corpus, records)

@@ -53,7 +53,7 @@ def _operator_holds(operator: str, operand: Any, found: list[Any]) -> bool:
         case "in":
             return any(_equal(value, item) for item in operand)
         case "exists":
-            return bool(found) == operand
+            return bool(found) is operand
         case "not":
             return not _test_matches(operand, found)
         case "contains":
@@ -64,9 +64,8 @@ def _operator_holds(operator: str, operand: Any, found: list[Any]) -> bool:
     if pair is None:
         return False
     left, right = pair
-    return {"gt": left > right, "gte": left >= right, "lt": left < right, "lte": left <= right}[
-        operator
-    ]
+    orders = {"gt": left > right, "gte": left >= right, "lt": left < right, "lte": left <= right}
+    return bool(orders[operator])
 
 
 def _equal(value: Any, operand: Any) -> bool:
@@ -75,7 +74,7 @@ def _equal(value: Any, operand: Any) -> bool:
     if isinstance(value, bool) or isinstance(operand, bool):
         return value is operand
     pair = _comparable(value, operand)
-    return pair is not None and pair[0] == pair[1]
+    return pair is not None and bool(pair[0] == pair[1])
 
 
 def _comparable(value: Any, operand: Any) -> tuple[Any, Any] | None:

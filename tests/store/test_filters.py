@@ -53,7 +53,7 @@ def test_random_filters_select_what_the_plain_evaluator_selects(seed: int) -> No
     rng = random.Random(seed)
     selected = total = 0
     for _ in range(25):
-        documents = [a_document(rng) for _ in range(40)] + [None, {}]
+        documents: list[Any] = [*(a_document(rng) for _ in range(40)), None, {}]
         table = Table(documents)
         for _ in range(20):
             where = a_filter(rng)
