@@ -18,7 +18,7 @@ HEADER = "native/spector.h"
 
 _STRUCTS = (
     "spector_partition_header", "spector_record", "spector_part", "spector_query", "spector_hit",
-)
+)  # fmt: skip
 _CONSTANTS = (
     "SPECTOR_HEADER_BYTES", "SPECTOR_CRC_SPAN", "SPECTOR_TOMBSTONE", "SPECTOR_PINNED",
     "SPECTOR_IMMUTABLE", "SPECTOR_FLASHBULB", "SPECTOR_CONSOLIDATED", "SPECTOR_UNRESOLVED",
@@ -59,8 +59,15 @@ def compile_args() -> tuple[list[str], list[str]]:
     """
     if sys.platform == "win32":
         return ["/O2", "/fp:precise"], []
-    flags = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
-             "-Wall", "-Wextra"]
+    flags = [
+        "-std=c11",
+        "-O3",
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-Wall",
+        "-Wextra",
+    ]
     sanitize = os.environ.get("SPECTOR_SANITIZE", "")
     if not sanitize:
         return flags, []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +43,8 @@ HIT_DTYPE: Final = np.dtype(
 )
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
     """One partition's records.
 
     data: (rows, stride) uint8, C-contiguous; usually a view of a read-only map, from byte 64 on.
@@ -66,7 +67,7 @@ class PartTable:
     __slots__ = ("entries", "parts", "stride")
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        self.parts: tuple[Part, ...] = tuple(Part(*part) for part in parts)
+        self.parts: tuple[Part, ...] = tuple(parts)
         self.entries: NDArray[Any] = np.zeros(len(self.parts), PART_DTYPE)
         self.stride: int = self.parts[0].data.shape[-1] if self.parts else 0
         for i, part in enumerate(self.parts):
@@ -148,9 +149,7 @@ class AllowList:
         return cls(words, offsets, counts, select)
 
     @classmethod
-    def from_bitmaps(
-        cls, table: PartTable, bitmaps: Mapping[int, NDArray[np.uint64]]
-    ) -> AllowList:
+    def from_bitmaps(cls, table: PartTable, bitmaps: Mapping[int, NDArray[np.uint64]]) -> AllowList:
         """From one bitmap per partition; partitions that are not mentioned admit nothing."""
         counts = np.zeros(len(table), np.uint32)
         offsets = np.zeros(len(table), np.int64)
@@ -250,9 +249,7 @@ class Kernel(Protocol):
         """CRC-32C of bytes, continuing from ``crc``."""
         ...
 
-    def crc32c_rows(
-        self, rows: NDArray[np.uint8], out: NDArray[np.uint32], crc: int
-    ) -> None:
+    def crc32c_rows(self, rows: NDArray[np.uint8], out: NDArray[np.uint32], crc: int) -> None:
         """Checksums of records (n, stride), see `spector.kernel.crc.crc32c_rows`."""
         ...
 
@@ -346,4 +343,4 @@ def result_of_hits(
 
 
 def _address(array: NDArray[Any]) -> int:
-    return int(array.__array_interface__["data"][0])
+    return int(array.ctypes.data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final
 
 from spector.errors import KernelUnavailableError
@@ -62,7 +62,7 @@ def kernel_info() -> dict[str, Any]:
     return {"name": kernel.name, "why": why, "isa": isa}
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_kernel(name: str) -> Kernel:
     """A backend by name.
 
@@ -83,7 +83,7 @@ def load_kernel(name: str) -> Kernel:
         ) from error
 
 
-@lru_cache(maxsize=None)
+@cache
 def _choose(pinned: str) -> tuple[Kernel, str]:
     if pinned:
         return load_kernel(pinned), f"pinned by {ENV}"

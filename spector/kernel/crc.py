@@ -25,7 +25,7 @@ def crc32c(data: Bytes, seed: int | bytes = 0) -> int:
         data: any contiguous bytes.
         seed: the checksum of what came before (so pieces can be chained), or those bytes.
     """
-    return get_kernel().crc32c(memoryview(data).cast("B"), _register(seed))
+    return get_kernel().crc32c(_flat(data), _register(seed))
 
 
 def crc32c_rows(
@@ -53,6 +53,12 @@ def crc32c_rows(
         raise InvalidInputError(f"out must be ({len(rows)},) uint32, contiguous")
     get_kernel().crc32c_rows(rows, out, _register(seed))
     return out
+
+
+def _flat(data: Bytes) -> bytes | memoryview:
+    if isinstance(data, bytes):
+        return data
+    return memoryview(data).cast("B")  # type: ignore[arg-type]
 
 
 def _register(seed: int | bytes) -> int:

@@ -101,7 +101,7 @@ class NumbaKernel:
         counters = np.zeros(len(DROP_PHASES) + 2, np.uint64)
         found = _scan(
             entries, np.ascontiguousarray(chosen), query.params, query.codes, query.any_masks,
-            *_tables(query), hits, counters,
+            _tables(query), hits, counters,
         )  # fmt: skip
         *_, scanned, scored = counters.tolist()
         return result_of_hits(hits[:found], counters[: len(DROP_PHASES)], scanned, scored)
@@ -120,7 +120,7 @@ class NumbaKernel:
         scores = np.empty(len(part_ids), np.float32)
         _score(
             table.entries, part_ids, slot_ids, query.params, query.codes, query.any_masks,
-            *_tables(query), scores, sims,
+            _tables(query), scores, sims,
         )  # fmt: skip
         return scores
 
@@ -140,10 +140,7 @@ def _tables(query: Query) -> tuple[NDArray[np.float32], ...]:
 
 
 @_compiled
-def _scan(
-    entries, chosen, params, codes, any_masks, retention, recency, activation, confidence, tier, category,
-    hits, counters,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+def _scan(entries, chosen, params, codes, any_masks, tables, hits, counters):  # type: ignore[no-untyped-def]
     q = params[0]
     k = len(hits) - 2
     found = 0
@@ -156,7 +153,7 @@ def _scan(
         for slot in range(count):
             address = entry.data + np.uint64(slot * stride)
             r = carray(_pointer(address), (1,), RECORD_DTYPE)[0]
-            phase = _gate(r, q, slot, allow, any_masks, retention)
+            phase = _gate(r, q, slot, allow, any_masks, tables[0])
             if phase != _PASS:
                 counters[phase] += np.uint64(1)
                 continue
@@ -167,7 +164,7 @@ def _scan(
                     counters[_SIMILARITY] += np.uint64(1)
                     continue
             counters[7] += np.uint64(1)
-            score = _fuse(r, q, sim, retention, recency, activation, confidence, tier, category)
+            score = _fuse(r, q, sim, tables)
             if found < k or (k > 0 and score >= hits[0].score):
                 found = _offer(hits, found, k, r.id, score, sim, index, np.uint32(slot))
     _sort_best_first(hits, found)
@@ -175,10 +172,7 @@ def _scan(
 
 
 @_compiled
-def _score(
-    entries, parts, slots, params, codes, any_masks, retention, recency, activation, confidence, tier,
-    category, scores, sims,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+def _score(entries, parts, slots, params, codes, any_masks, tables, scores, sims):  # type: ignore[no-untyped-def]
     q = params[0]
     for i in range(len(parts)):
         scores[i] = _MINUS_INF
@@ -189,13 +183,13 @@ def _score(
         allow = carray(_pointer(entry.allow), (words,), np.uint64)
         address = entry.data + np.uint64(slot * np.int64(entry.stride))
         r = carray(_pointer(address), (1,), RECORD_DTYPE)[0]
-        if _gate(r, q, slot, allow, any_masks, retention) != _PASS:
+        if _gate(r, q, slot, allow, any_masks, tables[0]) != _PASS:
             continue
         if q.vector_bytes != 0:
             sims[i] = _cosine(address, r, q, codes)
             if sims[i] < q.min_similarity:
                 continue
-        scores[i] = _fuse(r, q, sims[i], retention, recency, activation, confidence, tier, category)
+        scores[i] = _fuse(r, q, sims[i], tables)
 
 
 @_compiled
@@ -250,8 +244,9 @@ def _cosine(address, r, q, codes):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _fuse(r, q, sim, retention, recency, activation, confidence, tier, category):  # type: ignore[no-untyped-def]
+def _fuse(r, q, sim, tables):  # type: ignore[no-untyped-def]
     """Phase 6: the fused score, -inf when it is not a finite number."""
+    retention, recency, activation, confidence, tier, category = tables
     total = _ZERO
     if q.w_similarity != _ZERO and q.multiplicative == 0:
         total += q.w_similarity * sim
@@ -263,14 +258,14 @@ def _fuse(r, q, sim, retention, recency, activation, confidence, tier, category)
         days = np.float32(_age_ms(q, r.event_ms) * _DAYS_PER_MS)
         total += q.w_recency * _lookup(recency, days * q.recency_rate)
     if q.w_activation != _ZERO:
-        uses = np.float32(max(np.int64(r.access_count), 1))
+        uses = _at_least_one(r.access_count)
         seconds = np.float32(_idle_ms(q, r) * _SECONDS_PER_MS)
         total += q.w_activation * (uses / (uses + _lookup(activation, seconds * _ACTIVATION_SCALE)))
     if q.w_utility != _ZERO:
         total += q.w_utility * r.utility
     if q.w_tags != _ZERO:
         shared = np.float32(_popcount(r.tags & q.overlap_mask))
-        total += q.w_tags * (shared / np.float32(max(np.int64(q.overlap_bits), 1)))
+        total += q.w_tags * (shared / _at_least_one(q.overlap_bits))
     if q.w_arousal != _ZERO:
         total += q.w_arousal * (np.float32(r.arousal) / _FULL)
     if q.multiplicative != 0:
@@ -288,6 +283,11 @@ def _fuse(r, q, sim, retention, recency, activation, confidence, tier, category)
         factor *= q.consolidated_factor
     total *= factor
     return total if np.isfinite(total) else _MINUS_INF
+
+
+@_compiled
+def _at_least_one(count):  # type: ignore[no-untyped-def]
+    return np.float32(count) if count > 0 else _ONE
 
 
 @_compiled

@@ -133,4 +133,4 @@ def stream(data: NDArray[np.uint8]) -> int:
 
 
 def _pointer(kind: str, array: NDArray[Any]) -> Any:
-    return _ffi.cast(kind, array.__array_interface__["data"][0])
+    return _ffi.cast(kind, array.ctypes.data)

@@ -144,7 +144,7 @@ def get_profile(name_or_profile: str | ScoringProfile) -> ScoringProfile:
     return found
 
 
-def _curve(name: str, value: object) -> Curve:
+def _curve(name: str, value: str) -> Curve:
     try:
         return Curve(value)
     except ValueError:

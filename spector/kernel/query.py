@@ -19,21 +19,22 @@ from spector.layout import Flag, vector_bytes
 
 __all__ = ["DEFAULT_DROP_FLAGS", "QUERY_DTYPE", "Query", "Tables", "make_query", "tables_of"]
 
-DEFAULT_DROP_FLAGS: Final = int(
-    Flag.TOMBSTONE | Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED
-)
+DEFAULT_DROP_FLAGS: Final = int(Flag.TOMBSTONE | Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
+_TOMBSTONE: Final = int(Flag.TOMBSTONE)
 #: instants beyond this are clamped, so a difference of two never overflows
 MAX_ABS_MS: Final = 1 << 61
 _MIN_I64: Final = -(1 << 63)
 _MAX_I64: Final = (1 << 63) - 1
 
-_POINTERS = ("codes", "any_masks", "retention", "recency", "activation", "confidence", "tier", "category")
+_POINTERS = (
+    "codes", "any_masks", "retention", "recency", "activation", "confidence", "tier", "category",
+)  # fmt: skip
 _I64 = ("now_ms", "event_min_ms", "event_max_ms")
 _U64 = ("tags_all", "overlap_mask")
 _U32 = (
     "any_count", "vector_bytes", "modality_mask", "category_mask", "drop_flags",
     "multiplicative", "overlap_bits", "reserved",
-)
+)  # fmt: skip
 _I32 = ("valence_min", "valence_max", "mood", "reserved2")
 _F32 = (
     "scale", "importance_floor", "retention_floor", "min_similarity",
@@ -41,7 +42,7 @@ _F32 = (
     "w_activation", "w_utility", "w_tags", "w_arousal",
     "recency_rate", "reserved3", "mood_boost", "unresolved_boost",
     "consolidated_factor", "flashbulb_retention",
-)
+)  # fmt: skip
 
 #: ``spector_query`` of native/spector.h; addresses as integers, 0 for none
 QUERY_DTYPE: Final = np.dtype(
@@ -166,7 +167,7 @@ def make_query(
     masks = _any_array(any_masks)
     unit, codes, scale = _cue(vector)
     template, tables = _prepared(chosen)
-    params = template.copy()
+    params = template.copy().view(QUERY_DTYPE)
     row = params[0]
     row["now_ms"] = now_ms
     row["event_min_ms"] = event_min
@@ -174,7 +175,7 @@ def make_query(
     row["tags_all"] = tags_all
     row["overlap_mask"] = overlap_mask
     row["overlap_bits"] = overlap_mask.bit_count()
-    row["drop_flags"] = drop_flags | Flag.TOMBSTONE
+    row["drop_flags"] = drop_flags | _TOMBSTONE
     row["modality_mask"] = modality_mask
     row["category_mask"] = category_mask
     row["valence_min"] = valence_min
@@ -183,19 +184,33 @@ def make_query(
     row["importance_floor"] = importance_floor
     row["retention_floor"] = floor
     if masks.size:
-        row["any_masks"] = masks.__array_interface__["data"][0]
+        row["any_masks"] = masks.ctypes.data
         row["any_count"] = masks.size
     if unit is not None:
-        row["codes"] = codes.__array_interface__["data"][0]
+        row["codes"] = codes.ctypes.data
         row["vector_bytes"] = codes.size
         row["scale"] = scale
     return Query(
-        profile=chosen, now_ms=now_ms, vector=unit, tags_all=tags_all, any_masks=masks,
-        overlap_mask=overlap_mask, valence_min=valence_min, valence_max=valence_max,
-        event_min_ms=event_min_ms, event_max_ms=event_max_ms, importance_floor=importance_floor,
-        retention_floor=floor, drop_flags=drop_flags | Flag.TOMBSTONE,
-        modality_mask=modality_mask, category_mask=category_mask, mood=mood,
-        codes=codes, scale=scale, tables=tables, params=params,
+        profile=chosen,
+        now_ms=now_ms,
+        vector=unit,
+        tags_all=tags_all,
+        any_masks=masks,
+        overlap_mask=overlap_mask,
+        valence_min=valence_min,
+        valence_max=valence_max,
+        event_min_ms=event_min_ms,
+        event_max_ms=event_max_ms,
+        importance_floor=importance_floor,
+        retention_floor=floor,
+        drop_flags=drop_flags | _TOMBSTONE,
+        modality_mask=modality_mask,
+        category_mask=category_mask,
+        mood=mood,
+        codes=codes,
+        scale=scale,
+        tables=tables,
+        params=params,
     )
 
 
@@ -235,7 +250,7 @@ def _cue(
 
 
 @lru_cache(maxsize=256)
-def _prepared(profile: ScoringProfile) -> tuple[NDArray[Any], Tables]:
+def _prepared(profile: ScoringProfile) -> tuple[NDArray[np.uint8], Tables]:
     """The part of the struct that depends on the profile alone, and the tables it points to."""
     tables = Tables(
         retention=build_table(profile.retention_curve, profile.power_law_exponent),
@@ -250,7 +265,7 @@ def _prepared(profile: ScoringProfile) -> tuple[NDArray[Any], Tables]:
     for name in ("retention", "recency", "activation", "confidence", "tier", "category"):
         table: NDArray[np.float32] = getattr(tables, name)
         table.flags.writeable = False
-        row[name] = table.__array_interface__["data"][0]
+        row[name] = table.ctypes.data
     for name in _F32:
         if hasattr(profile, name):
             row[name] = getattr(profile, name)
@@ -259,7 +274,8 @@ def _prepared(profile: ScoringProfile) -> tuple[NDArray[Any], Tables]:
         row["min_similarity"] = -np.inf
     row["recency_rate"] = np.float32(1.0 / profile.recency_scale_days)
     row["multiplicative"] = profile.fusion == "multiplicative"
-    return params, tables
+    # as bytes, because copying them field by field would take longer than an empty scan
+    return params.view(np.uint8), tables
 
 
 def _factors(pairs: tuple[tuple[int, float], ...]) -> NDArray[np.float32]:

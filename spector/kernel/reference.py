@@ -35,7 +35,7 @@ __all__ = ["MODIFIERS", "TERMS", "ReferenceKernel", "score_terms"]
 
 TERMS: Final = (
     "similarity", "importance", "retention", "recency", "activation", "utility", "tags", "arousal",
-)
+)  # fmt: skip
 MODIFIERS: Final = ("confidence", "tier", "category", "mood", "unresolved", "consolidated")
 
 _DAYS_PER_MS: Final = 1.0 / 86_400_000.0
@@ -112,7 +112,9 @@ class ReferenceKernel:
             if bitmap is not None:
                 bits = np.unpackbits(bitmap.view(np.uint8), bitorder="little")[slot_ids[mine]]
                 bitmap = _pack(bits)
-            found, values, cosines = _phases(rows, bitmap, query, np.zeros(6, np.uint64), sims, mine)
+            found, values, cosines = _phases(
+                rows, bitmap, query, np.zeros(6, np.uint64), sims, mine
+            )
             scores[mine[found]], sims[mine[found]] = values, cosines
         return scores
 
@@ -212,7 +214,7 @@ def _modifiers(out: dict[str, F32], headers: NDArray[Any], query: Query) -> None
 def _age_ms(then_ms: NDArray[np.int64], query: Query) -> NDArray[np.float64]:
     """Milliseconds since an instant, never negative, as float64."""
     age = np.int64(query.now_ms) - np.clip(then_ms, -MAX_ABS_MS, MAX_ABS_MS)
-    return np.maximum(age, 0).astype(np.float64)
+    return np.asarray(np.maximum(age, 0), np.float64)
 
 
 def _phases(
