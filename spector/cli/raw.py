@@ -104,9 +104,11 @@ class RawStore:
         """Every partition that is on disk or in the catalog, by name."""
         known = {row.path: row for row in self.segments if row.state != PartitionState.COMPACTED}
         found = [self._partition(name, known.get(name)) for name in self.names]
-        for name in sorted(known.keys() - set(self.names)):
-            found.append(PartitionFile(name, live=known[name].live, problems=["file is missing"]))
-        return found
+        missing = sorted(known.keys() - set(self.names))
+        return found + [
+            PartitionFile(name, live=known[name].live, problems=["file is missing"])
+            for name in missing
+        ]
 
     def _partition(self, name: str, row: SegmentRow | None) -> PartitionFile:
         out = PartitionFile(name)

@@ -76,7 +76,8 @@ def test_our_own_export_line_reads_back_into_the_same_fields(tmp_path: Path) -> 
         "text": "  rotate the key  ", "tier": "procedural", "tags": ["ops", "Δ"],
         "metadata": {"n": 1}, "event_time": record.event_time, "valid_until": record.valid_until,
         "session_id": "s", "agent_id": "a", "user_id": "u", "role": "user", "confidence": 0.75,
-        "importance": 0.25, "valence": -0.5, "arousal": 0.5, "pinned": True,
+        "importance": 0.25, "valence": -0.5, "arousal": 0.5, "pinned": True, "unresolved": True,
+        "category": "other", "modality": "text",
     }  # fmt: skip
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from spector.cli.commands import demo, inspecting, reading, upkeep, writing
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[Any]
 
 __all__ = ["COMMANDS"]
 

@@ -1,4 +1,4 @@
-"""inspect: the partitions of a store, or the bytes of one record, even when the store is damaged."""
+"""inspect: the partitions of a store, or one record's bytes, even when the store is damaged."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def add_inspect(commands: Any) -> None:
     parser.set_defaults(run=run_inspect)
 
 
-_INSPECT = """List the partitions of a store, or show one record with the fields of its header. Reads
-the files as they are and works on a damaged store as far as there is something to read. Exit code
-1: something in the files is wrong."""
+_INSPECT = """List the partitions of a store, or show one record with the fields of its header.
+Reads the files as they are, and works on a damaged store as far as there is something to read.
+Exit code 1: something in the files is wrong."""
 
 
 def run_inspect(args: argparse.Namespace, console: Console) -> int:

@@ -57,7 +57,8 @@ def add_recall(commands: Any) -> None:
     parser.set_defaults(run=run_recall)
 
 
-_RECALL = "Find the memories that fit a cue, best first. Nothing is changed unless --learn is given."
+_RECALL = """Find the memories that fit a cue, best first; without a cue, the strongest ones. Nothing
+is changed unless --learn is given. Exit code 1: nothing found."""
 
 
 def run_recall(args: argparse.Namespace, console: Console) -> int:

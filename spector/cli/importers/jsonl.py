@@ -22,7 +22,9 @@ from spector.cli.importers.common import (
 
 __all__ = ["message_of", "read"]
 
-_STRINGS = ("tier", "session_id", "agent_id", "user_id", "source", "role")
+_STRINGS = (
+    "tier", "session_id", "agent_id", "user_id", "source", "role", "category", "modality"
+)  # fmt: skip
 _NUMBERS = ("importance", "valence", "arousal", "confidence")
 _TIMES = ("event_time", "valid_from", "valid_until")
 #: other names that chat logs use for the time of a message
@@ -30,9 +32,10 @@ _TIME_ALIASES = ("timestamp", "created_at", "create_time", "time", "date")
 #: what an export of ours says about a record beyond the arguments of ``remember``
 _STATE = {
     "id", "recorded_at", "stability_days", "utility", "access_count", "last_access", "flags",
-    "category", "modality", "parents", "score", "explain", "vector",
+    "parents", "score", "explain", "vector",
 }  # fmt: skip
-_BODY = {"text", "content", "tags", "metadata", "pinned"}
+_FLAGS = ("pinned", "immutable", "unresolved")
+_BODY = {"text", "content", "tags", "metadata", *_FLAGS}
 
 
 def read(source: Source, options: Options) -> Iterator[Message]:
@@ -171,6 +174,7 @@ def _plain_fields(entry: dict[str, Any], source: Source, place: str) -> Message:
         if not isinstance(metadata, dict):
             raise source.error(place, '"metadata" must be an object', hint=f"got {metadata!r}")
         out["metadata"] = metadata
-    if entry.get("pinned") is True or "pinned" in (entry.get("flags") or ()):
-        out["pinned"] = True
+    for name in _FLAGS:
+        if entry.get(name) is True or name in (entry.get("flags") or ()):
+            out[name] = True
     return out

@@ -1,0 +1,361 @@
+"""The steps of ``spector demo``: what each prints as a claim, it has checked on the spot."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spector.cli.importers import iter_messages
+from spector.cli.output import Console, clean
+from spector.clock import ManualClock, to_ms
+from spector.records import Explanation, Hit
+
+if TYPE_CHECKING:
+    from spector.memory import Memory
+
+__all__ = ["Demonstration"]
+
+#: the morning after the last session; frozen, so that ages and scores are the same on every run
+NOW = "2026-10-19T08:00:00Z"
+SECRET = "marigold-otter-58-trellis"
+VITAL_CUE = "The bakery asks for the filling of Alma's cake. What should I answer?"
+OTHER_CUE = "How do I roll back a bad deploy?"
+_DANGER = ("cashew", "pistachio")
+
+
+@dataclass(slots=True)
+class Step:
+    """One heading of the demonstration with its claims."""
+
+    title: str
+    elapsed_ms: float = 0.0
+    claims: list[tuple[str, bool]] = field(default_factory=list)
+
+
+class Demonstration:
+    """Runs the steps in order over one store."""
+
+    def __init__(self, path: Path, embedder: str, console: Console) -> None:
+        self._path = path
+        self._embedder = embedder
+        self._console = console
+        self._steps: list[Step] = []
+        self._started = time.perf_counter()
+        self._memory: Memory | None = None
+
+    def run(self) -> None:
+        """Every step; the store is closed at the end, whatever happens."""
+        try:
+            self._memory = self._open()
+            for step in (
+                self._import, self._paraphrase, self._rare_word, self._filters, self._vital,
+                self._correct, self._reinforce, self._forget, self._sleep, self._reopen,
+            ):  # fmt: skip
+                step()
+        finally:
+            if self._memory is not None:
+                self._memory.close()
+
+    def finish(self, kept: Path | None) -> int:
+        """The verdict; exit code 0 when every claim held."""
+        claims = [(step.title, text, ok) for step in self._steps for text, ok in step.claims]
+        failed = [(title, text) for title, text, ok in claims if not ok]
+        elapsed_s = time.perf_counter() - self._started
+        self._console.document(
+            {
+                "ok": not failed,
+                "elapsed_s": round(elapsed_s, 3),
+                "store": None if kept is None else str(kept),
+                "steps": [
+                    {
+                        "title": step.title,
+                        "elapsed_ms": round(step.elapsed_ms, 3),
+                        "claims": [{"claim": text, "ok": ok} for text, ok in step.claims],
+                    }
+                    for step in self._steps
+                ],
+            }
+        )
+        say, style = self._console.say, self._console.style
+        say()
+        if failed:
+            say(style(f"{len(failed)} of {len(claims)} claims FAILED:", "bold", "red"))
+            for title, text in failed:
+                say(f"  {title}: {text}")
+        else:
+            say(style(f"all {len(claims)} claims hold, {elapsed_s:.1f} s in total", "bold"))
+        if kept is not None:
+            say(f"the store is at {kept}; try: spector recall {kept} \"Who works on Fridays?\"")
+        return 1 if failed else 0
+
+    # --- steps -------------------------------------------------------------------------------
+
+    def _import(self) -> None:
+        with self._step("Import six weeks of conversation") as timed:
+            with as_file(files("spector.cli") / "data" / "sample_conversation.jsonl") as path:
+                messages = list(iter_messages(path, "jsonl"))
+            with timed():
+                self._open_memory.remember_many(messages)
+            sessions = {message["session_id"] for message in messages}
+            first, last = messages[0]["event_time"], messages[-1]["event_time"]
+            self._show(
+                f"{len(messages)} turns in {len(sessions)} sessions, {first:%Y-%m-%d} to "
+                f"{last:%Y-%m-%d}, between Maya, a developer, and her agent."
+            )
+            self._show("Importance and mood came with the turns, as an agent would judge them.")
+            count = len(self._open_memory)
+            self._claim(f"the store holds {count} memories", count == len(messages) >= 150)
+
+    def _paraphrase(self) -> None:
+        cue = "How do we get the data back after somebody deletes it by accident?"
+        with self._step("Recall by meaning", cue) as timed:
+            with timed():
+                hits = self._open_memory.recall(cue, k=3)
+            self._hits(hits)
+            found = any("pgbackrest restore" in hit.text for hit in hits)
+            self._claim("the restore procedure is among the three", found)
+
+    def _rare_word(self) -> None:
+        with self._step("Recall by a rare word or an id", "E_LEASE_STALE", "palimpsest") as timed:
+            for cue in ("E_LEASE_STALE", "palimpsest"):
+                with timed():
+                    (hit,) = self._open_memory.recall(cue, k=1)
+                self._hits([hit])
+                self._claim(f"the first hit says {cue}", cue.lower() in hit.text.lower())
+
+    def _filters(self) -> None:
+        start, end = "2026-09-21T00:00:00Z", "2026-09-29T00:00:00Z"
+        cue = "What did we decide after the accident?"
+        with self._step("Filter by tag and time, before ranking", cue) as timed:
+            self._show('tags=["decision"], time_range=(2026-09-21, 2026-09-29)')
+            with timed():
+                hits = self._open_memory.recall(
+                    cue, k=50, tags=["decision"], time_range=(start, end)
+                )
+            self._hits(hits)
+            expected = {
+                record.id
+                for record in self._open_memory
+                if "decision" in record.tags and to_ms(start) <= record.event_ms < to_ms(end)
+            }
+            same = {hit.id for hit in hits} == expected and len(hits) == len(expected)
+            self._claim(f"exactly the {len(expected)} records that a full read finds", same)
+            self._show("Why the first one is first:")
+            explanation = hits[0].explain()
+            for line in str(explanation).splitlines():
+                self._show(f"  {line}")
+            self._claim("the terms multiply out to the score", _adds_up(explanation))
+
+    def _vital(self) -> None:
+        recall = self._open_memory.recall
+        with self._step("Old but vital", VITAL_CUE) as timed:
+            with timed():
+                plain = recall(VITAL_CUE, k=204, profile="similarity", lexical=False)
+            with timed():
+                vital = recall(VITAL_CUE, k=204, profile="importance")
+            default = recall(VITAL_CUE, k=204)
+            self._show("What a vector index answers (cosine only):")
+            self._hits(plain[:5])
+            self._show('What profile="importance" answers, same scan, same records:')
+            self._hits(vital[:5])
+            missed = not any(_is_danger(hit) for hit in plain[:5])
+            where = _rank(plain)
+            self._claim(f"cosine alone: the allergy is not in the top 5, but {where}", missed)
+            self._claim("weighed with importance, the allergy comes first", _is_danger(vital[0]))
+            self._show(f"The default profile, which favours similarity, has it {_rank(default)}.")
+            other = recall(OTHER_CUE, k=204, profile="importance")
+            self._claim(
+                f'and it does not shout: for "{OTHER_CUE}" it is {_rank(other)}',
+                not any(_is_danger(hit) for hit in other[:3]),
+            )
+
+    def _correct(self) -> None:
+        cue = "What is the extension of the on-call phone?"
+        with self._step("Correct a fact", cue) as timed:
+            (before,) = self._open_memory.recall(cue, k=1)
+            self._hits([before])
+            with timed():
+                self._open_memory.update(before.id, text=before.text.replace("4417", "4471"))
+            (after,) = self._open_memory.recall(cue, k=1)
+            self._hits([after])
+            self._claim("same id, new text", after.id == before.id and "4471" in after.text)
+            old = self._open_memory.recall("4417", k=20)
+            self._claim("no hit says 4417 any more", not any("4417" in hit.text for hit in old))
+
+    def _reinforce(self) -> None:
+        memory = self._open_memory
+        with self._step("Reinforce what helped") as timed:
+            (hit,) = memory.recall("How do I deploy to production?", k=1, tiers=["procedural"])
+            before = memory.get(hit.id)
+            with timed():
+                memory.reinforce(hit.id, success=True)
+            after = memory.get(hit.id)
+            self._hits([hit])
+            self._show(
+                f"stability {before.stability_days:.1f} -> {after.stability_days:.1f} days, "
+                f"utility {before.utility:.2f} -> {after.utility:.2f}, "
+                f"used {before.access_count} -> {after.access_count} times"
+            )
+            grown = (
+                after.stability_days > before.stability_days
+                and after.utility > before.utility
+                and after.access_count == before.access_count + 1
+            )
+            self._claim("it will fade more slowly from now on", grown)
+            again = memory.recall("deploy", k=5)
+            same = [(h.id, h.score) for h in memory.recall("deploy", k=5)]
+            self._claim("a plain recall changes nothing: asked twice, answered the same",
+                        same == [(h.id, h.score) for h in again])  # fmt: skip
+
+    def _forget(self) -> None:
+        memory = self._open_memory
+        with self._step("Forget a pasted secret, down to the bytes") as timed:
+            (hit,) = memory.recall(SECRET, k=1)
+            vector = self._vector_bytes(hit.id)
+            before = self._found_in(SECRET.encode()), self._found_in(vector)
+            self._show(f"the passphrase is in {before[0]} file(s), its vector in {before[1]}")
+            self._claim("the secret is on disk before", before[0] > 0 and before[1] > 0)
+            with timed():
+                memory.forget(hit.id)
+            with timed():
+                report = memory.compact(threshold=0.0)
+            self._show(
+                f"forget, then compact: {report.records_reclaimed} records and "
+                f"{report.bytes_reclaimed} bytes reclaimed, {report.records_kept} kept"
+            )
+            after = sum(
+                self._found_in(needle) for needle in (SECRET.encode(), b"marigold", vector)
+            )
+            self._claim("searching every byte of every file: neither text nor vector", after == 0)
+            again = memory.recall(SECRET, k=5)
+            self._claim("recall finds nothing of it", not any("otter" in h.text for h in again))
+
+    def _sleep(self) -> None:
+        memory = self._open_memory
+        with self._step("Sleep, then prove the store") as timed:
+            with timed():
+                report = memory.reflect()
+            self._show(f"reflect: {report.marked_reflectable} partitions marked reflectable")
+            with timed():
+                check = memory.check()
+            self._show(
+                f"check: {check.records} records in {check.partitions} partitions, every header, "
+                "checksum and row"
+            )
+            for problem in check.problems[:5]:
+                self._show(f"  {problem}")
+            self._claim("no problem found", check.ok)
+            self._claim("all memories but the secret are there", check.records == len(memory))
+
+    def _reopen(self) -> None:
+        cue = "Which editor and which theme does Maya use now?"
+        with self._step("Close, reopen, recall again", cue) as timed:
+            before = [(hit.id, hit.score) for hit in self._open_memory.recall(cue, k=5)]
+            count = len(self._open_memory)
+            self._open_memory.close()
+            with timed():
+                self._memory = self._open()
+            with timed():
+                hits = self._open_memory.recall(cue, k=5)
+            self._hits(hits[:3])
+            self._claim(f"all {count} memories are back", len(self._open_memory) == count)
+            self._claim(
+                "same ids, same scores as before", [(hit.id, hit.score) for hit in hits] == before
+            )
+
+    # --- helpers -----------------------------------------------------------------------------
+
+    def _open(self) -> Memory:
+        import spector
+
+        clock = ManualClock(to_ms(NOW))
+        return spector.open(str(self._path), embedder=self._embedder, clock=clock)
+
+    @property
+    def _open_memory(self) -> Memory:
+        assert self._memory is not None, "opened by run()"
+        return self._memory
+
+    @contextmanager
+    def _step(self, title: str, *cues: str) -> Iterator[Callable[[], Any]]:
+        """Print the heading, collect claims, print the time spent inside ``timed()`` blocks."""
+        step = Step(title)
+        self._steps.append(step)
+        self._console.say()
+        self._console.say(self._console.style(f"{len(self._steps)}. {title}", "bold"))
+        for cue in cues:
+            self._show(self._console.style(f"> {cue}", "cyan"))
+        spent: list[float] = []
+
+        @contextmanager
+        def timed() -> Iterator[None]:
+            start = time.perf_counter()
+            try:
+                yield
+            finally:
+                spent.append((time.perf_counter() - start) * 1000)
+
+        yield timed
+        step.elapsed_ms = sum(spent)
+        parts = " + ".join(f"{ms:.1f}" for ms in spent)
+        self._show(self._console.style(f"{parts} ms", "dim"))
+
+    def _show(self, text: str) -> None:
+        self._console.say(f"   {text}")
+
+    def _claim(self, text: str, ok: bool) -> None:
+        self._steps[-1].claims.append((text, ok))
+        mark, color = ("[ok]", "green") if ok else ("[FAILED]", "red")
+        self._show(f"{self._console.style(mark, color)} {text}")
+
+    def _hits(self, hits: Any) -> None:
+        room = self._console.width - 27
+        for hit in hits:
+            text = clean(hit.text)
+            short = text if len(text) <= room else text[: room - 3].rstrip() + "..."
+            self._show(f"{hit.score:6.3f}  {hit.event_time:%b %d}  {short}")
+
+    def _vector_bytes(self, record_id: int) -> bytes:
+        """The stored vector of a record, read from its file."""
+        from spector.cli.raw import RawStore
+        from spector.layout import HEADER_BYTES
+
+        with RawStore(self._path) as raw:
+            place = raw.find(record_id)
+        assert place is not None, "it was recalled a moment ago"
+        with open(self._path / place["file"], "rb") as stream:
+            stream.seek(place["offset"] + HEADER_BYTES)
+            return stream.read(64)
+
+    def _found_in(self, needle: bytes) -> int:
+        """How many files of the store hold these bytes."""
+        every = [path for path in self._path.rglob("*") if path.is_file()]
+        return sum(1 for path in every if needle in path.read_bytes())
+
+
+def _is_danger(hit: Hit) -> bool:
+    return any(word in hit.text for word in _DANGER)
+
+
+def _rank(hits: Any) -> str:
+    """ "rank 3 of 204" of the best hit that names the allergy."""
+    for n, hit in enumerate(hits, 1):
+        if _is_danger(hit):
+            return f"at rank {n} of {len(hits)}"
+    return f"not among {len(hits)}"
+
+
+def _adds_up(explanation: Explanation) -> bool:
+    terms, factor = explanation.terms, math.prod(explanation.modifiers.values())
+    if explanation.fusion == "multiplicative":
+        rest = sum(value for name, value in terms.items() if name != "similarity")
+        total = terms.get("similarity", 0.0) * (1 + rest)
+    else:
+        total = sum(terms.values())
+    return math.isclose(total * factor + explanation.lexical, explanation.score, abs_tol=1e-4)
