@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -159,7 +159,7 @@ class Hit:
 
     record: MemoryRecord
     score: float
-    explanation: Explanation
+    explainer: Callable[[], Explanation] = field(repr=False, compare=False)
 
     @property
     def id(self) -> int:
@@ -207,18 +207,19 @@ class Hit:
 
     def explain(self) -> Explanation:
         """The terms of the score; they multiply out to it."""
-        return self.explanation
+        return self.explainer()
 
     def to_dict(self) -> dict[str, Any]:
         """The record's dictionary plus ``score`` and ``explain``."""
         out = self.record.to_dict()
         out["score"] = round(self.score, 6)
+        why = self.explain()
         out["explain"] = {
-            "profile": self.explanation.profile,
-            "fusion": self.explanation.fusion,
-            "terms": {name: round(value, 6) for name, value in self.explanation.terms.items()},
-            "modifiers": {n: round(value, 6) for n, value in self.explanation.modifiers.items()},
-            "lexical": round(self.explanation.lexical, 6),
+            "profile": why.profile,
+            "fusion": why.fusion,
+            "terms": {name: round(value, 6) for name, value in why.terms.items()},
+            "modifiers": {name: round(value, 6) for name, value in why.modifiers.items()},
+            "lexical": round(why.lexical, 6),
         }
         return out
 
@@ -271,6 +272,8 @@ class CompactionReport:
     records_reclaimed: int = 0
     bytes_before: int = 0
     bytes_after: int = 0
+    #: False when a reader kept the catalog's log alive, so that forgotten text may still be in it
+    erased: bool = True
     elapsed_ms: float = 0.0
     partitions: tuple[Mapping[str, Any], ...] = ()
 

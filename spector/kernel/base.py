@@ -16,7 +16,6 @@ from spector.layout import HEADER_BYTES
 __all__ = [
     "DROP_PHASES",
     "HIT_DTYPE",
-    "MAX_K",
     "PART_DTYPE",
     "AllowList",
     "Kernel",
@@ -31,7 +30,6 @@ __all__ = [
 
 #: entries of ``ScanResult.drops``, in the order of the phases
 DROP_PHASES: Final = ("state", "filter", "tags", "valence", "strength", "similarity")
-MAX_K: Final = 1_000_000
 
 #: ``spector_part`` of native/spector.h; addresses as integers, 0 for none
 PART_DTYPE: Final = np.dtype(
@@ -75,6 +73,10 @@ class PartTable:
 
     def __len__(self) -> int:
         return len(self.parts)
+
+    def room(self, k: int) -> int:
+        """How many hits a scan for k can have."""
+        return min(k, int(self.counts.sum(dtype=np.int64)))
 
     @property
     def counts(self) -> NDArray[np.uint32]:
@@ -262,8 +264,8 @@ def check_scan(
     table: PartTable, query: Query, k: int, allow: AllowList | None, select: Select | None
 ) -> NDArray[np.uint32] | None:
     """Validate a scan's arguments; returns the positions to scan, None for all."""
-    if not 0 <= k <= MAX_K:
-        raise InvalidInputError(f"k must be in 0..{MAX_K}, got {k}")
+    if k < 0:
+        raise InvalidInputError(f"k must be at least 0, got {k}")
     check_stride(table, query)
     if allow is not None and len(allow.counts) != len(table):
         raise InvalidInputError("the allow list was made for another table")

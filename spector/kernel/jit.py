@@ -97,7 +97,7 @@ class NumbaKernel:
         entries = table.entries if allow is None else allow.entries(table)
         if chosen is None:
             chosen = np.arange(len(entries), dtype=np.uint32)
-        hits = np.empty(k + 2, HIT_DTYPE)
+        hits = np.empty(table.room(k) + 2, HIT_DTYPE)
         counters = np.zeros(len(DROP_PHASES) + 2, np.uint64)
         found = _scan(
             entries, np.ascontiguousarray(chosen), query.params, query.codes, query.any_masks,

@@ -72,7 +72,7 @@ class NativeKernel:
         chosen = check_scan(table, query, k, allow, select)
         entries = table.entries if allow is None else allow.entries(table)
         count = len(entries) if chosen is None else len(chosen)
-        hits = np.empty(k, HIT_DTYPE)
+        hits = np.empty(table.room(k), HIT_DTYPE)
         # drops, then scanned, then scored
         counters = np.zeros(len(DROP_PHASES) + 2, np.uint64)
         drops = _pointer("uint64_t *", counters)
@@ -82,7 +82,7 @@ class NativeKernel:
             count,
             _pointer("spector_query *", query.params),
             _pointer("spector_hit *", hits),
-            k,
+            len(hits),
             drops,
             drops + len(DROP_PHASES),
             drops + len(DROP_PHASES) + 1,

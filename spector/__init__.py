@@ -1,0 +1,122 @@
+"""spector: the memory engine that LLM agents embed.
+
+>>> import spector
+>>> with spector.open("mind") as memory:          # doctest: +SKIP
+...     memory.remember("Ada prefers tea over coffee.", tags=["preference"])
+...     memory.recall("what does Ada drink?", k=1)[0].text
+'Ada prefers tea over coffee.'
+
+Names are loaded when they are first used, so importing spector is cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from spector._version import __version__
+
+if TYPE_CHECKING:
+    from spector.api import check, open, reembed
+    from spector.clock import Clock, ManualClock, SystemClock
+    from spector.config import Config
+    from spector.embed import (
+        CachedEmbedder,
+        Embedder,
+        Fact,
+        FactExtractor,
+        ImportanceScorer,
+        MiniLMEmbedder,
+        OpenAIEmbedder,
+        Summarizer,
+    )
+    from spector.errors import (
+        CatalogCorruptError,
+        DimensionMismatchError,
+        EmbeddingError,
+        ForeignPartitionError,
+        FormatVersionError,
+        ImmutableRecordError,
+        ImportFormatError,
+        InvalidFilterError,
+        InvalidInputError,
+        InvalidMetadataError,
+        InvalidScopeError,
+        InvalidTagError,
+        InvalidTextError,
+        InvalidTimeError,
+        InvalidVectorError,
+        KernelUnavailableError,
+        ModelFileError,
+        ModelMismatchError,
+        PartitionCorruptError,
+        SpectorError,
+        StateTransitionError,
+        StoreClosedError,
+        StoreError,
+        StoreFailedError,
+        StoreForkedError,
+        StoreFullError,
+        StoreLockedError,
+        StoreNotFoundError,
+        StoreReadOnlyError,
+        UnknownRecordError,
+        UnknownTierError,
+    )
+    from spector.kernel.profile import PROFILES, Curve, ScoringProfile
+    from spector.layout import Category, Flag, Modality, PartitionState, TierCode
+    from spector.memory import Memory
+    from spector.records import (
+        CheckReport,
+        CompactionReport,
+        Explanation,
+        ForgetReport,
+        Hit,
+        HitList,
+        MemoryRecord,
+        Problem,
+        ReflectReport,
+        ScanStats,
+    )
+    from spector.sleep.reflect import ReflectDaemon
+    from spector.tiers.base import PartitionedTier, Placement, TierStore
+    from spector.tiers.router import TierRouter
+
+_HOMES = {
+    "spector.api": "check open reembed",
+    "spector.clock": "Clock ManualClock SystemClock",
+    "spector.config": "Config",
+    "spector.embed": "CachedEmbedder Embedder Fact FactExtractor ImportanceScorer MiniLMEmbedder"
+    " OpenAIEmbedder Summarizer",
+    "spector.errors": "CatalogCorruptError DimensionMismatchError EmbeddingError"
+    " ForeignPartitionError FormatVersionError ImmutableRecordError ImportFormatError"
+    " InvalidFilterError InvalidInputError InvalidMetadataError InvalidScopeError InvalidTagError"
+    " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError ModelFileError"
+    " ModelMismatchError PartitionCorruptError SpectorError StateTransitionError StoreClosedError"
+    " StoreError StoreFailedError StoreForkedError StoreFullError StoreLockedError"
+    " StoreNotFoundError StoreReadOnlyError UnknownRecordError UnknownTierError",
+    "spector.kernel.profile": "PROFILES Curve ScoringProfile",
+    "spector.layout": "Category Flag Modality PartitionState TierCode",
+    "spector.memory": "Memory",
+    "spector.records": "CheckReport CompactionReport Explanation ForgetReport Hit HitList"
+    " MemoryRecord Problem ReflectReport ScanStats",
+    "spector.sleep.reflect": "ReflectDaemon",
+    "spector.tiers.base": "PartitionedTier Placement TierStore",
+    "spector.tiers.router": "TierRouter",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'spector' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

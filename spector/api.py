@@ -1,0 +1,93 @@
+"""The functions at the top of the package: open a store, check one, give one new vectors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+from spector.embed import Embedder, resolve
+from spector.config import Config
+from spector.errors import InvalidInputError, StoreNotFoundError
+from spector.memory import open_memory_at as open  # noqa: A001 - the package's verb
+from spector.records import CheckReport
+from spector.store.check import check_files
+from spector.store.catalog import CATALOG_NAME, Catalog
+from spector.store.files import DiskFiles
+from spector.store.recover import Stamp, open_disk
+from spector.tiers.base import TierStore
+from spector.tiers.router import TierRouter, default_tiers
+from spector.write.reembed import reembed_store
+
+__all__ = ["check", "open", "reembed"]
+
+Progress = Callable[[int, int], None]
+
+
+def check(
+    path: str | os.PathLike[str],
+    *,
+    extra_tiers: Iterable[TierStore] = (),
+    progress: Progress | None = None,
+) -> CheckReport:
+    """Prove that the store at ``path`` is whole, without opening it for use.
+
+    Works on stores too damaged to open, and beside a writing process (a finding that only shows
+    that the writer moved on meanwhile is looked at again).
+    """
+    files = DiskFiles(os.fspath(path))
+    if not files.exists(CATALOG_NAME):
+        raise StoreNotFoundError(
+            f"there is no spector store at {files.root}", hint="check the path"
+        )
+    router = TierRouter([*default_tiers(), *extra_tiers])
+    tiers = {tier.code: tier.files for tier in router}
+    catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="r", durability="relaxed")
+    try:
+        for _ in range(5):
+            before = _change_seq(catalog)
+            report = check_files(files, catalog, tiers, progress)
+            if report.ok or _change_seq(catalog) == before:
+                break
+    finally:
+        catalog.close()
+    return report
+
+
+def _change_seq(catalog: Catalog) -> int:
+    try:
+        return catalog.head().change_seq
+    except Exception:  # a catalog this broken is the report's business
+        return -1
+
+
+def reembed(
+    path: str | os.PathLike[str],
+    embedder: str | Embedder = "default",
+    *,
+    extra_tiers: Iterable[TierStore] = (),
+    progress: Progress | None = None,
+) -> int:
+    """Convert a store to another embedding model (and dimension); returns how many memories.
+
+    All or nothing: killed at any moment, the store is either as before or converted.
+    """
+    found = resolve(embedder)
+    if found is None:
+        raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
+    router = TierRouter([*default_tiers(), *extra_tiers])
+    config = Config()
+    files = DiskFiles(os.fspath(path))
+    if not files.exists(CATALOG_NAME):
+        raise StoreNotFoundError(
+            f"there is no spector store at {files.root}", hint="check the path"
+        )
+    opened = open_disk(
+        os.fspath(path), Stamp(None, None, None), [tier.files for tier in router], config,
+        mode="rw", durability="strict",
+    )
+    try:
+        return reembed_store(opened.store, found, progress)
+    finally:
+        opened.store.close()
+        if opened.lock is not None:
+            opened.lock.release()

@@ -1,0 +1,768 @@
+"""``Memory``: the public verbs. Each lists its stages in order; the stages live below."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from numpy.typing import ArrayLike
+
+from spector.clock import Clock, SystemClock
+from spector.config import Config
+from spector.embed import CachedEmbedder, Embedder, ImportanceScorer, resolve
+from spector.errors import (
+    InvalidFilterError,
+    InvalidInputError,
+    SpectorError,
+    StoreReadOnlyError,
+)
+from spector.kernel.choose import get_kernel, kernel_info
+from spector.kernel.profile import ScoringProfile, get_profile
+from spector.layout import Flag
+from spector.read.recall import Reader
+from spector.read.request import (
+    RecallRequest,
+    Selection,
+    make_selection,
+    parse_cue,
+    parse_include,
+    parse_k,
+    parse_mask,
+    parse_mood,
+    parse_valence,
+)
+from spector.layout import Category, Modality
+from spector.records import (
+    CheckReport,
+    CompactionReport,
+    ForgetReport,
+    HitList,
+    MemoryRecord,
+    ReflectReport,
+)
+from spector.sleep.compact import compact_all
+from spector.sleep.reflect import ReflectDaemon, reflect_once
+from spector.store.check import check_files
+from spector.store.hydrate import header_of, to_record, verified_image
+from spector.store.recover import OpenedStore, Stamp, open_disk, open_memory
+from spector.store.store import Store
+from spector.tiers.base import TierStore
+from spector.tiers.router import TierRouter, default_tiers
+from spector.write.draft import (
+    FIELDS,
+    Draft,
+    check_scope,
+    make_draft,
+    parse_tags,
+    parse_vector,
+    unit_interval,
+)
+from spector.write.writer import Writer
+
+__all__ = ["Memory", "open_memory_at"]
+
+Progress = Callable[[int, int | None], None]
+Range = tuple[datetime | str | None, datetime | str | None]
+
+
+class Memory:
+    """One agent's memory. Made by :func:`spector.open`; thread-safe; a context manager.
+
+    Verbs that name a memory take its ``id``. Every error derives from
+    :class:`spector.SpectorError`.
+    """
+
+    def __init__(
+        self,
+        router: TierRouter,
+        opened: list[OpenedStore],
+        *,
+        path: str,
+        embedder: Embedder | None,
+        importance: ImportanceScorer | None,
+        clock: Clock,
+        config: Config,
+        profile: ScoringProfile,
+        durability: str,
+        mode: str,
+    ) -> None:
+        self._router = router
+        self._opened = opened
+        self._embedder = embedder
+        self._clock = clock
+        self._config = config
+        self._profile = profile
+        self._durability = durability
+        self._mode = mode
+        self.path = path
+        self.dim = opened[0].store.dim
+        self._writer = Writer(
+            router, embedder=embedder, importance=importance, clock=clock, config=config,
+            dim=self.dim,
+        )
+        self._reader = Reader(router, get_kernel(), config)
+        #: background sleep; does nothing until ``memory.daemon.start()``
+        self.daemon = ReflectDaemon(self.reflect, router, config)
+
+    # -- write --------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        text_or_message: str | Mapping[str, Any],
+        *,
+        tier: str | None = None,
+        tags: Iterable[str] | None = None,
+        importance: float | None = None,
+        valence: float | None = None,
+        arousal: float | None = None,
+        event_time: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        valid_until: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        user_id: str | None = None,
+        source: str | None = None,
+        confidence: float | None = None,
+        pinned: bool | None = None,
+        vector: ArrayLike | None = None,
+        immutable: bool | None = None,
+        unresolved: bool | None = None,
+        category: str | int | None = None,
+        modality: str | int | None = None,
+        role: str | None = None,
+        parents: Iterable[int] | None = None,
+    ) -> MemoryRecord:
+        """Store one memory and return it; it is visible to the next recall.
+
+        Args:
+            text_or_message: a text, or a message ``{"role": ..., "content": ...}``.
+            tier: "episodic" (default), "semantic", "procedural", "working", or one of yours.
+            importance, arousal, confidence: 0..1. valence: -1..1.
+            event_time: when it happened; now if absent. Aware datetime or ISO 8601 string.
+            valid_from, valid_until: outside of this window recall does not return it.
+            metadata: a JSON object, for ``where`` filters.
+            session_id, agent_id, user_id: scopes; a recall with one of them never leaves it.
+            vector: (dim,) floats; embedded from the text if absent.
+            unresolved: marks an open matter, until :meth:`resolve`.
+
+        Raises:
+            InvalidInputError: naming the argument; nothing was stored.
+            EmbeddingError: no vector could be made; nothing was stored.
+            StoreError: the store cannot be written.
+        """
+        given = {
+            "tier": tier, "tags": tags, "importance": importance, "valence": valence,
+            "arousal": arousal, "event_time": event_time, "valid_from": valid_from,
+            "valid_until": valid_until, "metadata": metadata, "session_id": session_id,
+            "agent_id": agent_id, "user_id": user_id, "source": source,
+            "confidence": confidence, "pinned": pinned, "vector": vector,
+            "immutable": immutable, "unresolved": unresolved, "category": category,
+            "modality": modality, "role": role, "parents": parents,
+        }
+        self._ensure(write=True)
+        draft = self._draft(text_or_message, given)
+        record = self._writer.remember([draft])[0]
+        self.daemon.note_writes(1)
+        return record
+
+    def remember_many(
+        self,
+        items: Iterable[str | Mapping[str, Any]],
+        *,
+        progress: Progress | None = None,
+        **common: Any,
+    ) -> list[MemoryRecord]:
+        """Store many memories; keywords apply to every item that does not say otherwise.
+
+        Items are committed in batches of ``Config.batch_records``, each all or nothing. A bad item
+        raises its error after the batches before it were committed; the error's notes say how many.
+
+        Args:
+            items: texts, messages, or dictionaries with the keys of :meth:`remember`.
+            progress: called after each commit with (stored so far, total or None).
+        """
+        self._ensure(write=True)
+        _refuse_unknown(common, FIELDS, "remember_many")
+        total = len(items) if hasattr(items, "__len__") else None
+        out: list[MemoryRecord] = []
+        batch: list[Draft] = []
+
+        def commit() -> None:
+            out.extend(self._writer.remember(batch))
+            self.daemon.note_writes(len(batch))
+            batch.clear()
+            if progress is not None:
+                progress(len(out), total)
+
+        try:
+            for item in items:
+                message = {**common, **item} if isinstance(item, Mapping) else item
+                batch.append(self._draft(message, {} if message is not item else common))
+                if len(batch) == self._config.batch_records:
+                    commit()
+            if batch:
+                commit()
+        except SpectorError as error:
+            error.add_note(
+                f"item {len(out) + len(batch)} or later failed; the first {len(out)} are stored"
+            )
+            raise
+        return out
+
+    def update(self, record_id: int, /, **changes: Any) -> MemoryRecord:
+        """Change fields of a memory under the same id. Keywords as in :meth:`remember`, and text.
+
+        A new text is embedded again. The old version is gone from recall at once and from the
+        files after :meth:`compact`. Pass None to clear metadata, scopes or a validity bound.
+
+        Raises:
+            UnknownRecordError, ImmutableRecordError, InvalidInputError
+        """
+        self._ensure(write=True)
+        _refuse_unknown(changes, (*(f for f in FIELDS if f not in {"tier", "parents"}), "text"),
+                        "update")
+        if not changes:
+            raise InvalidInputError("update was given nothing to change")
+        with self._opened[0].store.lock:
+            before = self.get(record_id)
+            fields = _fields_of(before)
+            fields.update(changes)
+            draft = self._draft(fields.pop("text"), fields)
+            record = self._writer.update(record_id, changes, draft)
+        self.daemon.note_writes(1)
+        return record
+
+    def reinforce(self, record_id: int, success: bool = True) -> MemoryRecord:
+        """Tell that a memory helped (or, with ``success=False``, misled).
+
+        Success strengthens it by the spacing effect and raises its utility; failure weakens both.
+        """
+        self._ensure(write=True)
+        record = self._writer.reinforce([record_id], bool(success))[0]
+        self.daemon.note_writes(1)
+        return record
+
+    def pin(self, record_id: int) -> MemoryRecord:
+        """Protect a memory from strength floors and from forgetting by filter."""
+        return self._flag(record_id, Flag.PINNED, True)
+
+    def unpin(self, record_id: int) -> MemoryRecord:
+        return self._flag(record_id, Flag.PINNED, False)
+
+    def resolve(self, record_id: int) -> MemoryRecord:
+        """Close an open matter: clears the mark that ``remember(unresolved=True)`` set."""
+        return self._flag(record_id, Flag.UNRESOLVED, False)
+
+    def forget(
+        self,
+        target: int | Iterable[int] | Mapping[str, Any] | None = None,
+        **selection: Any,
+    ) -> ForgetReport:
+        """Forget memories: at once for every reader, from the files with :meth:`compact`.
+
+        Args:
+            target: an id, several ids, or a metadata filter (like ``where``).
+            **selection: tiers, tags, any_tags, user_id, agent_id, session_id, time_range, where.
+
+        Ids that you name are forgotten even when pinned; a filter leaves pinned and immutable
+        memories alone and lists them in ``report.protected``.
+
+        Raises:
+            UnknownRecordError: an id is unknown; nothing was forgotten.
+            InvalidFilterError: no id and no filter was given.
+        """
+        self._ensure(write=True)
+        if isinstance(target, Mapping):
+            if "where" in selection:
+                raise InvalidFilterError("a filter was given twice", hint="combine them with and")
+            selection["where"], target = target, None
+        if target is not None:
+            if selection:
+                raise InvalidFilterError("give either ids or a filter, not both")
+            ids = [target] if isinstance(target, int) else list(target)
+            for record_id in ids:
+                self._writer.locate(record_id)
+            report = self._writer.forget(ids, named=True)
+        else:
+            chosen = self._selection(selection, "forget")
+            if chosen.is_everything:
+                raise InvalidFilterError(
+                    "forget was given neither ids nor a filter",
+                    hint="to empty a store, delete its directory or forget(tiers=[...])",
+                )
+            with self._opened[0].store.lock:
+                found = [record.id for record in self._iterate(chosen)]
+                report = self._writer.forget(found, named=False)
+        self.daemon.note_writes(len(report))
+        return report
+
+    # -- read ---------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        cue: str | Mapping[str, Any] | None = None,
+        *,
+        vector: ArrayLike | None = None,
+        k: int = 10,
+        tiers: str | Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        any_tags: Iterable[str] | None = None,
+        valence: tuple[float, float] | None = None,
+        time_range: Range | None = None,
+        min_importance: float | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        profile: str | ScoringProfile | None = None,
+        exact: bool = False,
+        lexical: bool = True,
+        learn: bool = False,
+        mood: float | None = None,
+        include: Iterable[str] = (),
+        categories: Iterable[str] | None = None,
+        modalities: Iterable[str] | None = None,
+    ) -> HitList:
+        """The k memories that should come to mind, best first.
+
+        Args:
+            cue: a text or message; None ranks without similarity (by tags, importance, ...).
+            vector: (dim,) floats to use instead of embedding the cue.
+            tags, any_tags: exact tags that a hit must all have / of which it must have one.
+            valence: inclusive range in -1..1. min_importance: 0..1; pinned memories pass.
+            time_range: half-open (start, end) of event times; None is open.
+            where: metadata filter, applied before ranking; see the manual for its operators.
+            profile: a preset's name or a :class:`ScoringProfile`.
+            exact: score every surviving vector. This version always does.
+            lexical: also use full text.
+            learn: let the hits be strengthened as used memories are; otherwise recall changes
+                nothing, and the same cue at the same time gives the same answer.
+            mood: -1..1; memories of the same sign of valence rank slightly higher.
+            include: also "dormant", "superseded" or "quarantined" memories.
+
+        Returns:
+            A list of hits with ``.stats``: how many records each phase of the scan dropped.
+        """
+        self._ensure(write=learn)
+        text = parse_cue(cue)
+        request = RecallRequest(
+            cue=text,
+            vector=self._cue_vector(text, vector),
+            k=parse_k(k, self._config),
+            selection=self._selection(
+                {"tiers": tiers, "tags": tags, "any_tags": any_tags, "user_id": user_id,
+                 "agent_id": agent_id, "session_id": session_id, "time_range": time_range,
+                 "where": where},
+                "recall",
+            ),
+            profile=self._profile if profile is None else get_profile(profile),
+            now_ms=self._clock.now_ms(),
+            valence=parse_valence(valence),
+            min_importance=unit_interval(min_importance, "min_importance") or 0.0,
+            mood=parse_mood(mood),
+            drop_flags=parse_include(include),
+            modality_mask=parse_mask(Modality, modalities, "modality"),
+            category_mask=parse_mask(Category, categories, "category"),
+            exact=exact,
+            lexical=lexical,
+        )
+        hits = self._reader.recall(request)
+        if learn and hits:
+            self._writer.touch([hit.id for hit in hits])
+        return hits
+
+    def get(self, record_id: int) -> MemoryRecord:
+        """One memory by id, its bytes verified.
+
+        Raises:
+            UnknownRecordError: there is none. PartitionCorruptError: its bytes are damaged.
+        """
+        self._ensure()
+        store, row, tier = self._locate(record_id)
+        return to_record(row, header_of(verified_image(store, row)), tier.name)
+
+    def records(self, **selection: Any) -> Iterator[MemoryRecord]:
+        """All memories by ascending id, or those of a selection (keywords as in :meth:`forget`)."""
+        self._ensure()
+        return self._iterate(self._selection(selection, "records"))
+
+    def __iter__(self) -> Iterator[MemoryRecord]:
+        return self.records()
+
+    def __len__(self) -> int:
+        self._ensure()
+        return sum(p.live for store in self._router.stores() for p in store.view().partitions)
+
+    def __contains__(self, record_id: object) -> bool:
+        self._ensure()
+        if not isinstance(record_id, int):
+            return False
+        return any(record_id in s.catalog.fetch([record_id]) for s in self._router.stores())
+
+    # -- sleep and upkeep -----------------------------------------------------------------------
+
+    def reflect(self) -> ReflectReport:
+        """One sleep cycle: seal finished partitions, mark them reflectable, compact wasteful ones."""
+        self._ensure(write=True)
+        return reflect_once(self._router, now_ms=self._clock.now_ms(), config=self._config)
+
+    def compact(
+        self,
+        *,
+        threshold: float = 0.0,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> CompactionReport:
+        """Rebuild partitions without their tombstones and erase forgotten text from every file.
+
+        Args:
+            threshold: only partitions whose share of tombstones exceeds it; 0 takes all that have
+                any.
+            dry_run: change nothing, report what would be reclaimed.
+            progress: called with (partitions done, partitions due).
+        """
+        self._ensure(write=not dry_run)
+        share = unit_interval(threshold, "threshold")
+        assert share is not None
+        return compact_all(self._router, threshold=share, dry_run=dry_run, progress=progress)
+
+    def checkpoint(self) -> None:
+        """Make the partitions durable and empty the journal; happens by itself from time to time."""
+        self._ensure(write=True)
+        for store in self._router.stores():
+            store.checkpoint()
+
+    def check(self, *, progress: Callable[[int, int], None] | None = None) -> CheckReport:
+        """Prove that the store is whole: headers, checksums, rows, counts, tags, full text."""
+        self._ensure()
+        durable = self._opened[0].store
+        tiers = {tier.code: tier.files for tier in self._router}
+        reports = []
+        for store in self._router.stores():
+            with store.lock:
+                reports.append(
+                    check_files(
+                        store.files, store.catalog, tiers,
+                        progress if store is durable else None,
+                    )
+                )
+        return CheckReport(
+            problems=tuple(p for r in reports for p in r.problems),
+            partitions=sum(r.partitions for r in reports),
+            records=sum(r.records for r in reports),
+            tombstones=sum(r.tombstones for r in reports),
+            bytes=sum(r.bytes for r in reports),
+            elapsed_ms=sum(r.elapsed_ms for r in reports),
+        )
+
+    def stats(self) -> dict[str, Any]:
+        """What the store holds, where, and which kernel serves; JSON-ready."""
+        self._ensure()
+        durable = self._opened[0].store
+        tiers: dict[str, dict[str, int]] = {
+            tier.name: {"records": 0, "tombstones": 0, "partitions": 0} for tier in self._router
+        }
+        for store in self._router.stores():
+            for partition in store.view().partitions:
+                entry = tiers[self._router.by_code(partition.tier).name]
+                entry["records"] += partition.live
+                entry["tombstones"] += partition.slots - partition.live
+                entry["partitions"] += 1
+        names = durable.files.listing() if durable.files.durable else []
+        sizes = {name: durable.files.size_of(name) for name in names}
+        cache = self._embedder.stats() if isinstance(self._embedder, CachedEmbedder) else None
+        return {
+            "path": self.path,
+            "mode": self._mode,
+            "durability": self._durability,
+            "dim": self.dim,
+            "model": durable.meta.get("model_id") or None,
+            "records": len(self),
+            "tiers": tiers,
+            "bytes": {
+                "partitions": sum(s for n, s in sizes.items() if n.endswith(".mem")),
+                "catalog": sum(s for n, s in sizes.items() if n.startswith("catalog.db")),
+                "total": sum(sizes.values()),
+            },
+            "kernel": kernel_info(),
+            "embedding_cache": None if cache is None else {
+                "hits": cache.hits, "misses": cache.misses, "entries": cache.entries,
+                "hit_rate": cache.hit_rate,
+            },
+            "daemon": {"running": self.daemon.running, "cycles": self.daemon.cycles},
+        }
+
+    # -- exchange -------------------------------------------------------------------------------
+
+    def export(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        vectors: bool | None = None,
+        progress: Progress | None = None,
+        **selection: Any,
+    ) -> int:
+        """Write memories as JSON lines; returns how many.
+
+        Args:
+            target: a path; it appears whole or not at all.
+            vectors: also write each vector; by default only when the store has no embedder that
+                could make it again.
+        """
+        from spector.exchange import export_lines
+
+        self._ensure()
+        chosen = self._selection(selection, "export")
+        with_vectors = self._embedder is None if vectors is None else vectors
+        records = self._iterate(chosen)
+        return export_lines(
+            os.fspath(target), records, self._vector_of if with_vectors else None,
+            progress=progress, total=len(self),
+        )
+
+    def import_(
+        self, source: str | os.PathLike[str], *, progress: Progress | None = None
+    ) -> list[MemoryRecord]:
+        """Read memories that :meth:`export` wrote (or JSON lines with the same keys).
+
+        They get new ids; parents among them follow. Strength, use and flags are restored.
+        """
+        from spector.exchange import import_lines
+
+        self._ensure(write=True)
+        return import_lines(self, self._writer, os.fspath(source), progress=progress)
+
+    # -- life -----------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Checkpoint, close every file and give up the lock. Idempotent."""
+        self.daemon.stop()
+        try:
+            for opened in self._opened:
+                opened.store.close()
+        finally:
+            for opened in self._opened:
+                if opened.lock is not None:
+                    opened.lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Memory({self.path!r}, mode={self._mode!r}, dim={self.dim})"
+
+    # -- helpers ----------------------------------------------------------------------------------
+
+    def _ensure(self, *, write: bool = False) -> None:
+        if write and self._mode == "r":
+            raise StoreReadOnlyError(
+                f'the store at {self.path} was opened with mode="r"',
+                hint='open it with mode="rw" to change it',
+            )
+        for opened in self._opened:
+            opened.store.ensure_usable()
+
+    def _draft(self, item: Any, given: Mapping[str, Any]) -> Draft:
+        draft = make_draft(item, given, config=self._config, dim=self.dim)
+        self._router[draft.tier]  # an unknown tier is refused before anything is embedded
+        return draft
+
+    def _flag(self, record_id: int, flag: Flag, on: bool) -> MemoryRecord:
+        self._ensure(write=True)
+        return self._writer.set_flag(record_id, flag, on)
+
+    def _locate(self, record_id: int) -> tuple[Store, Any, TierStore]:
+        for opened in self._opened:
+            opened.store.view()  # a reader follows the writer here
+        return self._writer.locate(record_id)
+
+    def _selection(self, given: Mapping[str, Any], verb: str) -> Selection:
+        known = ("tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range",
+                 "where")
+        _refuse_unknown(given, known, verb)
+        get, config = given.get, self._config
+        chosen = make_selection(
+            config,
+            tiers=get("tiers"),
+            tags=parse_tags(get("tags"), config),
+            any_tags=parse_tags(get("any_tags"), config),
+            user_id=check_scope(get("user_id"), "user_id", config),
+            agent_id=check_scope(get("agent_id"), "agent_id", config),
+            session_id=check_scope(get("session_id"), "session_id", config),
+            time_range=get("time_range"),
+            where=get("where"),
+        )
+        self._router.select(chosen.tiers)
+        return chosen
+
+    def _cue_vector(self, text: str | None, vector: ArrayLike | None) -> Any:
+        if vector is not None:
+            return parse_vector(vector, self.dim)
+        if text is None or self._embedder is None:
+            return None
+        return self._embedder.embed([text])[0]
+
+    def _iterate(self, chosen: Selection) -> Iterator[MemoryRecord]:
+        tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)
+        codes = None if tiers is None else [tier.code for tier in tiers]
+        condition = chosen.with_times(chosen.exact(), codes)
+        walks = [
+            self._walk(store, condition.sql, condition.params) for store in self._router.stores()
+        ]
+        return heapq.merge(*walks, key=lambda record: record.id)
+
+    def _walk(self, store: Store, sql: str, params: tuple[Any, ...]) -> Iterator[MemoryRecord]:
+        after = -1
+        while True:
+            store.view()
+            rows = store.catalog.select(sql, params, after=after, limit=256)
+            for row in rows:
+                header = header_of(verified_image(store, row))
+                yield to_record(row, header, self._router.by_code(int(header["tier"])).name)
+            if len(rows) < 256:
+                return
+            after = rows[-1].id
+
+    def _vector_of(self, record_id: int) -> list[float] | None:
+        store, row, _ = self._locate(record_id)
+        image = verified_image(store, row)
+        scale = float(header_of(image)["scale"])
+        codes = image[64 : 64 + self.dim].view("int8")
+        return [round(scale * int(code), 7) for code in codes] if scale else None
+
+
+def _refuse_unknown(given: Mapping[str, Any], known: Iterable[str], verb: str) -> None:
+    allowed = tuple(known)
+    for name in given:
+        if name not in allowed:
+            raise InvalidInputError(
+                f"{verb} does not know {name!r}", hint=f"it takes: {', '.join(allowed)}"
+            )
+
+
+def _fields_of(record: MemoryRecord) -> dict[str, Any]:
+    """A record as the arguments that would make it."""
+    return {
+        "text": record.text, "tier": record.tier, "tags": record.tags,
+        "importance": record.importance, "valence": record.valence, "arousal": record.arousal,
+        "event_time": record.event_time, "valid_from": record.valid_from,
+        "valid_until": record.valid_until, "metadata": record.metadata,
+        "session_id": record.session_id, "agent_id": record.agent_id, "user_id": record.user_id,
+        "source": record.source, "confidence": record.confidence, "pinned": record.pinned,
+        "immutable": record.immutable, "unresolved": record.unresolved,
+        "category": record.category, "modality": record.modality, "role": record.role,
+        "parents": record.parents,
+    }
+
+
+def open_memory_at(
+    path: str | os.PathLike[str],
+    *,
+    embedder: str | Embedder | None = "default",
+    dim: int | None = None,
+    durability: Literal["strict", "relaxed"] = "strict",
+    mode: Literal["rw", "r"] = "rw",
+    clock: Clock | None = None,
+    config: Config | None = None,
+    profile: str | ScoringProfile = "balanced",
+    importance: ImportanceScorer | None = None,
+    extra_tiers: Iterable[TierStore] = (),
+) -> Memory:
+    """Open the memory in the directory ``path``, creating it if there is none.
+
+    Args:
+        path: a directory, or ":memory:" for a memory that vanishes with the process.
+        embedder: "default" (all-MiniLM-L6-v2, offline), "openai", "openai:MODEL", an object with
+            the :class:`spector.Embedder` protocol, or None when you pass vectors yourself.
+        dim: length of your vectors; only needed for a new store with ``embedder=None``.
+        durability: "strict" (default): what was acknowledged survives a power cut. "relaxed": a
+            power cut may lose the newest suffix, never tear; a killed process loses nothing.
+        mode: "rw" (one process at a time) or "r" (any number, beside a writer or alone).
+        clock: where time comes from; the system's if None.
+        config: limits and capacities. profile: how recall ranks by default.
+        importance: judges texts that are remembered without an importance.
+        extra_tiers: tiers of yours, in addition to the four.
+
+    Raises:
+        StoreLockedError: another process is writing. StoreNotFoundError, ModelMismatchError,
+        FormatVersionError, PartitionCorruptError, CatalogCorruptError.
+    """
+    if mode not in ("rw", "r"):
+        raise InvalidInputError(f"mode must be 'rw' or 'r', got {mode!r}")
+    if durability not in ("strict", "relaxed"):
+        raise InvalidInputError(f"durability must be 'strict' or 'relaxed', got {durability!r}")
+    if dim is not None and (not isinstance(dim, int) or not 1 <= dim <= 65_536):
+        raise InvalidInputError(f"dim must be an integer in 1..65536, got {dim!r}")
+    config = config or Config()
+    found = resolve(
+        embedder, cache_entries=config.cache_entries, cache_ttl_s=config.cache_ttl_s
+    )
+    if found is not None and dim is not None and dim != found.dim:
+        raise InvalidInputError(
+            f"dim={dim}, but {found.model_id} makes vectors of {found.dim}", hint="leave dim out"
+        )
+    router = TierRouter([*default_tiers(), *extra_tiers])
+    where = os.fspath(path)
+    if not isinstance(where, str) or not where:
+        raise InvalidInputError("path must be a non-empty str", hint='use ":memory:" for none')
+    opened = _open_stores(
+        where, router, config,
+        Stamp(
+            dim if found is None else found.dim,
+            None if found is None else found.model_id,
+            None if found is None else found.fingerprint,
+        ),
+        mode=mode, durability=durability,
+    )
+    try:
+        return Memory(
+            router, opened, path=where, embedder=found, importance=importance,
+            clock=clock or SystemClock(), config=config, profile=get_profile(profile),
+            durability=durability, mode=mode,
+        )
+    except BaseException:
+        for each in opened:
+            each.store.close()
+            if each.lock is not None:
+                each.lock.release()
+        raise
+
+
+def _open_stores(
+    where: str, router: TierRouter, config: Config, stamp: Stamp, *, mode: str, durability: str
+) -> list[OpenedStore]:
+    """The store on disk first, then the volatile one; both share one lock."""
+    tiers = [tier.files for tier in router]
+    if where == ":memory:":
+        if mode == "r":
+            raise InvalidInputError('":memory:" cannot be opened with mode="r"')
+        opened = [open_memory(stamp, tiers, config)]
+    else:
+        opened = [open_disk(where, stamp, tiers, config, mode=mode, durability=durability)]
+        volatile = open_memory(Stamp(opened[0].store.dim, None, None), tiers, config)
+        volatile.store.lock = opened[0].store.lock
+        opened.append(volatile)
+    try:
+        for tier in router:
+            tier.attach(opened[-1 if tier.volatile else 0].store, config)
+    except BaseException:
+        for each in opened:
+            each.store.close()
+            if each.lock is not None:
+                each.lock.release()
+        raise
+    return opened

@@ -1,0 +1,55 @@
+"""The lexical channel: a cue as a full-text query, and its evidence on a scale of 0..1."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["MAX_TERMS", "match_query", "normalised"]
+
+#: more words than this do not make a cue clearer, but each costs a posting list
+MAX_TERMS: Final = 32
+
+_WORD = re.compile(r"[^\W_]+(?:['’._/:@#+-][^\W_]+)*", re.UNICODE)
+_PART = re.compile(r"[^\W_]+", re.UNICODE)
+
+#: words that say nothing about which memory is meant; they stay when a cue has no others
+_STOP = frozenset(
+    """a about after all also am an and any are as at be because been before being but by can could
+    did do does doing for from had has have having he her here hers him his how i if in into is it
+    its itself just let me more most my no nor not now of off on once only or other our out over own
+    please same she should so some such tell than that the their them then there these they this
+    those through to too under until up us very was we were what when where which while who whom
+    whose why will with would you your yours ve ll re don didn doesn isn wasn aren won
+    ve bir bu da de için ile mi mı mu mü ne ya""".split()
+)
+
+
+def match_query(cue: str) -> str | None:
+    """An FTS5 expression that any of the cue's words satisfies; None when it has no words.
+
+    Words joined by punctuation ("INC-2219", "foo.bar") are searched as a phrase and as parts, so
+    an identifier outranks its pieces. Every word is quoted: nothing of the cue is FTS5 syntax.
+    """
+    phrases: dict[str, None] = {}
+    words: dict[str, None] = {}
+    for match in _WORD.finditer(cue.lower()):
+        token = match.group()
+        parts = _PART.findall(token)
+        if len(parts) > 1:
+            phrases[" ".join(parts)] = None
+        for part in parts:
+            words[part] = None
+    strong = [word for word in words if word not in _STOP and len(word) > 1]
+    terms = [*phrases, *(strong or words)][:MAX_TERMS]
+    if not terms:
+        return None
+    return " OR ".join(f'"{term}"' for term in terms)
+
+
+def normalised(scores: dict[int, float]) -> dict[int, float]:
+    """BM25 scores, positive, divided by the best of them: 1.0 is the best lexical match."""
+    best = max(scores.values(), default=0.0)
+    if best <= 0.0:
+        return dict.fromkeys(scores, 0.0)
+    return {key: max(0.0, value) / best for key, value in scores.items()}

@@ -1,0 +1,248 @@
+"""What a recall asks: validated arguments, and the part of them that only the catalog can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.clock import to_ms
+from spector.config import Config
+from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
+from spector.kernel.profile import ScoringProfile, get_profile
+from spector.kernel.query import DEFAULT_DROP_FLAGS
+from spector.kernel.tags import scope_tag, tags_mask
+from spector.layout import Category, Flag, Modality
+from spector.store.filters import SqlFilter, compile_where
+
+__all__ = ["RecallRequest", "Selection", "make_selection"]
+
+_INCLUDABLE = {
+    "dormant": Flag.DORMANT, "superseded": Flag.SUPERSEDED, "quarantined": Flag.QUARANTINED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which records are meant, apart from any cue; shared by recall, forget and iteration."""
+
+    tiers: tuple[str, ...] | None = None
+    tags: tuple[str, ...] = ()
+    any_tags: tuple[str, ...] = ()
+    user_id: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    min_ms: int | None = None
+    max_ms: int | None = None
+    where: SqlFilter | None = None
+
+    @property
+    def bloom_all(self) -> int:
+        """Bits that every answer's Bloom filter must contain."""
+        scopes = [
+            scope_tag(kind, value)
+            for kind, value in (
+                ("user", self.user_id), ("agent", self.agent_id), ("session", self.session_id),
+            )
+            if value is not None
+        ]  # type: ignore[misc]
+        return tags_mask((*self.tags, *scopes))
+
+    def exact(self, *, now_ms: int | None = None) -> SqlFilter | None:
+        """The condition that an answer's row must satisfy; None when every row does.
+
+        With ``now_ms`` records outside their validity window are excluded as well.
+        """
+        parts: list[str] = []
+        params: list[str | int] = []
+        for tag in self.tags:
+            parts.append("record.id IN (SELECT id FROM record_tag WHERE tag = ?)")
+            params.append(tag)
+        if self.any_tags:
+            marks = ",".join("?" * len(self.any_tags))
+            parts.append(f"record.id IN (SELECT id FROM record_tag WHERE tag IN ({marks}))")
+            params += self.any_tags
+        for column in ("user_id", "agent_id", "session_id"):
+            value = getattr(self, column)
+            if value is not None:
+                parts.append(f"record.{column} = ?")
+                params.append(value)
+        if self.where is not None:
+            parts.append(f"({self.where.sql})")
+            params += self.where.params
+        if now_ms is not None:
+            parts.append("(valid_from_ms IS NULL OR valid_from_ms <= ?)")
+            parts.append("(valid_until_ms IS NULL OR valid_until_ms > ?)")
+            params += [now_ms, now_ms]
+        return SqlFilter(" AND ".join(parts), tuple(params)) if parts else None
+
+    def with_times(self, exact: SqlFilter | None, tier_codes: Sequence[int] | None) -> SqlFilter:
+        """``exact`` plus the conditions that a scan checks in the record header itself."""
+        parts = [exact.sql] if exact else []
+        params = list(exact.params) if exact else []
+        if self.min_ms is not None:
+            parts.append("record.event_ms >= ?")
+            params.append(self.min_ms)
+        if self.max_ms is not None:
+            parts.append("record.event_ms < ?")
+            params.append(self.max_ms)
+        if tier_codes is not None:
+            listed = ",".join(str(int(code)) for code in tier_codes)
+            parts.append(f"record.segment_id IN (SELECT id FROM segment WHERE tier IN ({listed}))")
+        return SqlFilter(" AND ".join(parts) or "1", tuple(params))
+
+    @property
+    def is_everything(self) -> bool:
+        return self == Selection()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRequest:
+    """A validated recall."""
+
+    cue: str | None
+    vector: NDArray[np.float32] | None
+    k: int
+    selection: Selection
+    profile: ScoringProfile
+    now_ms: int
+    valence: tuple[int, int] = (-128, 127)
+    min_importance: float = 0.0
+    mood: int = 0
+    drop_flags: int = DEFAULT_DROP_FLAGS
+    modality_mask: int = 0
+    category_mask: int = 0
+    exact: bool = False
+    lexical: bool = True
+
+
+def make_selection(
+    config: Config,
+    *,
+    tiers: str | Iterable[str] | None,
+    tags: tuple[str, ...],
+    any_tags: tuple[str, ...],
+    user_id: str | None,
+    agent_id: str | None,
+    session_id: str | None,
+    time_range: tuple[datetime | str | None, datetime | str | None] | None,
+    where: Mapping[str, Any] | None,
+) -> Selection:
+    """Validate a selection; tags and scope ids have been checked by the caller."""
+    min_ms, max_ms = parse_range(time_range)
+    names = (tiers,) if isinstance(tiers, str) else None if tiers is None else tuple(tiers)
+    if names is not None and not names:
+        raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
+    return Selection(
+        tiers=names, tags=tags, any_tags=any_tags, user_id=user_id, agent_id=agent_id,
+        session_id=session_id, min_ms=min_ms, max_ms=max_ms,
+        where=compile_where(where) if where else None,
+    )
+
+
+def parse_range(
+    time_range: tuple[datetime | str | None, datetime | str | None] | None,
+) -> tuple[int | None, int | None]:
+    """Half-open [start, end) in milliseconds; None is open."""
+    if time_range is None:
+        return None, None
+    if isinstance(time_range, str) or not isinstance(time_range, Sequence) or len(time_range) != 2:
+        raise InvalidFilterError(
+            "time_range must be a pair (start, end)", hint="use None for an open end"
+        )
+    start, end = time_range
+    low = None if start is None else to_ms(start, name="time_range start")
+    high = None if end is None else to_ms(end, name="time_range end")
+    if low is not None and high is not None and high <= low:
+        raise InvalidFilterError(
+            "time_range ends before it starts", hint="the end is exclusive; swap the two"
+        )
+    return low, high
+
+
+def parse_k(k: Any, config: Config) -> int:
+    """The number of hits wanted."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= config.max_k:
+        raise InvalidInputError(f"k must be an integer in 1..{config.max_k}, got {k!r}")
+    return int(k)
+
+
+def parse_cue(cue: Any) -> str | None:
+    """The text of a cue or message; None when there is none."""
+    if cue is None:
+        return None
+    if isinstance(cue, Mapping):
+        cue = cue.get("content", cue.get("text"))
+    if not isinstance(cue, str):
+        raise InvalidTextError(
+            f"the cue is a {type(cue).__name__}, not a str",
+            hint="pass a text, or vector= for a vector",
+        )
+    if not cue or cue.isspace():
+        raise InvalidTextError("the cue is empty", hint="leave it out to rank without a cue")
+    try:
+        cue.encode()
+    except UnicodeEncodeError:
+        raise InvalidTextError(
+            "the cue cannot be encoded as UTF-8", hint='decode it with errors="replace"'
+        ) from None
+    return cue
+
+
+def parse_valence(valence: Any) -> tuple[int, int]:
+    """Inclusive range of stored valences from a pair of numbers in -1..1."""
+    if valence is None:
+        return -128, 127
+    try:
+        low, high = (float(value) for value in valence)
+    except (TypeError, ValueError):
+        raise InvalidFilterError(
+            "valence must be a pair (min, max) in -1..1", hint="(0.2, 1) asks for pleasant memories"
+        ) from None
+    if not -1.0 <= low <= high <= 1.0:
+        raise InvalidFilterError(f"valence range ({low}, {high}) is not within -1..1 in order")
+    return (-128 if low == -1.0 else int(np.ceil(low * 127))), int(np.floor(high * 127))
+
+
+def parse_mask(kind: type[Category] | type[Modality], values: Any, name: str) -> int:
+    """Bit mask of enum members given by name or value; 0 for no restriction."""
+    if values is None:
+        return 0
+    mask = 0
+    for value in (values,) if isinstance(values, (str, int)) else values:
+        found = kind.__members__.get(value.upper()) if isinstance(value, str) else kind(value)
+        if found is None:
+            known = ", ".join(member.lower() for member in kind.__members__)
+            raise InvalidFilterError(f"unknown {name} {value!r}", hint=f"one of: {known}")
+        mask |= 1 << int(found)
+    return mask
+
+
+def parse_include(include: Iterable[str]) -> int:
+    """Flags that drop a record, without those that the caller wants to see."""
+    drop = DEFAULT_DROP_FLAGS
+    for name in (include,) if isinstance(include, str) else include:
+        if name not in _INCLUDABLE:
+            raise InvalidFilterError(
+                f"cannot include {name!r}", hint=f"one of: {', '.join(_INCLUDABLE)}"
+            )
+        drop &= ~int(_INCLUDABLE[name])
+    return drop
+
+
+def parse_mood(mood: Any) -> int:
+    """Stored valence of a mood in -1..1."""
+    if mood is None:
+        return 0
+    if isinstance(mood, bool) or not isinstance(mood, (int, float)) or not -1 <= mood <= 1:
+        raise InvalidInputError(f"mood must be a number in -1..1, got {mood!r}")
+    return round(127 * mood)
+
+
+def get_recall_profile(profile: str | ScoringProfile | None, default: ScoringProfile) -> ScoringProfile:
+    """The profile to rank with."""
+    return default if profile is None else get_profile(profile)

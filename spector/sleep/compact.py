@@ -1,0 +1,89 @@
+"""Which partitions to compact, and in what order: the policy above ``store.compact``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from spector.records import CompactionReport
+from spector.store.compact import compact_partition, needs_purge, purge
+from spector.store.store import Store
+from spector.tiers.router import TierRouter
+
+__all__ = ["compact_all", "due_partitions"]
+
+#: called with (partitions done, partitions due)
+Progress = Callable[[int, int], None]
+
+
+def due_partitions(router: TierRouter, threshold: float) -> list[tuple[Store, int]]:
+    """Partitions whose share of tombstones exceeds ``threshold``, most wasteful first."""
+    due = []
+    for store in router.stores():
+        with store.lock:
+            for segment_id, segment in store.segments.items():
+                row = segment.row
+                if not row.slots or not router.by_code(row.tier).compactable:
+                    continue
+                ratio = row.dead / row.slots
+                if row.dead and ratio > threshold:
+                    due.append((ratio, store, segment_id))
+    due.sort(key=lambda item: (-item[0], item[2]))
+    return [(store, segment_id) for _, store, segment_id in due]
+
+
+def compact_all(
+    router: TierRouter,
+    *,
+    threshold: float,
+    dry_run: bool = False,
+    erase: bool = True,
+    progress: Progress | None = None,
+) -> CompactionReport:
+    """Rebuild every due partition; with ``erase`` also purge forgotten text from the catalog.
+
+    Each partition is its own commit: interrupting or killing the run leaves a store in which some
+    partitions are compacted and the others are as before.
+    """
+    started = time.perf_counter()
+    if not dry_run:
+        for store in router.stores():
+            store.checkpoint()  # slots of moved memories become tombstones here
+    due = due_partitions(router, threshold)
+    rows: list[dict[str, Any]] = []
+    bytes_before = sum(_bytes(store) for store in router.stores())
+    seen = sum(len(store.segments) for store in router.stores())
+    kept = reclaimed = removed = saved = 0
+    for done, (store, segment_id) in enumerate(due):
+        if dry_run:
+            row, size = store.segments[segment_id].row, store.segments[segment_id].file_bytes()
+            gain = size - store.segments[segment_id].bytes_used(row.live)
+            rows.append({"path": row.path, "kept": row.live, "reclaimed": row.dead,
+                         "bytes_before": size, "bytes_after": size - gain if row.live else 0})
+        else:
+            did = compact_partition(store, segment_id)
+            rows.append({"path": did.path, "kept": did.kept, "reclaimed": did.reclaimed,
+                         "bytes_before": did.bytes_before, "bytes_after": did.bytes_after})
+        kept += rows[-1]["kept"]
+        reclaimed += rows[-1]["reclaimed"]
+        removed += rows[-1]["kept"] == 0
+        saved += rows[-1]["bytes_before"] - rows[-1]["bytes_after"]
+        if progress is not None:
+            progress(done + 1, len(due))
+    complete = True
+    if erase and not dry_run:
+        for store in router.stores():
+            if needs_purge(store):
+                complete = purge(store) and complete
+    after = bytes_before - saved if dry_run else sum(_bytes(store) for store in router.stores())
+    return CompactionReport(
+        dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(due),
+        partitions_removed=removed, records_kept=kept, records_reclaimed=reclaimed,
+        bytes_before=bytes_before, bytes_after=after, erased=complete,
+        elapsed_ms=(time.perf_counter() - started) * 1000, partitions=tuple(rows),
+    )
+
+
+def _bytes(store: Store) -> int:
+    return sum(store.files.size_of(name) for name in store.files.listing())

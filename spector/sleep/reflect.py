@@ -1,0 +1,159 @@
+"""One sleep cycle, and the daemon that runs cycles in the background."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from spector.config import Config
+from spector.errors import SpectorError
+from spector.layout import PartitionState
+from spector.records import ReflectReport
+from spector.sleep.compact import compact_all, due_partitions
+from spector.store.store import Store
+from spector.tiers.router import TierRouter
+
+__all__ = ["ReflectDaemon", "reflect_once"]
+
+
+def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectReport:
+    """Seal finished partitions, mark sealed ones REFLECTABLE, compact wasteful ones.
+
+    Every step is its own small commit, so a cycle that is killed has simply done less; running it
+    again does the rest. Consolidating the content of a sealed partition belongs between the
+    sealing and the marking, which is why the two are separate states.
+    """
+    started = time.perf_counter()
+    sealed = marked = 0
+    for store in router.stores():
+        for segment_id in list(store.segments):
+            sealed += _step(store, segment_id, PartitionState.ACTIVE, PartitionState.SEALED,
+                            lambda row: router.by_code(row.tier).finished(row, now_ms))
+            marked += _step(store, segment_id, PartitionState.SEALED, PartitionState.REFLECTABLE,
+                            lambda row: True)
+    compaction = compact_all(router, threshold=config.tombstone_ratio, erase=False)
+    return ReflectReport(
+        sealed=sealed, marked_reflectable=marked, compaction=compaction,
+        elapsed_ms=(time.perf_counter() - started) * 1000,
+    )
+
+
+def _step(
+    store: Store, segment_id: int, before: PartitionState, after: PartitionState,
+    ready: Callable[..., bool],
+) -> bool:
+    """Take one partition one state further if it is in ``before`` and ready."""
+    with store.lock:
+        segment = store.segments.get(segment_id)
+        if segment is None or segment.row.state != before or not ready(segment.row):
+            return False
+        with store.transaction() as tx:
+            tx.set_state(segment_id, after)
+        return True
+
+
+class ReflectDaemon:
+    """Runs sleep cycles: at an interval, after enough writes, or when tombstones pile up.
+
+    Starting, pausing and stopping are idempotent. A failed cycle is kept in :attr:`last_error` and
+    the next one tries again, unless the store itself has failed or been closed.
+    """
+
+    def __init__(
+        self,
+        cycle: Callable[[], ReflectReport],
+        router: TierRouter,
+        config: Config,
+        *,
+        interval_s: float | None = None,
+    ) -> None:
+        self._cycle = cycle
+        self._router = router
+        self._config = config
+        self._interval_s = config.reflect_interval_s if interval_s is None else interval_s
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._paused = False
+        self._stopping = False
+        self._writes = 0
+        self.cycles = 0
+        self.last_report: ReflectReport | None = None
+        self.last_error: BaseException | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def paused(self) -> bool:
+        return self._paused
+
+    def start(self) -> None:
+        """Begin to run cycles in a background thread."""
+        with self._wake:
+            if self.running:
+                return
+            self._stopping = False
+            self._thread = threading.Thread(target=self._run, name="spector-reflect", daemon=True)
+            self._thread.start()
+
+    def pause(self) -> None:
+        """Run no further cycle until :meth:`resume`; one that is running finishes."""
+        with self._wake:
+            self._paused = True
+
+    def resume(self) -> None:
+        with self._wake:
+            self._paused = False
+            self._wake.notify_all()
+
+    def stop(self, timeout_s: float = 60.0) -> bool:
+        """Ask the thread to end and wait for it; True when it has."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify_all()
+            thread = self._thread
+        if thread is None or thread is threading.current_thread():
+            return True
+        thread.join(timeout_s)
+        return not thread.is_alive()
+
+    def note_writes(self, count: int) -> None:
+        """Told by the memory after each write; may trigger a cycle."""
+        if not self.running:
+            return
+        with self._wake:
+            self._writes += count
+            if self._writes >= self._config.reflect_after_writes:
+                self._wake.notify_all()
+
+    def _due(self) -> bool:
+        if self._writes >= self._config.reflect_after_writes:
+            return True
+        return bool(due_partitions(self._router, self._config.tombstone_ratio))
+
+    def _run(self) -> None:
+        deadline = time.monotonic() + self._interval_s
+        while True:
+            with self._wake:
+                left = deadline - time.monotonic()
+                if not self._stopping and left > 0 and not (not self._paused and self._writes
+                        >= self._config.reflect_after_writes):
+                    self._wake.wait(min(left, 1.0))
+                if self._stopping:
+                    return
+                elapsed = time.monotonic() >= deadline
+            try:
+                if self._paused or not (elapsed or self._due()):
+                    continue
+                with self._wake:
+                    self._writes = 0
+                self.last_report = self._cycle()
+                self.last_error = None
+                self.cycles += 1
+            except SpectorError as error:
+                self.last_error = error
+                if any(store.failed for store in self._router.stores()):
+                    return
+            deadline = time.monotonic() + self._interval_s

@@ -1,0 +1,423 @@
+"""The SQLite catalog: rows, exact tags, full text, journal. The only commit point of a store.
+
+Tables::
+
+    meta       what the store is: format, uuid, model, dimension
+    head       one row of counters that every transaction advances
+    segment    one row a partition: where it is, what state, how many slots
+    record     one slim row a live memory: where its bytes are, times, scopes, mutable block
+    content    the wide part of that memory: text, tags, metadata, provenance
+    record_tag exact tags, so that a Bloom filter's lie never reaches a user
+    fulltext   FTS5 index over content.text (external content: text is stored once)
+    journal    redo images of everything that a checkpoint has not yet made durable in a partition
+
+One connection writes, guarded by the store's lock. Reads use a small pool of further connections,
+so that they never wait for the writer; an in-memory catalog has only the one connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from spector.errors import (
+    CatalogCorruptError,
+    FormatVersionError,
+    SpectorError,
+    StoreError,
+    StoreFullError,
+    StoreNotFoundError,
+    StoreReadOnlyError,
+)
+from spector.layout import FORMAT_VERSION
+
+__all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "translated_sql"]
+
+CATALOG_NAME = "catalog.db"
+#: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
+APPLICATION_ID = 0x53504543
+#: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
+_CHUNK = 900
+
+_SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE head(
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    last_id INTEGER NOT NULL, change_seq INTEGER NOT NULL, journal_seq INTEGER NOT NULL,
+    retire_epoch INTEGER NOT NULL);
+INSERT INTO head VALUES (1, 0, 0, 0, 0);
+CREATE TABLE segment(
+    id INTEGER PRIMARY KEY, tier INTEGER NOT NULL, day INTEGER NOT NULL,
+    sequence INTEGER NOT NULL, generation INTEGER NOT NULL, path TEXT NOT NULL,
+    state INTEGER NOT NULL, capacity INTEGER NOT NULL, slots INTEGER NOT NULL,
+    live INTEGER NOT NULL, change_seq INTEGER NOT NULL, UNIQUE (tier, day, sequence));
+CREATE INDEX segment_change ON segment(change_seq);
+CREATE TABLE record(
+    id INTEGER PRIMARY KEY, segment_id INTEGER NOT NULL, slot INTEGER NOT NULL,
+    event_ms INTEGER NOT NULL, recorded_ms INTEGER NOT NULL, valid_from_ms INTEGER, valid_until_ms INTEGER,
+    session_id TEXT, agent_id TEXT, user_id TEXT, mutable BLOB NOT NULL);
+CREATE UNIQUE INDEX record_place ON record(segment_id, slot);
+CREATE INDEX record_session ON record(session_id) WHERE session_id IS NOT NULL;
+CREATE INDEX record_agent ON record(agent_id) WHERE agent_id IS NOT NULL;
+CREATE INDEX record_user ON record(user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX record_from ON record(valid_from_ms) WHERE valid_from_ms IS NOT NULL;
+CREATE INDEX record_until ON record(valid_until_ms) WHERE valid_until_ms IS NOT NULL;
+CREATE TABLE content(
+    id INTEGER PRIMARY KEY, text TEXT NOT NULL, tags TEXT, metadata TEXT,
+    role TEXT, source TEXT, parents TEXT);
+CREATE TABLE record_tag(tag TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (tag, id))
+    WITHOUT ROWID;
+CREATE VIRTUAL TABLE fulltext USING fts5(
+    text, content='content', content_rowid='id',
+    tokenize='porter unicode61 remove_diacritics 2');
+CREATE TABLE journal(
+    seq INTEGER PRIMARY KEY, segment_id INTEGER NOT NULL, kind INTEGER NOT NULL,
+    slot INTEGER NOT NULL, image BLOB NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Counters of the store; all only grow."""
+
+    last_id: int
+    change_seq: int
+    journal_seq: int
+    retire_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRow:
+    """A partition as the catalog knows it. ``slots - live`` are tombstones."""
+
+    id: int
+    tier: int
+    day: int
+    sequence: int
+    generation: int
+    path: str
+    state: int
+    capacity: int
+    slots: int
+    live: int
+
+    @property
+    def dead(self) -> int:
+        return self.slots - self.live
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Everything the catalog knows of one live memory."""
+
+    id: int
+    segment_id: int
+    slot: int
+    event_ms: int
+    recorded_ms: int
+    valid_from_ms: int | None
+    valid_until_ms: int | None
+    session_id: str | None
+    agent_id: str | None
+    user_id: str | None
+    mutable: bytes
+    text: str
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    role: str | None
+    source: str | None
+    parents: tuple[int, ...]
+
+
+_ROW_SQL = (
+    "SELECT record.id, segment_id, slot, event_ms, recorded_ms, valid_from_ms, valid_until_ms, session_id,"
+    " agent_id, user_id, mutable, text, tags, metadata, role, source, parents"
+    " FROM record JOIN content ON content.id = record.id"
+)
+
+
+def _row(found: tuple[Any, ...]) -> Row:
+    tags, metadata, parents = found[12], found[13], found[16]
+    return Row(
+        *found[:12],
+        tuple(json.loads(tags)) if tags else (),
+        json.loads(metadata) if metadata else {},
+        found[14],
+        found[15],
+        tuple(json.loads(parents)) if parents else (),
+    )
+
+
+@contextlib.contextmanager
+def translated_sql(path: str) -> Iterator[None]:
+    """Turn SQLite's errors into typed ones that name the file and the next step."""
+    try:
+        yield
+    except SpectorError:
+        raise
+    except sqlite3.Error as error:
+        raise _typed_sql_error(error, path) from error
+
+
+def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & 0xFF if code is not None else None
+    message = f"{path}: {error}"
+    if primary == sqlite3.SQLITE_FULL:
+        return StoreFullError(message, hint="free some space, then try again")
+    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return CatalogCorruptError(message, hint="run: spector check PATH; restore a backup")
+    if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
+        return StoreReadOnlyError(message, hint='check the permissions, or open with mode="r"')
+    if primary == sqlite3.SQLITE_CANTOPEN:
+        return StoreNotFoundError(message, hint="check the path and its permissions")
+    return StoreError(message, hint="run: spector check PATH")
+
+
+class Catalog:
+    """The connections to one catalog and the queries that others need by name."""
+
+    def __init__(self, path: str, *, mode: str, durability: str) -> None:
+        self.path = path
+        self.in_memory = path == ":memory:"
+        self._mode = mode
+        self._immutable = False
+        self._pool: list[sqlite3.Connection] = []
+        self._pool_lock = threading.Lock()
+        self._only = threading.RLock()  # guards the sole connection of an in-memory catalog
+        self._closed = False
+        with translated_sql(path):
+            self.main = self._connect(readonly=mode == "r")
+            if mode == "rw":
+                sync = "FULL" if durability == "strict" else "NORMAL"
+                self.main.execute(f"PRAGMA synchronous={sync}")
+
+    def _connect(self, *, readonly: bool) -> sqlite3.Connection:
+        if self.in_memory:
+            uri = "file::memory:"
+        else:
+            uri = f"file:{quote(self.path)}?mode={'ro' if readonly else 'rwc'}"
+            if self._immutable:
+                uri += "&immutable=1"
+        connection = sqlite3.connect(
+            uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10,
+            cached_statements=256,
+        )
+        for pragma in (
+            "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY",
+            "cache_size=-16000",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+        if not readonly:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA secure_delete=ON")
+            connection.execute("PRAGMA journal_size_limit=16777216")
+        return connection
+
+    def read_without_sidecars(self) -> None:
+        """Fall back to SQLite's immutable mode: for stores on media that cannot be written."""
+        self.main.close()
+        self._immutable = True
+        self.main = self._connect(readonly=True)
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def is_new(self) -> bool:
+        """True when no schema has been created yet."""
+        with translated_sql(self.path):
+            return self.main.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+
+    def create(self, meta: dict[str, str]) -> None:
+        """Write the schema and the description of the store, in one transaction."""
+        with translated_sql(self.path):
+            self.main.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            self.main.execute("BEGIN IMMEDIATE")
+            try:
+                for statement in _SCHEMA.split(";"):
+                    if statement.strip():
+                        self.main.execute(statement)
+                self.main.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
+                self.main.execute("COMMIT")
+            except BaseException:
+                if self.main.in_transaction:
+                    self.main.execute("ROLLBACK")
+                raise
+
+    def validate(self) -> dict[str, str]:
+        """The meta table, after checking that this is a catalog we can read."""
+        with translated_sql(self.path):
+            application = self.main.execute("PRAGMA application_id").fetchone()[0]
+            if application != APPLICATION_ID:
+                raise CatalogCorruptError(
+                    f"{self.path} is a SQLite database, but not a spector catalog",
+                    hint="pass the directory of a spector store",
+                )
+            meta = dict(self.main.execute("SELECT key, value FROM meta"))
+        version = int(meta.get("format_version", "0"))
+        if version > FORMAT_VERSION:
+            raise FormatVersionError(
+                f"{self.path} has format version {version}; this spector reads up to "
+                f"{FORMAT_VERSION}",
+                hint="upgrade: pip install -U spector",
+            )
+        return meta
+
+    def close(self) -> None:
+        """Close every connection. Idempotent."""
+        with self._pool_lock:
+            self._closed = True
+            pool, self._pool = self._pool, []
+        for connection in (*pool, self.main):
+            connection.close()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection for reads that nobody else uses meanwhile."""
+        if self.in_memory:
+            with self._only, translated_sql(self.path):
+                yield self.main
+            return
+        with self._pool_lock:
+            connection = self._pool.pop() if self._pool else None
+        with translated_sql(self.path):
+            if connection is None:
+                connection = self._connect(readonly=True)
+            try:
+                yield connection
+            finally:
+                with self._pool_lock:
+                    keep = not self._closed and len(self._pool) < 8
+                    if keep:
+                        self._pool.append(connection)
+                if not keep:
+                    connection.close()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction on the writing connection: committed, or rolled back on any error."""
+        with self._only if self.in_memory else contextlib.nullcontext(), translated_sql(self.path):
+            self.main.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.main
+                self.main.execute("COMMIT")
+            except BaseException:
+                if self.main.in_transaction:
+                    self.main.execute("ROLLBACK")
+                raise
+
+    def vacuum(self) -> bool:
+        """Rewrite the file without free pages and empty the log, so that nothing deleted stays.
+
+        False when a reader in the middle of a transaction kept the log from being emptied.
+        """
+        with self._only, translated_sql(self.path):
+            self.main.execute("VACUUM")
+            if self.in_memory:
+                return True
+            busy = self.main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            return not busy
+
+    # -- queries ------------------------------------------------------------------------------
+
+    def head(self, connection: sqlite3.Connection | None = None) -> Head:
+        found = (connection or self.main).execute(
+            "SELECT last_id, change_seq, journal_seq, retire_epoch FROM head"
+        )
+        return Head(*found.fetchone())
+
+    def segments(
+        self, connection: sqlite3.Connection | None = None, *, since: int = -1
+    ) -> list[SegmentRow]:
+        """Partitions changed after ``since``, in the order of tier, day and sequence."""
+        found = (connection or self.main).execute(
+            "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live"
+            " FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
+            (since,),
+        )
+        return [SegmentRow(*row) for row in found]
+
+    def fetch(
+        self, ids: Sequence[int], *, sql: str = "1", params: Sequence[Any] = ()
+    ) -> dict[int, Row]:
+        """Rows of those ids that exist and satisfy the extra condition."""
+        out: dict[int, Row] = {}
+        with self.reading() as connection:
+            for chunk in chunked(ids):
+                marks = ",".join("?" * len(chunk))
+                for found in connection.execute(
+                    f"{_ROW_SQL} WHERE record.id IN ({marks}) AND ({sql})", (*chunk, *params)
+                ):
+                    out[found[0]] = _row(found)
+        return out
+
+    def select(
+        self, sql: str, params: Sequence[Any] = (), *, after: int = -1, limit: int = -1
+    ) -> list[Row]:
+        """Rows that satisfy a condition, by ascending id."""
+        with self.reading() as connection:
+            cursor = connection.execute(
+                f"{_ROW_SQL} WHERE record.id > ? AND ({sql}) ORDER BY record.id LIMIT ?",
+                (after, *params, limit),
+            )
+            return [_row(found) for found in cursor]
+
+    def places(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[int, int, int]]:
+        """(segment id, slot, record id) of every record that satisfies a condition."""
+        with self.reading() as connection:
+            return connection.execute(
+                "SELECT segment_id, slot, record.id FROM record"
+                f" JOIN content ON content.id = record.id WHERE {sql}",
+                tuple(params),
+            ).fetchall()
+
+    def matches(
+        self, query: str, limit: int, *, sql: str = "1", params: Sequence[Any] = ()
+    ) -> list[tuple[int, int, int, float]]:
+        """Best full-text matches: (id, segment id, slot, bm25 as a positive number)."""
+        with self.reading() as connection:
+            if sql == "1":
+                cursor = connection.execute(
+                    "SELECT record.id, segment_id, slot, -best.rank FROM ("
+                    "SELECT rowid, rank FROM fulltext WHERE fulltext MATCH ? ORDER BY rank LIMIT ?"
+                    ") AS best JOIN record ON record.id = best.rowid",
+                    (query, limit),
+                )
+            else:
+                cursor = connection.execute(
+                    "SELECT record.id, segment_id, slot, -bm25(fulltext) FROM fulltext"
+                    " JOIN record ON record.id = fulltext.rowid"
+                    " JOIN content ON content.id = fulltext.rowid"
+                    f" WHERE fulltext MATCH ? AND ({sql}) ORDER BY bm25(fulltext) LIMIT ?",
+                    (query, *params, limit),
+                )
+            return cursor.fetchall()
+
+    def has_validity(self) -> bool:
+        """True when any live record has a validity window."""
+        with self.reading() as connection:
+            found = connection.execute(
+                "SELECT EXISTS (SELECT 1 FROM record WHERE valid_until_ms IS NOT NULL)"
+                " OR EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL)"
+            )
+            return bool(found.fetchone()[0])
+
+    def count(self) -> int:
+        with self.reading() as connection:
+            return int(connection.execute("SELECT coalesce(sum(live), 0) FROM segment").fetchone()[0])
+
+
+def chunked(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:
+    """Slices small enough for one statement's variables."""
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]
+
+
+def text_rows(rows: Iterable[Row]) -> list[tuple[int, str]]:
+    """(id, text) pairs as FTS5's delete command wants them."""
+    return [(row.id, row.text) for row in rows]

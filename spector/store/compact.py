@@ -1,0 +1,199 @@
+"""Rewriting partitions without their tombstones, and purging what was forgotten from the catalog."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import PartitionCorruptError
+from spector.kernel.crc import crc32c_rows
+from spector.layout import Flag, PartitionState
+from spector.store.files import Bytes
+from spector.store.rows import move_rows
+from spector.store.segment import Segment
+from spector.store.store import Store
+
+__all__ = ["Rewrite", "compact_partition", "live_images", "needs_purge", "note_purge", "purge", "record_ids", "seal",
+           "split_partition", "wrong_checksums"]
+
+#: the chain that every partition walks before it may be replaced
+_CHAIN = (
+    PartitionState.ACTIVE,
+    PartitionState.SEALED,
+    PartitionState.REFLECTABLE,
+    PartitionState.TOMBSTONED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What rewriting one partition did."""
+
+    path: str
+    kept: int
+    reclaimed: int
+    bytes_before: int
+    bytes_after: int
+
+
+def compact_partition(store: Store, segment_id: int) -> Rewrite:
+    """Rebuild one partition densely and swap it in; an empty one is removed.
+
+    Writers wait for the rebuild of this one partition, scans never do: they keep the map they
+    have, and the next one takes the new file.
+
+    Raises:
+        PartitionCorruptError: a live record's checksum is wrong. The old file stays untouched.
+    """
+    with store.lock:
+        store.ensure_usable(write=True)
+        store.checkpoint()  # retires moved slots, so that live bytes and live rows agree
+        segment = store.segments[segment_id]
+        row = segment.row
+        stays_active = row.state == PartitionState.ACTIVE
+        bytes_before = segment.file_bytes()
+        images = live_images(segment, store.uuid)
+        advance(store, segment_id, PartitionState.TOMBSTONED)
+        with store.transaction() as tx:
+            if not len(images):
+                tx.drop_segment(segment_id)
+            else:
+                tx.create_segment(
+                    tier=row.tier, day=row.day, sequence=row.sequence, capacity=row.capacity,
+                    slots=len(images), generation=row.generation + 1, replaces=segment_id,
+                    state=PartitionState.ACTIVE if stays_active else PartitionState.SEALED,
+                )
+                tx.replace_segment(row, images)
+                ids = record_ids(images)
+                move_rows(
+                    tx.connection, [(int(i), segment_id, n) for n, i in enumerate(ids.tolist())]
+                )
+        after = store.segments.get(segment_id)
+        return Rewrite(
+            path=row.path, kept=len(images), reclaimed=row.slots - len(images),
+            bytes_before=bytes_before, bytes_after=after.file_bytes() if after else 0,
+        )
+
+
+def split_partition(store: Store, segment_id: int, *, capacity: int) -> Rewrite:
+    """Rewrite one partition into as many of ``capacity`` records as it takes, in one transaction.
+
+    Used to migrate stores whose tier was one single file.
+    """
+    with store.lock:
+        store.checkpoint()
+        segment = store.segments[segment_id]
+        row = segment.row
+        bytes_before = segment.file_bytes()
+        images = live_images(segment, store.uuid)
+        used = {r.sequence for r in store.catalog.segments() if r.tier == row.tier and r.id != row.id}
+        free = (n for n in range(len(used) + len(images) // capacity + 2) if n not in used)
+        created = []
+        with store.transaction() as tx:
+            moves = []
+            for start in range(0, len(images), capacity):
+                part = images[start : start + capacity]
+                target = tx.create_segment(
+                    tier=row.tier, day=row.day, sequence=_fresh(free, row.sequence),
+                    capacity=capacity, slots=len(part),
+                )
+                created.append(target.id)
+                tx.append(target.id, part)
+                moves += [(int(i), target.id, n) for n, i in enumerate(record_ids(part).tolist())]
+            move_rows(tx.connection, moves)
+            tx.abandon_segment(segment_id)
+        after = sum(store.segments[i].file_bytes() for i in created)
+        return Rewrite(row.path, len(images), row.slots - len(images), bytes_before, after)
+
+
+def _fresh(free: Iterable[int], taken: int) -> int:
+    for number in free:
+        if number != taken:
+            return number
+    raise AssertionError("the generator holds more numbers than partitions are needed")
+
+
+def seal(store: Store, segment_id: int) -> None:
+    """Close a partition to further appends."""
+    with store.transaction() as tx:
+        tx.set_state(segment_id, PartitionState.SEALED)
+
+
+def advance(store: Store, segment_id: int, target: PartitionState) -> None:
+    """Walk a partition to ``target``, one legal step at a time."""
+    while store.segments[segment_id].row.state < target:
+        step = _CHAIN[store.segments[segment_id].row.state + 1]
+        with store.transaction() as tx:
+            tx.set_state(segment_id, step)
+
+
+def live_images(segment: Segment, uuid: bytes) -> Bytes:
+    """(live, stride) u8 copy of the live records, after verifying their checksums."""
+    partition = segment.partition()
+    alive = (partition.headers()["flags"] & Flag.TOMBSTONE) == 0
+    images: Bytes = np.ascontiguousarray(partition.data[alive])
+    if len(images) != segment.row.live:
+        raise PartitionCorruptError(
+            f"{segment.where}: {len(images)} live records, but the catalog has {segment.row.live}",
+            hint="run: spector check PATH",
+        )
+    wrong = wrong_checksums(images, uuid)
+    if len(wrong):
+        slots = np.flatnonzero(alive)[wrong]
+        raise PartitionCorruptError(
+            f"{segment.where} slot {int(slots[0])}: the record's checksum does not match",
+            hint="run: spector check PATH",
+        )
+    return images
+
+
+def record_ids(images: Bytes) -> NDArray[np.uint64]:
+    found: NDArray[np.uint64] = images[:, 8:16].copy().view("<u8")[:, 0]
+    return found
+
+
+def wrong_checksums(images: Bytes, uuid: bytes) -> NDArray[np.intp]:
+    """Indices of records (n, stride) whose checksum does not match their bytes."""
+    expected = np.empty(len(images), dtype=np.uint32)
+    if len(images):
+        crc32c_rows(images, expected, uuid)
+    stored = images[:, 36:40].copy().view("<u4")[:, 0] if len(images) else expected
+    return np.flatnonzero(stored != expected)
+
+
+# -- the catalog's share of forgetting --------------------------------------------------------
+
+
+def note_purge(store: Store, connection: sqlite3.Connection) -> None:
+    """Inside a transaction that deletes text: remember that a purge is due."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('purge_due', '1')")
+    store.meta["purge_due"] = "1"
+
+
+def needs_purge(store: Store) -> bool:
+    return store.meta.get("purge_due") == "1"
+
+
+def purge(store: Store) -> bool:
+    """Remove the last traces of forgotten text from the catalog's pages and its log.
+
+    Deleted rows are zeroed when they are deleted, but the full-text index keeps the words of
+    deleted rows until its parts are merged, pages that were rebalanced may keep copies, and the
+    write-ahead log keeps old pages until it is truncated. False when a reader held on to the log;
+    the purge then stays due.
+    """
+    with store.lock:
+        store.ensure_usable(write=True)
+        store.checkpoint()
+        with store.catalog.writing() as connection:
+            connection.execute("INSERT INTO fulltext(fulltext) VALUES ('optimize')")
+        if not store.catalog.vacuum():
+            return False
+        with store.catalog.writing() as connection:
+            connection.execute("DELETE FROM meta WHERE key = 'purge_due'")
+        store.meta.pop("purge_due", None)
+        return True

@@ -1,0 +1,399 @@
+"""The only module that touches files, so that faults can be injected at one seam.
+
+Two implementations of one protocol: :class:`DiskFiles` (a directory) and :class:`MemoryFiles`
+(fixed slabs of memory, for volatile tiers and ``spector.open(":memory:")``).
+
+Rules kept here: files are written with ``pwrite`` and read through read-only maps, never stored to
+through a map; they grow by explicit allocation and never shrink; short writes are continued;
+directories are 0700 and files 0600.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import mmap
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import (
+    StoreError,
+    StoreFullError,
+    StoreNotFoundError,
+    StoreReadOnlyError,
+)
+
+__all__ = ["DiskFiles", "File", "Files", "MemoryFiles", "translated"]
+
+Bytes = NDArray[np.uint8]
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class File(Protocol):
+    """One open partition file."""
+
+    def read_at(self, offset: int, length: int) -> bytes: ...
+
+    def write_at(self, offset: int, data: bytes | memoryview) -> None:
+        """Write all of ``data`` at ``offset``; the range must have been allocated."""
+
+    def size(self) -> int: ...
+
+    def extend(self, size: int) -> None:
+        """Allocate up to ``size`` bytes. Never shrinks."""
+
+    def map(self, length: int) -> Bytes:
+        """Read-only (length,) u8 view of the first ``length`` bytes, alive as long as it is held."""
+
+    def sync(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Files(Protocol):
+    """A flat namespace of files below one root. Names use ``/`` and never leave the root."""
+
+    root: str
+    durable: bool
+
+    def open(self, name: str, *, create: bool = False, writable: bool = True) -> File: ...
+
+    def exists(self, name: str) -> bool: ...
+
+    def listing(self) -> list[str]:
+        """Names of all files, sorted."""
+
+    def size_of(self, name: str) -> int: ...
+
+    def replace(self, source: str, target: str) -> None: ...
+
+    def remove(self, name: str) -> None: ...
+
+    def sync_dir(self, name: str) -> None:
+        """Make creations, renames and removals in the directory of ``name`` durable."""
+
+
+@contextlib.contextmanager
+def translated(action: str, path: str) -> Iterator[None]:
+    """Turn an ``OSError`` into the typed error a user can act on."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        raise typed_os_error(error, action, path) from error
+
+
+def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
+    """The spector error for an ``OSError`` met while doing ``action`` to ``path``."""
+    reason = error.strerror or str(error)
+    message = f"cannot {action} {path}: {reason}"
+    found: StoreError
+    if error.errno in _FULL:
+        found = StoreFullError(message, hint="free some space, then try again")
+    elif error.errno in _DENIED:
+        found = StoreReadOnlyError(
+            message, hint='check the permissions, or open with mode="r" to read only'
+        )
+    elif error.errno == errno.ENOENT:
+        found = StoreNotFoundError(message, hint="check the path")
+    elif error.errno == errno.EMFILE:
+        found = StoreError(message, hint="raise the limit of open files: ulimit -n")
+    else:
+        found = StoreError(message, hint="run: spector check PATH")
+    found.errno = error.errno
+    return found
+
+
+class _ReadOnlyMap:
+    """A shared PROT_READ map that needs no descriptor to stay alive.
+
+    ``mmap.mmap`` duplicates the descriptor before Python 3.13, and a store of ten years has more
+    day partitions than a process may have descriptors. Arrays hold the map through their base.
+    """
+
+    def __init__(self, fd: int, length: int) -> None:
+        self._length = length
+        address = _libc.mmap(None, length, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
+        if address is None or address == ctypes.c_void_p(-1).value:
+            self._address = 0
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+        self._address = int(address)
+        self.__array_interface__ = {
+            "version": 3, "typestr": "|u1", "shape": (length,), "data": (self._address, True),
+        }
+
+    def __del__(self) -> None:
+        if self._address:
+            _libc.munmap(self._address, self._length)
+            self._address = 0
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = (
+    ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong,
+)
+_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+
+
+class DiskFile:
+    """A file descriptor with positioned reads and writes."""
+
+    def __init__(self, fd: int, path: str) -> None:
+        self._fd = fd
+        self._path = path
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        with translated("read", self._path):
+            return os.pread(self._fd, length, offset)
+
+    def write_at(self, offset: int, data: bytes | memoryview) -> None:
+        view = memoryview(data).cast("B")
+        with translated("write", self._path):
+            while view:
+                written = os.pwrite(self._fd, view, offset)
+                view = view[written:]
+                offset += written
+
+    def size(self) -> int:
+        with translated("stat", self._path):
+            return os.fstat(self._fd).st_size
+
+    def extend(self, size: int) -> None:
+        with translated("allocate space for", self._path):
+            present = os.fstat(self._fd).st_size
+            if size <= present:
+                return
+            try:
+                os.posix_fallocate(self._fd, present, size - present)
+            except (AttributeError, OSError) as error:
+                if isinstance(error, OSError) and error.errno not in {
+                    errno.EOPNOTSUPP,
+                    errno.EINVAL,
+                    errno.ENOSYS,
+                }:
+                    raise
+                # No explicit allocation here (macOS, some file systems): write the zeros, because
+                # a sparse file under a full disk would fault the reader instead of failing us.
+                chunk = bytes(1 << 20)
+                while present < size:
+                    present += os.pwrite(self._fd, chunk[: size - present], present)
+
+    def map(self, length: int) -> Bytes:
+        with translated("map", self._path):
+            if self.size() < length:
+                raise StoreError(
+                    f"cannot map {self._path}: it has {self.size()} bytes, expected {length}",
+                    hint="the file was truncated; run: spector check PATH",
+                )
+            return np.asarray(_ReadOnlyMap(self._fd, length))
+
+    def sync(self) -> None:
+        with translated("sync", self._path):
+            sync = getattr(os, "fdatasync", os.fsync)
+            sync(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class DiskFiles:
+    """Files in a directory."""
+
+    durable = True
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.abspath(root)
+
+    def make_root(self) -> None:
+        """Create the root directory if absent (its parents must exist or are created too)."""
+        with translated("create", self.root):
+            os.makedirs(os.path.dirname(self.root) or ".", exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self.root, 0o700)
+                self._sync_directory(os.path.dirname(self.root))
+            if not os.path.isdir(self.root):
+                raise StoreError(
+                    f"cannot open a store at {self.root}: it is a file",
+                    hint="pass the path of a directory",
+                )
+
+    def is_empty(self) -> bool:
+        """True when the root is absent or holds nothing."""
+        try:
+            return not os.listdir(self.root)
+        except FileNotFoundError:
+            return True
+
+    def writable(self) -> bool:
+        return os.access(self.root, os.W_OK)
+
+    def open(self, name: str, *, create: bool = False, writable: bool = True) -> DiskFile:
+        path = self._path(name)
+        flags = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+        flags |= os.O_RDWR if writable else os.O_RDONLY
+        with translated("create" if create else "open", path):
+            if create:
+                directory = os.path.dirname(path)
+                if not os.path.isdir(directory):
+                    os.mkdir(directory, 0o700)
+                    self._sync_directory(os.path.dirname(directory))
+                flags |= os.O_CREAT | os.O_EXCL
+            return DiskFile(os.open(path, flags, 0o600), path)
+
+    def exists(self, name: str) -> bool:
+        return os.path.exists(self._path(name))
+
+    def listing(self) -> list[str]:
+        found = []
+        for directory, folders, names in os.walk(self.root):
+            folders.sort()
+            for name in names:
+                found.append(os.path.relpath(os.path.join(directory, name), self.root))
+        return sorted(name.replace(os.sep, "/") for name in found)
+
+    def size_of(self, name: str) -> int:
+        with translated("stat", self._path(name)):
+            status = os.lstat(self._path(name))
+            return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+    def replace(self, source: str, target: str) -> None:
+        with translated("rename", self._path(source)):
+            os.replace(self._path(source), self._path(target))
+
+    def remove(self, name: str) -> None:
+        with translated("remove", self._path(name)):
+            os.unlink(self._path(name))
+
+    def sync_dir(self, name: str) -> None:
+        self._sync_directory(os.path.dirname(self._path(name)))
+
+    def protect(self, name: str) -> None:
+        """Restrict a file that a library created for us to its owner."""
+        with contextlib.suppress(OSError):
+            os.chmod(self._path(name), 0o600)
+
+    def _path(self, name: str) -> str:
+        parts = name.split("/")
+        if not name or any(part in {"", ".", ".."} or "\0" in part for part in parts):
+            raise StoreError(f"not a file name inside the store: {name!r}")
+        return os.path.join(self.root, *parts)
+
+    def _sync_directory(self, path: str) -> None:
+        with translated("sync directory", path):
+            fd = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+
+class MemoryFile:
+    """A slab of zeroed memory; pages cost nothing until they are written."""
+
+    def __init__(self) -> None:
+        self._slab: Bytes = np.zeros(0, dtype=np.uint8)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        return self._slab[offset : offset + length].tobytes()
+
+    def write_at(self, offset: int, data: bytes | memoryview) -> None:
+        view = np.frombuffer(data, dtype=np.uint8)
+        self._slab[offset : offset + len(view)] = view
+
+    def size(self) -> int:
+        return len(self._slab)
+
+    def extend(self, size: int) -> None:
+        if size > len(self._slab):
+            grown = np.zeros(size, dtype=np.uint8)
+            grown[: len(self._slab)] = self._slab
+            self._slab = grown
+
+    def map(self, length: int) -> Bytes:
+        view = self._slab[:length]
+        view.flags.writeable = False
+        return view
+
+    def sync(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class MemoryFiles:
+    """Files that live as long as the process."""
+
+    durable = False
+    root = ":memory:"
+
+    def __init__(self) -> None:
+        self._files: dict[str, MemoryFile] = {}
+
+    def open(self, name: str, *, create: bool = False, writable: bool = True) -> MemoryFile:
+        if create:
+            self._files[name] = MemoryFile()
+        if name not in self._files:
+            raise StoreNotFoundError(f"no slab named {name}")
+        return self._files[name]
+
+    def exists(self, name: str) -> bool:
+        return name in self._files
+
+    def listing(self) -> list[str]:
+        return sorted(self._files)
+
+    def size_of(self, name: str) -> int:
+        return self._files[name].size()
+
+    def replace(self, source: str, target: str) -> None:
+        self._files[target] = self._files.pop(source)
+
+    def remove(self, name: str) -> None:
+        del self._files[name]
+
+    def sync_dir(self, name: str) -> None:
+        pass
+
+
+def as_bytes(array: NDArray[Any]) -> memoryview:
+    """The raw bytes of a C-contiguous array, without a copy."""
+    return memoryview(np.ascontiguousarray(array)).cast("B")
+
+
+def write_lines(path: str, lines: Iterable[str]) -> None:
+    """Write a text file of the user's choosing; it appears whole or not at all."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with translated("write", path):
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+            with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as out:
+                for line in lines:
+                    out.write(line)
+                    out.write("\n")
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+
+def read_lines(path: str) -> Iterator[tuple[int, str]]:
+    """(line number, line) of a UTF-8 text file."""
+    with translated("read", path), open(path, encoding="utf-8", errors="strict") as lines:
+        yield from enumerate(lines, start=1)

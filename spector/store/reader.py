@@ -1,0 +1,164 @@
+"""A store as another process reads it: committed data only, whatever the writer is doing.
+
+A reader takes its partitions from the catalog's snapshot. Between a commit and the copy of its
+bytes into the partition there is a moment (or for ever, if the writer died there) in which the
+journal is ahead of the file; the reader then lays the redo images over a private copy.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from spector.errors import PartitionCorruptError
+from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
+from spector.store.catalog import Head, SegmentRow
+from spector.store.files import Bytes
+from spector.store.segment import Segment
+from spector.store.store import JOURNAL_MUTABLE, JOURNAL_RECORDS, Store, View
+
+__all__ = ["ReadStore"]
+
+#: patience with a writer that is between commit and copy, before its bytes are overlaid
+_WAIT_S = 0.0005
+_WAITS = 4
+
+
+class ReadStore(Store):
+    """``mode="r"``: never writes, follows the writer's commits."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._data_version = -1
+        self._seen = Head(0, -1, 0, 0)
+        #: images not yet seen in their file: segment id -> (slot, offset) -> bytes
+        self._pending: dict[int, dict[tuple[int, int], bytes]] = {}
+
+    def view(self) -> View:
+        """The partitions as of the last commit of the writing process."""
+        with self.lock:
+            self.ensure_usable()
+            self.refresh()
+            return self._view
+
+    def retire_epoch(self) -> int:
+        with self.lock:
+            return self.catalog.head().retire_epoch
+
+    def refresh(self) -> None:
+        """Follow the catalog if another process has committed since the last look."""
+        db = self.catalog.main
+        version = db.execute("PRAGMA data_version").fetchone()[0]
+        if version == self._data_version:
+            return
+        for attempt in range(8):
+            try:
+                self._follow(db)
+                break
+            except PartitionCorruptError:
+                # A compaction may have flipped a partition after our snapshot and unlinked the
+                # old file before we opened it; the next snapshot names the new one.
+                if attempt == 7:
+                    raise
+                time.sleep(_WAIT_S)
+        self._data_version = version
+
+    def _follow(self, db: sqlite3.Connection) -> None:
+        db.execute("BEGIN")
+        try:
+            head = self.catalog.head(db)
+            if head.change_seq == self._seen.change_seq and head == self._seen:
+                return
+            changed = self.catalog.segments(db, since=self._seen.change_seq)
+            fresh = db.execute(
+                "SELECT segment_id, kind, slot, image FROM journal WHERE seq > ? AND kind IN (?, ?)"
+                " ORDER BY seq",
+                (self._seen.journal_seq, JOURNAL_RECORDS, JOURNAL_MUTABLE),
+            ).fetchall()
+        finally:
+            db.execute("COMMIT")
+        for row in changed:
+            self._adopt(row)
+        self._overlay(fresh)
+        self._seen = self._head = head
+        self.publish()
+
+    def _adopt(self, row: SegmentRow) -> None:
+        present = self.segments.get(row.id)
+        if row.state == PartitionState.COMPACTED:
+            self.drop_segment(row.id)
+            return
+        if present is not None and present.row.path == row.path:
+            present.row = row
+            return
+        segment = self._segment(row)
+        segment.open(verify=False)
+        segment.release()
+        if present is not None:
+            present.close()
+        self._pending.pop(row.id, None)
+        self.segments[row.id] = segment
+
+    def _overlay(self, fresh: list[tuple[int, int, int, bytes]]) -> None:
+        """Patch private copies of the partitions whose files lag behind the journal."""
+        for segment_id, kind, slot, image in fresh:
+            _merge(self._pending.setdefault(segment_id, {}), kind, slot, image, self.stride)
+        for segment_id in list(self._pending):
+            segment = self.segments.get(segment_id)
+            if segment is None:
+                del self._pending[segment_id]
+                continue
+            segment.patched = None
+            segment.forget_partition()
+            self._overlay_one(segment, self._pending[segment_id])
+            if segment.patched is None:
+                del self._pending[segment_id]
+
+    def _overlay_one(self, segment: Segment, images: dict[tuple[int, int], bytes]) -> None:
+        need = segment.bytes_used()
+        for _ in range(_WAITS):
+            if segment.file().size() >= need and not _lagging(segment.records(), images):
+                return
+            time.sleep(_WAIT_S)
+        count = segment.row.slots
+        copy: Bytes = np.zeros((count, self.stride), dtype=np.uint8)
+        present = min(count, (segment.file().size() - segment.bytes_used(0)) // self.stride)
+        if present > 0:
+            raw = segment.file().read_at(segment.bytes_used(0), present * self.stride)
+            copy[:present] = np.frombuffer(raw, dtype=np.uint8).reshape(present, self.stride)
+        for (slot, offset), image in images.items():
+            copy[slot, offset : offset + len(image)] = np.frombuffer(image, dtype=np.uint8)
+        copy.flags.writeable = False
+        segment.patched = copy
+
+
+def _merge(
+    found: dict[tuple[int, int], bytes], kind: int, first: int, image: bytes, stride: int
+) -> None:
+    """Keep the newest bytes of each (slot, offset); immutable parts and mutable block apart."""
+    end = MUTABLE_OFFSET + MUTABLE_BYTES
+    if kind == JOURNAL_MUTABLE:
+        found[first, MUTABLE_OFFSET] = image
+        return
+    for n, record in enumerate(_split(image, stride)):
+        found[first + n, 0] = record[:MUTABLE_OFFSET]
+        found[first + n, MUTABLE_OFFSET] = record[MUTABLE_OFFSET:end]
+        found[first + n, end] = record[end:]
+
+
+def _split(image: bytes, stride: int) -> Iterator[bytes]:
+    for start in range(0, len(image), stride):
+        yield image[start : start + stride]
+
+
+def _lagging(records: Bytes, images: dict[tuple[int, int], bytes]) -> bool:
+    """True when any image is not in the file yet."""
+    return any(
+        records[slot, offset : offset + len(image)].tobytes() != image
+        for (slot, offset), image in images.items()
+        if slot < len(records)
+    )

@@ -1,0 +1,289 @@
+"""Opening a store: create it, or bring it to its last commit, or follow it as a reader."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import uuid as uuid_module
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from spector.config import Config
+from spector.errors import (
+    CatalogCorruptError,
+    ModelMismatchError,
+    SpectorError,
+    StoreError,
+    StoreNotFoundError,
+    StoreReadOnlyError,
+)
+from spector.layout import FORMAT_VERSION, PARTITION_HEADER_BYTES
+from spector.store.catalog import CATALOG_NAME, Catalog
+from spector.store.files import DiskFiles, Files, MemoryFiles
+from spector.store.lock import WriterLock
+from spector.store.reader import ReadStore
+from spector.store.segment import unpack_header
+from spector.store.store import (
+    JOURNAL_MUTABLE,
+    JOURNAL_RECORDS,
+    JOURNAL_RETIRE,
+    Store,
+    TierFiles,
+)
+
+__all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory", "read_meta"]
+
+_GENERATION = re.compile(r"(?P<stem>.+?)(?:\.g(?P<generation>\d+))?\.mem")
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a store is made for; written once, compared at every open. None means "whatever"."""
+
+    dim: int | None
+    model_id: str | None
+    fingerprint: str | None
+
+
+@dataclass(slots=True)
+class OpenedStore:
+    """A store and, for the writer, the lock that belongs to it."""
+
+    store: Store
+    lock: WriterLock | None
+    created: bool
+
+
+def read_meta(root: str) -> dict[str, str]:
+    """What the store at ``root`` was made with, without opening it."""
+    files = DiskFiles(root)
+    if not files.exists(CATALOG_NAME):
+        raise StoreNotFoundError(
+            f"there is no spector store at {files.root}", hint="check the path"
+        )
+    catalog = _reading_catalog(files)
+    try:
+        return catalog.validate()
+    finally:
+        catalog.close()
+
+
+def open_memory(stamp: Stamp, tiers: Iterable[TierFiles], config: Config) -> OpenedStore:
+    """A store that lives in memory and vanishes with it."""
+    catalog = Catalog(":memory:", mode="rw", durability="relaxed")
+    meta = _new_meta(stamp)
+    catalog.create(meta)
+    store = Store(
+        MemoryFiles(), catalog, meta=meta, tiers={t.code: t for t in tiers}, config=config,
+        writable=True,
+    )
+    store.publish()
+    return OpenedStore(store, None, created=True)
+
+
+def open_disk(
+    root: str, stamp: Stamp, tiers: Iterable[TierFiles], config: Config, *,
+    mode: str, durability: str,
+) -> OpenedStore:
+    """Open, create or follow the store in the directory ``root``.
+
+    Raises:
+        StoreNotFoundError: ``mode="r"`` and there is none.
+        StoreLockedError: another writer has it.
+        ModelMismatchError, FormatVersionError, CatalogCorruptError, PartitionCorruptError
+    """
+    files = DiskFiles(root)
+    by_code = {tier.code: tier for tier in tiers}
+    if mode == "r":
+        return OpenedStore(_open_reader(files, stamp, by_code, config), None, created=False)
+    present = files.exists(CATALOG_NAME)
+    if not present and not files.is_empty() and set(files.listing()) - {"LOCK"}:
+        raise StoreNotFoundError(
+            f"{files.root} is not empty and holds no spector catalog",
+            hint="pass an empty or new directory, or the directory of a store",
+        )
+    if present and not files.writable():
+        raise StoreReadOnlyError(
+            f"{files.root} cannot be written", hint='open it with mode="r", or fix the permissions'
+        )
+    files.make_root()
+    lock = WriterLock(files.root)
+    try:
+        store, created = _open_writer(files, stamp, by_code, config, durability)
+    except BaseException:
+        lock.release()
+        raise
+    return OpenedStore(store, lock, created=created)
+
+
+def _open_writer(
+    files: DiskFiles, stamp: Stamp, tiers: Mapping[int, TierFiles], config: Config, durability: str
+) -> tuple[Store, bool]:
+    catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="rw", durability=durability)
+    try:
+        files.protect(CATALOG_NAME)
+        created = catalog.is_new()
+        if created:
+            catalog.create(_new_meta(stamp))
+            files.sync_dir(CATALOG_NAME)
+        meta = catalog.validate()
+        _compare(stamp, meta, files.root)
+        store = Store(files, catalog, meta=meta, tiers=tiers, config=config, writable=True)
+        _replay(store)
+        store.adopt_segments(verify=True)
+        _remove_leftovers(store)
+    except BaseException:
+        catalog.close()
+        raise
+    return store, created
+
+
+def _open_reader(
+    files: DiskFiles, stamp: Stamp, tiers: Mapping[int, TierFiles], config: Config
+) -> Store:
+    if not files.exists(CATALOG_NAME):
+        raise StoreNotFoundError(
+            f"there is no spector store at {files.root}",
+            hint='open it once with mode="rw" to create it, or check the path',
+        )
+    catalog = _reading_catalog(files)
+    try:
+        meta = catalog.validate()
+        _compare(stamp, meta, files.root)
+        store = ReadStore(files, catalog, meta=meta, tiers=tiers, config=config, writable=False)
+        store.view()
+    except BaseException:
+        catalog.close()
+        raise
+    return store
+
+
+def _reading_catalog(files: DiskFiles) -> Catalog:
+    path = f"{files.root}/{CATALOG_NAME}"
+    catalog = Catalog(path, mode="r", durability="relaxed")
+    try:
+        catalog.is_new()
+    except StoreError:
+        log = f"{CATALOG_NAME}-wal"
+        if files.writable() or (files.exists(log) and files.size_of(log)):
+            catalog.close()
+            raise
+        catalog.read_without_sidecars()
+    return catalog
+
+
+def _new_meta(stamp: Stamp) -> dict[str, str]:
+    if stamp.dim is None:
+        raise ModelMismatchError(
+            "a new store needs to know how long its vectors are",
+            hint="pass dim=, or an embedder",
+        )
+    return {
+        "format_version": str(FORMAT_VERSION),
+        "uuid": uuid_module.uuid4().hex,
+        "dim": str(stamp.dim),
+        "model_id": stamp.model_id or "",
+        "fingerprint": stamp.fingerprint or "",
+    }
+
+
+def _compare(stamp: Stamp, meta: Mapping[str, str], root: str) -> None:
+    hint = f"open it with what it was made with, or convert it: spector reembed {root}"
+    try:
+        dim, _ = int(meta["dim"]), bytes.fromhex(meta["uuid"])
+    except (KeyError, ValueError):
+        raise CatalogCorruptError(
+            f"{root}: the catalog does not say what store it is", hint="restore a backup"
+        ) from None
+    if stamp.fingerprint and meta["fingerprint"] and stamp.fingerprint != meta["fingerprint"]:
+        raise ModelMismatchError(
+            f"{root} holds vectors of {meta['model_id']} ({meta['fingerprint']}), not of "
+            f"{stamp.model_id} ({stamp.fingerprint})",
+            hint=hint,
+        )
+    if stamp.fingerprint and not meta["fingerprint"]:
+        raise ModelMismatchError(
+            f"{root} holds vectors that were given by its users, not made by {stamp.model_id}",
+            hint=f"open it with embedder=None, or convert it: spector reembed {root}",
+        )
+    if stamp.dim is not None and stamp.dim != dim:
+        raise ModelMismatchError(
+            f"{root} holds vectors of {dim} dimensions, not {stamp.dim}", hint=hint
+        )
+
+
+def _replay(store: Store) -> None:
+    """Copy what was committed but perhaps not made durable into the partitions. Idempotent."""
+    db = store.catalog.main
+    rows = {row.id: row for row in store.catalog.segments()}
+    touched: dict[int, bool] = {}
+    cursor = db.execute("SELECT segment_id, kind, slot, image FROM journal ORDER BY seq")
+    for segment_id, kind, slot, image in cursor:
+        if segment_id not in touched:
+            touched[segment_id] = True
+            if segment_id not in rows:
+                raise CatalogCorruptError(
+                    f"the journal names partition {segment_id}, which the catalog does not know",
+                    hint="restore a backup",
+                )
+            segment = store._segment(rows[segment_id])
+            segment.open(verify=False)
+            store.segments[segment_id] = segment
+        segment = store.segments[segment_id]
+        if kind == JOURNAL_RECORDS:
+            segment.write_records(slot, image)
+        elif kind in (JOURNAL_MUTABLE, JOURNAL_RETIRE):
+            segment.write_mutable(slot, image)
+    if not touched:
+        return
+    for segment_id in touched:
+        segment = store.segments[segment_id]
+        segment.write_header(rows[segment_id])
+        segment.sync()
+        segment.close()
+    store.segments.clear()
+    with store.catalog.writing() as connection:
+        connection.execute("DELETE FROM journal")
+
+
+def _remove_leftovers(store: Store) -> None:
+    """Delete partition files that a crash left behind, and only those.
+
+    Such a file is either another generation of a partition whose named file is in place (a
+    compaction died before its flip, or after it and before the unlink), or a partition without a
+    single record whose row was never committed. Anything else is left for ``spector check``.
+    """
+    named = {segment.row.path: segment.row for segment in store.segments.values()}
+    stems = {_stem(path) for path in named}
+    for name in store.files.listing():
+        if not name.endswith(".mem") or name in named:
+            continue
+        with contextlib.suppress(SpectorError):
+            file = store.files.open(name, writable=False)
+            try:
+                raw = file.read_at(0, PARTITION_HEADER_BYTES)
+                unborn = _is_unborn(store.files, name, raw)
+                if not unborn:
+                    header = unpack_header(raw, where=name, uuid=store.uuid)
+                    known = header["stride"] == store.stride and header["dim"] == store.dim
+                    unborn = known and header["count"] == header["tombstone_count"] == 0
+                    other = known and _stem(name) in stems
+                else:
+                    other = False
+            finally:
+                file.close()
+            if unborn or other:
+                store.files.remove(name)
+                store.files.sync_dir(name)
+
+
+def _is_unborn(files: Files, name: str, raw: bytes) -> bool:
+    """True for a file whose creation was cut short before its header was written."""
+    return not any(raw) and files.size_of(name) <= 64 * 1024 * 1024
+
+
+def _stem(path: str) -> str:
+    match = _GENERATION.fullmatch(path)
+    return match["stem"] if match else path
+
+

@@ -1,0 +1,297 @@
+"""One partition: a 64-byte header and fixed-stride records, written with pwrite, read by map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import (
+    ForeignPartitionError,
+    FormatVersionError,
+    PartitionCorruptError,
+    StateTransitionError,
+)
+from spector.kernel.crc import crc32c
+from spector.layout import (
+    FORMAT_VERSION,
+    HEADER_BYTES,
+    LEGAL_TRANSITIONS,
+    MUTABLE_BYTES,
+    MUTABLE_OFFSET,
+    PARTITION_DTYPE,
+    PARTITION_HEADER_BYTES,
+    RECORD_DTYPE,
+    PartitionState,
+)
+from spector.store.catalog import SegmentRow
+from spector.store.files import Bytes, File, Files, as_bytes
+
+__all__ = ["Partition", "Segment", "check_transition", "pack_header", "unpack_header"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """What a scan sees of a segment: an immutable snapshot that keeps its map alive.
+
+    ``data`` is (slots, stride) u8, read-only.
+    """
+
+    segment_id: int
+    tier: int
+    day: int
+    sequence: int
+    state: int
+    slots: int
+    live: int
+    data: Bytes
+
+    def headers(self) -> NDArray[np.void]:
+        """(slots,) view of the record headers."""
+        raw: NDArray[np.void] = np.ndarray(
+            (self.slots,), dtype=RECORD_DTYPE, buffer=self.data,
+            strides=(self.data.shape[1],),
+        ) if self.slots else np.zeros(0, RECORD_DTYPE)
+        return raw
+
+
+def check_transition(before: int, after: int, where: str) -> None:
+    """Refuse every state change that the life of a partition does not have."""
+    if (before, after) not in LEGAL_TRANSITIONS:
+        names = f"{PartitionState(before).name} -> {PartitionState(after).name}"
+        raise StateTransitionError(f"{where}: {names} is not a legal transition")
+
+
+def pack_header(row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes) -> bytes:
+    """The 64 header bytes that a segment row implies."""
+    header = np.zeros(1, dtype=PARTITION_DTYPE)
+    header["magic"] = magic
+    header["version"] = FORMAT_VERSION
+    header["count"] = row.live
+    header["tombstone_count"] = row.dead
+    header["capacity"] = row.capacity
+    header["state"] = row.state
+    header["stride"] = stride
+    header["dim"] = dim
+    header["day"] = row.day
+    header["sequence"] = row.sequence
+    header["store_uuid"] = np.frombuffer(uuid, dtype=np.uint8)
+    header["generation"] = row.generation
+    header["crc"] = crc32c(header.tobytes()[:60])
+    return header.tobytes()
+
+
+def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, Any]:
+    """Fields of a partition header after checking magic-independent invariants.
+
+    Raises:
+        PartitionCorruptError: too short, wrong checksum, impossible values.
+        FormatVersionError: newer than this code.
+        ForeignPartitionError: a partition of another store.
+    """
+    hint = "run: spector check PATH"
+    if len(raw) < PARTITION_HEADER_BYTES:
+        raise PartitionCorruptError(f"{where}: only {len(raw)} bytes, no room for a header", hint=hint)
+    header = np.frombuffer(raw[:PARTITION_HEADER_BYTES], dtype=PARTITION_DTYPE)[0]
+    if int(header["crc"]) != crc32c(raw[:60]):
+        raise PartitionCorruptError(f"{where}: the header's checksum does not match", hint=hint)
+    if int(header["version"]) > FORMAT_VERSION:
+        raise FormatVersionError(
+            f"{where} has format version {int(header['version'])}; this spector reads up to "
+            f"{FORMAT_VERSION}",
+            hint="upgrade: pip install -U spector",
+        )
+    if uuid is not None and header["store_uuid"].tobytes() != uuid:
+        raise ForeignPartitionError(f"{where} belongs to another store", hint="move it back there")
+    names = PARTITION_DTYPE.names or ()
+    return {
+        name: header[name].tobytes() if name == "store_uuid" else int(header[name])
+        for name in names
+    }
+
+
+class Segment:
+    """The writer's handle of one partition file."""
+
+    def __init__(
+        self, files: Files, row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes,
+        writable: bool = True,
+    ) -> None:
+        self.row = row
+        self._writable = writable
+        self.dirty = False
+        self._files = files
+        self._magic = magic
+        self._stride = stride
+        self._dim = dim
+        self._uuid = uuid
+        self._file: File | None = None
+        self._mapped: Bytes | None = None
+        self._partition: Partition | None = None
+        #: a reader's private copy with committed bytes that the writer has not put in place yet
+        self.patched: Bytes | None = None
+
+    @property
+    def where(self) -> str:
+        return self.row.path
+
+    def create(self, path: str, *, allocate: int) -> None:
+        """Make the file durable under ``path``, with its header, before any row names it."""
+        self._file = self._files.open(path, create=True)
+        self._file.extend(PARTITION_HEADER_BYTES + allocate)
+        self._file.write_at(0, self._header())
+        self._file.sync()
+        self._files.sync_dir(path)
+
+    def open(self, *, verify: bool = True) -> None:
+        """Open the file and check that it is the partition which the catalog describes.
+
+        The full header is compared when ``verify``; a reader beside a live writer may meet it in
+        the middle of an update and checks only what never changes.
+        """
+        if self._file is not None:
+            return
+        if not self._files.exists(self.row.path):
+            raise PartitionCorruptError(
+                f"{self.row.path} is missing, but the catalog has {self.row.live} records in it",
+                hint="put the file back, or restore a backup",
+            )
+        file = self._files.open(self.row.path, writable=self._writable)
+        raw = file.read_at(0, PARTITION_HEADER_BYTES)
+        if verify:
+            found = unpack_header(raw, where=self.where, uuid=self._uuid)
+            self._compare(found)
+        need = self.bytes_used()
+        if file.size() < need:
+            raise PartitionCorruptError(
+                f"{self.where}: {file.size()} bytes, but its {self.row.slots} records need {need}",
+                hint="the file was truncated; run: spector check PATH",
+            )
+        self._file = file
+
+    def _compare(self, found: dict[str, Any]) -> None:
+        row = self.row
+        expected = {
+            "magic": self._magic, "stride": self._stride, "dim": self._dim,
+            "day": row.day, "sequence": row.sequence, "generation": row.generation,
+            "count": row.live, "tombstone_count": row.dead, "state": row.state,
+            "capacity": row.capacity,
+        }
+        for name, value in expected.items():
+            if found[name] != value:
+                raise PartitionCorruptError(
+                    f"{self.where}: {name} is {found[name]}, but the catalog says {value}",
+                    hint="partition and catalog are from different moments; restore both together",
+                )
+
+    def bytes_used(self, slots: int | None = None) -> int:
+        count = self.row.slots if slots is None else slots
+        return PARTITION_HEADER_BYTES + count * self._stride
+
+    def file(self) -> File:
+        self.open(verify=False)
+        assert self._file is not None
+        return self._file
+
+    def allocate(self, slots: int, *, low: int, high: int) -> None:
+        """Make room for ``slots`` records in total, growing by a quarter within [low, high]."""
+        file = self.file()
+        need, present = self.bytes_used(slots), file.size()
+        if need <= present:
+            return
+        step = max(low, min(high, present // 4))
+        full = self.bytes_used(self.row.capacity)
+        file.extend(max(need, min(present + step, full)))
+
+    def write_records(self, slot: int, images: bytes | memoryview) -> None:
+        """Put whole records at ``slot``. Their room must have been allocated."""
+        file = self.file()
+        end = self.bytes_used(slot) + len(images)
+        if file.size() < end:  # only a replay can find the allocation gone
+            file.extend(end)
+        file.write_at(self.bytes_used(slot), images)
+        self.dirty = True
+
+    def write_mutable(self, slot: int, block: bytes) -> None:
+        """Rewrite the 24 mutable bytes of one record in one write."""
+        assert len(block) == MUTABLE_BYTES
+        self.file().write_at(self.bytes_used(slot) + MUTABLE_OFFSET, block)
+        self.dirty = True
+
+    def write_header(self, row: SegmentRow) -> None:
+        """Adopt ``row`` and write the header that it implies."""
+        self.row = row
+        self.file().write_at(0, self._header())
+        self.dirty = True
+
+    def sync(self) -> None:
+        if self.dirty:
+            self.file().sync()
+            self.dirty = False
+
+    def release(self) -> None:
+        """Give the descriptor back; maps stay, and the next write opens the file again."""
+        if self._file is not None and not self.dirty:
+            self._file.close()
+            self._file = None
+
+    def partition(self) -> Partition:
+        """Snapshot of the records committed so far."""
+        current = self._partition
+        row = self.row
+        if (
+            current is not None
+            and (current.slots, current.live, current.state) == (row.slots, row.live, row.state)
+        ):
+            return current
+        snapshot = Partition(
+            segment_id=row.id, tier=row.tier, day=row.day, sequence=row.sequence,
+            state=row.state, slots=row.slots, live=row.live, data=self.records(),
+        )
+        self._partition = snapshot
+        return snapshot
+
+    def records(self) -> Bytes:
+        """(slots, stride) u8 read-only view of the committed records."""
+        need = self.bytes_used()
+        if self.patched is not None and len(self.patched) >= self.row.slots:
+            return self.patched[: self.row.slots]
+        if self._mapped is None or len(self._mapped) < need:
+            self.open(verify=False)
+            assert self._file is not None
+            self._mapped = self._file.map(max(need, self._file.size()))
+        body = self._mapped[PARTITION_HEADER_BYTES:need]
+        return body.reshape(self.row.slots, self._stride)
+
+    def forget_partition(self) -> None:
+        """Drop the cached snapshot (after bytes changed in place in a memory slab)."""
+        self._partition = None
+
+    def file_bytes(self) -> int:
+        return self._files.size_of(self.row.path)
+
+    def close(self) -> None:
+        """Close the descriptor. Maps that a scan still holds stay valid."""
+        if self._file is not None:
+            self._file.close()
+        self._file = None
+        self._mapped = None
+        self._partition = None
+
+    def _header(self) -> bytes:
+        return pack_header(
+            self.row, magic=self._magic, stride=self._stride, dim=self._dim, uuid=self._uuid
+        )
+
+
+def image_rows(headers: NDArray[np.void], codes: NDArray[np.int8], stride: int) -> Bytes:
+    """Whole records from their headers and int8 codes; (n, stride) u8, checksum not yet set."""
+    images = np.zeros((len(headers), stride), dtype=np.uint8)
+    images[:, :HEADER_BYTES] = headers.view(np.uint8).reshape(len(headers), HEADER_BYTES)
+    images[:, HEADER_BYTES : HEADER_BYTES + codes.shape[1]] = codes.view(np.uint8)
+    return images
+
+
+__all__ += ["as_bytes", "image_rows"]

@@ -1,0 +1,181 @@
+"""What a tier is: where new records go, what scans may skip, when partitions are finished.
+
+A tier owns no bytes; it decides. The store keeps the bytes, so a tier written outside spector gets
+commit, recovery, checking and compaction without a line of its own: implement
+:class:`TierStore`, or derive from :class:`PartitionedTier`, and pass it to
+``spector.open(extra_tiers=[...])``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.config import Config
+from spector.layout import PartitionState, tier_magic
+from spector.store.catalog import Row, SegmentRow
+from spector.store.files import Bytes
+from spector.store.segment import Partition
+from spector.store.store import Store, TierFiles, Transaction
+
+__all__ = ["PartitionedTier", "Placement", "TierStore"]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where n records went, and the ids of records that had to give way."""
+
+    segment_ids: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    evicted: tuple[int, ...] = ()
+
+
+class TierStore(Protocol):
+    """One kind of memory. Everything that differs between tiers is one of these methods."""
+
+    name: str
+    #: byte 1 of every record; 16..255 for tiers from outside
+    code: int
+    #: True when its records vanish with the process
+    volatile: bool
+
+    @property
+    def files(self) -> TierFiles:
+        """How its partition files are named and stamped."""
+
+    @property
+    def max_batch(self) -> int:
+        """Most records that :meth:`place` takes at once."""
+
+    def attach(self, store: Store, config: Config) -> None:
+        """Called once, when the store that keeps its bytes is open."""
+
+    @property
+    def store(self) -> Store: ...
+
+    def place(self, tx: Transaction, images: Bytes, event_ms: NDArray[np.int64]) -> Placement:
+        """Stage records, (n, stride) u8, and say where each went."""
+
+    def relocate(
+        self, tx: Transaction, row: Row, image: Bytes, event_ms: int, tombstone: bytes
+    ) -> tuple[int, int]:
+        """Stage the new bytes, (1, stride) u8, of an existing memory; returns its new place."""
+
+    def may_hold(self, partition: Partition, min_ms: int, max_ms: int) -> bool:
+        """False when no record of the partition has an event time in [min_ms, max_ms)."""
+
+    def finished(self, row: SegmentRow, now_ms: int) -> bool:
+        """True for an ACTIVE partition that will take no more appends."""
+
+    @property
+    def compactable(self) -> bool:
+        """False when tombstones are reused in place and partitions must not be rebuilt."""
+
+
+class PartitionedTier:
+    """A tier of rolling partitions; subclasses say into which group (day) a record belongs."""
+
+    name: str
+    code: int
+    volatile = False
+
+    def __init__(self, *, capacity: int | None = None) -> None:
+        self._given_capacity = capacity
+        self._store: Store | None = None
+        self.capacity = capacity or 0
+
+    # -- what subclasses decide ---------------------------------------------------------------
+
+    def default_capacity(self, config: Config) -> int:
+        """Records per partition when the constructor was given none."""
+        return config.semantic_capacity
+
+    def group_of(self, event_ms: int) -> int:
+        """The day of the partitions that take this record, or -1 for one undated group."""
+        return -1
+
+    def path(self, day: int, sequence: int, generation: int) -> str:
+        """File of a partition; later generations get a name of their own."""
+        return f"{self.name}/{self.name}-{sequence:03d}{_suffix(generation)}.mem"
+
+    def finished(self, row: SegmentRow, now_ms: int) -> bool:
+        return row.slots >= row.capacity
+
+    def may_hold(self, partition: Partition, min_ms: int, max_ms: int) -> bool:
+        return True
+
+    # -- what they inherit --------------------------------------------------------------------
+
+    @property
+    def files(self) -> TierFiles:
+        return TierFiles(self.code, self.name, tier_magic(self.name), self.path)
+
+    @property
+    def max_batch(self) -> int:
+        return 1 << 20
+
+    @property
+    def compactable(self) -> bool:
+        return True
+
+    def attach(self, store: Store, config: Config) -> None:
+        self._store = store
+        self.capacity = self._given_capacity or self.default_capacity(config)
+
+    @property
+    def store(self) -> Store:
+        assert self._store is not None, f"tier {self.name} is not attached to a store"
+        return self._store
+
+    def place(self, tx: Transaction, images: Bytes, event_ms: NDArray[np.int64]) -> Placement:
+        count = len(images)
+        segment_ids = np.empty(count, dtype=np.int64)
+        slots = np.empty(count, dtype=np.int64)
+        groups = np.array([self.group_of(int(ms)) for ms in event_ms], dtype=np.int64)
+        for group in dict.fromkeys(groups.tolist()):  # in order of first appearance
+            members = np.flatnonzero(groups == group)
+            while len(members):
+                row = self._open_partition(tx, group, len(members))
+                part = members[: row.capacity - row.slots]
+                first = tx.append(row.id, np.ascontiguousarray(images[part]))
+                segment_ids[part] = row.id
+                slots[part] = np.arange(first, first + len(part))
+                members = members[len(part) :]
+        return Placement(segment_ids, slots)
+
+    def relocate(
+        self, tx: Transaction, row: Row, image: Bytes, event_ms: int, tombstone: bytes
+    ) -> tuple[int, int]:
+        placed = self.place(tx, image, np.array([event_ms], dtype=np.int64))
+        tx.tombstone(row.segment_id, row.slot, tombstone, later=True)
+        return int(placed.segment_ids[0]), int(placed.slots[0])
+
+    def _open_partition(self, tx: Transaction, group: int, wanted: int) -> SegmentRow:
+        """The partition of the group that takes appends, rolled when full or sealed."""
+        mine = tx.partitions_of(self.code, group)
+        if mine:
+            last = mine[-1]
+            if last.state == PartitionState.ACTIVE:
+                if last.slots < last.capacity:
+                    return last
+                tx.set_state(last.id, PartitionState.SEALED)
+        return tx.create_segment(
+            tier=self.code, day=group, sequence=mine[-1].sequence + 1 if mine else 0,
+            capacity=self.capacity, slots=min(wanted, self.capacity),
+        )
+
+
+def _suffix(generation: int) -> str:
+    return f".g{generation}" if generation else ""
+
+
+def tier_rows(rows: Sequence[SegmentRow], code: int) -> list[SegmentRow]:
+    """The partitions of one tier."""
+    return [row for row in rows if row.tier == code]
+
+
+__all__ += ["tier_rows"]

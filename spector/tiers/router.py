@@ -1,0 +1,104 @@
+"""The registry of tiers. Nothing else in spector asks which tier it is dealing with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+
+from spector.errors import InvalidInputError, UnknownTierError
+from spector.store.segment import Partition
+from spector.store.store import Store, View
+from spector.tiers.base import TierStore
+from spector.tiers.episodic import EpisodicTier
+from spector.tiers.procedural import ProceduralTier
+from spector.tiers.semantic import SemanticTier
+from spector.tiers.working import WorkingTier
+
+__all__ = ["TierRouter", "default_tiers"]
+
+_PROTOCOL = (
+    "name", "code", "volatile", "files", "max_batch", "compactable", "attach", "store", "place",
+    "relocate", "may_hold", "finished",
+)
+
+
+def default_tiers() -> list[TierStore]:
+    """The four tiers of the design."""
+    return [WorkingTier(), EpisodicTier(), SemanticTier(), ProceduralTier()]
+
+
+class TierRouter:
+    """Tiers by name and by code."""
+
+    def __init__(self, tiers: Iterable[TierStore] = ()) -> None:
+        self._by_name: dict[str, TierStore] = {}
+        self._by_code: dict[int, TierStore] = {}
+        for tier in tiers:
+            self.register(tier)
+
+    def register(self, tier: TierStore) -> None:
+        """Add a tier; its name and code must be free."""
+        missing = [name for name in _PROTOCOL if not hasattr(type(tier), name)]
+        missing = [name for name in missing if name not in getattr(tier, "__dict__", {})]
+        if missing:
+            raise InvalidInputError(
+                f"{type(tier).__name__} does not implement spector.TierStore: it lacks "
+                f"{', '.join(missing)}",
+                hint="derive from spector.PartitionedTier, or add them",
+            )
+        if tier.name in self._by_name or tier.code in self._by_code:
+            raise InvalidInputError(
+                f"tier {tier.name!r} (code {tier.code}) is registered already",
+                hint="tiers from outside take a new name and a code of 16..255",
+            )
+        if not 0 <= tier.code <= 255 or not tier.name.isidentifier():
+            raise InvalidInputError(
+                f"tier {tier.name!r} (code {tier.code}): the name must be an identifier and the "
+                "code must fit a byte"
+            )
+        self._by_name[tier.name] = tier
+        self._by_code[tier.code] = tier
+
+    def __iter__(self) -> Iterator[TierStore]:
+        return iter(self._by_name.values())
+
+    def __getitem__(self, name: str) -> TierStore:
+        try:
+            return self._by_name[name]
+        except (KeyError, TypeError):
+            raise UnknownTierError(
+                f"there is no tier {name!r}", hint=self._suggest(str(name))
+            ) from None
+
+    def by_code(self, code: int) -> TierStore:
+        return self._by_code[code]
+
+    def select(self, names: str | Sequence[str] | None) -> list[TierStore]:
+        """The named tiers, or all of them."""
+        if names is None:
+            return list(self)
+        if isinstance(names, str):
+            names = [names]
+        return [self[name] for name in dict.fromkeys(names)]
+
+    def stores(self, tiers: Iterable[TierStore] | None = None) -> list[Store]:
+        """The distinct stores that keep the bytes of some tiers."""
+        return list(dict.fromkeys(tier.store for tier in (tiers or self)))
+
+    def partitions(
+        self, view: View, tiers: Iterable[TierStore], *, min_ms: int, max_ms: int
+    ) -> list[Partition]:
+        """Partitions of a view that can hold an answer: right tier, live records, right days."""
+        wanted = {tier.code: tier for tier in tiers}
+        return [
+            partition
+            for partition in view.partitions
+            if partition.live
+            and partition.tier in wanted
+            and wanted[partition.tier].may_hold(partition, min_ms, max_ms)
+        ]
+
+    def _suggest(self, name: str) -> str:
+        near = get_close_matches(name, self._by_name, n=1)
+        listed = ", ".join(self._by_name)
+        return f"did you mean {near[0]!r}? tiers: {listed}" if near else f"tiers: {listed}"

@@ -1,0 +1,306 @@
+"""Validation of what a user wants remembered: from loose arguments to one frozen draft."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.clock import to_ms
+from spector.config import Config
+from spector.errors import (
+    DimensionMismatchError,
+    InvalidInputError,
+    InvalidMetadataError,
+    InvalidScopeError,
+    InvalidTagError,
+    InvalidTextError,
+    InvalidTimeError,
+    InvalidVectorError,
+)
+from spector.layout import Category, Modality
+
+__all__ = ["FIELDS", "Draft", "make_draft", "parse_tags", "parse_vector", "unit_interval"]
+
+#: keyword arguments of remember, which are also the keys of remember_many's dictionaries
+FIELDS = (
+    "tier", "tags", "importance", "valence", "arousal", "event_time", "valid_from", "valid_until",
+    "metadata", "session_id", "agent_id", "user_id", "source", "confidence", "pinned", "vector",
+    "immutable", "unresolved", "category", "modality", "role", "parents",
+)
+_KNOWN = frozenset(FIELDS) | {"text", "content"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory that is valid but has no id, vector bytes or place yet."""
+
+    text: str
+    tier: str = "episodic"
+    tags: tuple[str, ...] = ()
+    importance: float | None = None
+    valence: float = 0.0
+    arousal: float = 0.0
+    event_ms: int | None = None
+    valid_from_ms: int | None = None
+    valid_until_ms: int | None = None
+    metadata: dict[str, Any] | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    user_id: str | None = None
+    role: str | None = None
+    source: str | None = None
+    confidence: float | None = None
+    pinned: bool = False
+    immutable: bool = False
+    unresolved: bool = False
+    category: Category = Category.OTHER
+    modality: Modality = Modality.TEXT
+    parents: tuple[int, ...] = ()
+    vector: NDArray[np.float32] | None = None
+
+
+def make_draft(
+    item: str | Mapping[str, Any], given: Mapping[str, Any], *, config: Config, dim: int
+) -> Draft:
+    """A draft from a text or message and keyword arguments; the keywords win over the message.
+
+    Raises:
+        InvalidInputError: (a subclass of it) naming the field and the next step.
+    """
+    fields: dict[str, Any]
+    if isinstance(item, str):
+        text, fields = item, dict(given)
+    elif isinstance(item, Mapping):
+        text, fields = _text_of(item)
+        fields.update((name, value) for name, value in given.items() if value is not None)
+    else:
+        raise InvalidTextError(
+            f"expected a text or a message, got {type(item).__name__}",
+            hint='pass a str, or a dict like {"role": "user", "content": "..."}',
+        )
+    get = fields.get
+    valid_from, valid_until = _time(get("valid_from"), "valid_from"), _time(
+        get("valid_until"), "valid_until"
+    )
+    if valid_from is not None and valid_until is not None and valid_until <= valid_from:
+        raise InvalidTimeError(
+            "valid_until is not after valid_from", hint="swap them, or leave one out"
+        )
+    return Draft(
+        text=check_text(text, config),
+        tier=get("tier") or "episodic",
+        tags=parse_tags(get("tags"), config),
+        importance=unit_interval(get("importance"), "importance"),
+        valence=_valence(get("valence")),
+        arousal=unit_interval(get("arousal"), "arousal") or 0.0,
+        event_ms=_time(get("event_time"), "event_time"),
+        valid_from_ms=valid_from,
+        valid_until_ms=valid_until,
+        metadata=check_metadata(get("metadata"), config),
+        session_id=check_scope(get("session_id"), "session_id", config),
+        agent_id=check_scope(get("agent_id"), "agent_id", config),
+        user_id=check_scope(get("user_id"), "user_id", config),
+        role=check_scope(get("role"), "role", config),
+        source=check_scope(get("source"), "source", config),
+        confidence=unit_interval(get("confidence"), "confidence"),
+        pinned=_flag(get("pinned"), "pinned"),
+        immutable=_flag(get("immutable"), "immutable"),
+        unresolved=_flag(get("unresolved"), "unresolved"),
+        category=parse_enum(Category, get("category"), "category"),
+        modality=parse_enum(Modality, get("modality"), "modality"),
+        parents=_parents(get("parents"), config),
+        vector=None if get("vector") is None else parse_vector(get("vector"), dim),
+    )
+
+
+def _text_of(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    unknown = [key for key in item if key not in _KNOWN]
+    if unknown:
+        raise InvalidInputError(
+            f"unknown key {unknown[0]!r} in a message",
+            hint=f"put it into metadata; known keys: text, content, {', '.join(FIELDS)}",
+        )
+    if ("text" in item) == ("content" in item):
+        raise InvalidTextError(
+            "a message needs exactly one of the keys text and content",
+            hint='write it like {"role": "user", "content": "..."}',
+        )
+    fields = dict(item)
+    return fields.pop("content" if "content" in item else "text"), fields
+
+
+def check_text(text: Any, config: Config) -> str:
+    """``text`` itself when it can be stored."""
+    if not isinstance(text, str):
+        raise InvalidTextError(
+            f"the text is a {type(text).__name__}, not a str", hint="convert it first"
+        )
+    if not text or text.isspace():
+        raise InvalidTextError("the text is empty", hint="pass something worth remembering")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(
+            f"the text cannot be stored as UTF-8: {error.reason} at {error.start}",
+            hint='decode it with errors="replace"',
+        ) from None
+    if size > config.max_text_bytes:
+        raise InvalidTextError(
+            f"the text has {size} bytes, the limit is {config.max_text_bytes}",
+            hint="split it into passages, or raise Config.max_text_bytes",
+        )
+    return text
+
+
+def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:
+    """Distinct tags in the order given: trimmed, Unicode NFC, case kept."""
+    if not tags:
+        if tags is None or isinstance(tags, (tuple, list, set, frozenset)):
+            return ()
+        raise InvalidTagError("a tag is empty", hint="leave it out")
+    if isinstance(tags, str):
+        tags = (tags,)
+    if not isinstance(tags, Iterable):
+        raise InvalidTagError(f"tags must be strings, got {type(tags).__name__}")
+    out: dict[str, None] = {}
+    for tag in tags:
+        out[_tag(tag, config)] = None
+        if len(out) > config.max_tags:
+            raise InvalidTagError(
+                f"more than {config.max_tags} tags",
+                hint="use metadata for values; a tag filter works best with few tags",
+            )
+    return tuple(out)
+
+
+def _tag(tag: Any, config: Config) -> str:
+    if not isinstance(tag, str):
+        raise InvalidTagError(f"a tag must be a str, got {type(tag).__name__}")
+    clean = tag.strip()
+    if not clean.isascii():
+        clean = unicodedata.normalize("NFC", clean)
+    if not clean:
+        raise InvalidTagError("a tag is empty", hint="leave it out")
+    if not clean.isprintable():
+        raise InvalidTagError(f"tag {tag!r} holds control or invisible characters")
+    if len(clean.encode("utf-8", "replace")) > config.max_tag_bytes:
+        raise InvalidTagError(f"a tag is longer than {config.max_tag_bytes} bytes: {clean[:40]}...")
+    return clean
+
+
+def unit_interval(value: Any, name: str) -> float | None:
+    """A finite number in 0..1, or None."""
+    return None if value is None else _number(value, name, 0.0, 1.0)
+
+
+def _valence(value: Any) -> float:
+    return 0.0 if value is None else _number(value, "valence", -1.0, 1.0)
+
+
+def _number(value: Any, name: str, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
+        raise InvalidInputError(f"{name} must be a number, got {type(value).__name__}")
+    if not math.isfinite(value) or not low <= value <= high:
+        raise InvalidInputError(f"{name} must be in {low:g}..{high:g}, got {value!r}")
+    return float(value)
+
+
+def _flag(value: Any, name: str) -> bool:
+    if value is None:
+        return False
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def _time(value: datetime | str | None, name: str) -> int | None:
+    return None if value is None else to_ms(value, name=name)
+
+
+def check_metadata(metadata: Any, config: Config) -> dict[str, Any] | None:
+    """A private copy of a JSON object."""
+    if metadata is None:
+        return None
+    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
+        raise InvalidMetadataError("metadata must be a dict with str keys")
+    try:
+        text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidMetadataError(
+            f"metadata cannot be stored as JSON: {error}",
+            hint="use only dict, list, str, finite numbers, bool and None",
+        ) from None
+    if size > config.max_metadata_bytes:
+        raise InvalidMetadataError(
+            f"metadata has {size} bytes, the limit is {config.max_metadata_bytes}",
+            hint="keep large values elsewhere and store a reference",
+        )
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def check_scope(value: Any, name: str, config: Config) -> str | None:
+    """A scope id or short label: a printable, non-empty str."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise InvalidScopeError(
+            f"{name} must be a non-empty printable str, got {value!r}",
+            hint=f"convert it: {name}=str(...)",
+        )
+    if len(value.encode("utf-8", "replace")) > config.max_scope_bytes:
+        raise InvalidScopeError(f"{name} is longer than {config.max_scope_bytes} bytes")
+    return value
+
+
+def parse_enum(kind: Any, value: Any, name: str) -> Any:
+    """A member of ``kind`` from itself, its name in any case, or None for the default."""
+    if value is None:
+        return kind(0)
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str) and value.upper() in kind.__members__:
+        return kind[value.upper()]
+    known = ", ".join(member.lower() for member in kind.__members__)
+    raise InvalidInputError(f"unknown {name} {value!r}", hint=f"one of: {known}")
+
+
+def _parents(parents: Any, config: Config) -> tuple[int, ...]:
+    if parents is None:
+        return ()
+    found = tuple(parents)
+    if len(found) > config.max_parents or not all(
+        isinstance(p, (int, np.integer)) and not isinstance(p, bool) and 0 <= p < 1 << 63
+        for p in found
+    ):
+        raise InvalidInputError(f"parents must be at most {config.max_parents} record ids")
+    return tuple(int(p) for p in found)
+
+
+def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
+    """(dim,) f32 copy of a finite, non-zero vector."""
+    try:
+        array = np.array(vector, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidVectorError(f"the vector is not numeric: {error}") from None
+    if array.ndim != 1:
+        raise InvalidVectorError(f"the vector has shape {array.shape}, expected ({dim},)")
+    if len(array) != dim:
+        raise DimensionMismatchError(
+            f"the vector has {len(array)} components, this store holds {dim}",
+            hint="embed with the model that the store was made with",
+        )
+    if not np.isfinite(array).all():
+        raise InvalidVectorError("the vector holds NaN or infinity", hint="check the embedder")
+    if not array.any():
+        raise InvalidVectorError("the vector is all zeros", hint="check the embedder")
+    return array

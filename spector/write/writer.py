@@ -1,0 +1,435 @@
+"""The write path: drafts become records; records are changed, strengthened and forgotten.
+
+Every change goes through one transaction of the store that keeps the record's tier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.clock import Clock
+from spector.config import Config
+from spector.embed.protocols import Embedder, ImportanceScorer
+from spector.errors import (
+    ImmutableRecordError,
+    InvalidInputError,
+    InvalidVectorError,
+    UnknownRecordError,
+)
+from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_DTYPE, Flag
+from spector.records import ForgetReport, MemoryRecord
+from spector.store import rows as catalog_rows
+from spector.store.catalog import Row
+from spector.store.compact import note_purge
+from spector.store.hydrate import to_record, verified_image
+from spector.store.rows import NewRow
+from spector.store.store import Store, Transaction
+from spector.tiers.base import TierStore
+from spector.tiers.router import TierRouter
+from spector.write.draft import Draft
+from spector.write.encode import Encoded, Strength, bloom_of, encode, reseal, strength_of
+
+__all__ = ["Writer"]
+
+#: changes the mutable fields of one header in place; False when there is nothing to change
+Change = Callable[[Any, MemoryRecord], bool]
+_MAX_U32 = 0xFFFF_FFFF
+
+
+class Writer:
+    """All verbs that change a memory. Callers check that the store is open and writable."""
+
+    def __init__(
+        self,
+        router: TierRouter,
+        *,
+        embedder: Embedder | None,
+        importance: ImportanceScorer | None,
+        clock: Clock,
+        config: Config,
+        dim: int,
+    ) -> None:
+        self._router = router
+        self._embedder = embedder
+        self._importance = importance
+        self._clock = clock
+        self._config = config
+        self._dim = dim
+        #: shared by all stores of one memory, so that ids and multi-store changes are in order
+        self._lock = router.stores()[0].lock
+
+    # -- remember -----------------------------------------------------------------------------
+
+    def remember(self, drafts: Sequence[Draft]) -> list[MemoryRecord]:
+        """Store drafts; one transaction per store that keeps any of their tiers."""
+        tiers = [self._router[draft.tier] for draft in drafts]
+        vectors = self._vectors(drafts, tiers)
+        strengths = [
+            strength_of(d, self._importance_of(d), self._config) for d in drafts
+        ]
+        by_store: dict[Store, list[int]] = {}
+        for n, tier in enumerate(tiers):
+            by_store.setdefault(tier.store, []).append(n)
+        out: dict[int, MemoryRecord] = {}
+        for store, members in by_store.items():
+            out.update(self._store_batch(store, members, drafts, tiers, strengths, vectors))
+        return [out[n] for n in range(len(drafts))]
+
+    def _store_batch(
+        self,
+        store: Store,
+        members: Sequence[int],
+        drafts: Sequence[Draft],
+        tiers: Sequence[TierStore],
+        strengths: Sequence[Strength],
+        vectors: NDArray[np.float32] | None,
+    ) -> dict[int, MemoryRecord]:
+        out: dict[int, MemoryRecord] = {}
+        now_ms = self._clock.now_ms()
+        with store.lock, store.transaction() as tx:
+            ids = self._claim_ids(tx, len(members), now_ms)
+            encoded = encode(
+                [drafts[n] for n in members], [strengths[n] for n in members], ids,
+                [tiers[n].code for n in members],
+                None if vectors is None else vectors[list(members)],
+                now_ms=now_ms, dim=self._dim, uuid=store.uuid, config=self._config,
+            )
+            new_rows = [
+                _new_row(
+                    drafts[n], ids[i], encoded.mutable(i), int(encoded.headers[i]["event_ms"]), now_ms
+                )
+                for i, n in enumerate(members)
+            ]
+            for tier, local in _grouped([tiers[n] for n in members]):
+                for start in range(0, len(local), tier.max_batch):
+                    part = local[start : start + tier.max_batch]
+                    self._place(tx, tier, part, encoded, new_rows)
+        for i, n in enumerate(members):
+            out[n] = to_record(_as_row(new_rows[i]), encoded.headers[i], tiers[n].name)
+        return out
+
+    def _place(
+        self, tx: Transaction, tier: TierStore, part: list[int], encoded: Encoded,
+        new_rows: list[NewRow],
+    ) -> None:
+        whole = len(part) == len(encoded.images)
+        images = encoded.images if whole else np.ascontiguousarray(encoded.images[part])
+        events = encoded.headers["event_ms"][part].astype(np.int64)
+        placed = tier.place(tx, images, events)
+        for i, segment_id, slot in zip(
+            part, placed.segment_ids.tolist(), placed.slots.tolist(), strict=True
+        ):
+            new_rows[i].segment_id, new_rows[i].slot = segment_id, slot
+        if placed.evicted:
+            gone = tx.store.catalog.fetch(placed.evicted)
+            catalog_rows.delete_rows(tx.connection, gone.values())
+        catalog_rows.insert_rows(tx.connection, [new_rows[i] for i in part])
+
+    def _claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
+        """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248.
+
+        The millisecond counts in the high bits; a clock that stands still or goes back only makes
+        the ids count on from the last one.
+        """
+        last = max(store.head.last_id for store in self._router.stores())
+        first = max(last + 1, min(max(now_ms, 0), (1 << 43) - 1) << 10)
+        tx.note_id(first + count - 1)
+        return list(range(first, first + count))
+
+    def _vectors(
+        self, drafts: Sequence[Draft], tiers: Sequence[TierStore]
+    ) -> NDArray[np.float32] | None:
+        """(n, dim) f32: given vectors as they are, the others embedded in one call."""
+        missing = [n for n, draft in enumerate(drafts) if draft.vector is None]
+        if missing and self._embedder is None:
+            tier = tiers[missing[0]]
+            if not all(t.volatile for t in tiers) or len(missing) < len(drafts):
+                raise InvalidVectorError(
+                    f"no vector for a memory of tier {tier.name}, and the store has no embedder",
+                    hint="pass vector=, or open the store with an embedder",
+                )
+            return None
+        if not drafts:
+            return np.zeros((0, self._dim), dtype=np.float32)
+        out = np.empty((len(drafts), self._dim), dtype=np.float32)
+        for n, draft in enumerate(drafts):
+            if draft.vector is not None:
+                out[n] = draft.vector
+        if missing:
+            assert self._embedder is not None
+            out[missing] = self._embedder.embed([drafts[n].text for n in missing])
+        return out
+
+    def _importance_of(self, draft: Draft) -> float:
+        if draft.importance is not None:
+            return draft.importance
+        if self._importance is None:
+            return self._config.default_importance
+        score = float(self._importance.score(draft.text, role=draft.role, metadata=draft.metadata))
+        if not 0.0 <= score <= 1.0:
+            raise InvalidInputError(
+                f"the importance scorer returned {score}", hint="it must return 0..1"
+            )
+        return score
+
+    # -- change -------------------------------------------------------------------------------
+
+    def update(self, record_id: int, changes: Mapping[str, Any], draft: Draft) -> MemoryRecord:
+        """Bring a record to the state of ``draft``; ``changes`` names what the user gave.
+
+        Text, tags, scopes, event time and confidence are part of the immutable half of a record,
+        so changing one of them writes a new slot under the same id; everything else is changed in
+        place.
+        """
+        store, row, tier = self.locate(record_id)
+        with store.lock:
+            store, row, tier = self.locate(record_id)
+            image = verified_image(store, row).copy().reshape(1, -1)
+            before = image[0, :64].view(RECORD_DTYPE)[0]
+            if Flag.IMMUTABLE & int(before["flags"]):
+                raise ImmutableRecordError(
+                    f"record {record_id} is immutable", hint="remember a new one instead"
+                )
+            encoded = self._changed_image(store, row, image, changes, draft, tier)
+            moves = bytes(encoded.images[0, :MUTABLE_OFFSET]) != bytes(
+                verified_image(store, row)[:MUTABLE_OFFSET]
+            )
+            after = _new_row(
+                draft, record_id, encoded.mutable(0), int(encoded.headers[0]["event_ms"]),
+                row.recorded_ms,
+            )
+            after.segment_id, after.slot = row.segment_id, row.slot
+            with store.transaction() as tx:
+                if moves:
+                    after.segment_id, after.slot = tier.relocate(
+                        tx, row, encoded.images, int(encoded.headers[0]["event_ms"]),
+                        _with_flag(row.mutable, Flag.TOMBSTONE),
+                    )
+                else:
+                    tx.set_mutable(row.segment_id, row.slot, after.mutable)
+                catalog_rows.update_row(tx.connection, row, after)
+                if row.text != after.text or row.tags != after.tags or row.metadata:
+                    note_purge(store, tx.connection)
+            return to_record(_as_row(after), encoded.headers[0], tier.name)
+
+    def _changed_image(
+        self, store: Store, row: Row, image: NDArray[np.uint8], changes: Mapping[str, Any],
+        draft: Draft, tier: TierStore,
+    ) -> Encoded:
+        if "text" in changes or "vector" in changes:
+            vectors = self._vectors([draft], [tier])
+            if vectors is not None:
+                fresh = encode(
+                    [draft], [Strength(Flag.NONE, 0.0, 1.0)], [row.id], [tier.code], vectors,
+                    now_ms=0, dim=self._dim, uuid=store.uuid, config=self._config,
+                )
+                image[:, 64:] = fresh.images[:, 64:]
+                image[:, 4:8] = fresh.images[:, 4:8]
+        header = image[0, :64].view(RECORD_DTYPE)
+        header["tags"] = bloom_of(draft.tags, draft.user_id, draft.agent_id, draft.session_id)
+        if draft.event_ms is not None:
+            header["event_ms"] = draft.event_ms
+        if draft.confidence is not None:
+            header["confidence"] = round(255 * draft.confidence)
+        header["category"], header["modality"] = draft.category, draft.modality
+        header["valence"] = round(127 * draft.valence)
+        header["arousal"] = round(255 * draft.arousal)
+        if draft.importance is not None:
+            header["importance"] = draft.importance
+        flags = int(header["flags"][0])
+        for name, flag in (("pinned", Flag.PINNED), ("immutable", Flag.IMMUTABLE),
+                           ("unresolved", Flag.UNRESOLVED)):
+            if name in changes:
+                flags = flags | flag if getattr(draft, name) else flags & ~int(flag)
+        header["flags"] = flags
+        return reseal(image, store.uuid)
+
+    def change(self, ids: Sequence[int], change: Change) -> list[MemoryRecord]:
+        """Apply a change of mutable fields to records, in one transaction per store."""
+        by_store: dict[Store, list[int]] = {}
+        for record_id in ids:
+            by_store.setdefault(self.locate(record_id)[0], []).append(record_id)
+        out: dict[int, MemoryRecord] = {}
+        for store, members in by_store.items():
+            with store.lock:
+                rows = store.catalog.fetch(members)
+                missing = [i for i in members if i not in rows]
+                if missing:
+                    raise _unknown(missing[0])
+                staged = []
+                for record_id in dict.fromkeys(members):
+                    row = rows[record_id]
+                    tier, header = self._header(store, row)
+                    if change(header, to_record(row, header, tier.name)):
+                        block = header.tobytes()[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+                        staged.append((row, block))
+                    out[record_id] = to_record(row, header, tier.name)
+                if staged:
+                    with store.transaction() as tx:
+                        for row, block in staged:
+                            tx.set_mutable(row.segment_id, row.slot, block)
+                        catalog_rows.set_mutable(tx.connection, [(r.id, b) for r, b in staged])
+        return [out[record_id] for record_id in ids]
+
+    def set_flag(self, record_id: int, flag: Flag, on: bool) -> MemoryRecord:
+        """Set or clear one flag."""
+
+        def change(header: Any, _: MemoryRecord) -> bool:
+            before = int(header["flags"])
+            header["flags"] = before | flag if on else before & ~int(flag)
+            return bool(int(header["flags"]) != before)
+
+        return self.change([record_id], change)[0]
+
+    def reinforce(self, ids: Sequence[int], success: bool) -> list[MemoryRecord]:
+        """Strengthen (or after a failure weaken) memories that were used.
+
+        Success adds ``stability_boost_days * max(1, days since last access)`` to stability (the
+        spacing effect, as in UCMA); failure multiplies it by ``stability_failure_factor``. Both
+        move utility by ``utility_rate`` towards 1 or 0 (Cognitive Memory v9), count an access and
+        restart the forgetting curve.
+        """
+        config, now_ms = self._config, self._clock.now_ms()
+        now_s = max(0, min(_MAX_U32, now_ms // 1000))
+
+        def change(header: Any, _: MemoryRecord) -> bool:
+            elapsed_days = max(0, now_s - int(header["last_access_s"])) / 86_400
+            stability = float(header["stability_days"])
+            if success:
+                stability += config.stability_boost_days * max(1.0, elapsed_days)
+            else:
+                stability *= config.stability_failure_factor
+            header["stability_days"] = min(max(stability, 1e-3), config.max_stability_days)
+            utility = float(header["utility"])
+            header["utility"] = utility + config.utility_rate * (float(success) - utility)
+            header["access_count"] = min(int(header["access_count"]) + 1, _MAX_U32)
+            header["last_access_s"] = max(int(header["last_access_s"]), now_s)
+            return True
+
+        return self.change(ids, change)
+
+    def touch(self, ids: Sequence[int]) -> None:
+        """Count that memories were recalled together: an access, now, and 2 % more stability.
+
+        The small boost is the Hebbian co-activation of Cognitive Memory v9. Ids that have been
+        forgotten meanwhile are passed over.
+        """
+        config, now_s = self._config, max(0, min(_MAX_U32, self._clock.now_ms() // 1000))
+
+        def change(header: Any, _: MemoryRecord) -> bool:
+            header["access_count"] = min(int(header["access_count"]) + 1, _MAX_U32)
+            header["last_access_s"] = max(int(header["last_access_s"]), now_s)
+            grown = float(header["stability_days"]) * 1.02
+            header["stability_days"] = min(grown, config.max_stability_days)
+            return True
+
+        with self._lock:
+            present = {i for s in self._router.stores() for i in s.catalog.fetch(ids)}
+            self.change([i for i in ids if i in present], change)
+
+    # -- forget -------------------------------------------------------------------------------
+
+    def forget(self, ids: Iterable[int], *, named: bool) -> ForgetReport:
+        """Delete records: their rows at once, their bytes are tombstoned until compaction.
+
+        ``named`` records were asked for by id: a pin does not hold them, immutability does, with
+        an error. Records found by a filter are kept, and reported, when pinned or immutable.
+        """
+        wanted = list(dict.fromkeys(ids))
+        gone: list[int] = []
+        kept: list[int] = []
+        doomed: dict[Store, list[Row]] = {}
+        with self._lock:
+            for store in self._router.stores():
+                for row in store.catalog.fetch(wanted).values():
+                    flags = int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"])
+                    if named and flags & Flag.IMMUTABLE:
+                        raise ImmutableRecordError(
+                            f"record {row.id} is immutable", hint="it cannot be forgotten"
+                        )
+                    if not named and flags & (Flag.IMMUTABLE | Flag.PINNED):
+                        kept.append(row.id)
+                    else:
+                        doomed.setdefault(store, []).append(row)
+                        gone.append(row.id)
+            missing = set(wanted) - set(gone) - set(kept)
+            if named and missing:
+                raise _unknown(min(missing))
+            for store, rows in doomed.items():
+                self._delete(store, rows)
+        return ForgetReport(ids=tuple(sorted(gone)), protected=tuple(sorted(kept)))
+
+    def _delete(self, store: Store, rows: list[Row]) -> None:
+        if not rows:
+            return
+        with store.transaction() as tx:
+            for row in rows:
+                tx.tombstone(row.segment_id, row.slot, _with_flag(row.mutable, Flag.TOMBSTONE))
+            catalog_rows.delete_rows(tx.connection, rows)
+            note_purge(store, tx.connection)
+
+    # -- finding ------------------------------------------------------------------------------
+
+    def locate(self, record_id: int) -> tuple[Store, Row, TierStore]:
+        """The store, row and tier of a live record."""
+        if isinstance(record_id, bool) or not isinstance(record_id, (int, np.integer)):
+            raise InvalidInputError(
+                f"a record id is an int, got {type(record_id).__name__}",
+                hint="pass hit.id or record.id",
+            )
+        if 0 <= record_id < 1 << 63:
+            for store in self._router.stores():
+                row = store.catalog.fetch([int(record_id)]).get(int(record_id))
+                if row is not None:
+                    code = store.segments[row.segment_id].row.tier
+                    return store, row, self._router.by_code(code)
+        raise _unknown(record_id)
+
+    def _header(self, store: Store, row: Row) -> tuple[TierStore, Any]:
+        image = verified_image(store, row)
+        header = image[:64].copy().view(RECORD_DTYPE)[0]
+        return self._router.by_code(int(header["tier"])), header
+
+
+def _unknown(record_id: int) -> UnknownRecordError:
+    return UnknownRecordError(
+        f"there is no memory with id {record_id}", hint="it may have been forgotten"
+    )
+
+
+def _with_flag(block: bytes, flag: Flag) -> bytes:
+    array = np.frombuffer(block, dtype=MUTABLE_DTYPE).copy()
+    array["flags"] |= int(flag)
+    return array.tobytes()
+
+
+def _grouped(tiers: Sequence[TierStore]) -> list[tuple[TierStore, list[int]]]:
+    found: dict[str, tuple[TierStore, list[int]]] = {}
+    for n, tier in enumerate(tiers):
+        found.setdefault(tier.name, (tier, []))[1].append(n)
+    return list(found.values())
+
+
+def _new_row(
+    draft: Draft, record_id: int, mutable: bytes, event_ms: int, recorded_ms: int
+) -> NewRow:
+    return NewRow(
+        id=record_id, text=draft.text, mutable=mutable, event_ms=event_ms,
+        recorded_ms=recorded_ms,
+        valid_from_ms=draft.valid_from_ms, valid_until_ms=draft.valid_until_ms,
+        session_id=draft.session_id, agent_id=draft.agent_id, user_id=draft.user_id,
+        tags=draft.tags, metadata=draft.metadata or {}, role=draft.role, source=draft.source,
+        parents=draft.parents,
+    )
+
+
+def _as_row(new: NewRow) -> Row:
+    return Row(
+        new.id, new.segment_id, new.slot, new.event_ms, new.recorded_ms, new.valid_from_ms,
+        new.valid_until_ms, new.session_id, new.agent_id, new.user_id, new.mutable, new.text, new.tags, new.metadata,
+        new.role, new.source, new.parents,
+    )
