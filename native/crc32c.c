@@ -7,6 +7,7 @@
 static uint32_t tables[8][256];
 
 void spector_crc_init(void) {
+    if (tables[0][1]) return;
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t value = i;
         for (int bit = 0; bit < 8; bit++) value = (value >> 1) ^ (value & 1 ? 0x82F63B78u : 0);

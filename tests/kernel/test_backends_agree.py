@@ -1,0 +1,181 @@
+"""Mechanism: three implementations of one formula, in C, Numba and NumPy.
+
+Damage: a store would rank differently on a machine without a compiler, or with another CPU.
+Guard: thousands of random scans give the same records in the same order with the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from spector.kernel.base import AllowList, Kernel, Part, PartTable, ScanResult
+from spector.kernel.query import Query, make_query
+from tests.kernel.blocks import (
+    NOW_MS,
+    damage,
+    headers_of,
+    kernels,
+    make_parts,
+    make_rows,
+    profile_pool,
+    random_query,
+)
+
+DIMS = (1, 2, 31, 64, 65, 128, 384, 768, 1536)
+WORLDS = 6
+QUERIES = 190  # x dims x worlds = 10,260 scans by each backend
+
+
+def assert_same(want: ScanResult, got: ScanResult, context: str) -> None:
+    np.testing.assert_array_equal(got.ids, want.ids, context)
+    np.testing.assert_array_equal(got.part, want.part, context)
+    np.testing.assert_array_equal(got.slot, want.slot, context)
+    np.testing.assert_array_equal(got.scores.view("u4"), want.scores.view("u4"), context)
+    np.testing.assert_array_equal(got.drops, want.drops, context)
+    assert (got.scanned, got.scored) == (want.scanned, want.scored), context
+    np.testing.assert_array_equal(got.similarity, want.similarity, context)
+
+
+@pytest.fixture
+def backends() -> Iterator[list[Kernel]]:
+    found = kernels()
+    if len(found) < 2:
+        pytest.skip("only the reference backend loads here")
+    yield found
+    if any(kernel.name == "native" for kernel in found):
+        from spector.kernel.native import set_caps
+
+        set_caps()
+
+
+def scan_everywhere(
+    backends: list[Kernel], table: PartTable, query: Query, k: int, context: str, **options: object
+) -> ScanResult:
+    """Scan with all backends, C also without any instruction set; returns the reference's."""
+    want = backends[0].scan(table, query, k, **options)  # type: ignore[arg-type]
+    for kernel in backends[1:]:
+        if kernel.name != "native":
+            assert_same(want, kernel.scan(table, query, k, **options), context)  # type: ignore[arg-type]
+            continue
+        from spector.kernel.native import set_caps
+
+        for caps in (0, 0xFFFF_FFFF):
+            set_caps(caps)
+            got = kernel.scan(table, query, k, **options)  # type: ignore[arg-type]
+            assert_same(want, got, f"{context} caps {caps:x}")
+    return want
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_all_backends_rank_alike(backends: list[Kernel], dim: int) -> None:
+    some_hits = some_drops = 0
+    for world in range(WORLDS):
+        rng = np.random.default_rng([dim, world])
+        rows = make_rows(rng, [0, 1, 7, 64, 70, 150][world], dim)
+        if world % 2:
+            damage(rng, rows)
+        table = backends[0].prepare(make_parts(rng, rows))
+        profiles = profile_pool(rng, 24)
+        for number in range(QUERIES):
+            query = random_query(rng, dim, profiles, headers_of(rows))
+            k = int(rng.integers(1, 51))
+            context = f"dim {dim} world {world} query {number}"
+            result = scan_everywhere(backends, table, query, k, context)
+            some_hits += len(result)
+            some_drops += int(result.drops.sum())
+    assert some_hits > 1000
+    assert some_drops > 1000
+
+
+def test_gathered_scores_equal_scanned_ones(backends: list[Kernel]) -> None:
+    rng = np.random.default_rng(1)
+    rows = make_rows(rng, 200, 48)
+    damage(rng, rows)
+    table = backends[0].prepare(make_parts(rng, rows))
+    profiles = profile_pool(rng, 24)
+    parts = np.repeat(np.arange(len(table)), table.counts)
+    slots = np.concatenate([np.arange(count) for count in table.counts])
+    for number in range(150):
+        query = random_query(rng, 48, profiles, headers_of(rows))
+        scan = backends[0].scan(table, query, 10_000)
+        scanned = {
+            (part, slot): (score, sim)
+            for part, slot, score, sim in zip(
+                scan.part.tolist(), scan.slot.tolist(), scan.scores, scan.similarity, strict=True
+            )
+        }
+        for kernel in backends:
+            sims = np.full(len(parts), 9, np.float32)
+            scores = kernel.score(table, query, parts, slots, similarity=sims)
+            for i, place in enumerate(zip(parts.tolist(), slots.tolist(), strict=True)):
+                if place in scanned:
+                    np.testing.assert_array_equal([scores[i], sims[i]], scanned[place])
+                else:
+                    assert scores[i] == -np.inf, (number, kernel.name, place)
+            first = sims if kernel is backends[0] else first
+            np.testing.assert_array_equal(sims, first)
+
+
+def test_select_and_allow_lists_restrict_alike(backends: list[Kernel]) -> None:
+    rng = np.random.default_rng(2)
+    rows = make_rows(rng, 300, 20)
+    profiles = profile_pool(rng, 8)
+    for number in range(150):
+        table = backends[0].prepare(make_parts(rng, rows))
+        query = random_query(rng, 20, profiles, headers_of(rows))
+        parts = np.repeat(np.arange(len(table)), table.counts)
+        slots = np.concatenate([np.arange(count) for count in table.counts])
+        chosen = rng.random(len(parts)) < rng.random()
+        allow = AllowList.from_records(table, parts[chosen], slots[chosen])
+        select = np.flatnonzero(rng.random(len(table)) < 0.6)
+        options = [{"allow": allow}, {"select": select}, {"allow": allow, "select": select.tolist()}]
+        for option in options:
+            result = scan_everywhere(backends, table, query, 40, f"round {number}", **option)
+            if "allow" in option:
+                admitted = set(zip(parts[chosen].tolist(), slots[chosen].tolist(), strict=True))
+                got = set(zip(result.part.tolist(), result.slot.tolist(), strict=True))
+                assert got <= admitted
+            if "select" in option:
+                assert set(result.part.tolist()) <= set(select.tolist())
+
+
+def test_no_partitions_and_no_records_give_nothing(backends: list[Kernel]) -> None:
+    rng = np.random.default_rng(3)
+    query = random_query(rng, 8, profile_pool(rng, 0), headers_of(make_rows(rng, 1, 8)))
+    for kernel in backends:
+        for parts in ([], make_parts(rng, make_rows(rng, 0, 8))):
+            result = kernel.scan(parts, query, 10)
+            assert (len(result), result.scanned, result.scored) == (0, 0, 0)
+        assert len(kernel.score([], query, [], [])) == 0
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 1000, 10_000])
+def test_k_best_are_the_head_of_the_full_ranking(backends: list[Kernel], k: int) -> None:
+    rng = np.random.default_rng(4)
+    rows = make_rows(rng, 3000, 16)
+    damage(rng, rows)
+    table = backends[0].prepare(make_parts(rng, rows))
+    query = random_query(rng, 16, profile_pool(rng, 0), headers_of(rows))
+    full = backends[0].scan(table, query, 1 << 30)
+    assert len(full) == full.scored
+    for kernel in backends:
+        np.testing.assert_array_equal(kernel.scan(table, query, k).ids, full.ids[:k])
+
+
+def test_equal_scores_order_by_id_then_place(backends: list[Kernel]) -> None:
+    rng = np.random.default_rng(5)
+    rows = np.repeat(make_rows(rng, 1, 4), 40, axis=0)
+    headers_of(rows)["flags"] = 0
+    headers_of(rows)["id"] = rng.permutation(np.repeat(np.arange(20), 2))
+    parts = [Part(rows[:13], 13), Part(rows[13:], 27)]
+    for kernel in backends:
+        result = kernel.scan(parts, make_query(now_ms=NOW_MS, vector=[1, 2, 3, 4]), 17)
+        places = list(
+            zip(result.ids.tolist(), result.part.tolist(), result.slot.tolist(), strict=True)
+        )
+        assert len(places) == 17
+        assert len(set(result.scores.tolist())) == 1
+        assert places == sorted(places)
