@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
-from spector.embed import Embedder, resolve
 from spector.config import Config
+from spector.embed import Embedder, resolve
 from spector.errors import InvalidInputError, StoreNotFoundError
-from spector.memory import open_memory_at as open  # noqa: A001 - the package's verb
+from spector.opening import open_memory_at as open
 from spector.records import CheckReport
-from spector.store.check import check_files
 from spector.store.catalog import CATALOG_NAME, Catalog
+from spector.store.check import check_files
 from spector.store.files import DiskFiles
 from spector.store.recover import Stamp, open_disk
 from spector.tiers.base import TierStore

@@ -74,7 +74,8 @@ class Config:
         for field in fields(self):
             value = getattr(self, field.name)
             zero_is_fine = field.name in {"default_importance", "tombstone_ratio"}
-            if not isinstance(value, (int, float)) or value < 0 or (value == 0 and not zero_is_fine):
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not number or value < 0 or (value == 0 and not zero_is_fine):
                 raise InvalidInputError(
                     f"Config.{field.name} must be a positive number, got {value!r}"
                 )

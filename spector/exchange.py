@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spector.clock import to_ms
 from spector.errors import ImportFormatError, SpectorError
@@ -12,9 +12,6 @@ from spector.layout import Flag
 from spector.records import MemoryRecord
 from spector.store.files import read_lines, write_lines
 from spector.write.writer import Writer
-
-if TYPE_CHECKING:
-    from spector.memory import Memory
 
 __all__ = ["export_lines", "import_lines"]
 
@@ -56,14 +53,18 @@ def export_lines(
 
 
 def import_lines(
-    memory: Memory, writer: Writer, path: str, *, progress: Progress | None
+    remember_many: Callable[[Iterable[dict[str, Any]]], list[MemoryRecord]],
+    writer: Writer,
+    path: str,
+    *,
+    progress: Progress | None,
 ) -> list[MemoryRecord]:
     """Store every line of ``path`` and restore what ``remember`` does not take."""
     out: list[MemoryRecord] = []
     new_ids: dict[int, int] = {}
     for start, batch in _batches(path):
         try:
-            stored = memory.remember_many(_arguments(entry, new_ids) for entry in batch)
+            stored = remember_many(_arguments(entry, new_ids) for entry in batch)
         except SpectorError as error:
             error.add_note(f"{path}: in lines {start} to {start + len(batch) - 1}")
             raise

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import heapq
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from spector.clock import Clock, SystemClock
+from spector.clock import Clock
 from spector.config import Config
-from spector.embed import CachedEmbedder, Embedder, ImportanceScorer, resolve
+from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
 from spector.errors import (
     InvalidFilterError,
     InvalidInputError,
     SpectorError,
     StoreReadOnlyError,
 )
+from spector.exchange import export_lines, import_lines
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.profile import ScoringProfile, get_profile
-from spector.layout import Flag
+from spector.layout import Category, Flag, Modality
 from spector.read.recall import Reader
 from spector.read.request import (
     RecallRequest,
@@ -36,7 +36,6 @@ from spector.read.request import (
     parse_mood,
     parse_valence,
 )
-from spector.layout import Category, Modality
 from spector.records import (
     CheckReport,
     CompactionReport,
@@ -49,10 +48,10 @@ from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
 from spector.store.check import check_files
 from spector.store.hydrate import header_of, to_record, verified_image
-from spector.store.recover import OpenedStore, Stamp, open_disk, open_memory
+from spector.store.recover import OpenedStore
 from spector.store.store import Store
 from spector.tiers.base import TierStore
-from spector.tiers.router import TierRouter, default_tiers
+from spector.tiers.router import TierRouter
 from spector.write.draft import (
     FIELDS,
     Draft,
@@ -64,7 +63,7 @@ from spector.write.draft import (
 )
 from spector.write.writer import Writer
 
-__all__ = ["Memory", "open_memory_at"]
+__all__ = ["Memory"]
 
 Progress = Callable[[int, int | None], None]
 Range = tuple[datetime | str | None, datetime | str | None]
@@ -189,7 +188,7 @@ class Memory:
         """
         self._ensure(write=True)
         _refuse_unknown(common, FIELDS, "remember_many")
-        total = len(items) if hasattr(items, "__len__") else None
+        total = len(items) if isinstance(items, Sized) else None
         out: list[MemoryRecord] = []
         batch: list[Draft] = []
 
@@ -408,7 +407,7 @@ class Memory:
     # -- sleep and upkeep -----------------------------------------------------------------------
 
     def reflect(self) -> ReflectReport:
-        """One sleep cycle: seal finished partitions, mark them reflectable, compact wasteful ones."""
+        """One sleep cycle: seal finished partitions, mark them reflectable, compact the wasteful."""
         self._ensure(write=True)
         return reflect_once(self._router, now_ms=self._clock.now_ms(), config=self._config)
 
@@ -433,7 +432,7 @@ class Memory:
         return compact_all(self._router, threshold=share, dry_run=dry_run, progress=progress)
 
     def checkpoint(self) -> None:
-        """Make the partitions durable and empty the journal; happens by itself from time to time."""
+        """Make the partitions durable and empty the journal; also happens by itself."""
         self._ensure(write=True)
         for store in self._router.stores():
             store.checkpoint()
@@ -515,8 +514,6 @@ class Memory:
             vectors: also write each vector; by default only when the store has no embedder that
                 could make it again.
         """
-        from spector.exchange import export_lines
-
         self._ensure()
         chosen = self._selection(selection, "export")
         with_vectors = self._embedder is None if vectors is None else vectors
@@ -533,10 +530,8 @@ class Memory:
 
         They get new ids; parents among them follow. Strength, use and flags are restored.
         """
-        from spector.exchange import import_lines
-
         self._ensure(write=True)
-        return import_lines(self, self._writer, os.fspath(source), progress=progress)
+        return import_lines(self.remember_many, self._writer, os.fspath(source), progress=progress)
 
     # -- life -----------------------------------------------------------------------------------
 
@@ -667,102 +662,3 @@ def _fields_of(record: MemoryRecord) -> dict[str, Any]:
         "category": record.category, "modality": record.modality, "role": record.role,
         "parents": record.parents,
     }
-
-
-def open_memory_at(
-    path: str | os.PathLike[str],
-    *,
-    embedder: str | Embedder | None = "default",
-    dim: int | None = None,
-    durability: Literal["strict", "relaxed"] = "strict",
-    mode: Literal["rw", "r"] = "rw",
-    clock: Clock | None = None,
-    config: Config | None = None,
-    profile: str | ScoringProfile = "balanced",
-    importance: ImportanceScorer | None = None,
-    extra_tiers: Iterable[TierStore] = (),
-) -> Memory:
-    """Open the memory in the directory ``path``, creating it if there is none.
-
-    Args:
-        path: a directory, or ":memory:" for a memory that vanishes with the process.
-        embedder: "default" (all-MiniLM-L6-v2, offline), "openai", "openai:MODEL", an object with
-            the :class:`spector.Embedder` protocol, or None when you pass vectors yourself.
-        dim: length of your vectors; only needed for a new store with ``embedder=None``.
-        durability: "strict" (default): what was acknowledged survives a power cut. "relaxed": a
-            power cut may lose the newest suffix, never tear; a killed process loses nothing.
-        mode: "rw" (one process at a time) or "r" (any number, beside a writer or alone).
-        clock: where time comes from; the system's if None.
-        config: limits and capacities. profile: how recall ranks by default.
-        importance: judges texts that are remembered without an importance.
-        extra_tiers: tiers of yours, in addition to the four.
-
-    Raises:
-        StoreLockedError: another process is writing. StoreNotFoundError, ModelMismatchError,
-        FormatVersionError, PartitionCorruptError, CatalogCorruptError.
-    """
-    if mode not in ("rw", "r"):
-        raise InvalidInputError(f"mode must be 'rw' or 'r', got {mode!r}")
-    if durability not in ("strict", "relaxed"):
-        raise InvalidInputError(f"durability must be 'strict' or 'relaxed', got {durability!r}")
-    if dim is not None and (not isinstance(dim, int) or not 1 <= dim <= 65_536):
-        raise InvalidInputError(f"dim must be an integer in 1..65536, got {dim!r}")
-    config = config or Config()
-    found = resolve(
-        embedder, cache_entries=config.cache_entries, cache_ttl_s=config.cache_ttl_s
-    )
-    if found is not None and dim is not None and dim != found.dim:
-        raise InvalidInputError(
-            f"dim={dim}, but {found.model_id} makes vectors of {found.dim}", hint="leave dim out"
-        )
-    router = TierRouter([*default_tiers(), *extra_tiers])
-    where = os.fspath(path)
-    if not isinstance(where, str) or not where:
-        raise InvalidInputError("path must be a non-empty str", hint='use ":memory:" for none')
-    opened = _open_stores(
-        where, router, config,
-        Stamp(
-            dim if found is None else found.dim,
-            None if found is None else found.model_id,
-            None if found is None else found.fingerprint,
-        ),
-        mode=mode, durability=durability,
-    )
-    try:
-        return Memory(
-            router, opened, path=where, embedder=found, importance=importance,
-            clock=clock or SystemClock(), config=config, profile=get_profile(profile),
-            durability=durability, mode=mode,
-        )
-    except BaseException:
-        for each in opened:
-            each.store.close()
-            if each.lock is not None:
-                each.lock.release()
-        raise
-
-
-def _open_stores(
-    where: str, router: TierRouter, config: Config, stamp: Stamp, *, mode: str, durability: str
-) -> list[OpenedStore]:
-    """The store on disk first, then the volatile one; both share one lock."""
-    tiers = [tier.files for tier in router]
-    if where == ":memory:":
-        if mode == "r":
-            raise InvalidInputError('":memory:" cannot be opened with mode="r"')
-        opened = [open_memory(stamp, tiers, config)]
-    else:
-        opened = [open_disk(where, stamp, tiers, config, mode=mode, durability=durability)]
-        volatile = open_memory(Stamp(opened[0].store.dim, None, None), tiers, config)
-        volatile.store.lock = opened[0].store.lock
-        opened.append(volatile)
-    try:
-        for tier in router:
-            tier.attach(opened[-1 if tier.volatile else 0].store, config)
-    except BaseException:
-        for each in opened:
-            each.store.close()
-            if each.lock is not None:
-                each.lock.release()
-        raise
-    return opened

@@ -1,4 +1,4 @@
-"""What a recall asks: validated arguments, and the part of them that only the catalog can answer."""
+"""What a recall asks: validated arguments, and the part that only the catalog can answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
-from spector.kernel.profile import ScoringProfile, get_profile
+from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.kernel.tags import scope_tag, tags_mask
 from spector.layout import Category, Flag, Modality
@@ -43,13 +43,13 @@ class Selection:
     @property
     def bloom_all(self) -> int:
         """Bits that every answer's Bloom filter must contain."""
-        scopes = [
-            scope_tag(kind, value)
-            for kind, value in (
-                ("user", self.user_id), ("agent", self.agent_id), ("session", self.session_id),
-            )
-            if value is not None
-        ]  # type: ignore[misc]
+        scopes: list[str] = []
+        if self.user_id is not None:
+            scopes.append(scope_tag("user", self.user_id))
+        if self.agent_id is not None:
+            scopes.append(scope_tag("agent", self.agent_id))
+        if self.session_id is not None:
+            scopes.append(scope_tag("session", self.session_id))
         return tags_mask((*self.tags, *scopes))
 
     def exact(self, *, now_ms: int | None = None) -> SqlFilter | None:
@@ -241,8 +241,3 @@ def parse_mood(mood: Any) -> int:
     if isinstance(mood, bool) or not isinstance(mood, (int, float)) or not -1 <= mood <= 1:
         raise InvalidInputError(f"mood must be a number in -1..1, got {mood!r}")
     return round(127 * mood)
-
-
-def get_recall_profile(profile: str | ScoringProfile | None, default: ScoringProfile) -> ScoringProfile:
-    """The profile to rank with."""
-    return default if profile is None else get_profile(profile)

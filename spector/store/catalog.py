@@ -60,7 +60,8 @@ CREATE TABLE segment(
 CREATE INDEX segment_change ON segment(change_seq);
 CREATE TABLE record(
     id INTEGER PRIMARY KEY, segment_id INTEGER NOT NULL, slot INTEGER NOT NULL,
-    event_ms INTEGER NOT NULL, recorded_ms INTEGER NOT NULL, valid_from_ms INTEGER, valid_until_ms INTEGER,
+    event_ms INTEGER NOT NULL, recorded_ms INTEGER NOT NULL,
+    valid_from_ms INTEGER, valid_until_ms INTEGER,
     session_id TEXT, agent_id TEXT, user_id TEXT, mutable BLOB NOT NULL);
 CREATE UNIQUE INDEX record_place ON record(segment_id, slot);
 CREATE INDEX record_session ON record(session_id) WHERE session_id IS NOT NULL;
@@ -136,8 +137,8 @@ class Row:
 
 
 _ROW_SQL = (
-    "SELECT record.id, segment_id, slot, event_ms, recorded_ms, valid_from_ms, valid_until_ms, session_id,"
-    " agent_id, user_id, mutable, text, tags, metadata, role, source, parents"
+    "SELECT record.id, segment_id, slot, event_ms, recorded_ms, valid_from_ms, valid_until_ms,"
+    " session_id, agent_id, user_id, mutable, text, tags, metadata, role, source, parents"
     " FROM record JOIN content ON content.id = record.id"
 )
 
@@ -146,11 +147,12 @@ def _row(found: tuple[Any, ...]) -> Row:
     tags, metadata, parents = found[12], found[13], found[16]
     return Row(
         *found[:12],
-        tuple(json.loads(tags)) if tags else (),
-        json.loads(metadata) if metadata else {},
-        found[14],
-        found[15],
-        tuple(json.loads(parents)) if parents else (),
+        *(
+            tuple(json.loads(tags)) if tags else (),
+            json.loads(metadata) if metadata else {},
+            *found[14:16],
+            tuple(json.loads(parents)) if parents else (),
+        ),
     )
 
 
@@ -231,7 +233,8 @@ class Catalog:
     def is_new(self) -> bool:
         """True when no schema has been created yet."""
         with translated_sql(self.path):
-            return self.main.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            found = self.main.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return int(found[0]) == 0
 
     def create(self, meta: dict[str, str]) -> None:
         """Write the schema and the description of the store, in one transaction."""
@@ -409,7 +412,8 @@ class Catalog:
 
     def count(self) -> int:
         with self.reading() as connection:
-            return int(connection.execute("SELECT coalesce(sum(live), 0) FROM segment").fetchone()[0])
+            found = connection.execute("SELECT coalesce(sum(live), 0) FROM segment").fetchone()
+            return int(found[0])
 
 
 def chunked(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +28,8 @@ from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes, Files
 from spector.store.segment import unpack_header
-from spector.store.store import JOURNAL_RECORDS, TierFiles
+from spector.store.store import TierFiles
+from spector.store.transaction import JOURNAL_RECORDS
 
 __all__ = ["check_files"]
 
@@ -110,7 +112,8 @@ def _check_segments(
         if progress is not None:
             progress(done + 1, len(segments))
     known = ",".join(str(row.id) for row in segments) or "-1"
-    lost = db.execute(f"SELECT count(*) FROM record WHERE segment_id NOT IN ({known})").fetchone()[0]
+    sql = f"SELECT count(*) FROM record WHERE segment_id NOT IN ({known})"
+    lost = int(db.execute(sql).fetchone()[0])
     if lost:
         found.add("I4", CATALOG_NAME, f"{lost} records lie in partitions that do not exist")
 
@@ -154,9 +157,9 @@ def _read_partition(
         for name, value in expected.items():
             if header[name] != value:
                 found.add("I1", row.path, f"{name} is {header[name]}, the catalog says {value}")
-    images = np.zeros(row.slots * stride, dtype=np.uint8)
-    images[: len(body)] = np.frombuffer(body, dtype=np.uint8)
-    images = images.reshape(row.slots, stride)
+    flat = np.zeros(row.slots * stride, dtype=np.uint8)
+    flat[: len(body)] = np.frombuffer(body, dtype=np.uint8)
+    images: Bytes = flat.reshape(row.slots, stride)
     for kind, slot, image in pending:
         data = np.frombuffer(image, dtype=np.uint8)
         if kind == JOURNAL_RECORDS:
@@ -225,8 +228,6 @@ def _check_bijection(
 
 
 def _json_names(tags: str | None) -> list[str]:
-    import json
-
     return list(json.loads(tags)) if tags else []
 
 

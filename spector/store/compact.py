@@ -1,4 +1,4 @@
-"""Rewriting partitions without their tombstones, and purging what was forgotten from the catalog."""
+"""Rewriting partitions without tombstones, and purging forgotten text from the catalog."""
 
 from __future__ import annotations
 
@@ -17,8 +17,17 @@ from spector.store.rows import move_rows
 from spector.store.segment import Segment
 from spector.store.store import Store
 
-__all__ = ["Rewrite", "compact_partition", "live_images", "needs_purge", "note_purge", "purge", "record_ids", "seal",
-           "split_partition", "wrong_checksums"]
+__all__ = [
+    "Rewrite",
+    "compact_partition",
+    "live_images",
+    "needs_purge",
+    "note_purge",
+    "purge",
+    "record_ids",
+    "split_partition",
+    "wrong_checksums",
+]
 
 #: the chain that every partition walks before it may be replaced
 _CHAIN = (
@@ -90,7 +99,8 @@ def split_partition(store: Store, segment_id: int, *, capacity: int) -> Rewrite:
         row = segment.row
         bytes_before = segment.file_bytes()
         images = live_images(segment, store.uuid)
-        used = {r.sequence for r in store.catalog.segments() if r.tier == row.tier and r.id != row.id}
+        others = (r for r in store.catalog.segments() if r.tier == row.tier and r.id != row.id)
+        used = {other.sequence for other in others}
         free = (n for n in range(len(used) + len(images) // capacity + 2) if n not in used)
         created = []
         with store.transaction() as tx:
@@ -115,12 +125,6 @@ def _fresh(free: Iterable[int], taken: int) -> int:
         if number != taken:
             return number
     raise AssertionError("the generator holds more numbers than partitions are needed")
-
-
-def seal(store: Store, segment_id: int) -> None:
-    """Close a partition to further appends."""
-    with store.transaction() as tx:
-        tx.set_state(segment_id, PartitionState.SEALED)
 
 
 def advance(store: Store, segment_id: int, target: PartitionState) -> None:

@@ -51,7 +51,7 @@ class File(Protocol):
         """Allocate up to ``size`` bytes. Never shrinks."""
 
     def map(self, length: int) -> Bytes:
-        """Read-only (length,) u8 view of the first ``length`` bytes, alive as long as it is held."""
+        """Read-only (length,) u8 view of the first bytes, alive as long as it is held."""
 
     def sync(self) -> None: ...
 
@@ -260,8 +260,8 @@ class DiskFiles:
         found = []
         for directory, folders, names in os.walk(self.root):
             folders.sort()
-            for name in names:
-                found.append(os.path.relpath(os.path.join(directory, name), self.root))
+            within = os.path.relpath(directory, self.root)
+            found += [os.path.normpath(os.path.join(within, name)) for name in names]
         return sorted(name.replace(os.sep, "/") for name in found)
 
     def size_of(self, name: str) -> int:
@@ -371,7 +371,8 @@ class MemoryFiles:
 
 def as_bytes(array: NDArray[Any]) -> memoryview:
     """The raw bytes of a C-contiguous array, without a copy."""
-    return memoryview(np.ascontiguousarray(array)).cast("B")
+    flat: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return memoryview(flat)
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:

@@ -19,7 +19,8 @@ from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
 from spector.store.catalog import Head, SegmentRow
 from spector.store.files import Bytes
 from spector.store.segment import Segment
-from spector.store.store import JOURNAL_MUTABLE, JOURNAL_RECORDS, Store, View
+from spector.store.store import Store, View
+from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
 
 __all__ = ["ReadStore"]
 

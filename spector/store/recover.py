@@ -23,13 +23,8 @@ from spector.store.files import DiskFiles, Files, MemoryFiles
 from spector.store.lock import WriterLock
 from spector.store.reader import ReadStore
 from spector.store.segment import unpack_header
-from spector.store.store import (
-    JOURNAL_MUTABLE,
-    JOURNAL_RECORDS,
-    JOURNAL_RETIRE,
-    Store,
-    TierFiles,
-)
+from spector.store.store import Store, TierFiles
+from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
 __all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory", "read_meta"]
 

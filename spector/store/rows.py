@@ -48,8 +48,8 @@ def insert_rows(db: sqlite3.Connection, rows: Sequence[NewRow]) -> None:
     db.executemany(
         "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (r.id, r.segment_id, r.slot, r.event_ms, r.recorded_ms, r.valid_from_ms, r.valid_until_ms,
-             r.session_id, r.agent_id, r.user_id, r.mutable)
+            (r.id, r.segment_id, r.slot, r.event_ms, r.recorded_ms, r.valid_from_ms,
+             r.valid_until_ms, r.session_id, r.agent_id, r.user_id, r.mutable)
             for r in rows
         ],
     )
@@ -105,8 +105,8 @@ def update_row(db: sqlite3.Connection, before: Row, after: NewRow) -> None:
          to_json(after.parents), after.id),
     )
     db.execute(
-        "UPDATE record SET segment_id = ?, slot = ?, event_ms = ?, valid_from_ms = ?, valid_until_ms = ?,"
-        " session_id = ?, agent_id = ?, user_id = ?, mutable = ? WHERE id = ?",
+        "UPDATE record SET segment_id = ?, slot = ?, event_ms = ?, valid_from_ms = ?,"
+        " valid_until_ms = ?, session_id = ?, agent_id = ?, user_id = ?, mutable = ? WHERE id = ?",
         (after.segment_id, after.slot, after.event_ms, after.valid_from_ms, after.valid_until_ms,
          after.session_id, after.agent_id, after.user_id, after.mutable, after.id),
     )

@@ -93,7 +93,8 @@ def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, An
     """
     hint = "run: spector check PATH"
     if len(raw) < PARTITION_HEADER_BYTES:
-        raise PartitionCorruptError(f"{where}: only {len(raw)} bytes, no room for a header", hint=hint)
+        message = f"{where}: only {len(raw)} bytes, no room for a header"
+        raise PartitionCorruptError(message, hint=hint)
     header = np.frombuffer(raw[:PARTITION_HEADER_BYTES], dtype=PARTITION_DTYPE)[0]
     if int(header["crc"]) != crc32c(raw[:60]):
         raise PartitionCorruptError(f"{where}: the header's checksum does not match", hint=hint)

@@ -20,7 +20,8 @@ from spector.layout import PartitionState, tier_magic
 from spector.store.catalog import Row, SegmentRow
 from spector.store.files import Bytes
 from spector.store.segment import Partition
-from spector.store.store import Store, TierFiles, Transaction
+from spector.store.store import Store, TierFiles
+from spector.store.transaction import Transaction
 
 __all__ = ["PartitionedTier", "Placement", "TierStore"]
 

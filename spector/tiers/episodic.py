@@ -1,4 +1,4 @@
-"""Episodic tier: what happened, in one or more partitions a UTC day (of the event, not the write)."""
+"""Episodic tier: what happened, in partitions by the UTC day of the event (not of the write)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from spector.config import Config
 from spector.layout import RECORD_DTYPE, Flag, TierCode
 from spector.store.catalog import Row, SegmentRow
 from spector.store.files import Bytes
-from spector.store.store import Transaction
+from spector.store.transaction import Transaction
 from spector.tiers.base import PartitionedTier, Placement
 
 __all__ = ["WorkingTier"]

@@ -27,7 +27,8 @@ from spector.store.catalog import Row
 from spector.store.compact import note_purge
 from spector.store.hydrate import to_record, verified_image
 from spector.store.rows import NewRow
-from spector.store.store import Store, Transaction
+from spector.store.store import Store
+from spector.store.transaction import Transaction
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
 from spector.write.draft import Draft
@@ -98,10 +99,9 @@ class Writer:
                 None if vectors is None else vectors[list(members)],
                 now_ms=now_ms, dim=self._dim, uuid=store.uuid, config=self._config,
             )
+            events = encoded.headers["event_ms"].tolist()
             new_rows = [
-                _new_row(
-                    drafts[n], ids[i], encoded.mutable(i), int(encoded.headers[i]["event_ms"]), now_ms
-                )
+                _new_row(drafts[n], ids[i], encoded.mutable(i), events[i], now_ms)
                 for i, n in enumerate(members)
             ]
             for tier, local in _grouped([tiers[n] for n in members]):
@@ -430,6 +430,6 @@ def _new_row(
 def _as_row(new: NewRow) -> Row:
     return Row(
         new.id, new.segment_id, new.slot, new.event_ms, new.recorded_ms, new.valid_from_ms,
-        new.valid_until_ms, new.session_id, new.agent_id, new.user_id, new.mutable, new.text, new.tags, new.metadata,
-        new.role, new.source, new.parents,
+        new.valid_until_ms, new.session_id, new.agent_id, new.user_id, new.mutable, new.text,
+        new.tags, new.metadata, new.role, new.source, new.parents,
     )

@@ -1,0 +1,118 @@
+"""Opening a memory: from a path and options to stores, tiers and a :class:`Memory`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Literal
+
+from spector.clock import Clock, SystemClock
+from spector.config import Config
+from spector.embed import Embedder, ImportanceScorer, resolve
+from spector.errors import InvalidInputError
+from spector.kernel.profile import ScoringProfile, get_profile
+from spector.memory import Memory
+from spector.store.recover import OpenedStore, Stamp, open_disk, open_memory
+from spector.tiers.base import TierStore
+from spector.tiers.router import TierRouter, default_tiers
+
+__all__ = ["open_memory_at"]
+
+
+def open_memory_at(
+    path: str | os.PathLike[str],
+    *,
+    embedder: str | Embedder | None = "default",
+    dim: int | None = None,
+    durability: Literal["strict", "relaxed"] = "strict",
+    mode: Literal["rw", "r"] = "rw",
+    clock: Clock | None = None,
+    config: Config | None = None,
+    profile: str | ScoringProfile = "balanced",
+    importance: ImportanceScorer | None = None,
+    extra_tiers: Iterable[TierStore] = (),
+) -> Memory:
+    """Open the memory in the directory ``path``, creating it if there is none.
+
+    Args:
+        path: a directory, or ":memory:" for a memory that vanishes with the process.
+        embedder: "default" (all-MiniLM-L6-v2, offline), "openai", "openai:MODEL", an object with
+            the :class:`spector.Embedder` protocol, or None when you pass vectors yourself.
+        dim: length of your vectors; only needed for a new store with ``embedder=None``.
+        durability: "strict" (default): what was acknowledged survives a power cut. "relaxed": a
+            power cut may lose the newest suffix, never tear; a killed process loses nothing.
+        mode: "rw" (one process at a time) or "r" (any number, beside a writer or alone).
+        clock: where time comes from; the system's if None.
+        config: limits and capacities. profile: how recall ranks by default.
+        importance: judges texts that are remembered without an importance.
+        extra_tiers: tiers of yours, in addition to the four.
+
+    Raises:
+        StoreLockedError: another process is writing. StoreNotFoundError, ModelMismatchError,
+        FormatVersionError, PartitionCorruptError, CatalogCorruptError.
+    """
+    if mode not in ("rw", "r"):
+        raise InvalidInputError(f"mode must be 'rw' or 'r', got {mode!r}")
+    if durability not in ("strict", "relaxed"):
+        raise InvalidInputError(f"durability must be 'strict' or 'relaxed', got {durability!r}")
+    if dim is not None and (not isinstance(dim, int) or not 1 <= dim <= 65_536):
+        raise InvalidInputError(f"dim must be an integer in 1..65536, got {dim!r}")
+    config = config or Config()
+    found = resolve(
+        embedder, cache_entries=config.cache_entries, cache_ttl_s=config.cache_ttl_s
+    )
+    if found is not None and dim is not None and dim != found.dim:
+        raise InvalidInputError(
+            f"dim={dim}, but {found.model_id} makes vectors of {found.dim}", hint="leave dim out"
+        )
+    router = TierRouter([*default_tiers(), *extra_tiers])
+    where = os.fspath(path)
+    if not isinstance(where, str) or not where:
+        raise InvalidInputError("path must be a non-empty str", hint='use ":memory:" for none')
+    opened = _open_stores(
+        where, router, config,
+        Stamp(
+            dim if found is None else found.dim,
+            None if found is None else found.model_id,
+            None if found is None else found.fingerprint,
+        ),
+        mode=mode, durability=durability,
+    )
+    try:
+        return Memory(
+            router, opened, path=where, embedder=found, importance=importance,
+            clock=clock or SystemClock(), config=config, profile=get_profile(profile),
+            durability=durability, mode=mode,
+        )
+    except BaseException:
+        for each in opened:
+            each.store.close()
+            if each.lock is not None:
+                each.lock.release()
+        raise
+
+
+def _open_stores(
+    where: str, router: TierRouter, config: Config, stamp: Stamp, *, mode: str, durability: str
+) -> list[OpenedStore]:
+    """The store on disk first, then the volatile one; both share one lock."""
+    tiers = [tier.files for tier in router]
+    if where == ":memory:":
+        if mode == "r":
+            raise InvalidInputError('":memory:" cannot be opened with mode="r"')
+        opened = [open_memory(stamp, tiers, config)]
+    else:
+        opened = [open_disk(where, stamp, tiers, config, mode=mode, durability=durability)]
+        volatile = open_memory(Stamp(opened[0].store.dim, None, None), tiers, config)
+        volatile.store.lock = opened[0].store.lock
+        opened.append(volatile)
+    try:
+        for tier in router:
+            tier.attach(opened[-1 if tier.volatile else 0].store, config)
+    except BaseException:
+        for each in opened:
+            each.store.close()
+            if each.lock is not None:
+                each.lock.release()
+        raise
+    return opened

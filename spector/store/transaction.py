@@ -1,0 +1,227 @@
+"""Changes that become visible and durable together."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from spector.errors import SpectorError
+from spector.layout import PartitionState
+from spector.store.catalog import Head, SegmentRow
+from spector.store.files import Bytes, as_bytes
+from spector.store.segment import Segment, check_transition
+
+if TYPE_CHECKING:
+    from spector.store.store import Store
+
+__all__ = ["JOURNAL_HEADER", "JOURNAL_MUTABLE", "JOURNAL_RECORDS", "JOURNAL_RETIRE", "Transaction"]
+
+JOURNAL_RECORDS = 0  # whole records from a slot on
+JOURNAL_MUTABLE = 1  # the 24 mutable bytes of one record
+JOURNAL_RETIRE = 2  # the same, but applied at the next checkpoint (see the module's head)
+JOURNAL_HEADER = 3  # nothing but the header, which follows from the segment row
+
+
+class Transaction:
+    """Changes that become visible and durable together."""
+
+    def __init__(self, store: Store, head: Head) -> None:
+        self.store = store
+        self.connection: sqlite3.Connection
+        self._before = head
+        self._last_id = head.last_id
+        self._journal: list[tuple[int, int, int, bytes | memoryview]] = []
+        self._rows: dict[int, SegmentRow] = {}
+        self._created: dict[int, Segment] = {}
+        self._dropped: list[tuple[int, str]] = []
+
+    # -- ids and partitions -------------------------------------------------------------------
+
+    def note_id(self, record_id: int) -> None:
+        """Record that this id was given out, so that it never is again."""
+        self._last_id = max(self._last_id, record_id)
+
+    def row(self, segment_id: int) -> SegmentRow:
+        """The segment's row as this transaction sees it."""
+        staged = self._rows.get(segment_id)
+        if staged is not None:
+            return staged
+        segment = self.store.segments.get(segment_id)
+        return segment.row if segment is not None else self.store.dropped[segment_id]
+
+    def partitions_of(self, tier: int, day: int) -> list[SegmentRow]:
+        """The partitions of a tier and day by sequence, as this transaction sees them."""
+        ids = self.store.groups.get((tier, day), ())
+        created = (i for i, row in self._rows.items() if (row.tier, row.day) == (tier, day))
+        rows = [self.row(i) for i in dict.fromkeys((*ids, *created))]
+        return sorted(rows, key=lambda row: row.sequence)
+
+    def create_segment(
+        self, *, tier: int, day: int, sequence: int, capacity: int, slots: int,
+        generation: int = 0, state: int = PartitionState.ACTIVE, replaces: int | None = None,
+    ) -> SegmentRow:
+        """A new partition; its file is durable before the catalog can name it."""
+        files = self.store.tier_files(tier)
+        row = SegmentRow(
+            id=replaces if replaces is not None else self.store.claim_segment_id(),
+            tier=tier, day=day, sequence=sequence, generation=generation,
+            path=files.path(day, sequence, generation), state=state, capacity=capacity,
+            slots=0, live=0,
+        )
+        self._created[row.id] = self.store.new_segment(row, slots=slots)
+        self._rows[row.id] = row
+        return row
+
+    def set_state(self, segment_id: int, state: PartitionState) -> None:
+        """Walk one step in the life of a partition."""
+        row = self.row(segment_id)
+        check_transition(row.state, state, row.path)
+        self._rows[segment_id] = replace(row, state=int(state))
+        self._journal.append((segment_id, JOURNAL_HEADER, 0, b""))
+
+    def drop_segment(self, segment_id: int) -> None:
+        """Remove a partition without live records; its file goes after the commit."""
+        row = self.row(segment_id)
+        assert row.live == 0, "a partition with live records may not be dropped"
+        self._rows[segment_id] = replace(row, state=int(PartitionState.COMPACTED), slots=0)
+        self.connection.execute("DELETE FROM journal WHERE segment_id = ?", (segment_id,))
+        self._dropped.append((segment_id, row.path))
+
+    def abandon_segment(self, segment_id: int) -> None:
+        """Remove a partition whose records have all been moved by this transaction."""
+        self._rows[segment_id] = replace(self.row(segment_id), live=0)
+        self.drop_segment(segment_id)
+
+    def replace_segment(self, old: SegmentRow, images: Bytes) -> None:
+        """The partition created with ``replaces=old.id`` takes over with ``images`` as its content.
+
+        The new file is complete and durable before the catalog names it, so it needs no redo
+        images; the ones of the old file go in the same transaction.
+        """
+        segment, row = self._created[old.id], self._rows[old.id]
+        row = replace(row, slots=len(images), live=len(images))
+        self._rows[old.id] = row
+        segment.write_records(0, as_bytes(images))
+        segment.write_header(row)
+        segment.sync()
+        self.connection.execute("DELETE FROM journal WHERE segment_id = ?", (old.id,))
+        self._dropped.append((-1, old.path))
+
+    # -- records ------------------------------------------------------------------------------
+
+    def append(self, segment_id: int, images: Bytes) -> int:
+        """Stage whole records (n, stride) at the end of a partition; returns their first slot."""
+        row = self.row(segment_id)
+        first = row.slots
+        assert first + len(images) <= row.capacity, "placement exceeds the partition's capacity"
+        self._rows[segment_id] = replace(
+            row, slots=first + len(images), live=row.live + len(images)
+        )
+        self._allocate(segment_id, first + len(images))
+        self._journal.append((segment_id, JOURNAL_RECORDS, first, as_bytes(images)))
+        return first
+
+    def overwrite(self, segment_id: int, slot: int, image: Bytes) -> None:
+        """Replace a dead record in place; only volatile ring tiers do this."""
+        row = self.row(segment_id)
+        self._rows[segment_id] = replace(row, live=row.live + 1)
+        self._journal.append((segment_id, JOURNAL_RECORDS, slot, as_bytes(image)))
+
+    def evict(self, segment_id: int) -> None:
+        """Count out a live record whose slot is about to be overwritten."""
+        row = self.row(segment_id)
+        self._rows[segment_id] = replace(row, live=row.live - 1)
+
+    def set_mutable(self, segment_id: int, slot: int, block: bytes) -> None:
+        """Stage new mutable bytes of a live record."""
+        self._rows.setdefault(segment_id, self.row(segment_id))
+        self._journal.append((segment_id, JOURNAL_MUTABLE, slot, block))
+
+    def tombstone(self, segment_id: int, slot: int, block: bytes, *, later: bool = False) -> None:
+        """Stage the death of a record; ``later`` when the memory lives on in another slot."""
+        row = self.row(segment_id)
+        self._rows[segment_id] = replace(row, live=row.live - 1)
+        kind = JOURNAL_RETIRE if later else JOURNAL_MUTABLE
+        self._journal.append((segment_id, kind, slot, block))
+
+    def _allocate(self, segment_id: int, slots: int) -> None:
+        segment = self._created.get(segment_id) or self.store.segments[segment_id]
+        config = self.store.config
+        segment.allocate(slots, low=config.min_extent_bytes, high=config.max_extent_bytes)
+
+    # -- the three steps of a commit, called by Store.transaction -------------------------------
+
+    def head(self) -> Head:
+        return Head(
+            last_id=self._last_id,
+            change_seq=self._before.change_seq + 1,
+            journal_seq=self._before.journal_seq + len(self._journal),
+            retire_epoch=self._before.retire_epoch,
+        )
+
+    def changed(self) -> list[int]:
+        return list(self._rows)
+
+    def write_journal(self) -> None:
+        """Rows of the changed segments and redo images, inside the catalog's transaction."""
+        head = self.head()
+        db = self.connection
+        first = self._before.journal_seq + 1
+        if self.store.files.durable:
+            db.executemany(
+                "INSERT INTO journal VALUES (?, ?, ?, ?, ?)",
+                [(first + n, *entry) for n, entry in enumerate(self._journal)],
+            )
+        db.executemany(
+            "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (r.id, r.tier, r.day, r.sequence, r.generation, r.path, r.state, r.capacity,
+                 r.slots, r.live, head.change_seq)
+                for r in self._rows.values()
+            ],
+        )
+        db.execute(
+            "UPDATE head SET last_id = ?, change_seq = ?, journal_seq = ?",
+            (head.last_id, head.change_seq, head.journal_seq),
+        )
+
+    def apply(self) -> None:
+        """After the commit: copy the images into the partitions, then the headers."""
+        store = self.store
+        for segment_id, segment in self._created.items():
+            previous = store.segments.get(segment_id)
+            if previous is not None:
+                old = previous.row
+                previous.write_header(replace(old, state=int(PartitionState.COMPACTED)))
+                previous.close()
+            store.segments[segment_id] = segment
+            group = store.groups.setdefault((segment.row.tier, segment.row.day), [])
+            if segment_id not in group:
+                group.append(segment_id)
+        retired = []
+        for segment_id, kind, slot, image in self._journal:
+            if kind == JOURNAL_RECORDS:
+                store.segments[segment_id].write_records(slot, image)
+            elif kind == JOURNAL_MUTABLE:
+                store.segments[segment_id].write_mutable(slot, bytes(image))
+            elif kind == JOURNAL_RETIRE:
+                retired.append((segment_id, slot, bytes(image)))
+        store.note_retired(retired)
+        for segment_id, row in self._rows.items():
+            if row.state != PartitionState.COMPACTED:
+                store.segments[segment_id].write_header(row)
+        for segment_id, path in self._dropped:
+            if segment_id >= 0:
+                store.drop_segment(segment_id)
+            store.files.remove(path)
+            store.files.sync_dir(path)
+        store.note_journal(sum(len(entry[3]) + 64 for entry in self._journal))
+
+    def undo(self) -> None:
+        """Remove the files that this transaction created; nothing else was touched."""
+        for segment in self._created.values():
+            segment.close()
+            with contextlib.suppress(SpectorError):
+                self.store.files.remove(segment.row.path)
