@@ -1,8 +1,8 @@
 """The ``spector`` command: parse, run one command, turn its outcome into an exit code.
 
 Exit codes: 0 done; 1 done, and the answer is no (check found problems, recall found nothing, a
-claim of the demo did not hold); 2 wrong arguments or input; 3 the store cannot do it; 4 no embedding
-or kernel; 70 a bug in spector; 130 interrupted; 141 the reader of our output went away.
+claim of the demo did not hold); 2 wrong arguments or input; 3 the store cannot do it; 4 no
+embedding or kernel; 70 a bug in spector; 130 interrupted; 141 the reader of our output went away.
 """
 
 from __future__ import annotations

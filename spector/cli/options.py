@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from spector.errors import StoreNotFoundError
 
@@ -18,9 +18,12 @@ __all__ = [
     "add_json",
     "add_path",
     "add_scopes",
+    "chosen_embedder",
     "json_object",
     "natural",
     "open_memory",
+    "record_id",
+    "require_store",
     "scopes",
     "signed_unit",
     "unit",
@@ -106,23 +109,35 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def open_memory(
-    args: argparse.Namespace, mode: str = "rw", *, create: bool = False, **options: Any
+    args: argparse.Namespace,
+    mode: Literal["rw", "r"] = "rw",
+    *,
+    create: bool = False,
+    **options: Any,
 ) -> Memory:
     """The store at ``args.path``; commands that do not embed open it without an embedder.
 
     Raises:
         StoreNotFoundError: nothing is there and the command does not create stores.
     """
-    path = Path(args.path)
-    if not create and not (path / "catalog.db").exists():
-        raise StoreNotFoundError(
-            f"there is no store at {args.path}",
-            hint=f'create one: spector remember {args.path} "something worth keeping"',
-        )
+    if not create:
+        require_store(args.path)
     import spector
 
-    embedder = None
-    if hasattr(args, "embedder"):
-        name = args.embedder or os.environ.get("SPECTOR_EMBEDDER") or "default"
-        embedder = None if name == "none" else name
+    embedder = chosen_embedder(args) if hasattr(args, "embedder") else None
     return spector.open(args.path, mode=mode, embedder=embedder, **options)
+
+
+def require_store(path: str) -> None:
+    """Refuse a path without a store, before anything creates one there."""
+    if not (Path(path) / "catalog.db").exists():
+        raise StoreNotFoundError(
+            f"there is no store at {path}",
+            hint=f'create one: spector remember {path} "something worth keeping"',
+        )
+
+
+def chosen_embedder(args: argparse.Namespace) -> str | None:
+    """The embedder of the command line, of the environment, or the default; None for none."""
+    name: str = args.embedder or os.environ.get("SPECTOR_EMBEDDER") or "default"
+    return None if name == "none" else name

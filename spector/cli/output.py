@@ -40,17 +40,16 @@ class Column:
 
 
 class Progress(Protocol):
-    """The part of a tqdm bar that commands use."""
+    """How far a command has come."""
 
-    def update(self, n: int) -> Any: ...
+    def reach(self, done: int, total: int | None = None) -> None: ...
 
 
 class Console:
     """Where a command writes. In JSON mode ``say`` and ``table`` are silent."""
 
-    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
+    def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
-        self.quiet = quiet
         self.out = sys.stdout
         self.err = sys.stderr
         self._color_out = _wants_color(self.out)
@@ -80,8 +79,7 @@ class Console:
 
     def note(self, text: str) -> None:
         """A remark on stderr, so that stdout stays clean for pipes."""
-        if not self.quiet:
-            print(text, file=self.err)
+        print(text, file=self.err)
 
     def document(self, value: Any) -> None:
         """The one JSON document of ``--json``; silent for people."""
@@ -91,7 +89,9 @@ class Console:
 
     def failure(self, error: SpectorError, code: int) -> None:
         """Cause and next step, without a traceback."""
-        message, hint = clean(error.message or type(error).__name__), clean(error.hint)
+        notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+        message = clean((error.message or type(error).__name__) + notes)
+        hint = clean(error.hint)
         if self.as_json:
             body = {
                 "error": {
@@ -135,20 +135,30 @@ class Console:
                 self.say(f"{label}  {_shown(value)}")
 
     @contextmanager
-    def progress(self, total: int | None, what: str, unit: str) -> Iterator[Progress]:
+    def progress(self, what: str, unit: str) -> Iterator[Progress]:
         """A bar on stderr while a terminal is there to show it, else nothing."""
-        if self.quiet or self.as_json or not _is_tty(self.err):
+        if not _is_tty(self.err):
             yield _Silent()
             return
         from tqdm import tqdm
 
-        with tqdm(total=total, desc=what, unit=unit, file=self.err, leave=False) as bar:
-            yield bar
+        with tqdm(desc=what, unit=f" {unit}", file=self.err, leave=False) as bar:
+            yield _Bar(bar)
 
 
 class _Silent:
-    def update(self, n: int) -> None:
+    def reach(self, done: int, total: int | None = None) -> None:
         """Nobody is looking."""
+
+
+class _Bar:
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+
+    def reach(self, done: int, total: int | None = None) -> None:
+        """Show ``done`` of ``total``."""
+        self._bar.total = total
+        self._bar.update(done - self._bar.n)
 
 
 def clean(text: str) -> str:

@@ -107,6 +107,7 @@ def test_messages_document_shares_its_session(tmp_path: Path, indent: int | None
         ('{"text": "a"', "broken JSON"),
         ('["a"]', "not an object"),
         ('{"role": "user"}', "neither"),
+        ('{"text": 3}', "the text is int"),
         ('{"text": "a", "tags": [1]}', "tags"),
         ('{"text": "a", "metadata": 3}', "metadata"),
         ('{"text": "a", "importance": "high"}', "importance"),
@@ -369,6 +370,7 @@ def test_real_locomo_file_imports_every_turn() -> None:
     [
         ("a", '{"role": "user", "content": "x"}\n', "jsonl"),
         ("a.jsonl", "{oops", "jsonl"),
+        ("a", '{"id": 1, "text": "x", "tier": "episodic", "recorded_at": "2026-01-01"}', "spector"),
         ("a", '[{"mapping": {}}]', "chatgpt"),
         ("a", '[{"conversation": {}}]', "locomo"),
         ("a.md", "no heading at all", "markdown"),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -57,8 +55,8 @@ def add_recall(commands: Any) -> None:
     parser.set_defaults(run=run_recall)
 
 
-_RECALL = """Find the memories that fit a cue, best first; without a cue, the strongest ones. Nothing
-is changed unless --learn is given. Exit code 1: nothing found."""
+_RECALL = """Find the memories that fit a cue, best first; without a cue, the strongest ones.
+Nothing is changed unless --learn is given. Exit code 1: nothing found."""
 
 
 def run_recall(args: argparse.Namespace, console: Console) -> int:
@@ -73,7 +71,8 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
         "where": args.where,
         "profile": args.profile,
     }
-    given = {name: value for name, value in filters.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in filters.items() if value is not None}
+    given.update(scopes(args))
     with open_memory(args, "rw" if args.learn else "r") as memory:
         hits = memory.recall(
             cue,
@@ -82,7 +81,6 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
             lexical=not args.no_lexical,
             learn=args.learn,
             **given,
-            **scopes(args),
         )
     console.document({"cue": cue, "k": args.k, "hits": list(hits), "stats": hits.stats})
     if not hits:
@@ -124,55 +122,34 @@ def add_export(commands: Any) -> None:
     add_path(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="default: stdout")
     parser.add_argument("--force", action="store_true", help="overwrite FILE")
+    parser.add_argument("--vectors", action="store_true", help="write the vectors as well")
     add_json(parser)
     parser.set_defaults(run=run_export)
 
 
 _EXPORT = """Write every live memory as one JSON object a line, in the order of their ids. `spector
-import` reads such a file back. With --json, FILE is required and the summary is the document."""
+import` reads such a file back. A store without a model gets its vectors written too, since nothing
+could make them again. With --json, FILE is required and the summary is the document."""
 
 
 def run_export(args: argparse.Namespace, console: Console) -> int:
     if args.file == "-":
-        if args.as_json:
+        if args.as_json or args.vectors:
             raise InvalidInputError(
-                "--json needs a FILE, because the records themselves go to stdout",
-                hint=f"spector export {args.path} memories.jsonl --json",
+                "--json and --vectors need a FILE", hint=f"spector export {args.path} all.jsonl ..."
             )
         with open_memory(args, "r") as memory:
             for record in memory:
                 console.data(json.dumps(record.to_dict(), ensure_ascii=False))
         return 0
-    count = _export_file(args)
-    console.document({"file": args.file, "records": count})
+    if Path(args.file).exists() and not args.force:
+        raise InvalidInputError(f"{args.file} exists", hint="choose another name, or pass --force")
+    with open_memory(args, "r") as memory, console.progress("exporting", "memory") as progress:
+        vectors = args.vectors or memory.stats()["model"] is None
+        count = memory.export(args.file, vectors=vectors, progress=progress.reach)
+    console.document({"file": args.file, "records": count, "vectors": vectors})
     console.say(f"exported {count} memories to {args.file}")
     return 0
-
-
-def _export_file(args: argparse.Namespace) -> int:
-    """Write beside the target and rename, so that a half-written export is never mistaken."""
-    target = Path(args.file)
-    if target.exists() and not args.force:
-        raise InvalidInputError(f"{target} exists", hint="choose another name, or pass --force")
-    partial = target.with_name(target.name + ".part")
-    count = 0
-    try:
-        with open_memory(args, "r") as memory:
-            try:
-                out = open(partial, "w", encoding="utf-8")  # noqa: SIM115 - closed below
-            except OSError as exc:
-                raise InvalidInputError(
-                    f"cannot write {partial}: {exc.strerror}", hint="choose another place"
-                ) from exc
-            with out:
-                for record in memory:
-                    out.write(json.dumps(record.to_dict(), ensure_ascii=False) + "\n")
-                    count += 1
-        os.replace(partial, target)
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-    return count
 
 
 def add_stats(commands: Any) -> None:

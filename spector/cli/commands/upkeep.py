@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, Literal
 
-from spector.cli.options import add_embedder, add_json, add_path, open_memory, unit
+from spector.cli.options import (
+    add_embedder,
+    add_json,
+    add_path,
+    chosen_embedder,
+    open_memory,
+    require_store,
+    unit,
+)
 from spector.cli.output import Column, Console, to_jsonable
+from spector.errors import InvalidInputError
 from spector.records import CompactionReport
 
 __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect", "bytes_text"]
@@ -41,26 +50,29 @@ def add_compact(commands: Any) -> None:
     parser.add_argument(
         "--threshold",
         type=unit,
+        default=0.0,
         metavar="0..1",
-        help="rebuild partitions whose share of tombstones exceeds this (default: 0.3)",
+        help="only partitions with a larger share of tombstones (default: 0, all with any)",
     )
     add_json(parser)
     parser.set_defaults(run=run_compact)
 
 
-_COMPACT = """Rebuild partitions without their forgotten records and purge the catalog. With
---threshold 0, nothing that was forgotten is left in any file."""
+_COMPACT = """Rebuild partitions without their forgotten records and purge the catalog, so that
+nothing that was forgotten is left in any file."""
 
 
 def run_compact(args: argparse.Namespace, console: Console) -> int:
-    options: dict[str, Any] = {"dry_run": args.dry_run}
-    if args.threshold is not None:
-        options["threshold"] = args.threshold
-    with open_memory(args) as memory, console.progress(None, "compacting", "partition") as bar:
-        report = memory.compact(**options, progress=lambda *_: bar.update(1))
+    mode: Literal["r", "rw"] = "r" if args.dry_run else "rw"
+    with open_memory(args, mode) as memory, console.progress("compacting", "partition") as progress:
+        report = memory.compact(
+            threshold=args.threshold, dry_run=args.dry_run, progress=progress.reach
+        )
     console.document({**to_jsonable(report), "bytes_reclaimed": report.bytes_reclaimed})
     if not console.as_json:
         _show_compaction(report, console)
+    if not report.erased:
+        console.note("a reader kept the catalog's log alive; close it and compact again")
     return 0
 
 
@@ -101,8 +113,11 @@ every checksum holds and that no unknown file is there. Changes nothing. Exit co
 
 
 def run_check(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args, "r") as memory:
-        report = memory.check()
+    require_store(args.path)
+    import spector
+
+    with console.progress("checking", "partition") as progress:
+        report = spector.check(args.path, progress=progress.reach)
     console.document({"ok": report.ok, **to_jsonable(report)})
     if report.problems:
         columns = [Column("code"), Column("where"), Column("problem", flexible=True)]
@@ -130,4 +145,16 @@ texts, tags and strengths stay."""
 
 
 def run_reembed(args: argparse.Namespace, console: Console) -> int:
-    raise NotImplementedError
+    require_store(args.path)
+    import spector
+
+    embedder = chosen_embedder(args)
+    if embedder is None:
+        raise InvalidInputError(
+            "reembed needs an embedder", hint="--embedder default, openai or openai:MODEL"
+        )
+    with console.progress("embedding", "memory") as progress:
+        count = spector.reembed(args.path, embedder, progress=progress.reach)
+    console.document({"reembedded": count, "embedder": embedder})
+    console.say(f"embedded {count} memories again with {embedder}")
+    return 0

@@ -18,6 +18,7 @@ from spector.cli.options import (
     add_path,
     add_scopes,
     json_object,
+    natural,
     open_memory,
     record_id,
     scopes,
@@ -71,6 +72,11 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
         text = sys.stdin.read().strip()
     if not text.strip():
         raise InvalidTextError("the text is empty", hint="pass something worth remembering")
+    if args.tier == "working":
+        raise InvalidInputError(
+            "the working tier lives in memory and would be gone when this command ends",
+            hint="choose episodic, semantic or procedural",
+        )
     names = (
         "tier", "importance", "valence", "arousal", "confidence", "event_time", "valid_from",
         "valid_until", "metadata", "role", "source",
@@ -99,7 +105,7 @@ def add_import(commands: Any) -> None:
     parser.add_argument(
         "--assume-utc", action="store_true", help="read times without a zone as UTC"
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="stop after N messages a file")
+    parser.add_argument("--limit", type=natural, metavar="N", help="stop after N messages a file")
     parser.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
     _add_durability(parser)
     add_scopes(parser)
@@ -135,15 +141,27 @@ def _store(
     args: argparse.Namespace, console: Console, files: list[Path], counts: list[dict[str, Any]]
 ) -> None:
     total = sum(entry["messages"] for entry in counts)
+    done = 0
     with (
         open_memory(args, create=True, durability=args.durability) as memory,
-        console.progress(total, "importing", "message") as bar,
+        console.progress("importing", "message") as progress,
     ):
         for path, entry in zip(files, counts, strict=True):
+            progress.reach(done, total)
+            if entry["format"] == "spector" and not _is_changed_on_the_way(args):
+                memory.import_(path)  # restores strengths, uses and flags as well
+                done += entry["messages"]
+                continue
             messages = _messages(args, path, entry["format"])
             while batch := list(islice(messages, _BATCH)):
                 memory.remember_many(batch)
-                bar.update(len(batch))
+                done += len(batch)
+                progress.reach(done, total)
+
+
+def _is_changed_on_the_way(args: argparse.Namespace) -> bool:
+    own = args.tag or args.tier or args.source or args.event_time or args.limit is not None
+    return bool(own or scopes(args))
 
 
 def _messages(args: argparse.Namespace, path: Path, kind: str) -> Iterator[Message]:
@@ -181,24 +199,15 @@ def add_forget(commands: Any) -> None:
     parser.set_defaults(run=run_forget)
 
 
-_FORGET = """Forget memories by id. They are gone from every answer at once; `spector compact PATH
---threshold 0` then removes their bytes from the files."""
+_FORGET = """Forget memories by id. They are gone from every answer at once; `spector compact PATH`
+then removes their bytes from the files."""
 
 
 def run_forget(args: argparse.Namespace, console: Console) -> int:
     with open_memory(args) as memory:
-        for record in args.ids:
-            memory.get(record)  # all or nothing: an unknown id is refused before any is forgotten
-        reports = [memory.forget(record) for record in args.ids]
-    forgotten = [one for report in reports for one in report.ids]
-    protected = [one for report in reports for one in report.protected]
-    console.document({"forgotten": forgotten, "protected": protected})
-    console.say(f"forgot {len(forgotten)} of {len(args.ids)}")
-    if protected:
-        raise InvalidInputError(
-            f"kept because they are immutable: {', '.join(map(str, protected))}",
-            hint="an immutable memory cannot be forgotten",
-        )
+        report = memory.forget(args.ids)
+    console.document({"forgotten": report.ids, "protected": report.protected})
+    console.say(f"forgot {len(report.ids)} of {len(args.ids)} memories")
     return 0
 
 

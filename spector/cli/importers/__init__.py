@@ -3,7 +3,8 @@
 One module per format; each offers ``read(source, options) -> Iterator[Message]``. Adding a format
 means writing such a module and adding it to ``READERS`` (and a rule to ``detect.py``).
 
-    jsonl      one JSON object a line (or one JSON array): {"role", "content"} or {"text"}, ours too
+    jsonl      one JSON object a line (or one JSON array): {"role", "content"} or {"text"}
+    spector    what ``spector export`` wrote
     markdown   headings, paragraphs, lists and code blocks become chunks that know their heading
     text       paragraphs become chunks
     chatgpt    conversations.json of a ChatGPT export, or the zip it comes in
@@ -25,6 +26,7 @@ __all__ = ["FORMATS", "Message", "detect_format", "iter_messages"]
 
 READERS: Final[dict[str, Reader]] = {
     "jsonl": jsonl.read,
+    "spector": jsonl.read,
     "markdown": prose.read_markdown,
     "text": prose.read_text,
     "chatgpt": chatgpt.read,

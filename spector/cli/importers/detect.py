@@ -85,6 +85,8 @@ def _whole_object(source: Source) -> dict[str, Any]:
 def _of_keys(source: Source, first: dict[str, Any]) -> str:
     if "mapping" in first:
         return "chatgpt"
+    if {"text", "tier", "recorded_at"} <= first.keys():
+        return "spector"
     if isinstance(first.get("conversation"), dict):
         return "locomo"
     if _TEXT_KEYS & first.keys() or isinstance(first.get("messages"), list):

@@ -32,10 +32,10 @@ _TIME_ALIASES = ("timestamp", "created_at", "create_time", "time", "date")
 #: what an export of ours says about a record beyond the arguments of ``remember``
 _STATE = {
     "id", "recorded_at", "stability_days", "utility", "access_count", "last_access", "flags",
-    "parents", "score", "explain", "vector",
+    "parents", "score", "explain",
 }  # fmt: skip
 _FLAGS = ("pinned", "immutable", "unresolved")
-_BODY = {"text", "content", "tags", "metadata", *_FLAGS}
+_BODY = {"text", "content", "tags", "metadata", "vector", *_FLAGS}
 
 
 def read(source: Source, options: Options) -> Iterator[Message]:
@@ -56,11 +56,15 @@ def message_of(
             'has neither "text" nor "content"',
             hint='write {"role": "user", "content": "..."}',
         )
-    text = text_of_parts(entry["text"] if "text" in entry else entry["content"])
+    body = entry["text"] if "text" in entry else entry["content"]
+    if body is not None and not isinstance(body, (str, list)):
+        raise source.error(
+            place, f"the text is {type(body).__name__}", hint="write it as a JSON string"
+        )
+    text = text_of_parts(body)
     if not text:
         return None
     # spaces around a text belong to it: only the test for emptiness strips
-    body = entry.get("text", entry.get("content"))
     message: Message = {"text": body if isinstance(body, str) else text}
     message.update(_plain_fields(entry, source, place))
     for name in _TIMES:
@@ -174,6 +178,8 @@ def _plain_fields(entry: dict[str, Any], source: Source, place: str) -> Message:
         if not isinstance(metadata, dict):
             raise source.error(place, '"metadata" must be an object', hint=f"got {metadata!r}")
         out["metadata"] = metadata
+    if entry.get("vector") is not None:
+        out["vector"] = entry["vector"]
     for name in _FLAGS:
         if entry.get(name) is True or name in (entry.get("flags") or ()):
             out[name] = True

@@ -1,0 +1,337 @@
+"""Every command for people and for machines: output, exit code, and what it did to the store.
+
+Damage guarded against: a document on stdout that is not one JSON value, a failure that exits 0, a
+looking command that changes the store, half an import.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import LINES, Run
+
+
+def snapshot(path: Path) -> dict[str, bytes]:
+    """Contents of every partition, which a looking command must leave alone."""
+    return {str(p): p.read_bytes() for p in path.rglob("*.mem")}
+
+
+def ids_by_text(run: Run, path: Path) -> dict[str, int]:
+    lines = run("export", path).out.splitlines()
+    return {record["text"]: record["id"] for record in map(json.loads, lines)}
+
+
+# --- remember ------------------------------------------------------------------------------------
+
+
+def test_remember_creates_a_store_and_recall_finds_it(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "store"
+    result = run("remember", path, "Quokka is the staging box", "--tag", "ops", "--pin")
+    assert result.code == 0
+    assert result.out.startswith("remembered ")
+    found = run("recall", path, "quokka", "--json").json
+    assert [hit["text"] for hit in found["hits"]] == ["Quokka is the staging box"]
+    assert found["hits"][0]["tags"] == ["ops"]
+    assert "pinned" in found["hits"][0]["flags"]
+
+
+def test_remember_json_prints_the_record_with_every_field(run: Run, tmp_path: Path) -> None:
+    result = run(
+        "remember", tmp_path / "s", "A fact", "-t", "a", "-t", "b", "--tier", "semantic",
+        "--importance", "0.25", "--valence", "-0.5", "--arousal", "0.2", "--confidence", "0.6",
+        "--event-time", "2026-05-04T10:00:00+02:00", "--valid-until", "2027-01-01",
+        "--metadata", '{"n": 1}', "--role", "user", "--source", "test", "--user", "u",
+        "--agent", "g", "--session", "s", "--json",
+    )  # fmt: skip
+    record = result.json
+    assert result.code == 0
+    assert record["event_time"] == "2026-05-04T08:00:00Z"
+    assert record["valid_until"] == "2027-01-01T00:00:00Z"
+    assert (record["tier"], record["tags"]) == ("semantic", ["a", "b"])
+    assert record["metadata"] == {"n": 1}
+    assert (record["user_id"], record["agent_id"], record["session_id"]) == ("u", "g", "s")
+    assert (record["role"], record["source"]) == ("user", "test")
+    assert record["importance"] == pytest.approx(0.25)
+    assert record["valence"] == pytest.approx(-0.5, abs=0.01)
+    assert record["confidence"] == pytest.approx(0.6, abs=0.01)
+
+
+def test_remember_reads_stdin(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("from a pipe\n"))
+    assert run("remember", tmp_path / "s", "-", "--json").json["text"] == "from a pipe"
+
+
+def test_remember_refuses_an_empty_text(run: Run, tmp_path: Path) -> None:
+    result = run("remember", tmp_path / "s", "  ")
+    assert (result.code, result.out) == (2, "")
+    assert "error: the text is empty" in result.err
+    assert not (tmp_path / "s").exists()
+
+
+def test_naive_time_is_refused_with_a_next_step(run: Run, tmp_path: Path) -> None:
+    result = run("remember", tmp_path / "s", "x", "--event-time", "2026-05-04T10:00:00")
+    assert result.code == 2
+    assert "no time zone" in result.err
+    assert "hint:" in result.err
+
+
+# --- recall --------------------------------------------------------------------------------------
+
+
+def test_recall_prints_a_table(run: Run, filled: Path) -> None:
+    result = run("recall", filled, "which morning for deploys", "-k", "2")
+    assert result.code == 0
+    head, rule, *rows = result.out.splitlines()
+    assert head.split() == ["#", "score", "when", "tier", "text", "id"]
+    assert set(rule) == {"-", " "}
+    assert "Deploys happen on Tuesday mornings" in rows[0]
+    assert len(rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--tag", "family"], {1}),
+        (["--tag", "deploy", "--tag", "ops"], {2}),
+        (["--any-tag", "ops", "--any-tag", "family"], {1, 2}),
+        (["--tier", "procedural"], {2}),
+        (["--since", "2026-09-08", "--until", "2026-09-09"], {1}),
+        (["--until", "2026-09-08"], {0}),
+        (["--min-importance", "0.8"], {0, 2}),
+        (["--user", "maya"], {1}),
+        (["--where", '{"team": "core"}'], {0}),
+    ],
+)
+def test_recall_filters(
+    run: Run, filled: Path, arguments: list[str], expected: set[int]
+) -> None:
+    found = run("recall", filled, "anything", "-k", "10", "--json", *arguments).json
+    texts = {hit["text"] for hit in found["hits"]}
+    # a pinned memory is exempt from the floor on importance, so both answers are in the contract
+    assert texts == {LINES[n]["text"] for n in expected}
+
+
+def test_recall_that_finds_nothing_exits_1_with_an_empty_list(run: Run, filled: Path) -> None:
+    result = run("recall", filled, "x", "--tag", "no-such-tag", "--json")
+    assert result.code == 1
+    assert result.json["hits"] == []
+    assert "nothing found" in result.err
+
+
+def test_recall_explain_shows_terms_and_phases(run: Run, filled: Path) -> None:
+    result = run("recall", filled, "deploys", "-k", "1", "--explain")
+    assert "similarity" in result.out
+    assert "dropped_tags" in result.out
+
+
+def test_recall_without_learn_changes_nothing_and_with_learn_counts_the_use(
+    run: Run, filled: Path
+) -> None:
+    before = snapshot(filled)
+    run("recall", filled, "cat", "-k", "1")
+    assert snapshot(filled) == before
+    assert run("recall", filled, "cat", "-k", "1", "--learn").code == 0
+    (hit,) = run("recall", filled, "cat", "-k", "1", "--json").json["hits"]
+    assert hit["access_count"] >= 1
+
+
+# --- import and export ---------------------------------------------------------------------------
+
+
+def test_import_reports_each_file(run: Run, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.md"
+    first.write_text('{"text": "one"}\n{"text": "two"}\n')
+    second.write_text("# Title\n\nthree\n")
+    result = run("import", tmp_path / "s", first, second, "--tag", "x", "--json")
+    assert result.json == {
+        "files": [
+            {"file": str(first), "format": "jsonl", "messages": 2},
+            {"file": str(second), "format": "markdown", "messages": 1},
+        ],
+        "stored": 3,
+        "dry_run": False,
+    }
+    hits = run("recall", tmp_path / "s", "three", "--tag", "x", "-k", "9", "--json").json["hits"]
+    assert len(hits) == 3
+
+
+def test_import_of_a_malformed_file_stores_nothing(run: Run, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
+    good.write_text('{"text": "fine"}\n')
+    bad.write_text('{"text": "fine"}\n{"text": 3}\n')
+    result = run("import", tmp_path / "s", good, bad)
+    assert (result.code, result.out) == (2, "")
+    assert "bad.jsonl" in result.err
+    assert not (tmp_path / "s").exists()
+
+
+def test_import_dry_run_only_counts(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "a.jsonl"
+    source.write_text('{"text": "one"}\n{"text": "two"}\n')
+    result = run("import", tmp_path / "s", source, "--dry-run", "--limit", "1")
+    assert result.out == f"would import 1 messages from {source} (jsonl)\n"
+    assert not (tmp_path / "s").exists()
+
+
+def test_import_reads_stdin(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stdin:
+        buffer = io.BytesIO(b'{"role": "user", "content": "piped"}\n')
+
+    monkeypatch.setattr("sys.stdin", Stdin())
+    assert run("import", tmp_path / "s", "-", "--json").json["stored"] == 1
+
+
+def test_wrong_format_is_named(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "a.txt"
+    source.write_text("just words")
+    result = run("import", tmp_path / "s", source, "--format", "chatgpt")
+    assert result.code == 2
+    assert "expected a JSON array" in result.err
+
+
+def test_export_reads_back_into_an_equal_store(run: Run, filled: Path, tmp_path: Path) -> None:
+    exported = tmp_path / "out.jsonl"
+    assert run("export", filled, exported).out == f"exported 3 memories to {exported}\n"
+    assert run("import", tmp_path / "copy", exported).code == 0
+
+    def essence(path: Path) -> list[dict[str, Any]]:
+        own = {"id", "recorded_at", "last_access"}
+        records = [json.loads(line) for line in run("export", path).out.splitlines()]
+        return [{key: r[key] for key in r.keys() - own} for r in records]
+
+    assert essence(tmp_path / "copy") == essence(filled)
+
+
+def test_export_does_not_overwrite_unless_forced(run: Run, filled: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    target.write_text("precious")
+    refused = run("export", filled, target)
+    assert (refused.code, target.read_text()) == (2, "precious")
+    assert run("export", filled, target, "--force", "--json").json["records"] == 3
+    assert not (tmp_path / "out.jsonl.part").exists()
+
+
+def test_export_json_to_stdout_is_a_usage_error(run: Run, filled: Path) -> None:
+    assert run("export", filled, "--json").code == 2
+
+
+# --- forget, reflect, compact, check, stats ------------------------------------------------------
+
+
+def test_forget_then_compact_removes_the_bytes(run: Run, filled: Path) -> None:
+    cat = ids_by_text(run, filled)["The cat is called Quokka"]
+    assert run("forget", filled, cat, "--json").json["forgotten"] == [cat]
+    assert run("recall", filled, "Quokka", "--user", "maya").code == 1
+    before = run("compact", filled, "--dry-run", "--threshold", "0", "--json").json
+    assert (before["dry_run"], before["records_reclaimed"]) == (True, 1)
+    done = run("compact", filled, "--threshold", "0", "--json").json
+    assert done["records_reclaimed"] == 1
+    assert all(b"Quokka" not in p.read_bytes() for p in filled.rglob("*") if p.is_file())
+    assert run("check", filled).code == 0
+
+
+def test_forget_of_an_unknown_id_forgets_none(run: Run, filled: Path) -> None:
+    cat = ids_by_text(run, filled)["The cat is called Quokka"]
+    result = run("forget", filled, cat, 12345)
+    assert result.code == 2
+    assert "12345" in result.err
+    assert cat in ids_by_text(run, filled).values()
+
+
+def test_compact_prints_a_report_for_people(run: Run, filled: Path) -> None:
+    result = run("compact", filled)
+    assert result.code == 0
+    assert "reclaimed 0 records" in result.out
+
+
+def test_reflect_seals_days_that_are_over(run: Run, filled: Path) -> None:
+    report = run("reflect", filled, "--json").json
+    assert report["marked_reflectable"] == 2, "two days of episodes lie in the past"
+    assert "marked reflectable 0" in run("reflect", filled).out, "nothing is left to do"
+
+
+def test_check_ok_and_with_damage(run: Run, filled: Path) -> None:
+    sound = run("check", filled, "--json")
+    assert (sound.code, sound.json["ok"], sound.json["records"]) == (0, True, 3)
+    assert run("check", filled).out.startswith("ok: 3 records")
+    (filled / "episodic" / "stray.bin").write_bytes(b"?")
+    damaged = run("check", filled)
+    assert damaged.code == 1
+    assert "stray.bin" in damaged.out
+
+
+def test_check_of_a_flipped_bit_exits_1_and_names_the_file(run: Run, filled: Path) -> None:
+    victim = next(filled.glob("episodic/*.mem"))
+    data = bytearray(victim.read_bytes())
+    data[64 + 70] ^= 1
+    victim.write_bytes(data)
+    result = run("check", filled, "--json")
+    assert result.code == 1
+    assert any(victim.name in problem["where"] for problem in result.json["problems"])
+
+
+def test_stats_for_people_and_machines(run: Run, filled: Path) -> None:
+    assert run("stats", filled).code == 0
+    assert isinstance(run("stats", filled, "--json").json, dict)
+
+
+def test_reembed_moves_a_store_to_another_model(run: Run, filled: Path) -> None:
+    assert run("recall", filled, "cat", "--embedder", "other").code == 3
+    result = run("reembed", filled, "--embedder", "other", "--json")
+    assert result.code == 0, result.err
+    assert run("recall", filled, "cat", "--embedder", "other").code == 0
+    assert run("check", filled).code == 0
+
+
+# --- inspect -------------------------------------------------------------------------------------
+
+
+def test_inspect_lists_partitions(run: Run, filled: Path) -> None:
+    result = run("inspect", filled)
+    assert result.code == 0
+    assert "episodic/2026-09-07-000.mem" in result.out
+    partitions = run("inspect", filled, "--json").json["partitions"]
+    assert sum(p["live"] for p in partitions) == 3
+    assert {p["day"] for p in partitions} == {"2026-09-07", "2026-09-08", None}
+
+
+def test_inspect_shows_the_header_of_one_record(run: Run, filled: Path) -> None:
+    record = ids_by_text(run, filled)["Rollback with the command revert"]
+    found = run("inspect", filled, record, "--json")
+    assert found.code == 0
+    assert found.json["crc_ok"] is True
+    assert found.json["header"]["flags"] == ["pinned"]
+    assert found.json["header"]["tier"] == "procedural"
+    assert found.json["catalog"]["text"] == "Rollback with the command revert"
+    assert str(record) in run("inspect", filled, record).out
+
+
+def test_inspect_works_on_a_damaged_store(run: Run, filled: Path) -> None:
+    record = ids_by_text(run, filled)["The cat is called Quokka"]
+    first, second = sorted(filled.glob("episodic/*.mem"))
+    data = bytearray(first.read_bytes())
+    data[20] ^= 1
+    first.write_bytes(data)
+    (filled / "catalog.db").write_bytes(b"not a database at all")
+    for side in filled.glob("catalog.db-*"):
+        side.unlink()
+    listing = run("inspect", filled, "--json")
+    assert listing.code == 1
+    broken, sound = (
+        next(p for p in listing.json["partitions"] if p["file"].endswith(f.name))
+        for f in (first, second)
+    )
+    assert "checksum" in broken["problems"][0]
+    assert sound["problems"] == []
+    found = run("inspect", filled, record, "--json")
+    assert (found.code, found.json["crc_ok"]) == (1, True), "found without the catalog"
+
+
+def test_inspect_of_an_unknown_id_and_of_no_store(run: Run, filled: Path, tmp_path: Path) -> None:
+    assert run("inspect", filled, 99).code == 2
+    assert run("inspect", tmp_path / "nowhere").code == 3

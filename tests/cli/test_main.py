@@ -1,0 +1,169 @@
+"""The frame around the commands: help, version, exit codes, errors, interrupts, closed pipes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spector._version import __version__
+from spector.cli import main as cli
+from spector.cli.commands import reading
+from spector.errors import (
+    EmbeddingError,
+    ImportFormatError,
+    KernelUnavailableError,
+    ModelMismatchError,
+    StoreLockedError,
+    StoreNotFoundError,
+    UnknownRecordError,
+)
+from tests.cli.conftest import Run
+
+VERBS = (
+    "remember", "recall", "import", "export", "forget", "reflect", "compact", "check", "stats",
+    "inspect", "reembed", "demo",
+)  # fmt: skip
+NEEDS_STORE = {
+    "recall": ["x"], "export": [], "forget": ["1"], "reflect": [], "compact": [], "check": [],
+    "stats": [], "inspect": [], "reembed": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_every_command(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([verb, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: spector {verb}")
+    assert "--json" in text
+    assert "PATH" in text
+
+
+def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"  {verb} " in text for verb in VERBS)
+    assert "exit codes:" in text
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"spector {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [], ["dream"], ["recall"], ["recall", "p", "x", "-k", "0"], ["recall", "p", "x", "-k", "a"],
+        ["remember", "p", "x", "--importance", "1.5"], ["remember", "p", "x", "--valence", "nan"],
+        ["recall", "p", "x", "--where", "[1]"], ["recall", "p", "x", "--where", "{"],
+        ["forget", "p", "first"], ["compact", "p", "--threshold", "2"],
+    ],
+)  # fmt: skip
+def test_wrong_usage_exits_2_with_a_hint(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(argv) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert "hint: see spector" in captured.err
+
+
+@pytest.mark.parametrize("verb", NEEDS_STORE)
+def test_absent_store_exits_3_and_is_not_created(run: Run, tmp_path: Path, verb: str) -> None:
+    result = run(verb, tmp_path / "none", *NEEDS_STORE[verb])
+    assert (result.code, result.out) == (3, "")
+    assert "there is no store" in result.err
+    assert "hint:" in result.err
+    assert not (tmp_path / "none").exists()
+
+
+def test_json_errors_are_one_document_on_stderr(run: Run, tmp_path: Path) -> None:
+    result = run("stats", tmp_path / "none", "--json")
+    assert result.out == ""
+    error = json.loads(result.err)["error"]
+    assert (error["type"], error["exit_code"]) == ("StoreNotFoundError", 3)
+    assert error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ImportFormatError("x"), 2), (UnknownRecordError("x"), 2), (StoreNotFoundError("x"), 3),
+        (StoreLockedError("x"), 3), (ModelMismatchError("x"), 3), (EmbeddingError("x"), 4),
+        (KernelUnavailableError("x"), 4),
+    ],
+)  # fmt: skip
+def test_exit_code_of_each_kind_of_error(error: Any, code: int) -> None:
+    assert cli.exit_code_of(error) == code
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "word"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (ZeroDivisionError("oops"), 70, "bug in spector"),
+        (StoreLockedError("busy \x1b[2J", hint="wait"), 3, "error: busy \\x1b[2J"),
+    ],
+    ids=["ctrl-c", "bug", "typed"],
+)
+def test_how_a_command_ends(
+    monkeypatch: pytest.MonkeyPatch, run: Run, raised: BaseException, code: int, word: str
+) -> None:
+    def fail(*_: object) -> int:
+        raise raised
+
+    monkeypatch.setattr(reading, "open_memory", fail)
+    result = run("stats", "anywhere")
+    assert result.code == code
+    assert word in result.err
+    assert ("Traceback" in result.err) == (code == 70)
+
+
+def test_second_writer_is_refused(run: Run, filled: Path) -> None:
+    import spector
+
+    with spector.open(str(filled)):
+        result = run("reflect", filled)
+        assert run("recall", filled, "cat").code == 0, "readers are welcome"
+    assert result.code == 3
+    assert "hint:" in result.err
+
+
+def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    """The reader of a long output leaves early: no traceback, exit code 141."""
+    script = (
+        "import sys\n"
+        "from spector.cli import main as cli\n"
+        "from spector.cli.commands import reading\n"
+        "def many(args, console):\n"
+        "    for n in range(100_000):\n"
+        "        console.data('x' * 100)\n"
+        "    return 0\n"
+        "reading.run_stats = many\n"
+        "sys.exit(cli.main(['stats', 'p']))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (141, b"")
+
+
+def test_module_runs_as_a_program() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "spector.cli", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == f"spector {__version__}"
