@@ -1,0 +1,108 @@
+"""Mechanism: C, else Numba, else NumPy; one environment variable pins the choice.
+
+Damage: a silent fallback makes a slow deployment look like a bug; an eager import costs a second.
+Guard: each pin is honoured or refused with the reason, and nothing unused is imported.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from spector.errors import KernelUnavailableError
+from spector.kernel.choose import KERNEL_NAMES, get_kernel, kernel_info, load_kernel
+from tests.kernel.blocks import kernel_or_skip
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_a_pin_is_honoured(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    kernel_or_skip(name)
+    monkeypatch.setenv("SPECTOR_KERNEL", name)
+    assert get_kernel().name == name
+    info = kernel_info()
+    assert info["name"] == name
+    assert info["why"] == "pinned by SPECTOR_KERNEL"
+    assert info["isa"]
+
+
+def test_an_unknown_pin_is_refused_with_the_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPECTOR_KERNEL", "cuda")
+    with pytest.raises(KernelUnavailableError, match="native, numba, reference"):
+        get_kernel()
+
+
+def run(code: str, **env: str) -> str:
+    import os
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_without_the_extension_numba_serves_and_says_why() -> None:
+    kernel_or_skip("numba")
+    code = (
+        "import sys; sys.modules['spector._native'] = None\n"
+        "from spector.kernel.choose import get_kernel, kernel_info\n"
+        "print(get_kernel().name, kernel_info()['why'])"
+    )
+    assert run(code, SPECTOR_KERNEL="").startswith("numba the native kernel cannot load")
+
+
+def test_without_both_the_reference_serves() -> None:
+    code = (
+        "import sys; sys.modules['spector._native'] = sys.modules['numba'] = None\n"
+        "from spector.kernel.choose import get_kernel\n"
+        "print(get_kernel().name)"
+    )
+    assert run(code, SPECTOR_KERNEL="") == "reference"
+
+
+def test_a_pinned_kernel_that_cannot_load_raises_the_reason() -> None:
+    code = (
+        "import sys; sys.modules['spector._native'] = None\n"
+        "from spector.kernel.choose import get_kernel\n"
+        "try: get_kernel()\n"
+        "except ImportError as error: print(type(error).__name__, error)"
+    )
+    out = run(code, SPECTOR_KERNEL="native")
+    assert out.startswith("KernelUnavailableError the native kernel cannot load")
+    assert "unset SPECTOR_KERNEL" in out
+
+
+def test_numba_is_not_imported_unless_it_serves() -> None:
+    kernel_or_skip("native")
+    code = (
+        "import sys\n"
+        "import spector.kernel, spector.kernel.crc, spector.kernel.query\n"
+        "from spector.kernel.choose import get_kernel\n"
+        "get_kernel()\n"
+        "print('numba' in sys.modules)"
+    )
+    assert run(code, SPECTOR_KERNEL="") == "False"
+
+
+def test_numba_serves_where_its_cache_cannot_be_written() -> None:
+    kernel_or_skip("numba")
+    code = (
+        "import numba, numpy as np\n"
+        "compile_ = numba.njit\n"
+        "def njit(cache=False, **options):\n"
+        "    if cache: raise RuntimeError('cannot cache function: no locator available')\n"
+        "    return compile_(**options)\n"
+        "numba.njit = njit\n"
+        "from spector.kernel.choose import load_kernel\n"
+        "out = np.zeros(1, np.uint32)\n"
+        "load_kernel('numba').crc32c_rows(np.zeros((1, 64), np.uint8), out, 0)\n"
+        "print(hex(out[0]))"
+    )
+    reference = load_kernel("reference")
+    assert int(run(code), 16) == reference.crc32c(bytes(36))
