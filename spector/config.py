@@ -38,7 +38,7 @@ class Config:
     #: redo images kept in the journal before the partitions are synced and the journal emptied
     checkpoint_bytes: int = 16 * 1024 * 1024
     #: records that remember_many commits in one transaction
-    batch_records: int = 2048
+    batch_records: int = 8192
 
     # memory dynamics
     default_importance: float = 0.5
@@ -59,6 +59,8 @@ class Config:
     #: candidates taken from each channel before fusion
     candidates: int = 64
     lexical_candidates: int = 200
+    #: full-text matches that one recall ranks at most; the commonest words of a cue go first
+    lexical_matches: int = 20_000
     max_k: int = 10_000
 
     # embedding cache

@@ -407,7 +407,7 @@ class Memory:
     # -- sleep and upkeep -----------------------------------------------------------------------
 
     def reflect(self) -> ReflectReport:
-        """One sleep cycle: seal finished partitions, mark them reflectable, compact the wasteful."""
+        """One sleep cycle: seal finished partitions, mark them, compact the wasteful ones."""
         self._ensure(write=True)
         return reflect_once(self._router, now_ms=self._clock.now_ms(), config=self._config)
 

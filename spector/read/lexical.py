@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["MAX_TERMS", "match_query", "normalised"]
+__all__ = ["MAX_TERMS", "match_query", "match_terms", "normalised", "quoted"]
 
 #: more words than this do not make a cue clearer, but each costs a posting list
 MAX_TERMS: Final = 32
@@ -25,11 +25,24 @@ _STOP = frozenset(
 )
 
 
-def match_query(cue: str) -> str | None:
-    """An FTS5 expression that any of the cue's words satisfies; None when it has no words.
+def match_query(terms: list[str]) -> str | None:
+    """An FTS5 expression that any of the terms satisfies; None when there are none.
+
+    Every term is quoted: nothing of a cue is FTS5 syntax.
+    """
+    return " OR ".join(quoted(term) for term in terms) or None
+
+
+def quoted(term: str) -> str:
+    """A term as an FTS5 string; terms hold letters, digits and spaces only."""
+    return f'"{term}"'
+
+
+def match_terms(cue: str) -> list[str]:
+    """The words of a cue that are worth looking up.
 
     Words joined by punctuation ("INC-2219", "foo.bar") are searched as a phrase and as parts, so
-    an identifier outranks its pieces. Every word is quoted: nothing of the cue is FTS5 syntax.
+    an identifier outranks its pieces.
     """
     phrases: dict[str, None] = {}
     words: dict[str, None] = {}
@@ -41,10 +54,7 @@ def match_query(cue: str) -> str | None:
         for part in parts:
             words[part] = None
     strong = [word for word in words if word not in _STOP and len(word) > 1]
-    terms = [*phrases, *(strong or words)][:MAX_TERMS]
-    if not terms:
-        return None
-    return " OR ".join(f'"{term}"' for term in terms)
+    return [*phrases, *(strong or words)][:MAX_TERMS]
 
 
 def normalised(scores: dict[int, float]) -> dict[int, float]:

@@ -26,6 +26,10 @@ _INCLUDABLE = {
 }
 
 
+_TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
+_TAG_OF_ONE = "EXISTS (SELECT 1 FROM record_tag WHERE {} AND record_tag.id = record.id)"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """Which records are meant, apart from any cue; shared by recall, forget and iteration."""
@@ -52,19 +56,24 @@ class Selection:
             scopes.append(scope_tag("session", self.session_id))
         return tags_mask((*self.tags, *scopes))
 
-    def exact(self, *, now_ms: int | None = None) -> SqlFilter | None:
+    def exact(
+        self, *, now_ms: int | None = None, whole_store: bool = True
+    ) -> SqlFilter | None:
         """The condition that an answer's row must satisfy; None when every row does.
 
-        With ``now_ms`` records outside their validity window are excluded as well.
+        With ``now_ms`` records outside their validity window are excluded as well. Tags are asked
+        for in the way that is fast for finding all records with them (``whole_store``), or for
+        confirming a few hundred candidates; the answer is the same.
         """
+        has_tag = _TAG_OF_ALL if whole_store else _TAG_OF_ONE
         parts: list[str] = []
         params: list[str | int] = []
         for tag in self.tags:
-            parts.append("record.id IN (SELECT id FROM record_tag WHERE tag = ?)")
+            parts.append(has_tag.format("tag = ?"))
             params.append(tag)
         if self.any_tags:
             marks = ",".join("?" * len(self.any_tags))
-            parts.append(f"record.id IN (SELECT id FROM record_tag WHERE tag IN ({marks}))")
+            parts.append(has_tag.format(f"tag IN ({marks})"))
             params += self.any_tags
         for column in ("user_id", "agent_id", "session_id"):
             value = getattr(self, column)

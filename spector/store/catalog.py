@@ -219,7 +219,8 @@ class Catalog:
         if not readonly:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA secure_delete=ON")
-            connection.execute("PRAGMA journal_size_limit=16777216")
+            connection.execute("PRAGMA journal_size_limit=67108864")
+            connection.execute("PRAGMA wal_autocheckpoint=8192")
         return connection
 
     def read_without_sidecars(self) -> None:
@@ -400,6 +401,15 @@ class Catalog:
                     (query, *params, limit),
                 )
             return cursor.fetchall()
+
+    def count_matches(self, query: str, limit: int) -> int:
+        """How many records match a full-text query, counted up to ``limit``."""
+        with self.reading() as connection:
+            found = connection.execute(
+                "SELECT count(*) FROM (SELECT 1 FROM fulltext WHERE fulltext MATCH ? LIMIT ?)",
+                (query, limit),
+            )
+            return int(found.fetchone()[0])
 
     def has_validity(self) -> bool:
         """True when any live record has a validity window."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
 from spector.kernel.crc import crc32c_rows
@@ -20,7 +22,7 @@ from spector.store.catalog import Row
 from spector.store.files import Bytes
 from spector.store.store import Store
 
-__all__ = ["header_of", "to_record", "verified_image"]
+__all__ = ["header_of", "to_record", "to_records", "verified_image"]
 
 
 def verified_image(store: Store, row: Row) -> Bytes:
@@ -55,39 +57,44 @@ def header_of(image: Bytes) -> Any:
 
 def to_record(row: Row, header: Any, tier: str) -> MemoryRecord:
     """The user's view of a record."""
+    return _record(row, tier, *(header[name].item() for name in _FIELDS))
+
+
+def to_records(
+    rows: Sequence[Row], headers: NDArray[np.void], tiers: Sequence[str]
+) -> list[MemoryRecord]:
+    """The user's views of many records, column by column."""
+    columns = [headers[name].tolist() for name in _FIELDS]
+    return [
+        _record(row, tier, *values)
+        for row, tier, values in zip(rows, tiers, zip(*columns, strict=True), strict=True)
+    ]
+
+
+_FIELDS = (
+    "event_ms", "confidence", "importance", "valence", "arousal", "stability_days", "utility",
+    "access_count", "last_access_s", "flags", "category", "modality",
+)
+_FLAGS = [Flag(value) for value in range(512)]
+_CATEGORIES = {int(member): member for member in Category}
+_MODALITIES = {int(member): member for member in Modality}
+
+
+def _record(
+    row: Row, tier: str, event_ms: int, confidence: int, importance: float, valence: int,
+    arousal: int, stability_days: float, utility: float, access_count: int, last_access_s: int,
+    flags: int, category: int, modality: int,
+) -> MemoryRecord:
     return MemoryRecord(
-        id=row.id,
-        text=row.text,
-        tier=tier,
-        tags=row.tags,
-        metadata=row.metadata,
-        event_ms=int(header["event_ms"]),
-        recorded_ms=row.recorded_ms,
-        valid_from_ms=row.valid_from_ms,
-        valid_until_ms=row.valid_until_ms,
-        session_id=row.session_id,
-        agent_id=row.agent_id,
-        user_id=row.user_id,
-        role=row.role,
-        source=row.source,
-        confidence=int(header["confidence"]) / 255,
-        importance=float(header["importance"]),
-        valence=max(-1.0, int(header["valence"]) / 127),
-        arousal=int(header["arousal"]) / 255,
-        stability_days=float(header["stability_days"]),
-        utility=float(header["utility"]),
-        access_count=int(header["access_count"]),
-        last_access_s=int(header["last_access_s"]),
-        flags=Flag(int(header["flags"]) & 0x1FF),
-        category=_enum(Category, int(header["category"])),
-        modality=_enum(Modality, int(header["modality"])),
+        id=row.id, text=row.text, tier=tier, tags=row.tags, metadata=row.metadata,
+        event_ms=event_ms, recorded_ms=row.recorded_ms, valid_from_ms=row.valid_from_ms,
+        valid_until_ms=row.valid_until_ms, session_id=row.session_id, agent_id=row.agent_id,
+        user_id=row.user_id, role=row.role, source=row.source, confidence=confidence / 255,
+        importance=importance, valence=max(-1.0, valence / 127), arousal=arousal / 255,
+        stability_days=stability_days, utility=utility, access_count=access_count,
+        last_access_s=last_access_s, flags=_FLAGS[flags & 0x1FF],
+        # a newer version may have written values that this one has no name for
+        category=_CATEGORIES.get(category, Category.OTHER),
+        modality=_MODALITIES.get(modality, Modality.TEXT),
         parents=row.parents,
     )
-
-
-def _enum(kind: Any, value: int) -> Any:
-    """The member, or the first one for values that a newer version may have written."""
-    try:
-        return kind(value)
-    except ValueError:
-        return kind(0)

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from spector.store.catalog import Row, chunked
@@ -36,11 +37,18 @@ class NewRow:
     parents: tuple[int, ...] = ()
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
 def to_json(value: Any) -> str | None:
     """Compact JSON text, or None for an empty container."""
-    if not value:
-        return None
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _encode(value) if value else None
+
+
+@lru_cache(maxsize=16_384)
+def tags_json(tags: tuple[str, ...]) -> str | None:
+    """``to_json`` of tags, which repeat from record to record."""
+    return to_json(tags)
 
 
 def insert_rows(db: sqlite3.Connection, rows: Sequence[NewRow]) -> None:
@@ -56,7 +64,7 @@ def insert_rows(db: sqlite3.Connection, rows: Sequence[NewRow]) -> None:
     db.executemany(
         "INSERT INTO content VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
-            (r.id, r.text, to_json(r.tags), to_json(r.metadata), r.role, r.source,
+            (r.id, r.text, tags_json(r.tags), to_json(r.metadata), r.role, r.source,
              to_json(r.parents))
             for r in rows
         ],
@@ -101,7 +109,7 @@ def update_row(db: sqlite3.Connection, before: Row, after: NewRow) -> None:
     db.execute(
         "UPDATE content SET text = ?, tags = ?, metadata = ?, role = ?, source = ?, parents = ?"
         " WHERE id = ?",
-        (after.text, to_json(after.tags), to_json(after.metadata), after.role, after.source,
+        (after.text, tags_json(after.tags), to_json(after.metadata), after.role, after.source,
          to_json(after.parents), after.id),
     )
     db.execute(

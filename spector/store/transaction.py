@@ -24,6 +24,12 @@ JOURNAL_RETIRE = 2  # the same, but applied at the next checkpoint (see the modu
 JOURNAL_HEADER = 3  # nothing but the header, which follows from the segment row
 
 
+#: appends of at least this many records go into the partition, and are synced there, before the
+#: commit instead of through the journal: nothing refers to those slots until the commit does, and
+#: the images need not be written twice
+WRITE_AHEAD_RECORDS = 64
+
+
 class Transaction:
     """Changes that become visible and durable together."""
 
@@ -36,6 +42,7 @@ class Transaction:
         self._rows: dict[int, SegmentRow] = {}
         self._created: dict[int, Segment] = {}
         self._dropped: list[tuple[int, str]] = []
+        self._ahead: dict[int, Segment] = {}
 
     # -- ids and partitions -------------------------------------------------------------------
 
@@ -120,7 +127,13 @@ class Transaction:
             row, slots=first + len(images), live=row.live + len(images)
         )
         self._allocate(segment_id, first + len(images))
-        self._journal.append((segment_id, JOURNAL_RECORDS, first, as_bytes(images)))
+        if len(images) >= WRITE_AHEAD_RECORDS and self.store.files.durable:
+            segment = self._created.get(segment_id) or self.store.segments[segment_id]
+            segment.write_records(first, as_bytes(images))
+            self._ahead[segment_id] = segment
+            self._journal.append((segment_id, JOURNAL_HEADER, 0, b""))
+        else:
+            self._journal.append((segment_id, JOURNAL_RECORDS, first, as_bytes(images)))
         return first
 
     def overwrite(self, segment_id: int, slot: int, image: Bytes) -> None:
@@ -166,6 +179,8 @@ class Transaction:
 
     def write_journal(self) -> None:
         """Rows of the changed segments and redo images, inside the catalog's transaction."""
+        for segment in self._ahead.values():
+            segment.sync()
         head = self.head()
         db = self.connection
         first = self._before.journal_seq + 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -86,39 +86,16 @@ def make_draft(
             f"expected a text or a message, got {type(item).__name__}",
             hint='pass a str, or a dict like {"role": "user", "content": "..."}',
         )
-    get = fields.get
-    valid_from, valid_until = _time(get("valid_from"), "valid_from"), _time(
-        get("valid_until"), "valid_until"
-    )
-    if valid_from is not None and valid_until is not None and valid_until <= valid_from:
+    parsed: dict[str, Any] = {"text": check_text(text, config)}
+    for name, value in fields.items():
+        if value is not None:
+            _PARSERS[name](parsed, name, value, config, dim)
+    start, end = parsed.get("valid_from_ms"), parsed.get("valid_until_ms")
+    if start is not None and end is not None and end <= start:
         raise InvalidTimeError(
             "valid_until is not after valid_from", hint="swap them, or leave one out"
         )
-    return Draft(
-        text=check_text(text, config),
-        tier=get("tier") or "episodic",
-        tags=parse_tags(get("tags"), config),
-        importance=unit_interval(get("importance"), "importance"),
-        valence=_valence(get("valence")),
-        arousal=unit_interval(get("arousal"), "arousal") or 0.0,
-        event_ms=_time(get("event_time"), "event_time"),
-        valid_from_ms=valid_from,
-        valid_until_ms=valid_until,
-        metadata=check_metadata(get("metadata"), config),
-        session_id=check_scope(get("session_id"), "session_id", config),
-        agent_id=check_scope(get("agent_id"), "agent_id", config),
-        user_id=check_scope(get("user_id"), "user_id", config),
-        role=check_scope(get("role"), "role", config),
-        source=check_scope(get("source"), "source", config),
-        confidence=unit_interval(get("confidence"), "confidence"),
-        pinned=_flag(get("pinned"), "pinned"),
-        immutable=_flag(get("immutable"), "immutable"),
-        unresolved=_flag(get("unresolved"), "unresolved"),
-        category=parse_enum(Category, get("category"), "category"),
-        modality=parse_enum(Modality, get("modality"), "modality"),
-        parents=_parents(get("parents"), config),
-        vector=None if get("vector") is None else parse_vector(get("vector"), dim),
-    )
+    return Draft(**parsed)
 
 
 def _text_of(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -172,7 +149,7 @@ def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:
         raise InvalidTagError(f"tags must be strings, got {type(tags).__name__}")
     out: dict[str, None] = {}
     for tag in tags:
-        out[_tag(tag, config)] = None
+        out[_tag(tag, config.max_tag_bytes)] = None
         if len(out) > config.max_tags:
             raise InvalidTagError(
                 f"more than {config.max_tags} tags",
@@ -181,9 +158,14 @@ def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _tag(tag: Any, config: Config) -> str:
+def _tag(tag: Any, max_bytes: int) -> str:
     if not isinstance(tag, str):
         raise InvalidTagError(f"a tag must be a str, got {type(tag).__name__}")
+    return _clean_tag(tag, max_bytes)
+
+
+@lru_cache(maxsize=16_384)
+def _clean_tag(tag: str, max_bytes: int) -> str:
     clean = tag.strip()
     if not clean.isascii():
         clean = unicodedata.normalize("NFC", clean)
@@ -191,18 +173,14 @@ def _tag(tag: Any, config: Config) -> str:
         raise InvalidTagError("a tag is empty", hint="leave it out")
     if not clean.isprintable():
         raise InvalidTagError(f"tag {tag!r} holds control or invisible characters")
-    if len(clean.encode("utf-8", "replace")) > config.max_tag_bytes:
-        raise InvalidTagError(f"a tag is longer than {config.max_tag_bytes} bytes: {clean[:40]}...")
+    if len(clean.encode("utf-8", "replace")) > max_bytes:
+        raise InvalidTagError(f"a tag is longer than {max_bytes} bytes: {clean[:40]}...")
     return clean
 
 
 def unit_interval(value: Any, name: str) -> float | None:
     """A finite number in 0..1, or None."""
     return None if value is None else _number(value, name, 0.0, 1.0)
-
-
-def _valence(value: Any) -> float:
-    return 0.0 if value is None else _number(value, "valence", -1.0, 1.0)
 
 
 def _number(value: Any, name: str, low: float, high: float) -> float:
@@ -214,21 +192,13 @@ def _number(value: Any, name: str, low: float, high: float) -> float:
 
 
 def _flag(value: Any, name: str) -> bool:
-    if value is None:
-        return False
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidInputError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
-def _time(value: datetime | str | None, name: str) -> int | None:
-    return None if value is None else to_ms(value, name=name)
-
-
-def check_metadata(metadata: Any, config: Config) -> dict[str, Any] | None:
+def check_metadata(metadata: Any, config: Config) -> dict[str, Any]:
     """A private copy of a JSON object."""
-    if metadata is None:
-        return None
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise InvalidMetadataError("metadata must be a dict with str keys")
     try:
@@ -263,9 +233,7 @@ def check_scope(value: Any, name: str, config: Config) -> str | None:
 
 
 def parse_enum(kind: Any, value: Any, name: str) -> Any:
-    """A member of ``kind`` from itself, its name in any case, or None for the default."""
-    if value is None:
-        return kind(0)
+    """A member of ``kind`` from itself or its name in any case."""
     if isinstance(value, kind):
         return value
     if isinstance(value, str) and value.upper() in kind.__members__:
@@ -275,8 +243,6 @@ def parse_enum(kind: Any, value: Any, name: str) -> Any:
 
 
 def _parents(parents: Any, config: Config) -> tuple[int, ...]:
-    if parents is None:
-        return ()
     found = tuple(parents)
     if len(found) > config.max_parents or not all(
         isinstance(p, (int, np.integer)) and not isinstance(p, bool) and 0 <= p < 1 << 63
@@ -299,8 +265,49 @@ def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
             f"the vector has {len(array)} components, this store holds {dim}",
             hint="embed with the model that the store was made with",
         )
-    if not np.isfinite(array).all():
+    norm = float(array @ array)  # finite unless a component is not, or the sum overflows
+    if not math.isfinite(norm) and not np.isfinite(array).all():
         raise InvalidVectorError("the vector holds NaN or infinity", hint="check the embedder")
-    if not array.any():
+    if norm == 0.0 and not array.any():
         raise InvalidVectorError("the vector is all zeros", hint="check the embedder")
     return array
+
+
+# -- one parser per field: (parsed so far, name, value, config, dim) ------------------------------
+
+_Parser = Callable[[dict[str, Any], str, Any, Config, int], None]
+
+
+def _parser(parse: Callable[[Any, str, Config, int], Any], suffix: str = "") -> _Parser:
+    def store(parsed: dict[str, Any], name: str, value: Any, config: Config, dim: int) -> None:
+        parsed[name + suffix] = parse(value, name, config, dim)
+
+    return store
+
+
+_PARSERS: dict[str, _Parser] = {
+    "tier": _parser(lambda v, n, c, d: v),
+    "tags": _parser(lambda v, n, c, d: parse_tags(v, c)),
+    "metadata": _parser(lambda v, n, c, d: check_metadata(v, c)),
+    "parents": _parser(lambda v, n, c, d: _parents(v, c)),
+    "vector": _parser(lambda v, n, c, d: parse_vector(v, d)),
+    "valence": _parser(lambda v, n, c, d: _number(v, n, -1.0, 1.0)),
+    "category": _parser(lambda v, n, c, d: parse_enum(Category, v, n)),
+    "modality": _parser(lambda v, n, c, d: parse_enum(Modality, v, n)),
+    **dict.fromkeys(
+        ("importance", "arousal", "confidence"), _parser(lambda v, n, c, d: _number(v, n, 0.0, 1.0))
+    ),
+    **dict.fromkeys(
+        ("event_time", "valid_from", "valid_until"),
+        lambda parsed, name, value, config, dim: parsed.__setitem__(
+            name.removesuffix("_time") + "_ms", to_ms(value, name=name)
+        ),
+    ),
+    **dict.fromkeys(
+        ("session_id", "agent_id", "user_id", "role", "source"),
+        _parser(lambda v, n, c, d: check_scope(v, n, c)),
+    ),
+    **dict.fromkeys(
+        ("pinned", "immutable", "unresolved"), _parser(lambda v, n, c, d: _flag(v, n))
+    ),
+}

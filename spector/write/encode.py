@@ -57,6 +57,9 @@ def strength_of(draft: Draft, importance: float, config: Config) -> Strength:
     stability x 1.5.
     """
     flags = Flag.NONE
+    if not (draft.pinned or draft.immutable or draft.unresolved or draft.arousal):
+        stability = config.initial_stability_days * (0.5 + importance)
+        return Strength(flags, importance, min(stability, config.max_stability_days))
     if draft.pinned:
         flags |= Flag.PINNED
     if draft.immutable:

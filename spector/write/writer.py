@@ -25,7 +25,7 @@ from spector.records import ForgetReport, MemoryRecord
 from spector.store import rows as catalog_rows
 from spector.store.catalog import Row
 from spector.store.compact import note_purge
-from spector.store.hydrate import to_record, verified_image
+from spector.store.hydrate import to_record, to_records, verified_image
 from spector.store.rows import NewRow
 from spector.store.store import Store
 from spector.store.transaction import Transaction
@@ -89,7 +89,6 @@ class Writer:
         strengths: Sequence[Strength],
         vectors: NDArray[np.float32] | None,
     ) -> dict[int, MemoryRecord]:
-        out: dict[int, MemoryRecord] = {}
         now_ms = self._clock.now_ms()
         with store.lock, store.transaction() as tx:
             ids = self._claim_ids(tx, len(members), now_ms)
@@ -108,9 +107,8 @@ class Writer:
                 for start in range(0, len(local), tier.max_batch):
                     part = local[start : start + tier.max_batch]
                     self._place(tx, tier, part, encoded, new_rows)
-        for i, n in enumerate(members):
-            out[n] = to_record(_as_row(new_rows[i]), encoded.headers[i], tiers[n].name)
-        return out
+        rows, names = [_as_row(new) for new in new_rows], [tiers[n].name for n in members]
+        return dict(zip(members, to_records(rows, encoded.headers, names), strict=True))
 
     def _place(
         self, tx: Transaction, tier: TierStore, part: list[int], encoded: Encoded,
