@@ -185,8 +185,10 @@ class Reader:
         terms = match_terms(request.cue) if request.profile.w_lexical else []
         text = request.cue.strip()
         counts = snap.table.counts
+        tiers = request.selection.tiers
+        codes = None if tiers is None else [tier.code for tier in self._router.select(tiers)]
         for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
-            sql, params = _with_scan_gates(request, condition)
+            sql, params = _with_scan_gates(request, condition, codes)
             rows: list[tuple[int, int, int, float]] = []
             expression = match_query(self._affordable(store, terms))
             if expression:
@@ -361,13 +363,13 @@ def _from_scan(result: ScanResult) -> dict[tuple[int, int], _Candidate]:
 
 
 def _with_scan_gates(
-    request: RecallRequest, condition: SqlFilter | None
+    request: RecallRequest, condition: SqlFilter | None, tier_codes: Sequence[int] | None
 ) -> tuple[str, tuple[str | int, ...]]:
-    """The filter for full-text candidates: time too, so that their limit does not truncate."""
+    """The filter for full-text candidates: time and tier too, which a scan settles by partition."""
     selection = request.selection
-    if selection.min_ms is None and selection.max_ms is None:
+    if selection.min_ms is None and selection.max_ms is None and tier_codes is None:
         return (condition.sql, condition.params) if condition else ("1", ())
-    both = selection.with_times(condition, None)
+    both = selection.with_times(condition, tier_codes)
     return both.sql, both.params
 
 
