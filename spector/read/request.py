@@ -143,14 +143,25 @@ def make_selection(
 ) -> Selection:
     """Validate a selection; tags and scope ids have been checked by the caller."""
     min_ms, max_ms = parse_range(time_range)
-    names = (tiers,) if isinstance(tiers, str) else None if tiers is None else tuple(tiers)
+    names = None if tiers is None else _several(tiers, "tiers", "the name of a tier, or several")
     if names is not None and not names:
         raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
     return Selection(
         tiers=names, tags=tags, any_tags=any_tags, user_id=user_id, agent_id=agent_id,
         session_id=session_id, min_ms=min_ms, max_ms=max_ms,
-        where=compile_where(where) if where else None,
+        where=None if where is None or where == {} else compile_where(where),
     )
+
+
+def _several(value: Any, name: str, expected: str) -> tuple[Any, ...]:
+    """One or several values as a tuple."""
+    if isinstance(value, (str, int)):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise InvalidFilterError(
+            f"{name}: got {type(value).__name__}", hint=f"pass {expected}, or leave it out"
+        )
+    return tuple(value)
 
 
 def parse_range(
@@ -176,7 +187,10 @@ def parse_range(
 def parse_k(k: Any, config: Config) -> int:
     """The number of hits wanted."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= config.max_k:
-        raise InvalidInputError(f"k must be an integer in 1..{config.max_k}, got {k!r}")
+        raise InvalidInputError(
+            f"k must be an integer in 1..{config.max_k}, got {k!r}",
+            hint="iterate with records() to see everything",
+        )
     return int(k)
 
 
@@ -203,7 +217,11 @@ def parse_cue(cue: Any) -> str | None:
 
 
 def parse_valence(valence: Any) -> tuple[int, int]:
-    """Inclusive range of stored valences from a pair of numbers in -1..1."""
+    """Inclusive range of stored valences from a pair of numbers in -1..1.
+
+    The ends are rounded as a memory's own valence is, so a range that begins or ends with the very
+    number that was remembered includes it.
+    """
     if valence is None:
         return -128, 127
     try:
@@ -213,8 +231,11 @@ def parse_valence(valence: Any) -> tuple[int, int]:
             "valence must be a pair (min, max) in -1..1", hint="(0.2, 1) asks for pleasant memories"
         ) from None
     if not -1.0 <= low <= high <= 1.0:
-        raise InvalidFilterError(f"valence range ({low}, {high}) is not within -1..1 in order")
-    return (-128 if low == -1.0 else int(np.ceil(low * 127))), int(np.floor(high * 127))
+        raise InvalidFilterError(
+            f"valence range ({low}, {high}) is not within -1..1 in order",
+            hint="(0.2, 1) asks for pleasant memories",
+        )
+    return (-128 if low == -1.0 else round(low * 127)), round(high * 127)
 
 
 def parse_mask(kind: type[Category] | type[Modality], values: Any, name: str) -> int:
@@ -222,23 +243,23 @@ def parse_mask(kind: type[Category] | type[Modality], values: Any, name: str) ->
     if values is None:
         return 0
     mask = 0
-    for value in (values,) if isinstance(values, (str, int)) else values:
-        found = kind.__members__.get(value.upper()) if isinstance(value, str) else kind(value)
-        if found is None:
-            known = ", ".join(member.lower() for member in kind.__members__)
+    known = ", ".join(member.lower() for member in kind.__members__)
+    for value in _several(values, name, f"one or several of: {known}"):
+        text = value.upper() if isinstance(value, str) else value
+        found = [member for key, member in kind.__members__.items() if text in (key, member)]
+        if not found or isinstance(value, bool):
             raise InvalidFilterError(f"unknown {name} {value!r}", hint=f"one of: {known}")
-        mask |= 1 << int(found)
+        mask |= 1 << int(found[0])
     return mask
 
 
 def parse_include(include: Iterable[str]) -> int:
     """Flags that drop a record, without those that the caller wants to see."""
     drop = DEFAULT_DROP_FLAGS
-    for name in (include,) if isinstance(include, str) else include:
-        if name not in _INCLUDABLE:
-            raise InvalidFilterError(
-                f"cannot include {name!r}", hint=f"one of: {', '.join(_INCLUDABLE)}"
-            )
+    known = ", ".join(_INCLUDABLE)
+    for name in _several(include, "include", f"one or several of: {known}"):
+        if not isinstance(name, str) or name not in _INCLUDABLE:
+            raise InvalidFilterError(f"cannot include {name!r}", hint=f"one of: {known}")
         drop &= ~int(_INCLUDABLE[name])
     return drop
 
@@ -248,5 +269,7 @@ def parse_mood(mood: Any) -> int:
     if mood is None:
         return 0
     if isinstance(mood, bool) or not isinstance(mood, (int, float)) or not -1 <= mood <= 1:
-        raise InvalidInputError(f"mood must be a number in -1..1, got {mood!r}")
+        raise InvalidInputError(
+            f"mood must be a number in -1..1, got {mood!r}", hint="-1 is gloomy, 1 is elated"
+        )
     return round(127 * mood)
