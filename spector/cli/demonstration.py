@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spector.cli.importers import iter_messages
-from spector.cli.output import Console, clean
-from spector.clock import ManualClock, to_ms
+from spector.cli.output import Console, bytes_text, clean, wrap
+from spector.clock import MS_PER_DAY, ManualClock, to_ms
 from spector.records import Explanation, Hit
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Demonstration:
         self._console = console
         self._steps: list[Step] = []
         self._started = time.perf_counter()
+        self._clock = ManualClock(to_ms(NOW))
         self._memory: Memory | None = None
 
     def run(self) -> None:
@@ -54,8 +55,9 @@ class Demonstration:
         try:
             self._memory = self._open()
             for step in (
-                self._import, self._paraphrase, self._rare_word, self._filters, self._vital,
-                self._correct, self._reinforce, self._forget, self._sleep, self._reopen,
+                self._import, self._paraphrase, self._rare_word, self._filters, self._validity,
+                self._vital, self._correct, self._reinforce, self._forget, self._sleep,
+                self._reopen,
             ):  # fmt: skip
                 step()
         finally:
@@ -108,7 +110,8 @@ class Demonstration:
                 f"{len(messages)} turns in {len(sessions)} sessions, {first:%Y-%m-%d} to "
                 f"{last:%Y-%m-%d}, between Maya, a developer, and her agent."
             )
-            self._show("Importance and mood came with the turns, as an agent would judge them.")
+            self._show("Tags, importance and mood came with the turns, as an agent would judge.")
+            self._show(f"The clock stands at {NOW}, so that every run prints the same scores.")
             count = len(self._open_memory)
             self._claim(f"the store holds {count} memories", count == len(messages) >= 150)
 
@@ -130,49 +133,69 @@ class Demonstration:
                 self._claim(f"the first hit says {cue}", cue.lower() in hit.text.lower())
 
     def _filters(self) -> None:
-        start, end = "2026-09-21T00:00:00Z", "2026-09-29T00:00:00Z"
-        cue = "What did we decide after the accident?"
+        start, end = "2026-09-07", "2026-10-01"
+        cue = "Why did we choose NATS and not Kafka?"
         with self._step("Filter by tag and time, before ranking", cue) as timed:
-            self._show('tags=["decision"], time_range=(2026-09-21, 2026-09-29)')
+            self._show(f'tags=["decision"], time_range=("{start}", "{end}")')
             with timed():
                 hits = self._open_memory.recall(
-                    cue, k=50, tags=["decision"], time_range=(start, end)
+                    cue, k=100, tags=["decision"], time_range=(start, end)
                 )
-            self._hits(hits)
+            self._hits(hits[:3])
             expected = {
                 record.id
                 for record in self._open_memory
                 if "decision" in record.tags and to_ms(start) <= record.event_ms < to_ms(end)
             }
             same = {hit.id for hit in hits} == expected and len(hits) == len(expected)
-            self._claim(f"exactly the {len(expected)} records that a full read finds", same)
-            self._show("Why the first one is first:")
+            self._claim(f"exactly the {len(expected)} records that reading all would find", same)
             explanation = hits[0].explain()
-            for line in str(explanation).splitlines():
-                self._show(f"  {line}")
-            self._claim("the terms multiply out to the score", _adds_up(explanation))
+            first, *terms = str(explanation).splitlines()
+            self._show(f"why the first is first: {first}")
+            for line in terms:
+                self._show(line)
+            self._claim("these terms make up that score", _adds_up(explanation))
+
+    def _validity(self) -> None:
+        cue = "Are we in a feature freeze?"
+        with self._step("Facts that stop to hold", cue) as timed:
+            with timed():
+                now = self._open_memory.recall(cue, k=10)
+            self._clock.set(to_ms("2026-10-07T08:00:00Z"))
+            then = self._open_memory.recall(cue, k=10)
+            self._clock.set(to_ms(NOW))
+            expiring = {hit.id for hit in then if hit.record.valid_until and "freeze" in hit.text}
+            self._hits(then[:1])
+            self._show(f"valid until {then[0].record.valid_until or 'for ever'}")
+            self._claim("recalled with the clock at October 7", then[0].id in expiring)
+            self._claim("not recalled on October 19", not expiring & {hit.id for hit in now})
 
     def _vital(self) -> None:
         recall = self._open_memory.recall
         with self._step("Old but vital", VITAL_CUE) as timed:
+            everything = len(self._open_memory)
             with timed():
-                plain = recall(VITAL_CUE, k=204, profile="similarity", lexical=False)
+                plain = recall(VITAL_CUE, k=everything, profile="similarity", lexical=False)
             with timed():
-                vital = recall(VITAL_CUE, k=204, profile="importance")
-            default = recall(VITAL_CUE, k=204)
-            self._show("What a vector index answers (cosine only):")
+                vital = recall(VITAL_CUE, k=everything, profile="importance")
+            default = recall(VITAL_CUE, k=everything)
+            self._show("cosine only, as a vector index would rank:")
             self._hits(plain[:5])
-            self._show('What profile="importance" answers, same scan, same records:')
-            self._hits(vital[:5])
+            self._show('profile="importance", the same scan over the same records:')
+            self._hits(vital[:3])
+            told = vital[0].record
+            age_days = (to_ms(NOW) - told.event_ms) // MS_PER_DAY
+            self._show(f"the first, told {age_days} days ago with importance {told.importance}:")
+            for line in wrap(clean(told.text), self._console.width - 7):
+                self._show(f"  | {line}")
             missed = not any(_is_danger(hit) for hit in plain[:5])
-            where = _rank(plain)
-            self._claim(f"cosine alone: the allergy is not in the top 5, but {where}", missed)
-            self._claim("weighed with importance, the allergy comes first", _is_danger(vital[0]))
-            self._show(f"The default profile, which favours similarity, has it {_rank(default)}.")
-            other = recall(OTHER_CUE, k=204, profile="importance")
+            self._claim(f"by cosine the allergy is not in the top 5, but {_rank(plain)}", missed)
+            self._claim("weighed with importance it comes first", _is_danger(vital[0]))
+            self._show(f"     (the default profile, led by similarity, has it {_rank(default)})")
+            other = recall(OTHER_CUE, k=everything, profile="importance")
             self._claim(
-                f'and it does not shout: for "{OTHER_CUE}" it is {_rank(other)}',
-                not any(_is_danger(hit) for hit in other[:3]),
+                f'it does not shout: for "{OTHER_CUE}" it is {_rank(other)}',
+                not any(_is_danger(hit) for hit in other[:5]),
             )
 
     def _correct(self) -> None:
@@ -191,7 +214,7 @@ class Demonstration:
     def _reinforce(self) -> None:
         memory = self._open_memory
         with self._step("Reinforce what helped") as timed:
-            (hit,) = memory.recall("How do I deploy to production?", k=1, tiers=["procedural"])
+            (hit,) = memory.recall("How do I deploy to production?", k=1, tags=["procedure"])
             before = memory.get(hit.id)
             with timed():
                 memory.reinforce(hit.id, success=True)
@@ -226,8 +249,8 @@ class Demonstration:
             with timed():
                 report = memory.compact(threshold=0.0)
             self._show(
-                f"forget, then compact: {report.records_reclaimed} records and "
-                f"{report.bytes_reclaimed} bytes reclaimed, {report.records_kept} kept"
+                f"forget, then compact: {report.records_reclaimed} dead records and "
+                f"{bytes_text(report.bytes_reclaimed)} reclaimed"
             )
             after = sum(
                 self._found_in(needle) for needle in (SECRET.encode(), b"marigold", vector)
@@ -254,7 +277,7 @@ class Demonstration:
             self._claim("all memories but the secret are there", check.records == len(memory))
 
     def _reopen(self) -> None:
-        cue = "Which editor and which theme does Maya use now?"
+        cue = "When may we deploy to production now?"
         with self._step("Close, reopen, recall again", cue) as timed:
             before = [(hit.id, hit.score) for hit in self._open_memory.recall(cue, k=5)]
             count = len(self._open_memory)
@@ -264,6 +287,8 @@ class Demonstration:
             with timed():
                 hits = self._open_memory.recall(cue, k=5)
             self._hits(hits[:3])
+            newer = "only on Tuesdays" in hits[0].text
+            self._claim("the corrected rule ranks above the old one", newer)
             self._claim(f"all {count} memories are back", len(self._open_memory) == count)
             self._claim(
                 "same ids, same scores as before", [(hit.id, hit.score) for hit in hits] == before
@@ -274,8 +299,7 @@ class Demonstration:
     def _open(self) -> Memory:
         import spector
 
-        clock = ManualClock(to_ms(NOW))
-        return spector.open(str(self._path), embedder=self._embedder, clock=clock)
+        return spector.open(str(self._path), embedder=self._embedder, clock=self._clock)
 
     @property
     def _open_memory(self) -> Memory:
@@ -304,7 +328,8 @@ class Demonstration:
         yield timed
         step.elapsed_ms = sum(spent)
         parts = " + ".join(f"{ms:.1f}" for ms in spent)
-        self._show(self._console.style(f"{parts} ms", "dim"))
+        remark = ", most of it embedding" if len(self._steps) == 1 else ""
+        self._show(self._console.style(f"{parts} ms{remark}", "dim"))
 
     def _show(self, text: str) -> None:
         self._console.say(f"   {text}")
@@ -315,7 +340,7 @@ class Demonstration:
         self._show(f"{self._console.style(mark, color)} {text}")
 
     def _hits(self, hits: Any) -> None:
-        room = self._console.width - 27
+        room = self._console.width - 19
         for hit in hits:
             text = clean(hit.text)
             short = text if len(text) <= room else text[: room - 3].rstrip() + "..."

@@ -21,7 +21,16 @@ from typing import Any, Final, Protocol
 
 from spector.errors import SpectorError
 
-__all__ = ["Column", "Console", "Progress", "clean", "to_jsonable", "width_of"]
+__all__ = [
+    "Column",
+    "Console",
+    "Progress",
+    "bytes_text",
+    "clean",
+    "to_jsonable",
+    "width_of",
+    "wrap",
+]
 
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _DEFAULT_WIDTH = 100
@@ -257,6 +266,16 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return "-"
     return clean(str(value))
+
+
+def bytes_text(count: int) -> str:
+    """1536 -> "1.5 KiB"."""
+    value, unit_name = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024:
+            break
+        value, unit_name = value / 1024, larger
+    return f"{count} B" if unit_name == "B" else f"{value:.1f} {unit_name}"
 
 
 def to_jsonable(value: Any) -> Any:

@@ -170,6 +170,22 @@ def test_import_of_a_malformed_file_stores_nothing(run: Run, tmp_path: Path) -> 
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("importance", 7), ("session_id", "a\nb"), ("tags", ["x" * 300]), ("valid_until", "1999-01-01")],
+)
+def test_import_of_a_message_that_cannot_be_stored_names_it_and_stores_nothing(
+    run: Run, tmp_path: Path, field: str, value: Any
+) -> None:
+    source = tmp_path / "a.jsonl"
+    bad = {"text": "two", "valid_from": "2026-01-01", field: value}
+    source.write_text(f'{{"text": "one"}}\n{json.dumps(bad)}\n')
+    result = run("import", tmp_path / "s", source)
+    assert result.code == 2
+    assert "a.jsonl, message 2" in result.err
+    assert not (tmp_path / "s").exists()
+
+
 def test_import_dry_run_only_counts(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "a.jsonl"
     source.write_text('{"text": "one"}\n{"text": "two"}\n')

@@ -14,11 +14,11 @@ from spector.cli.options import (
     require_store,
     unit,
 )
-from spector.cli.output import Column, Console, to_jsonable
+from spector.cli.output import Column, Console, bytes_text, to_jsonable
 from spector.errors import InvalidInputError
 from spector.records import CompactionReport
 
-__all__ = ["add_check", "add_compact", "add_reembed", "add_reflect", "bytes_text"]
+__all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 
 
 def add_reflect(commands: Any) -> None:
@@ -89,16 +89,6 @@ def _show_compaction(report: CompactionReport, console: Console) -> None:
         f"{report.partitions_removed} removed, {report.records_kept} records kept, "
         f"{report.elapsed_ms:.1f} ms"
     )
-
-
-def bytes_text(count: int) -> str:
-    """1536 -> "1.5 KiB"."""
-    value, unit_name = float(count), "B"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if abs(value) < 1024:
-            break
-        value, unit_name = value / 1024, larger
-    return f"{count} B" if unit_name == "B" else f"{value:.1f} {unit_name}"
 
 
 def add_check(commands: Any) -> None:

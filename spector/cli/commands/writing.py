@@ -26,7 +26,7 @@ from spector.cli.options import (
     unit,
 )
 from spector.cli.output import Console
-from spector.errors import InvalidInputError, InvalidTextError
+from spector.errors import ImportFormatError, InvalidInputError, InvalidTextError
 
 __all__ = ["add_forget", "add_import", "add_remember"]
 
@@ -125,8 +125,7 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
         counts: list[dict[str, Any]] = []
         for name, path in zip(args.files, files, strict=True):
             kind = detect_format(path) if args.format == "auto" else args.format
-            total = sum(1 for _ in _messages(args, path, kind))
-            counts.append({"file": name, "format": kind, "messages": total})
+            counts.append({"file": name, "format": kind, "messages": _count(args, path, kind, name)})
         if not args.dry_run:
             _store(args, console, files, counts)
     stored = 0 if args.dry_run else sum(entry["messages"] for entry in counts)
@@ -135,6 +134,23 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
         verb = "would import" if args.dry_run else "imported"
         console.say(f"{verb} {entry['messages']} messages from {entry['file']} ({entry['format']})")
     return 0
+
+
+def _count(args: argparse.Namespace, path: Path, kind: str, name: str) -> int:
+    """How many messages a file has, after each was found fit to be remembered."""
+    from spector.config import Config
+    from spector.write.draft import make_draft
+
+    config, number = Config(), 0
+    for number, message in enumerate(_messages(args, path, kind), 1):
+        fields = {key: value for key, value in message.items() if key != "vector"}
+        try:
+            make_draft(fields, {}, config=config, dim=1)
+        except InvalidInputError as error:
+            raise ImportFormatError(
+                f"{name}, message {number}: {error.message}", hint=error.hint
+            ) from error
+    return number
 
 
 def _store(
