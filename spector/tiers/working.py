@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import Config
-from spector.layout import RECORD_DTYPE, Flag, TierCode
+from spector.layout import Flag, TierCode
 from spector.store.catalog import Row, SegmentRow
 from spector.store.files import Bytes
 from spector.store.transaction import Transaction
@@ -15,12 +18,27 @@ from spector.tiers.base import PartitionedTier, Placement
 __all__ = ["WorkingTier"]
 
 
+@dataclass(slots=True)
+class _Ring:
+    """Which record every slot holds as one transaction sees it."""
+
+    ids: list[int]
+    live: list[bool]
+    #: slot that is overwritten next once all are taken
+    oldest: int
+
+
 class WorkingTier(PartitionedTier):
     """One slab of ``capacity`` records. Closing the store empties it."""
 
     name = "working"
     code = int(TierCode.WORKING)
     volatile = True
+
+    def __init__(self, *, capacity: int | None = None) -> None:
+        super().__init__(capacity=capacity)
+        # by transaction: a batch may go round the ring, and one that fails must leave no trace
+        self._rings: WeakKeyDictionary[Transaction, _Ring] = WeakKeyDictionary()
 
     @property
     def max_batch(self) -> int:
@@ -41,21 +59,23 @@ class WorkingTier(PartitionedTier):
         row = mine[0] if mine else tx.create_segment(
             tier=self.code, day=-1, sequence=0, capacity=self.capacity, slots=self.capacity
         )
-        if row.slots == 0:
-            self._cursor = 0
+        ring = self._rings.get(tx) or self._rings.setdefault(tx, self._ring(row))
+        new_ids = images[:, 8:16].copy().view("<u8")[:, 0].tolist()
         evicted: list[int] = []
         slots = np.empty(len(images), dtype=np.int64)
-        for n, image in enumerate(images):
-            if tx.row(row.id).slots < self.capacity:
+        for n, (image, new_id) in enumerate(zip(images, new_ids, strict=True)):
+            if len(ring.ids) < self.capacity:
                 slots[n] = tx.append(row.id, image[None, :])
+                ring.ids.append(new_id)
+                ring.live.append(True)
                 continue
-            slots[n] = self._cursor
-            old = self._occupant(row.id, self._cursor)
-            if old is not None:
-                evicted.append(old)
+            slot = slots[n] = ring.oldest
+            if ring.live[slot]:
+                evicted.append(ring.ids[slot])
                 tx.evict(row.id)
-            tx.overwrite(row.id, self._cursor, image)
-            self._cursor = (self._cursor + 1) % self.capacity
+            tx.overwrite(row.id, slot, image)
+            ring.ids[slot], ring.live[slot] = new_id, True
+            ring.oldest = (slot + 1) % self.capacity
         segment_ids = np.full(len(images), row.id, dtype=np.int64)
         return Placement(segment_ids, slots, tuple(evicted))
 
@@ -66,9 +86,10 @@ class WorkingTier(PartitionedTier):
         tx.overwrite(row.segment_id, row.slot, image[0])
         return row.segment_id, row.slot
 
-    _cursor = 0
-
-    def _occupant(self, segment_id: int, slot: int) -> int | None:
-        """Id of the live record in a slot, or None when it was forgotten."""
-        header = self.store.record_image(segment_id, slot)[:64].view(RECORD_DTYPE)[0]
-        return None if header["flags"] & Flag.TOMBSTONE else int(header["id"])
+    def _ring(self, row: SegmentRow) -> _Ring:
+        """The slots as of the last commit. Ids only grow, so the smallest is where to go on."""
+        if not row.slots:
+            return _Ring([], [], 0)
+        headers = self.store.segments[row.id].partition().headers()
+        live = (headers["flags"] & Flag.TOMBSTONE) == 0
+        return _Ring(headers["id"].tolist(), live.tolist(), int(np.argmin(headers["id"])))
