@@ -68,7 +68,8 @@ def to_ms(when: datetime | str, *, name: str = "time") -> int:
     A date alone ("2026-05-04") means midnight UTC.
 
     Raises:
-        InvalidTimeError: a naive datetime, a string that does not parse, any other type.
+        InvalidTimeError: a naive datetime, a string that does not parse, an instant that is not in
+            the years 1 to 9999 of UTC, any other type.
     """
     if isinstance(when, str):
         text = when.strip()
@@ -93,7 +94,13 @@ def to_ms(when: datetime | str, *, name: str = "time") -> int:
             f"{name}: {when.isoformat()} has no time zone",
             hint="pass datetime(..., tzinfo=timezone.utc), or a string that ends in Z",
         )
-    return (when - _EPOCH) // timedelta(milliseconds=1)
+    ms = (when - _EPOCH) // timedelta(milliseconds=1)
+    if not MIN_MS <= ms <= MAX_MS:
+        raise InvalidTimeError(
+            f"{name}: {when.isoformat()} is outside the years 1 to 9999 in UTC",
+            hint="pass a time within them",
+        )
+    return ms
 
 
 def from_ms(ms: int) -> datetime:

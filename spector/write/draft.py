@@ -139,14 +139,14 @@ def check_text(text: Any, config: Config) -> str:
 
 def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:
     """Distinct tags in the order given: trimmed, Unicode NFC, case kept."""
-    if not tags:
-        if tags is None or isinstance(tags, (tuple, list, set, frozenset)):
-            return ()
-        raise InvalidTagError("a tag is empty", hint="leave it out")
+    if tags is None:
+        return ()
     if isinstance(tags, str):
         tags = (tags,)
     if not isinstance(tags, Iterable):
-        raise InvalidTagError(f"tags must be strings, got {type(tags).__name__}")
+        raise InvalidTagError(
+            f"tags must be strings, got {type(tags).__name__}", hint='write it like tags=["home"]'
+        )
     out: dict[str, None] = {}
     for tag in tags:
         out[_tag(tag, config.max_tag_bytes)] = None
@@ -160,7 +160,9 @@ def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:
 
 def _tag(tag: Any, max_bytes: int) -> str:
     if not isinstance(tag, str):
-        raise InvalidTagError(f"a tag must be a str, got {type(tag).__name__}")
+        raise InvalidTagError(
+            f"a tag must be a str, got {type(tag).__name__}", hint="convert it: str(tag)"
+        )
     return _clean_tag(tag, max_bytes)
 
 
@@ -172,9 +174,14 @@ def _clean_tag(tag: str, max_bytes: int) -> str:
     if not clean:
         raise InvalidTagError("a tag is empty", hint="leave it out")
     if not clean.isprintable():
-        raise InvalidTagError(f"tag {tag!r} holds control or invisible characters")
+        raise InvalidTagError(
+            f"tag {tag!r} holds control or invisible characters", hint="remove them"
+        )
     if len(clean.encode("utf-8", "replace")) > max_bytes:
-        raise InvalidTagError(f"a tag is longer than {max_bytes} bytes: {clean[:40]}...")
+        raise InvalidTagError(
+            f"a tag is longer than {max_bytes} bytes: {clean[:40]}...",
+            hint="put long values into metadata, or raise Config.max_tag_bytes",
+        )
     return clean
 
 
@@ -185,22 +192,31 @@ def unit_interval(value: Any, name: str) -> float | None:
 
 def _number(value: Any, name: str, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
-        raise InvalidInputError(f"{name} must be a number, got {type(value).__name__}")
+        raise InvalidInputError(
+            f"{name} must be a number, got {type(value).__name__}",
+            hint=f"pass a number in {low:g}..{high:g}",
+        )
     if not math.isfinite(value) or not low <= value <= high:
-        raise InvalidInputError(f"{name} must be in {low:g}..{high:g}, got {value!r}")
+        raise InvalidInputError(
+            f"{name} is {value!r}", hint=f"pass a number in {low:g}..{high:g}"
+        )
     return float(value)
 
 
 def _flag(value: Any, name: str) -> bool:
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+        raise InvalidInputError(
+            f"{name} is {value!r}", hint=f"pass {name}=True or {name}=False"
+        )
     return bool(value)
 
 
 def check_metadata(metadata: Any, config: Config) -> dict[str, Any]:
     """A private copy of a JSON object."""
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
-        raise InvalidMetadataError("metadata must be a dict with str keys")
+        raise InvalidMetadataError(
+            "metadata must be a dict with str keys", hint='write it like {"project": "atlas"}'
+        )
     try:
         text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
@@ -228,14 +244,19 @@ def check_scope(value: Any, name: str, config: Config) -> str | None:
             hint=f"convert it: {name}=str(...)",
         )
     if len(value.encode("utf-8", "replace")) > config.max_scope_bytes:
-        raise InvalidScopeError(f"{name} is longer than {config.max_scope_bytes} bytes")
+        raise InvalidScopeError(
+            f"{name} is longer than {config.max_scope_bytes} bytes",
+            hint="use a shorter one, or raise Config.max_scope_bytes",
+        )
     return value
 
 
 def parse_enum(kind: Any, value: Any, name: str) -> Any:
-    """A member of ``kind`` from itself or its name in any case."""
+    """A member of ``kind`` from itself, its name in any case, or its number."""
     if isinstance(value, kind):
         return value
+    if isinstance(value, int) and not isinstance(value, bool) and value in iter(kind):
+        return kind(value)
     if isinstance(value, str) and value.upper() in kind.__members__:
         return kind[value.upper()]
     known = ", ".join(member.lower() for member in kind.__members__)
@@ -243,23 +264,33 @@ def parse_enum(kind: Any, value: Any, name: str) -> Any:
 
 
 def _parents(parents: Any, config: Config) -> tuple[int, ...]:
-    found = tuple(parents)
+    found = tuple(parents) if isinstance(parents, Iterable) else (None,)
     if len(found) > config.max_parents or not all(
         isinstance(p, (int, np.integer)) and not isinstance(p, bool) and 0 <= p < 1 << 63
         for p in found
     ):
-        raise InvalidInputError(f"parents must be at most {config.max_parents} record ids")
+        raise InvalidInputError(
+            f"parents must be a list of at most {config.max_parents} record ids",
+            hint="write it like parents=[record.id]",
+        )
     return tuple(int(p) for p in found)
 
 
 def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
     """(dim,) f32 copy of a finite, non-zero vector."""
     try:
-        array = np.array(vector, dtype=np.float32)
+        if isinstance(vector, np.ndarray) and vector.dtype.kind == "c":
+            raise TypeError("its components are complex")
+        with np.errstate(over="ignore"):  # what float32 cannot hold is refused below, as infinity
+            array = np.array(vector, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidVectorError(f"the vector is not numeric: {error}") from None
+        raise InvalidVectorError(
+            f"the vector is not numeric: {error}", hint=f"pass {dim} numbers"
+        ) from None
     if array.ndim != 1:
-        raise InvalidVectorError(f"the vector has shape {array.shape}, expected ({dim},)")
+        raise InvalidVectorError(
+            f"the vector has shape {array.shape}, expected ({dim},)", hint="pass one vector"
+        )
     if len(array) != dim:
         raise DimensionMismatchError(
             f"the vector has {len(array)} components, this store holds {dim}",
