@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from spector.config import Config
-from spector.errors import SpectorError
+from spector.errors import StoreClosedError, StoreForkedError, StoreReadOnlyError
 from spector.layout import PartitionState
 from spector.records import ReflectReport
 from spector.sleep.compact import compact_all, due_partitions
@@ -15,6 +15,9 @@ from spector.store.store import Store
 from spector.tiers.router import TierRouter
 
 __all__ = ["ReflectDaemon", "reflect_once"]
+
+#: errors that no later cycle can get rid of
+_FINAL = (StoreClosedError, StoreForkedError, StoreReadOnlyError)
 
 
 def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectReport:
@@ -135,25 +138,34 @@ class ReflectDaemon:
 
     def _run(self) -> None:
         deadline = time.monotonic() + self._interval_s
-        while True:
-            with self._wake:
-                left = deadline - time.monotonic()
-                if not self._stopping and left > 0 and not (not self._paused and self._writes
-                        >= self._config.reflect_after_writes):
-                    self._wake.wait(min(left, 1.0))
-                if self._stopping:
-                    return
-                elapsed = time.monotonic() >= deadline
+        while self._wait(deadline):
             try:
-                if self._paused or not (elapsed or self._due()):
+                if time.monotonic() < deadline and not self._due():
                     continue
                 with self._wake:
                     self._writes = 0
                 self.last_report = self._cycle()
                 self.last_error = None
                 self.cycles += 1
-            except SpectorError as error:
+            except _FINAL as error:
+                self.last_error = error
+                return
+            except Exception as error:  # whatever it was, nobody else would hear of it
                 self.last_error = error
                 if any(store.failed for store in self._router.stores()):
                     return
             deadline = time.monotonic() + self._interval_s
+
+    def _wait(self, deadline: float) -> bool:
+        """Sleep until there may be something to do; False when it is time to end."""
+        with self._wake:
+            while not self._stopping:
+                left = deadline - time.monotonic()
+                enough = self._writes >= self._config.reflect_after_writes
+                if not self._paused and (left <= 0 or enough):
+                    return True
+                # nobody tells of tombstones, so look at them once a second
+                told = self._wake.wait(None if self._paused else min(left, 1.0))
+                if not (told or self._paused or self._stopping):
+                    return True
+            return False
