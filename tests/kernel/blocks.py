@@ -138,7 +138,9 @@ def random_profile(rng: np.random.Generator, **fixed: Any) -> ScoringProfile:
         "consolidated_factor": float(rng.uniform(0, 1)),
         "flashbulb_retention": float(rng.random()),
         "tier_factors": tuple((i, float(rng.random() * 2)) for i in range(int(rng.integers(5)))),
-        "category_factors": tuple((i, float(rng.random() * 2)) for i in range(int(rng.integers(9)))),
+        "category_factors": tuple(
+            (i, float(rng.random() * 2)) for i in range(int(rng.integers(9)))
+        ),
     }
     return ScoringProfile(**{**drawn, **fixed})
 
@@ -151,9 +153,12 @@ def random_query(
     options: dict[str, Any] = {}
     bits = near["tags"][rng.integers(len(near))] if len(near) else np.uint64(0)
     if maybe[0] < 0.3:
-        options["tags_all"] = int(bits) & int(rng.integers(0, 1 << 63)) & int(
-            rng.integers(0, 1 << 63)
-        ) & int(rng.integers(0, 1 << 63))
+        options["tags_all"] = (
+            int(bits)
+            & int(rng.integers(0, 1 << 63))
+            & int(rng.integers(0, 1 << 63))
+            & int(rng.integers(0, 1 << 63))
+        )
     if maybe[1] < 0.3:
         masks = rng.integers(0, 1 << 63, int(rng.integers(1, 4)), np.uint64)
         options["any_masks"] = [int(mask & bits) for mask in masks]

@@ -95,9 +95,9 @@ def test_numba_serves_where_its_cache_cannot_be_written() -> None:
     code = (
         "import numba, numpy as np\n"
         "compile_ = numba.njit\n"
-        "def njit(cache=False, **options):\n"
+        "def njit(*args, cache=False, **options):\n"
         "    if cache: raise RuntimeError('cannot cache function: no locator available')\n"
-        "    return compile_(**options)\n"
+        "    return compile_(*args, **options)\n"
         "numba.njit = njit\n"
         "from spector.kernel.choose import load_kernel\n"
         "out = np.zeros(1, np.uint32)\n"

@@ -102,6 +102,8 @@ def test_out_is_filled_in_place_and_checked() -> None:
             crc32c_rows(bad_rows, bad_out)
 
 
-@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview, lambda b: np.frombuffer(b, np.uint8)])
+@pytest.mark.parametrize(
+    "wrap", [bytes, bytearray, memoryview, lambda b: np.frombuffer(b, np.uint8)]
+)
 def test_any_bytes_like_object_will_do(wrap: type) -> None:
     assert crc32c(wrap(b"123456789")) == 0xE3069283

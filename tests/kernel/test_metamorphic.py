@@ -6,7 +6,7 @@ Guard: one case for each, on every backend; a field without a case fails the enu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ import pytest
 
 from spector.kernel.base import Kernel
 from spector.kernel.profile import ScoringProfile
-from spector.kernel.query import Query, make_query
 from spector.kernel.quantize import normalize, quantize
+from spector.kernel.query import Query, make_query
 from spector.layout import RECORD_DTYPE, Flag
 from tests.kernel.blocks import DAY_MS, NOW_MS, headers_of, kernel_or_skip, one_record
 
@@ -33,8 +33,8 @@ EVERYTHING: dict[str, Any] = {
 
 
 @pytest.fixture(params=["native", "numba", "reference"])
-def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
-    yield kernel_or_skip(request.param)
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    return kernel_or_skip(request.param)
 
 
 def score(
@@ -81,7 +81,7 @@ def scan_ids(kernel: Kernel, *records: dict[str, Any]) -> list[int]:
 
 USED_S = NOW_MS // 1000
 
-FIELDS: dict[str, Callable[[Kernel], None]] = {
+FIELDS: dict[str, Callable[[Kernel], object]] = {
     "version": lambda k: same(k, "version", 1, 2),
     "tier": lambda k: both(k, "tier", 1, 2),
     "category": lambda k: both(k, "category", 1, 3),
@@ -89,7 +89,7 @@ FIELDS: dict[str, Callable[[Kernel], None]] = {
         rises(score(k, {"modality": 1}, modality_mask=0b110), np.inf),
         absent(score(k, {"modality": 3}, modality_mask=0b110)),
         absent(score(k, {"modality": 40}, modality_mask=0xFFFF_FFFF)),
-    )[0],
+    ),
     "scale": lambda k: both(k, "scale", 0.001, 0.007),
     "id": lambda k: equal(scan_ids(k, {"id": 9}, {"id": 4}, {"id": 5}), [4, 5, 9]),
     "event_ms": lambda k: both(k, "event_ms", NOW_MS - 9 * DAY_MS, NOW_MS - 8 * DAY_MS),
@@ -129,7 +129,10 @@ def test_every_header_field_has_a_case() -> None:
 def test_vector_bytes_move_the_score(kernel: Kernel) -> None:
     near, far = one_record({}), one_record({}, np.array([0.0, 1.0, 0, 0]))
     query = make_query(now_ms=NOW_MS, vector=CUE, profile="similarity")
-    rises(float(kernel.scan([far], query, 1).scores[0]), float(kernel.scan([near], query, 1).scores[0]))
+    rises(
+        float(kernel.scan([far], query, 1).scores[0]),
+        float(kernel.scan([near], query, 1).scores[0]),
+    )
 
 
 def test_never_accessed_counts_from_the_event(kernel: Kernel) -> None:
@@ -143,7 +146,7 @@ def gated(k: Kernel, flag: Flag) -> None:
     assert score(k, {"flags": int(flag)}, drop_flags=0) == score(k) is not None
 
 
-FLAGS: dict[Flag, Callable[[Kernel], None]] = {
+FLAGS: dict[Flag, Callable[[Kernel], object]] = {
     Flag.TOMBSTONE: lambda k: absent(score(k, {"flags": 1}, drop_flags=0)),
     Flag.PINNED: lambda k: (
         absent(score(k, {"importance": 0.1}, importance_floor=0.2)),
@@ -153,7 +156,7 @@ FLAGS: dict[Flag, Callable[[Kernel], None]] = {
             score(k, {"importance": 0.1}),
         ),
         absent(score(k, {"flags": 2}, event_max_ms=0)),
-    )[0],
+    ),
     Flag.IMMUTABLE: lambda k: same(k, "flags", 0, int(Flag.IMMUTABLE)),
     Flag.FLASHBULB: lambda k: both(k, "flags", 0, int(Flag.FLASHBULB)),
     Flag.CONSOLIDATED: lambda k: both(k, "flags", int(Flag.CONSOLIDATED), 0),
@@ -197,7 +200,7 @@ def curve_case(k: Kernel, name: str) -> None:
     assert len(set(scores)) == 4
 
 
-PROFILE: dict[str, Callable[[Kernel], None]] = {
+PROFILE: dict[str, Callable[[Kernel], object]] = {
     "name": lambda k: equal(score(k, profile={"name": "a"}), score(k, profile={"name": "b"})),
     "fusion": fusion_case,
     "w_similarity": lambda k: tuned(k, "w_similarity", 0.1, 0.2),
@@ -222,21 +225,21 @@ PROFILE: dict[str, Callable[[Kernel], None]] = {
         absent(score(k, profile={"min_similarity": 0.5}, vector=[0.0, 1, 0, 0])),
         rises(0.0, score(k, profile={"min_similarity": 0.5})),
         rises(0.0, score(k, profile={"min_similarity": 0.5}, vector=None)),
-    )[0],
+    ),
     "retention_floor": floor_case,
     "confidence_weight": lambda k: tuned(k, "confidence_weight", 0.6, 0.4),
     "mood_boost": lambda k: (
         tuned(k, "mood_boost", 1.0, 1.1, mood=3),
         equal(score(k, profile={"mood_boost": 2.0}), score(k)),
-    )[0],
+    ),
     "unresolved_boost": lambda k: (
         tuned(k, "unresolved_boost", 1.0, 1.1, record={"flags": int(Flag.UNRESOLVED)}),
         equal(score(k, profile={"unresolved_boost": 2.0}), score(k)),
-    )[0],
+    ),
     "consolidated_factor": lambda k: (
         tuned(k, "consolidated_factor", 0.5, 0.6, record={"flags": int(Flag.CONSOLIDATED)}),
         equal(score(k, profile={"consolidated_factor": 0.1}), score(k)),
-    )[0],
+    ),
     "flashbulb_retention": lambda k: tuned(
         k, "flashbulb_retention", 0.8, 0.9, record={"flags": int(Flag.FLASHBULB)}
     ),
@@ -261,7 +264,7 @@ def admits(k: Kernel, good: dict[str, Any], bad: dict[str, Any]) -> None:
 
 
 EVENT = NOW_MS - 10 * DAY_MS
-QUERY: dict[str, Callable[[Kernel], None]] = {
+QUERY: dict[str, Callable[[Kernel], object]] = {
     "profile": lambda k: rises(score(k, profile={"w_utility": 0.0}), score(k)),
     "now_ms": lambda k: rises(score(k, now_ms=NOW_MS), score(k, now_ms=NOW_MS - DAY_MS)),
     "vector": lambda k: rises(score(k, vector=[0.0, 1, 0, 0]), score(k, vector=[1.0, 0, 0, 0])),
@@ -277,7 +280,7 @@ QUERY: dict[str, Callable[[Kernel], None]] = {
     "drop_flags": lambda k: (
         absent(score(k, {"flags": int(Flag.UNRESOLVED)}, drop_flags=int(Flag.UNRESOLVED))),
         rises(0.0, score(k, {"flags": int(Flag.UNRESOLVED)})),
-    )[0],
+    ),
     "modality_mask": lambda k: admits(k, {"modality_mask": 0b1}, {"modality_mask": 0b10}),
     "category_mask": lambda k: admits(k, {"category_mask": 0b10}, {"category_mask": 0b100}),
     "mood": lambda k: rises(score(k, mood=-3), score(k, mood=3)),

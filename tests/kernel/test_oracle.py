@@ -73,7 +73,9 @@ def judge(row: Any, h: Any, allowed: bool, q: Query) -> tuple[float, float] | st
     event_age = max(0, q.now_ms - int(h["event_ms"])) / days
     used_ms = int(h["last_access_s"]) * 1000 or int(h["event_ms"])
     idle = max(0, q.now_ms - used_ms) / days
-    retention = curve(p.retention_curve, idle / max(h["stability_days"], 1e-6), p.power_law_exponent)
+    retention = curve(
+        p.retention_curve, idle / max(h["stability_days"], 1e-6), p.power_law_exponent
+    )
     recency = curve(p.recency_curve, event_age / p.recency_scale_days, p.power_law_exponent)
     if retention is None or recency is None:
         return "unsure"

@@ -1,0 +1,139 @@
+"""Mechanism: one layout, told by a page for people, by NumPy dtypes and by C structs.
+
+Damage: a field that moved in one of them reads garbage from every store that exists.
+Guard: the three are compared field by field, and a record is packed and unpacked through them.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spector import layout
+from spector.kernel.base import DROP_PHASES, HIT_DTYPE, PART_DTYPE
+from spector.kernel.crc import crc32c
+from spector.kernel.query import QUERY_DTYPE
+from spector.kernel.retention import TABLE_SIZE
+from spector.layout import PARTITION_DTYPE, RECORD_DTYPE, Flag
+
+PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
+STRUCT_CODES = {
+    "u8": "B", "i8": "b", "u16": "H", "u32": "I", "i32": "i", "u64": "Q", "i64": "q", "f32": "f",
+    "u8[16]": "16s",
+}  # fmt: skip
+
+
+def rows_after(marker: str) -> list[list[str]]:
+    """Cells of the first table behind a marker, without its head."""
+    _, _, rest = PAGE.partition(f"<!-- {marker} -->\n\n")
+    assert rest, f"FORMAT.md has no {marker!r}"
+    table = rest.split("\n\n")[0].strip().splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+
+def page_fields(name: str) -> list[tuple[int, str, str]]:
+    return [(int(offset), kind, field) for offset, kind, field, _ in rows_after(f"table: {name}")]
+
+
+def dtype_fields(dtype: np.dtype[Any]) -> list[tuple[int, str, str]]:
+    out = []
+    for name, (kind, offset, *_) in (dtype.fields or {}).items():
+        base, shape = kind.subdtype or (kind, ())
+        text = f"{base.kind}{base.itemsize * 8}" + (f"[{shape[0]}]" if shape else "")
+        out.append((offset, text, name))
+    return sorted(out)
+
+
+def native() -> Any:
+    return pytest.importorskip("spector._native", reason="the C kernel is not built")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("partition", PARTITION_DTYPE), ("record", RECORD_DTYPE)]
+)
+def test_the_page_describes_the_dtype(name: str, dtype: np.dtype[Any]) -> None:
+    assert page_fields(name) == dtype_fields(dtype)
+
+
+@pytest.mark.parametrize("name", ["partition", "record"])
+def test_the_page_leaves_no_gap(name: str) -> None:
+    end = 0
+    for offset, kind, field in page_fields(name):
+        assert offset == end, field
+        end += struct.calcsize("<" + STRUCT_CODES[kind])
+    assert end == 64
+
+
+@pytest.mark.parametrize(
+    ("struct_name", "dtype"),
+    [
+        ("spector_partition_header", PARTITION_DTYPE),
+        ("spector_record", RECORD_DTYPE),
+        ("spector_part", PART_DTYPE),
+        ("spector_query", QUERY_DTYPE),
+        ("spector_hit", HIT_DTYPE),
+    ],
+)
+def test_the_c_struct_has_the_dtypes_fields(struct_name: str, dtype: np.dtype[Any]) -> None:
+    ffi = native().ffi
+    fields = dict(ffi.typeof(struct_name).fields)
+    assert set(fields) == set(dtype.names or ())
+    assert ffi.sizeof(struct_name) == dtype.itemsize
+    for name, (kind, offset, *_) in (dtype.fields or {}).items():
+        assert ffi.offsetof(struct_name, name) == offset == fields[name].offset, name
+        assert ffi.sizeof(fields[name].type) == kind.itemsize, name
+        c_name = fields[name].type.cname
+        if "*" not in c_name:
+            expected = {"f": "float", "i": "int", "u": "uint"}[(kind.subdtype or (kind,))[0].kind]
+            assert c_name.startswith(expected), name
+
+
+def test_c_constants_equal_pythons() -> None:
+    lib = native().lib
+    assert lib.SPECTOR_HEADER_BYTES == layout.HEADER_BYTES
+    assert lib.SPECTOR_CRC_SPAN == layout.CRC_SPAN
+    assert lib.SPECTOR_TABLE == TABLE_SIZE
+    assert len(DROP_PHASES) == lib.SPECTOR_DROPS
+    for flag in Flag:
+        assert getattr(lib, f"SPECTOR_{flag.name}") == flag, flag.name
+
+
+@pytest.mark.parametrize("name", ["PartitionState", "Flag", "TierCode", "Category", "Modality"])
+def test_the_page_lists_every_code(name: str) -> None:
+    kind: type[enum.IntEnum] = getattr(layout, name)
+    listed = {label: int(code) for code, label, _ in rows_after(f"codes: {name}")}
+    assert listed == {label: int(code) for label, code in kind.__members__.items()}
+
+
+def test_a_record_packed_by_the_page_reads_back_through_numpy_and_c() -> None:
+    fields = page_fields("record")
+    values = {name: 3 + i for i, (_, _, name) in enumerate(fields)}
+    values["event_ms"], values["valence"] = -86_400_000, -7
+    image = struct.pack(
+        "<" + "".join(STRUCT_CODES[kind] for _, kind, _ in fields), *values.values()
+    )
+    record = np.frombuffer(image, RECORD_DTYPE)[0]
+    assert {name: record[name] for name in values} == values
+    pointer = native().ffi.from_buffer("spector_record[]", image)
+    assert {name: getattr(pointer[0], name) for name in values} == values
+
+
+def test_the_mutable_block_is_the_tail_of_the_record() -> None:
+    assert layout.MUTABLE_OFFSET + layout.MUTABLE_BYTES == layout.HEADER_BYTES
+    tail = [f for f in dtype_fields(RECORD_DTYPE) if f[0] >= layout.MUTABLE_OFFSET]
+    mutable = [(o + layout.MUTABLE_OFFSET, k, n) for o, k, n in dtype_fields(layout.MUTABLE_DTYPE)]
+    assert mutable == tail
+    assert "Bytes 40..63 change" in PAGE
+
+
+def test_numbers_in_the_text_are_true() -> None:
+    assert f"0x{layout.tier_magic('episodic'):08X}" in PAGE
+    assert f"0x{crc32c(b'123456789'):08X}" in PAGE
+    assert re.search(r"format version, (\d+)", PAGE)[1] == str(layout.FORMAT_VERSION)  # type: ignore[index]
+    assert re.search(r"record version, (\d+)", PAGE)[1] == str(layout.RECORD_VERSION)  # type: ignore[index]
