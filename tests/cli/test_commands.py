@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,21 @@ def test_recall_filters(
     assert texts == {LINES[n]["text"] for n in expected}
 
 
+def test_recall_on_a_narrow_terminal_prints_paragraphs(
+    run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    lines = run("recall", filled, "which morning for deploys", "-k", "1").out.splitlines()
+    assert lines[0].startswith("1. ")
+    assert lines[1] == "   Deploys happen on Tuesday mornings"
+    assert max(map(len, lines[1:])) <= 50
+
+
+def test_words_of_the_cue_do_not_widen_a_filter(run: Run, filled: Path) -> None:
+    found = run("recall", filled, "deploys on Tuesday", "--tier", "procedural", "--json").json
+    assert {hit["tier"] for hit in found["hits"]} == {"procedural"}
+
+
 def test_recall_that_finds_nothing_exits_1_with_an_empty_list(run: Run, filled: Path) -> None:
     result = run("recall", filled, "x", "--tag", "no-such-tag", "--json")
     assert result.code == 1
@@ -172,7 +188,12 @@ def test_import_of_a_malformed_file_stores_nothing(run: Run, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("importance", 7), ("session_id", "a\nb"), ("tags", ["x" * 300]), ("valid_until", "1999-01-01")],
+    [
+        ("importance", 7),
+        ("session_id", "a\nb"),
+        ("tags", ["x" * 300]),
+        ("valid_until", "1999-01-01"),
+    ],
 )
 def test_import_of_a_message_that_cannot_be_stored_names_it_and_stores_nothing(
     run: Run, tmp_path: Path, field: str, value: Any
@@ -292,8 +313,12 @@ def test_check_of_a_flipped_bit_exits_1_and_names_the_file(run: Run, filled: Pat
 
 
 def test_stats_for_people_and_machines(run: Run, filled: Path) -> None:
-    assert run("stats", filled).code == 0
-    assert isinstance(run("stats", filled, "--json").json, dict)
+    shown = run("stats", filled)
+    assert shown.code == 0
+    assert re.search(r"^records +3$", shown.out, re.MULTILINE)
+    assert re.search(r"^episodic +2 +0 +2$", shown.out, re.MULTILINE)
+    stats = run("stats", filled, "--json").json
+    assert (stats["records"], stats["tiers"]["procedural"]["records"]) == (3, 1)
 
 
 def test_reembed_moves_a_store_to_another_model(run: Run, filled: Path) -> None:

@@ -20,12 +20,15 @@ from spector.cli.options import (
     signed_unit,
     unit,
 )
-from spector.cli.output import Column, Console, clean, to_jsonable
+from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable, wrap
 from spector.errors import InvalidInputError
+from spector.records import HitList
 
-__all__ = ["add_export", "add_recall", "add_stats", "hit_columns", "hit_row"]
+__all__ = ["add_export", "add_recall", "add_stats"]
 
 _SHORT_CHARS = 240
+#: below this many columns a table of hits would be a strip of single words
+_TABLE_WIDTH = 96
 
 
 def add_recall(commands: Any) -> None:
@@ -86,8 +89,7 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     if not hits:
         console.note("nothing found")
         return 1
-    rows = [hit_row(n, hit, full=args.full) for n, hit in enumerate(hits, 1)]
-    console.table(hit_columns(), rows)
+    _show_hits(hits, console, full=args.full)
     if args.explain and not console.as_json:
         for n, hit in enumerate(hits, 1):
             console.say()
@@ -98,23 +100,26 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def hit_columns() -> list[Column]:
-    return [
-        Column("#", right=True),
-        Column("score", right=True),
-        Column("when"),
-        Column("tier"),
-        Column("text", flexible=True),
-        Column("id"),
-    ]
-
-
-def hit_row(rank: int, hit: Any, *, full: bool = False) -> list[str]:
-    text = clean(hit.text)
-    if not full and len(text) > _SHORT_CHARS:
-        text = text[: _SHORT_CHARS - 3].rstrip() + "..."
-    when = hit.event_time.strftime("%Y-%m-%d %H:%M")
-    return [str(rank), f"{hit.score:.3f}", when, hit.tier, text, str(hit.id)]
+def _show_hits(hits: HitList, console: Console, *, full: bool) -> None:
+    """A table where there is room for one, else a paragraph for each hit."""
+    columns = [
+        Column("#", right=True), Column("score", right=True), Column("when"), Column("tier"),
+        Column("text", flexible=True), Column("id"),
+    ]  # fmt: skip
+    rows = []
+    for rank, hit in enumerate(hits, 1):
+        text = clean(hit.text)
+        if not full and len(text) > _SHORT_CHARS:
+            text = text[: _SHORT_CHARS - 3].rstrip() + "..."
+        when = f"{hit.event_time:%Y-%m-%d %H:%M}"
+        rows.append((str(rank), f"{hit.score:.3f}", when, hit.tier, text, str(hit.id)))
+    if console.width >= _TABLE_WIDTH:
+        console.table(columns, rows)
+        return
+    for rank_text, score, when, tier, text, record in rows:
+        console.say(console.style(f"{rank_text}. {score}  {when}  {tier}  id {record}", "bold"))
+        for line in wrap(text, console.width - 3):
+            console.say(f"   {line}")
 
 
 def add_export(commands: Any) -> None:
@@ -166,6 +171,15 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
     with open_memory(args, "r") as memory:
         stats = to_jsonable(memory.stats())
     console.document(stats)
-    if not console.as_json:
-        console.pairs(stats)
+    if console.as_json:
+        return 0
+    shown = {name: stats[name] for name in ("path", "records", "model", "dim")}
+    shown["kernel"] = ", ".join(f"{name} {value}" for name, value in stats["kernel"].items())
+    shown["size"] = ", ".join(f"{n} {bytes_text(count)}" for n, count in stats["bytes"].items())
+    console.pairs(shown)
+    console.say()
+    counted = ("records", "tombstones", "partitions")
+    columns = [Column("tier"), *(Column(name, right=True) for name in counted)]
+    tiers = stats["tiers"].items()
+    console.table(columns, [(tier, *(counts[n] for n in counted)) for tier, counts in tiers])
     return 0

@@ -125,7 +125,8 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
         counts: list[dict[str, Any]] = []
         for name, path in zip(args.files, files, strict=True):
             kind = detect_format(path) if args.format == "auto" else args.format
-            counts.append({"file": name, "format": kind, "messages": _count(args, path, kind, name)})
+            count = _count(args, path, kind, name)
+            counts.append({"file": name, "format": kind, "messages": count})
         if not args.dry_run:
             _store(args, console, files, counts)
     stored = 0 if args.dry_run else sum(entry["messages"] for entry in counts)
