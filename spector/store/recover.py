@@ -164,6 +164,12 @@ def _reading_catalog(files: DiskFiles) -> Catalog:
             catalog.close()
             raise
         catalog.read_without_sidecars()
+    if catalog.is_new():  # its creator died, or is about to commit the schema
+        catalog.close()
+        raise StoreNotFoundError(
+            f"the store at {files.root} has not been created completely",
+            hint='open it with mode="rw" to finish that',
+        )
     return catalog
 
 
@@ -244,32 +250,32 @@ def _replay(store: Store) -> None:
 def _remove_leftovers(store: Store) -> None:
     """Delete partition files that a crash left behind, and only those.
 
-    Such a file is either another generation of a partition whose named file is in place (a
-    compaction died before its flip, or after it and before the unlink), or a partition without a
-    single record whose row was never committed. Anything else is left for ``spector check``.
+    Such a file is either the other generation of a partition (a compaction or a change of model
+    died before its flip, or after it and before the unlink), a partition that was dropped and not
+    unlinked, or one without a single record whose row was never committed. Anything else is left
+    for ``spector check``.
     """
-    named = {segment.row.path: segment.row for segment in store.segments.values()}
-    stems = {_stem(path) for path in named}
+    named = {segment.row.path for segment in store.segments.values()}
+    stems = {_stem(path) for path in named} | {_stem(r.path) for r in store.dropped.values()}
     for name in store.files.listing():
         if not name.endswith(".mem") or name in named:
             continue
         with contextlib.suppress(SpectorError):
-            file = store.files.open(name, writable=False)
-            try:
-                raw = file.read_at(0, PARTITION_HEADER_BYTES)
-                unborn = _is_unborn(store.files, name, raw)
-                if not unborn:
-                    header = unpack_header(raw, where=name, uuid=store.uuid)
-                    known = header["stride"] == store.stride and header["dim"] == store.dim
-                    unborn = known and header["count"] == header["tombstone_count"] == 0
-                    other = known and _stem(name) in stems
-                else:
-                    other = False
-            finally:
-                file.close()
-            if unborn or other:
+            if _is_leftover(store, name, stems):
                 store.files.remove(name)
                 store.files.sync_dir(name)
+
+
+def _is_leftover(store: Store, name: str, stems: set[str]) -> bool:
+    file = store.files.open(name, writable=False)
+    try:
+        raw = file.read_at(0, PARTITION_HEADER_BYTES)
+    finally:
+        file.close()
+    if _is_unborn(store.files, name, raw):
+        return True
+    header = unpack_header(raw, where=name, uuid=store.uuid)  # a foreign file is not ours to take
+    return _stem(name) in stems or header["count"] == header["tombstone_count"] == 0
 
 
 def _is_unborn(files: Files, name: str, raw: bytes) -> bool:

@@ -1,0 +1,1 @@
+"""Kills, faults and races; every scenario runs in a fresh process that may fork and die."""
