@@ -210,7 +210,7 @@ class Writer:
                 else:
                     tx.set_mutable(row.segment_id, row.slot, after.mutable)
                 catalog_rows.update_row(tx.connection, row, after)
-                if row.text != after.text or row.tags != after.tags or row.metadata:
+                if _words_of(row) != _words_of(_as_row(after)):
                     note_purge(store, tx.connection)
             return to_record(_as_row(after), encoded.headers[0], tier.name)
 
@@ -397,6 +397,12 @@ def _unknown(record_id: int) -> UnknownRecordError:
     return UnknownRecordError(
         f"there is no memory with id {record_id}", hint="it may have been forgotten"
     )
+
+
+def _words_of(row: Row) -> tuple[object, ...]:
+    """What a person could read in a row; none of it may outlive its replacement."""
+    return (row.text, row.tags, row.metadata, row.session_id, row.agent_id, row.user_id, row.role,
+            row.source)
 
 
 def _with_flag(block: bytes, flag: Flag) -> bytes:
