@@ -188,6 +188,11 @@ class Memory:
         """
         self._ensure(write=True)
         _refuse_unknown(common, FIELDS, "remember_many")
+        if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+            raise InvalidInputError(
+                f"remember_many takes several memories, got one {type(items).__name__}",
+                hint="pass a list of them, or use remember for one",
+            )
         total = len(items) if isinstance(items, Sized) else None
         out: list[MemoryRecord] = []
         batch: list[Draft] = []
@@ -227,7 +232,9 @@ class Memory:
         _refuse_unknown(changes, (*(f for f in FIELDS if f not in {"tier", "parents"}), "text"),
                         "update")
         if not changes:
-            raise InvalidInputError("update was given nothing to change")
+            raise InvalidInputError(
+                "update was given nothing to change", hint='write it like update(id, text="...")'
+            )
         with self._opened[0].store.lock:
             before = self.get(record_id)
             fields = _fields_of(before)
@@ -284,7 +291,8 @@ class Memory:
         if target is not None:
             if selection:
                 raise InvalidFilterError("give either ids or a filter, not both")
-            ids = [target] if isinstance(target, int) else list(target)
+            several = isinstance(target, Iterable) and not isinstance(target, str)
+            ids = list(target) if several else [target]  # type: ignore[arg-type, list-item]
             for record_id in ids:
                 self._writer.locate(record_id)
             report = self._writer.forget(ids, named=True)
@@ -400,7 +408,7 @@ class Memory:
 
     def __contains__(self, record_id: object) -> bool:
         self._ensure()
-        if not isinstance(record_id, int):
+        if not isinstance(record_id, int) or not 0 <= record_id < 1 << 63:
             return False
         return any(record_id in s.catalog.fetch([record_id]) for s in self._router.stores())
 

@@ -52,12 +52,26 @@ def open_memory_at(
         FormatVersionError, PartitionCorruptError, CatalogCorruptError.
     """
     if mode not in ("rw", "r"):
-        raise InvalidInputError(f"mode must be 'rw' or 'r', got {mode!r}")
+        raise InvalidInputError(f"mode is {mode!r}", hint="pass 'rw' or 'r'")
     if durability not in ("strict", "relaxed"):
-        raise InvalidInputError(f"durability must be 'strict' or 'relaxed', got {durability!r}")
+        raise InvalidInputError(
+            f"durability is {durability!r}", hint="pass 'strict' or 'relaxed'"
+        )
     if dim is not None and (not isinstance(dim, int) or not 1 <= dim <= 65_536):
         raise InvalidInputError(f"dim must be an integer in 1..65536, got {dim!r}")
-    config = config or Config()
+    config = Config() if config is None else config
+    if not isinstance(config, Config):
+        raise InvalidInputError(
+            f"config is a {type(config).__name__}", hint="write it like config=Config(max_tags=8)"
+        )
+    if clock is not None and not isinstance(clock, Clock):
+        raise InvalidInputError(
+            f"clock is a {type(clock).__name__}", hint="pass an object with now_ms()"
+        )
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidInputError(
+            f"path is a {type(path).__name__}", hint='pass a directory, or ":memory:" for none'
+        )
     found = resolve(
         embedder, cache_entries=config.cache_entries, cache_ttl_s=config.cache_ttl_s
     )
