@@ -292,7 +292,7 @@ class Memory:
             if selection:
                 raise InvalidFilterError("give either ids or a filter, not both")
             several = isinstance(target, Iterable) and not isinstance(target, str)
-            ids = list(target) if several else [target]  # type: ignore[arg-type, list-item]
+            ids: list[Any] = list(target) if several else [target]  # type: ignore[arg-type]
             for record_id in ids:
                 self._writer.locate(record_id)
             report = self._writer.forget(ids, named=True)
