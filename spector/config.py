@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 from spector.errors import InvalidInputError
 
 __all__ = ["Config"]
+
+#: no importance, no confidence, compact every tombstone, no embedding cache
+_MAY_BE_ZERO = frozenset(
+    {"default_importance", "default_confidence", "tombstone_ratio", "cache_entries"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +81,26 @@ class Config:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            zero_is_fine = field.name in {"default_importance", "tombstone_ratio"}
+            zero_is_fine = field.name in _MAY_BE_ZERO
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not number or value < 0 or (value == 0 and not zero_is_fine):
+            # a field that counts something was given its default as an int
+            whole = isinstance(field.default, int)
+            if not number or not math.isfinite(value) or value < 0 or (
+                value == 0 and not zero_is_fine
+            ):
                 raise InvalidInputError(
-                    f"Config.{field.name} must be a positive number, got {value!r}"
+                    f"Config.{field.name} is {value!r}",
+                    hint=f"pass a positive {'integer' if whole else 'number'}",
                 )
-        for name in ("default_importance", "default_confidence", "tombstone_ratio"):
+            if whole and not isinstance(value, int):
+                raise InvalidInputError(
+                    f"Config.{field.name} is {value!r}", hint="pass an integer: it counts something"
+                )
+        for name in (
+            "default_importance", "default_confidence", "tombstone_ratio", "utility_rate",
+            "stability_failure_factor",
+        ):
             if getattr(self, name) > 1:
-                raise InvalidInputError(f"Config.{name} must be at most 1")
+                raise InvalidInputError(
+                    f"Config.{name} is {getattr(self, name)!r}", hint="pass a number in 0..1"
+                )
