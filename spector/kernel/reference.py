@@ -75,6 +75,8 @@ class ReferenceKernel:
             bitmap = table.parts[index].allow
             if allow is not None:
                 count, bitmap = min(count, int(allow.counts[index])), allow.bitmap(index)
+            if count == 0:
+                continue
             rows = table.parts[index].data[:count]
             scanned += count
             found, scores, sims = _phases(rows, bitmap, query, drops)
@@ -250,6 +252,8 @@ def _phases(
         keep = ~(sims < params["min_similarity"])
         drops[5] += np.uint64(len(found) - int(keep.sum()))
         found, sims = found[keep], sims[keep]
+    if not len(found):
+        return found, sims, sims
     return found, score_terms(headers[found], sims, query)["score"], sims
 
 

@@ -103,7 +103,7 @@ def damage(rng: np.random.Generator, rows: NDArray[np.uint8]) -> None:
 
 def make_parts(rng: np.random.Generator, rows: NDArray[np.uint8]) -> list[Part]:
     """The rows as partitions: some empty, some read only in part, some with a bitmap."""
-    cuts = np.sort(rng.integers(0, len(rows) + 1, 3)).tolist()
+    cuts = np.sort(rng.integers(0, len(rows) + 1, 2)).tolist()
     parts = []
     for first, last in zip([0, *cuts], [*cuts, len(rows)], strict=True):
         data = rows[first:last]

@@ -126,7 +126,7 @@ def test_scan_agrees_with_the_formula(name: str) -> None:
     headers_of(rows)["id"] = rng.permutation(60) + 1
     profiles = [random_profile(rng) for _ in range(60)]
     compared = dropped = 0
-    for number in range(150):
+    for number in range(250):
         query = random_query(rng, DIM, profiles, headers_of(rows))
         parts = make_parts(rng, rows)
         result = kernel.scan(parts, query, 1000)
