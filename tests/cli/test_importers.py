@@ -337,7 +337,7 @@ def test_locomo_turns_carry_utc_session_time_speaker_and_caption(tmp_path: Path)
     assert look["event_time"] > hello["event_time"]
     assert look["metadata"]["dia_id"] == "D1:2"
     assert later["event_time"] == datetime(2023, 9, 13, 0, 9, tzinfo=UTC)
-    assert later["session_id"] == "conv-x/session_2"
+    assert (later["user_id"], later["session_id"]) == ("conv-x", "conv-x/session_2")
 
 
 def test_locomo_bad_date_names_the_session(tmp_path: Path) -> None:

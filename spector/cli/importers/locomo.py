@@ -2,7 +2,8 @@
 
 The dates carry no zone and are read as UTC. A session has one date for all its turns; the n-th turn
 is placed n seconds later so that time keeps the order of speech. The speaker's name opens the text:
-with two people talking, "I" means nothing without it.
+with two people talking, "I" means nothing without it. The sample is the user id, so that samples
+in one store stay apart.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def _turns(conversation: dict[str, Any], sample: str, source: Source) -> Iterato
                 "text": f"{speaker}: {text}" if speaker else text,
                 "role": str(speaker or "speaker"),
                 "event_time": start + timedelta(seconds=position),
+                "user_id": sample,
                 "session_id": f"{sample}/{key}",
                 "source": "locomo",
                 "metadata": _metadata(turn, sample, number),
