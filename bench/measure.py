@@ -7,6 +7,7 @@ elsewhere (``Row.samples`` for seconds from another process, ``Row.values`` for 
 from __future__ import annotations
 
 import gc
+import statistics
 import time
 from collections.abc import Callable, Iterable
 from itertools import cycle
@@ -41,9 +42,7 @@ class Row:
         rounds = max(5, min(at_most, int(budget_s / max(min(probe), 1e-9))))
         self._describe(info)
         settle()
-        self._benchmark.pedantic(
-            function, setup=lambda: (next(supply), {}), rounds=rounds, iterations=1
-        )
+        self._run(function, lambda: (next(supply), {}), rounds)
 
     def rounds(
         self,
@@ -56,7 +55,7 @@ class Row:
         """Time whole operations, each on what ``setup`` prepares."""
         self._describe(info)
         settle()
-        self._benchmark.pedantic(function, setup=setup, rounds=rounds, iterations=1)
+        self._run(function, setup, rounds)
 
     def samples(self, seconds: list[float], **info: Any) -> None:
         """Take times that another process measured."""
@@ -75,6 +74,21 @@ class Row:
     def times(self) -> list[float]:
         """The seconds measured by the last ``calls`` or ``rounds``."""
         return list(self._benchmark.stats.stats.data)
+
+    def _run(self, function: Callable[..., object], setup: Any, rounds: int) -> None:
+        """Measure, and keep the processor time of each call beside pytest-benchmark's wall time.
+
+        On a machine shared with others the difference is the neighbours and the disk.
+        """
+        cpu: list[float] = []
+
+        def timed(*arguments: Any, **keywords: Any) -> None:
+            begin = time.process_time()
+            function(*arguments, **keywords)
+            cpu.append(time.process_time() - begin)
+
+        self._benchmark.pedantic(timed, setup=setup, rounds=rounds, iterations=1)
+        self._benchmark.extra_info["cpu_s"] = statistics.median(cpu[-rounds:])
 
     def _describe(self, info: RowInfo) -> None:
         extra = self._benchmark.extra_info.setdefault("extra", {})

@@ -92,7 +92,7 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
     else:
         samples = info.get("samples_s") or entry["stats"]["data"]
         stats = {name: in_unit(s, unit, work) for name, s in statistics(samples).items()}
-    row = {
+    row: dict[str, Any] = {
         "id": info["id"],
         "group": info["group"],
         "title": info["title"],
@@ -105,6 +105,8 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
             for name, value in info.get("extra", {}).items()
         },
     }
+    if "cpu_s" in info:
+        row["cpu_p50"] = round_to(in_unit(max(info["cpu_s"], 1e-9), unit, work))
     if info.get("target"):
         row["target"] = info["target"]
         row["met"] = met(row)
