@@ -71,6 +71,12 @@ def test_samples_of_another_process_replace_the_placeholder_timing() -> None:
     assert a_row(values=[448.0], unit="bytes/record")["stats"]["p50"] == 448
 
 
+def test_processor_time_stands_beside_the_wall_time_in_the_same_unit() -> None:
+    row = a_row(unit="records/s", work=100, cpu_s=0.004)
+    assert row["cpu_p50"] == 25_000
+    assert "| 25,000 | records/s |" in report.docs_page(a_run(row))
+
+
 def test_a_time_in_an_unknown_unit_is_refused() -> None:
     with pytest.raises(ValueError, match="parsecs"):
         a_row(unit="parsecs")
