@@ -1,0 +1,264 @@
+"""Where records go: by UTC day and capacity, by capacity alone, and back from the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector import Config, ManualClock, Memory
+from spector.layout import PartitionState
+from tests.api.helpers import ids, own_vectors, texts, vector, vectors
+from tests.fakes import FakeEmbedder
+
+SMALL = Config(episodic_capacity=3, semantic_capacity=3, procedural_capacity=3, working_capacity=4)
+
+
+@contextmanager
+def small(path: Path | str, clock: ManualClock) -> Iterator[Memory]:
+    with spector.open(path, embedder=FakeEmbedder(), clock=clock, config=SMALL) as memory:
+        yield memory
+
+
+def mem_files(path: Path) -> list[str]:
+    return sorted(p.relative_to(path).as_posix() for p in path.rglob("*.mem"))
+
+
+def states(memory: Memory) -> dict[str, str]:
+    """Path -> state of every partition, as the catalog has it."""
+    segments = memory._opened[0].store.segments.values()
+    return {s.row.path: PartitionState(s.row.state).name for s in segments}
+
+
+def header_states(path: Path) -> dict[str, str]:
+    """The same as the files themselves say."""
+    return {
+        name: PartitionState(int.from_bytes((path / name).read_bytes()[20:24], "little")).name
+        for name in mem_files(path)
+    }
+
+
+def test_the_default_capacities_are_those_of_the_design() -> None:
+    config = Config()
+    assert (config.episodic_capacity, config.procedural_capacity, config.working_capacity) == (
+        10_000, 500, 100,
+    )  # fmt: skip
+    assert config.tombstone_ratio == 0.30
+
+
+def test_every_utc_day_has_its_file_and_a_full_day_rolls(
+    store_path: Path, clock: ManualClock
+) -> None:
+    with small(store_path, clock) as memory:
+        memory.remember_many([f"today {n}" for n in range(7)])
+        clock.advance(days=1)
+        memory.remember("tomorrow")
+        assert mem_files(store_path) == [
+            "episodic/2026-11-21-000.mem", "episodic/2026-11-21-001.mem",
+            "episodic/2026-11-21-002.mem", "episodic/2026-11-22-000.mem",
+        ]  # fmt: skip
+        assert len(memory.recall("today", k=20)) == 8
+        assert memory.check().ok
+
+
+@pytest.mark.parametrize(
+    ("when", "day"),
+    [
+        (datetime(2026, 5, 4, 23, 59, 59, 999_000, tzinfo=UTC), "2026-05-04"),
+        (datetime(2026, 5, 5, tzinfo=UTC), "2026-05-05"),
+        (datetime(2026, 5, 5, 1, 0, tzinfo=timezone(timedelta(hours=3))), "2026-05-04"),
+        (datetime(2026, 5, 4, 22, 0, tzinfo=timezone(timedelta(hours=-5))), "2026-05-05"),
+        (datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC), "1969-12-31"),
+        (datetime(1900, 1, 1, tzinfo=UTC), "1900-01-01"),
+        (datetime(2262, 4, 12, tzinfo=UTC), "2262-04-12"),
+    ],
+)
+def test_a_day_begins_at_midnight_utc_whatever_the_zone(
+    store_path: Path, clock: ManualClock, when: datetime, day: str
+) -> None:
+    with small(store_path, clock) as memory:
+        record = memory.remember("an event", event_time=when)
+        assert mem_files(store_path) == [f"episodic/{day}-000.mem"]
+        begin = datetime.fromisoformat(day).replace(tzinfo=UTC)
+        whole_day = (begin, begin + timedelta(days=1))
+        assert ids(memory.recall(time_range=whole_day)) == [record.id]
+        assert ids(memory.recall(time_range=(None, begin))) == []
+        assert ids(memory.recall(time_range=(whole_day[1], None))) == []
+
+
+def test_a_late_event_goes_to_its_own_day_as_a_further_sequence_once_that_is_sealed(
+    store_path: Path, clock: ManualClock
+) -> None:
+    with small(store_path, clock) as memory:
+        memory.remember("on time")
+        clock.advance(days=2)
+        memory.remember("late, day still open", event_time="2026-11-21T18:00:00Z")
+        assert mem_files(store_path) == ["episodic/2026-11-21-000.mem"]
+        assert memory.reflect().sealed == 1
+        late = memory.remember("late, day sealed", event_time="2026-11-21T19:00:00Z")
+        assert mem_files(store_path) == [
+            "episodic/2026-11-21-000.mem", "episodic/2026-11-21-001.mem",
+        ]  # fmt: skip
+        found = memory.recall("late", time_range=("2026-11-21", "2026-11-22"))
+        assert late.id in ids(found)
+        assert len(found) == 3
+        assert memory.check().ok
+
+
+def test_reflect_walks_partitions_through_their_states_and_a_second_cycle_changes_nothing(
+    store_path: Path, clock: ManualClock
+) -> None:
+    with small(store_path, clock) as memory:
+        memory.remember_many([f"x {n}" for n in range(4)])  # one full file, one open
+        first, second = "episodic/2026-11-21-000.mem", "episodic/2026-11-21-001.mem"
+        assert states(memory) == {first: "SEALED", second: "ACTIVE"}  # rolling over seals
+        memory.reflect()
+        assert states(memory) == {first: "REFLECTABLE", second: "ACTIVE"}
+        clock.advance(days=1)
+        memory.reflect()
+        assert states(memory) == {first: "REFLECTABLE", second: "REFLECTABLE"}
+        assert header_states(store_path) == states(memory)
+        before = states(memory)
+        again = memory.reflect()
+        assert (again.sealed, again.marked_reflectable) == (0, 0)
+        assert again.compaction.partitions_compacted == 0
+        assert states(memory) == before
+    with small(store_path, clock) as memory:
+        assert states(memory) == before
+
+
+@pytest.mark.parametrize("tier", ["semantic", "procedural"])
+def test_an_undated_tier_rolls_when_full_without_end_and_survives_a_restart(
+    store_path: Path, clock: ManualClock, tier: str
+) -> None:
+    with small(store_path, clock) as memory:
+        for n in range(10):
+            memory.remember(f"rule {n}", tier=tier, event_time=f"20{10 + n}-01-01")
+        assert mem_files(store_path) == [f"{tier}/{tier}-00{n}.mem" for n in range(4)]
+    with small(store_path, clock) as memory:
+        assert texts(memory) == [f"rule {n}" for n in range(10)]
+        memory.remember("rule 10", tier=tier)
+        assert mem_files(store_path)[-1] == f"{tier}/{tier}-003.mem"
+        assert len(memory.recall("rule", tiers=[tier], k=50)) == 11
+        assert memory.check().ok
+
+
+def test_a_procedural_file_holds_500_by_default(store_path: Path, clock: ManualClock) -> None:
+    with own_vectors(store_path, clock=clock) as memory:
+        given = vectors(501)
+        memory.remember_many(
+            [{"text": f"step {n}", "vector": given[n]} for n in range(501)], tier="procedural"
+        )
+        assert mem_files(store_path) == [f"procedural/procedural-00{n}.mem" for n in (0, 1)]
+        assert memory.stats()["tiers"]["procedural"] == {
+            "records": 501, "tombstones": 0, "partitions": 2,
+        }  # fmt: skip
+
+
+def test_the_working_ring_holds_100_and_overwrites_the_oldest(clock: ManualClock) -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
+        for n in range(130):
+            memory.remember(f"thought number {n}", tier="working")
+        assert len(memory) == 100
+        assert texts(memory) == [f"thought number {n}" for n in range(30, 130)]
+        assert ids(memory.recall("thought number 29 xyzzy", where={"a": 1})) == []
+        assert "thought number 0" not in texts(memory.recall("thought number 0", k=100))
+        assert memory.check().ok
+
+
+@pytest.mark.parametrize("batch", [1, 3, 4, 5, 9])
+def test_the_ring_is_in_order_whatever_the_batches(
+    store_path: Path, clock: ManualClock, batch: int
+) -> None:
+    with small(store_path, clock) as memory:
+        everything = [f"item {n}" for n in range(30)]
+        for start in range(0, 30, batch):
+            memory.remember_many(everything[start : start + batch], tier="working")
+            seen = everything[: start + batch][-4:]
+            assert texts(memory) == seen
+            assert len(memory) == len(seen)
+        assert memory.check().ok
+
+
+def test_a_forgotten_thought_leaves_a_hole_that_the_ring_fills_in_turn(
+    store_path: Path, clock: ManualClock
+) -> None:
+    with small(store_path, clock) as memory:
+        first = memory.remember_many([f"item {n}" for n in range(4)], tier="working")
+        memory.forget(first[2].id)
+        memory.update(first[1].id, text="item one")
+        assert texts(memory) == ["item 0", "item one", "item 3"]
+        for n in range(4, 7):
+            memory.remember(f"item {n}", tier="working")
+        assert texts(memory) == ["item 3", "item 4", "item 5", "item 6"]
+        assert memory.check().ok
+
+
+def test_a_failed_write_does_not_turn_the_ring(
+    store_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spector.store import rows
+
+    with small(store_path, clock) as memory:
+        memory.remember_many([f"item {n}" for n in range(4)], tier="working")
+        with monkeypatch.context() as patch:
+            patch.setattr(rows, "insert_rows", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                memory.remember("never", tier="working")
+        memory.remember("item 4", tier="working")
+        assert texts(memory) == ["item 1", "item 2", "item 3", "item 4"]
+        assert memory.check().ok
+
+
+def test_working_memory_vanishes_when_the_store_is_closed(
+    store_path: Path, clock: ManualClock
+) -> None:
+    with small(store_path, clock) as memory:
+        memory.remember("a passing thought", tier="working")
+        memory.remember("a lasting one")
+        assert len(memory) == 2
+    with small(store_path, clock) as memory:
+        assert texts(memory) == ["a lasting one"]
+        assert memory.check().ok
+
+
+def test_working_memory_is_searchable_by_tag_without_any_vector(clock: ManualClock) -> None:
+    with own_vectors(clock=clock) as memory:
+        memory.remember("buy milk", tier="working", tags=["errand"])
+        call = memory.remember("call Ada", tier="working", tags=["errand", "urgent"])
+        assert ids(memory.recall(tags=["urgent"])) == [call.id]
+        assert len(memory.recall(tags=["errand"])) == 2
+        assert texts(memory.recall("milk", k=1)) == ["buy milk"]
+        assert memory.update(call.id, text="call Bea").text == "call Bea"
+        assert texts(memory.recall(tags=["urgent"])) == ["call Bea"]
+        with_vector = memory.remember("with a vector", tier="working", vector=vector(3))
+        assert memory.recall(vector=vector(3), k=1)[0].id == with_vector.id
+        assert memory.check().ok
+
+
+def test_a_store_in_memory_serves_every_tier_and_every_verb(clock: ManualClock) -> None:
+    with small(":memory:", clock) as memory:
+        for tier in ("working", "episodic", "semantic", "procedural"):
+            made = memory.remember_many([f"{tier} fact {n}" for n in range(4)], tier=tier)
+            assert len(memory.recall("fact", tiers=tier, k=10)) == 4
+            memory.update(made[0].id, text=f"{tier} fact zero", tags=["zero"])
+            memory.pin(made[1].id)
+            memory.forget(made[2].id)
+        assert [hit.tier for hit in memory.recall(tags=["zero"], k=10)]
+        assert len(memory) == 12
+        memory.reflect()
+        memory.compact()
+        assert memory.check().ok
+        assert memory.stats()["bytes"]["total"] == 0
+        assert len(memory.recall("fact", k=50)) == 12
+
+
+def test_two_stores_in_memory_share_nothing(clock: ManualClock) -> None:
+    with small(":memory:", clock) as one, small(":memory:", clock) as other:
+        one.remember("only here")
+        assert len(other) == 0
+        assert len(one) == 1
