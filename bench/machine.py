@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -96,14 +96,33 @@ def scratch_root() -> str:
 
 @contextmanager
 def one_core() -> Iterator[int]:
-    """Pin this thread, and threads and processes it starts, to the last core it may use."""
+    """Pin this thread, and threads and processes it starts, to the core that is least busy now."""
     before = os.sched_getaffinity(0)
-    core = max(before)
+    core = idlest_core(before)
     os.sched_setaffinity(0, {core})
     try:
         yield core
     finally:
         os.sched_setaffinity(0, before)
+
+
+def idlest_core(cores: Set[int], seconds: float = 0.2) -> int:
+    """Of ``cores`` the one that idled most while this waited; the last one when all are alike."""
+    before = _idle_ticks()
+    if len(cores) == 1 or not before:
+        return max(cores)
+    time.sleep(seconds)
+    after = _idle_ticks()
+    return max(cores, key=lambda core: (after.get(core, 0) - before.get(core, 0), core))
+
+
+def _idle_ticks() -> dict[int, int]:
+    ticks = {}
+    for line in _read("/proc/stat").splitlines():
+        name, *values = line.split()
+        if name.startswith("cpu") and name != "cpu":
+            ticks[int(name.removeprefix("cpu"))] = int(values[3])
+    return ticks
 
 
 def one_thread_environment() -> dict[str, str]:

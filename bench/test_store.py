@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from bench.data import Corpus, reference, topic
-from bench.machine import REPO, one_thread_environment, python
+from bench.machine import REPO, idlest_core, one_thread_environment, python
 from bench.measure import Row, at_least, at_most, settle
 from bench.stores import Stores, build, bytes_by_kind, open_store
 
@@ -321,9 +322,7 @@ def test_check(row: Row, memory: Any, corpus: Corpus, store_size: int, pinned: i
 
 def child(*arguments: str) -> dict[str, Any]:
     """Run ``bench.child`` on one core and return what it printed."""
-    import os
-
-    core = str(max(os.sched_getaffinity(0)))
+    core = idlest_core(os.sched_getaffinity(0))
     run = subprocess.run(
         python("-m", "bench.child", *arguments),
         cwd=REPO,
@@ -332,7 +331,7 @@ def child(*arguments: str) -> dict[str, Any]:
         text=True,
         check=False,
         timeout=600,
-        preexec_fn=lambda: os.sched_setaffinity(0, {int(core)}),
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
     )
     if run.returncode:
         raise RuntimeError(run.stderr[-2000:])
