@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from spector.clock import Clock
 from spector.config import Config
 from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
+from spector.embed.validate import embedded
 from spector.errors import (
     InvalidFilterError,
     InvalidInputError,
@@ -617,7 +618,7 @@ class Memory:
             return parse_vector(vector, self.dim)
         if text is None or self._embedder is None:
             return None
-        return self._embedder.embed([text])[0]
+        return embedded(self._embedder, [text])[0]
 
     def _iterate(self, chosen: Selection) -> Iterator[MemoryRecord]:
         tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)

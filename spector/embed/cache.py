@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.embed.protocols import Embedder
-from spector.embed.validate import checked_texts
-from spector.errors import EmbeddingError, InvalidInputError
+from spector.embed.validate import checked_texts, embedded
+from spector.errors import InvalidInputError
 
 __all__ = ["CacheStats", "CachedEmbedder"]
 
@@ -105,12 +105,7 @@ class CachedEmbedder:
         if not missing:
             return out
         wanted = list(missing)
-        made = self._inner.embed([texts[missing[key][0]] for key in wanted])
-        if made.shape != (len(wanted), out.shape[1]):
-            raise EmbeddingError(
-                f"{self.model_id} answered shape {made.shape} for {len(wanted)} texts, "
-                f"expected ({len(wanted)}, {out.shape[1]})"
-            )
+        made = embedded(self._inner, [texts[missing[key][0]] for key in wanted])
         for key, row in zip(wanted, made, strict=True):
             out[missing[key]] = row
         self._remember(wanted, made)

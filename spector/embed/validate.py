@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.embed.protocols import Embedder
 from spector.errors import EmbeddingError, InvalidTextError
 
-__all__ = ["checked_texts", "unit_rows"]
+__all__ = ["checked_texts", "embedded", "unit_rows"]
 
 
 def checked_texts(texts: Sequence[str]) -> list[str]:
@@ -39,6 +40,28 @@ def unit_rows(vectors: Any, *, rows: int, dim: int, source: str) -> NDArray[np.f
     Raises:
         EmbeddingError: wrong shape, not numbers, not finite, or a row of zeros.
     """
+    found, norms = _measured(vectors, rows=rows, dim=dim, source=source)
+    unit: NDArray[np.float32] = (found / norms[:, None]).astype(np.float32)
+    return unit
+
+
+def embedded(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """What ``embedder.embed(texts)`` answers, (n, dim) float32, once it is what it should be.
+
+    An embedder may be anybody's code, so its answer is checked here, and otherwise left as it is.
+
+    Raises:
+        EmbeddingError: wrong shape, not numbers, not finite, or a row of zeros.
+    """
+    answer = embedder.embed(texts)
+    _measured(answer, rows=len(texts), dim=embedder.dim, source=embedder.model_id)
+    return np.asarray(answer, dtype=np.float32)
+
+
+def _measured(
+    vectors: Any, *, rows: int, dim: int, source: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(rows, dim) float64 and its (rows,) norms, all finite and positive."""
     try:
         found = np.asarray(vectors, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -55,5 +78,4 @@ def unit_rows(vectors: Any, *, rows: int, dim: int, source: str) -> NDArray[np.f
             f"{source} answered NaN, infinity or a zero vector for text {int(bad[0])}",
             hint="nothing was stored; try again, or report it to the model's provider",
         )
-    unit: NDArray[np.float32] = (found / norms[:, None]).astype(np.float32)
-    return unit
+    return found, norms

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from spector.embed.protocols import Embedder
+from spector.embed.validate import embedded
 from spector.kernel.quantize import normalize, quantize
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, PartitionState, stride_of, vector_bytes
 from spector.store.catalog import SegmentRow
@@ -46,7 +47,7 @@ def reembed_store(store: Store, embedder: Embedder, progress: Progress | None = 
             for start in range(0, len(ids), _BATCH):
                 part = slice(start, start + _BATCH)
                 rows = store.catalog.fetch(ids[part])
-                vectors = embedder.embed([rows[i].text for i in ids[part]])
+                vectors = embedded(embedder, [rows[i].text for i in ids[part]])
                 new[part] = _with_vectors(images[part], vectors, embedder.dim, store.uuid)
                 done += len(ids[part])
                 if progress is not None:
