@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from spector.clock import Clock
 from spector.config import Config
 from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
-from spector.embed.validate import embedded
 from spector.errors import (
     InvalidFilterError,
     InvalidInputError,
@@ -47,8 +46,10 @@ from spector.records import (
 )
 from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
+from spector.store.catalog import Row
 from spector.store.check import check_files
-from spector.store.hydrate import header_of, to_record, verified_image
+from spector.store.files import Bytes
+from spector.store.hydrate import current_image, header_of, to_record
 from spector.store.recover import OpenedStore
 from spector.store.store import Store
 from spector.tiers.base import TierStore
@@ -62,7 +63,7 @@ from spector.write.draft import (
     parse_vector,
     unit_interval,
 )
-from spector.write.writer import Writer
+from spector.write.writer import Writer, unknown
 
 __all__ = ["Memory"]
 
@@ -382,7 +383,7 @@ class Memory:
         )
         hits = self._reader.recall(request)
         if learn and hits:
-            self._writer.touch([hit.id for hit in hits])
+            self._writer.note_use([hit.id for hit in hits])
         return hits
 
     def get(self, record_id: int) -> MemoryRecord:
@@ -392,8 +393,7 @@ class Memory:
             UnknownRecordError: there is none. PartitionCorruptError: its bytes are damaged.
         """
         self._ensure()
-        store, row, tier = self._locate(record_id)
-        return to_record(row, header_of(verified_image(store, row)), tier.name)
+        return self._hydrated(*self._image_of(record_id))
 
     def records(self, **selection: Any) -> Iterator[MemoryRecord]:
         """All memories by ascending id, or those of a selection (keywords as in :meth:`forget`)."""
@@ -482,8 +482,7 @@ class Memory:
                 entry["records"] += partition.live
                 entry["tombstones"] += partition.slots - partition.live
                 entry["partitions"] += 1
-        names = durable.files.listing() if durable.files.durable else []
-        sizes = {name: durable.files.size_of(name) for name in names}
+        sizes = durable.files.sizes() if durable.files.durable else {}
         cache = self._embedder.stats() if isinstance(self._embedder, CachedEmbedder) else None
         return {
             "path": self.path,
@@ -589,10 +588,18 @@ class Memory:
         self._ensure(write=True)
         return self._writer.set_flag(record_id, flag, on)
 
-    def _locate(self, record_id: int) -> tuple[Store, Any, TierStore]:
+    def _image_of(self, record_id: int) -> tuple[Row, Bytes]:
         for opened in self._opened:
             opened.store.view()  # a reader follows the writer here
-        return self._writer.locate(record_id)
+        store, row = self._writer.find(record_id)
+        found = current_image(store, row)
+        if found is None:
+            raise unknown(record_id)
+        return found
+
+    def _hydrated(self, row: Row, image: Bytes) -> MemoryRecord:
+        header = header_of(image)
+        return to_record(row, header, self._router.by_code(int(header["tier"])).name)
 
     def _selection(self, given: Mapping[str, Any], verb: str) -> Selection:
         known = ("tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range",
@@ -618,7 +625,7 @@ class Memory:
             return parse_vector(vector, self.dim)
         if text is None or self._embedder is None:
             return None
-        return embedded(self._embedder, [text])[0]
+        return self._embedder.embed([text])[0]
 
     def _iterate(self, chosen: Selection) -> Iterator[MemoryRecord]:
         tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)
@@ -635,15 +642,15 @@ class Memory:
             store.view()
             rows = store.catalog.select(sql, params, after=after, limit=256)
             for row in rows:
-                header = header_of(verified_image(store, row))
-                yield to_record(row, header, self._router.by_code(int(header["tier"])).name)
+                found = current_image(store, row)
+                if found is not None:
+                    yield self._hydrated(*found)
             if len(rows) < 256:
                 return
             after = rows[-1].id
 
     def _vector_of(self, record_id: int) -> list[float] | None:
-        store, row, _ = self._locate(record_id)
-        image = verified_image(store, row)
+        _, image = self._image_of(record_id)
         scale = float(header_of(image)["scale"])
         codes = image[64 : 64 + self.dim].view("int8")
         return [round(scale * int(code), 7) for code in codes] if scale else None

@@ -37,7 +37,12 @@ __all__ = ["Reader"]
 
 #: lexical evidence of a cue that is a record's id; above any sum of terms
 _IDENTITY = 10.0
-_MAX_RETRIES = 8
+#: attempts when writers move memories while they are being looked at
+_ATTEMPTS = 40
+
+
+class _Moved(Exception):  # noqa: N818 - never leaves this module
+    """The catalog places a memory where the snapshot does not have it (yet)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,16 +83,29 @@ class Reader:
         self._cached: _Snapshot | None = None
 
     def recall(self, request: RecallRequest) -> HitList:
-        """The best k records, or fewer when fewer pass."""
-        for _ in range(_MAX_RETRIES):
+        """The best k records, or fewer when fewer pass.
+
+        The scan reads one moment's partitions, the catalog answers for a later one. When a memory
+        moved in between, the two must not be mixed, so the recall starts over.
+        """
+        moved: _Moved | None = None
+        for _ in range(_ATTEMPTS):
             snapshot = self._snapshot()
-            hits = self._recall_once(snapshot, request)
-            moved = any(
-                store.retire_epoch() != view.retire_epoch
-                for store, view in zip(snapshot.stores, snapshot.views, strict=True)
-            )
-            if not moved:
-                break
+            try:
+                hits = self._recall_once(snapshot, request)
+            except _Moved as found:
+                moved = found
+            else:
+                moved = None
+                if all(
+                    store.retire_epoch() == view.retire_epoch
+                    for store, view in zip(snapshot.stores, snapshot.views, strict=True)
+                ):
+                    return hits
+            for store in snapshot.stores:
+                store.await_view()
+        if moved is not None:
+            raise PartitionCorruptError(str(moved), hint="run: spector check PATH")
         return hits
 
     # -- one attempt --------------------------------------------------------------------------
@@ -245,7 +263,7 @@ class Reader:
             self._verify_bytes(snap, chunk, rows, images)
             for candidate, image in zip(chunk, images, strict=True):
                 row = rows.get(candidate.id)
-                if row is None or candidate.id in seen:
+                if row is None or candidate.id in seen or self._is_old(snap, candidate, row, image):
                     dropped += 1
                     continue
                 seen.add(candidate.id)
@@ -253,6 +271,18 @@ class Reader:
                 if len(hits) == request.k:
                     return hits, dropped
         return hits, dropped
+
+    def _is_old(self, snap: _Snapshot, candidate: _Candidate, row: Row, image: Bytes) -> bool:
+        """True for the slot that a memory has left for another one of this snapshot.
+
+        Such a slot keeps its bytes until the next checkpoint, for scans that cannot see the new
+        one. Its score belongs to the old text, which must not be shown beside the new one.
+        """
+        position = snap.position.get((snap.store_of[candidate.part], row.segment_id))
+        known = position is not None and row.slot < snap.table.counts[position]
+        if not known or int(image[8:16].view("<u8")[0]) != candidate.id:
+            raise _Moved(f"memory {candidate.id} is not where the catalog says")
+        return (position, row.slot) != (candidate.part, candidate.slot)
 
     def _rows(
         self, snap: _Snapshot, chunk: list[_Candidate], filters: Sequence[SqlFilter | None]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from spector.records import CompactionReport
-from spector.store.compact import compact_partition, needs_purge, purge
+from spector.store.compact import Rewrite, compact_partition, needs_purge, purge
 from spector.store.store import Store
 from spector.tiers.router import TierRouter
 
@@ -56,15 +57,10 @@ def compact_all(
     seen = sum(len(store.segments) for store in router.stores())
     kept = reclaimed = removed = saved = 0
     for done, (store, segment_id) in enumerate(due):
-        if dry_run:
-            row, size = store.segments[segment_id].row, store.segments[segment_id].file_bytes()
-            gain = size - store.segments[segment_id].bytes_used(row.live)
-            rows.append({"path": row.path, "kept": row.live, "reclaimed": row.dead,
-                         "bytes_before": size, "bytes_after": size - gain if row.live else 0})
-        else:
-            did = compact_partition(store, segment_id)
-            rows.append({"path": did.path, "kept": did.kept, "reclaimed": did.reclaimed,
-                         "bytes_before": did.bytes_before, "bytes_after": did.bytes_after})
+        did = _rehearse(store, segment_id) if dry_run else compact_partition(store, segment_id)
+        if did is None:
+            continue
+        rows.append(asdict(did))
         kept += rows[-1]["kept"]
         reclaimed += rows[-1]["reclaimed"]
         removed += rows[-1]["kept"] == 0
@@ -78,12 +74,25 @@ def compact_all(
                 complete = purge(store) and complete
     after = bytes_before - saved if dry_run else sum(_bytes(store) for store in router.stores())
     return CompactionReport(
-        dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(due),
+        dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(rows),
         partitions_removed=removed, records_kept=kept, records_reclaimed=reclaimed,
         bytes_before=bytes_before, bytes_after=after, erased=complete,
         elapsed_ms=(time.perf_counter() - started) * 1000, partitions=tuple(rows),
     )
 
 
+def _rehearse(store: Store, segment_id: int) -> Rewrite | None:
+    """What compacting a partition would do."""
+    with store.lock:
+        segment = store.segments.get(segment_id)
+        if segment is None:
+            return None
+        row = segment.row
+        return Rewrite(
+            path=row.path, kept=row.live, reclaimed=row.dead, bytes_before=segment.file_bytes(),
+            bytes_after=segment.bytes_used(row.live) if row.live else 0,
+        )
+
+
 def _bytes(store: Store) -> int:
-    return sum(store.files.size_of(name) for name in store.files.listing())
+    return sum(store.files.sizes().values())

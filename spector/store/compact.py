@@ -49,8 +49,10 @@ class Rewrite:
     bytes_after: int
 
 
-def compact_partition(store: Store, segment_id: int) -> Rewrite:
+def compact_partition(store: Store, segment_id: int) -> Rewrite | None:
     """Rebuild one partition densely and swap it in; an empty one is removed.
+
+    None when there is nothing to do: another thread has compacted or removed it meanwhile.
 
     Writers wait for the rebuild of this one partition, scans never do: they keep the map they
     have, and the next one takes the new file.
@@ -61,7 +63,9 @@ def compact_partition(store: Store, segment_id: int) -> Rewrite:
     with store.lock:
         store.ensure_usable(write=True)
         store.checkpoint()  # retires moved slots, so that live bytes and live rows agree
-        segment = store.segments[segment_id]
+        segment = store.segments.get(segment_id)
+        if segment is None or not segment.row.dead:
+            return None
         row = segment.row
         stays_active = row.state == PartitionState.ACTIVE
         bytes_before = segment.file_bytes()

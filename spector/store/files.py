@@ -73,6 +73,9 @@ class Files(Protocol):
 
     def size_of(self, name: str) -> int: ...
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes of every file that is there throughout."""
+
     def replace(self, source: str, target: str) -> None: ...
 
     def remove(self, name: str) -> None: ...
@@ -269,6 +272,14 @@ class DiskFiles:
             status = os.lstat(self._path(name))
             return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes of every file; one that vanishes during the look is left out."""
+        found = {}
+        for name in self.listing():
+            with contextlib.suppress(StoreNotFoundError):
+                found[name] = self.size_of(name)
+        return found
+
     def replace(self, source: str, target: str) -> None:
         with translated("rename", self._path(source)):
             os.replace(self._path(source), self._path(target))
@@ -358,6 +369,9 @@ class MemoryFiles:
 
     def size_of(self, name: str) -> int:
         return self._files[name].size()
+
+    def sizes(self) -> dict[str, int]:
+        return {name: file.size() for name, file in sorted(self._files.items())}
 
     def replace(self, source: str, target: str) -> None:
         self._files[target] = self._files.pop(source)

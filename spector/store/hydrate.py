@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from spector.errors import PartitionCorruptError
 from spector.kernel.crc import crc32c_rows
 from spector.layout import (
     HEADER_BYTES,
+    MUTABLE_OFFSET,
     RECORD_DTYPE,
     Category,
     Flag,
@@ -22,7 +24,52 @@ from spector.store.catalog import Row
 from spector.store.files import Bytes
 from spector.store.store import Store
 
-__all__ = ["header_of", "to_record", "to_records", "verified_image"]
+__all__ = ["current_image", "header_of", "to_record", "to_records", "verified_image"]
+
+
+#: looks at a memory that keeps moving, in a reading process
+_ATTEMPTS = 20
+
+
+def current_image(store: Store, row: Row) -> tuple[Row, Bytes] | None:
+    """A memory's row and bytes, (stride,) u8, of one moment; None when it is forgotten by now.
+
+    The row was read before the bytes, and a writer may have moved the memory in between. So when
+    the two do not fit, both are read again: by a writer's own threads under its lock, by reading
+    processes until they do.
+
+    Raises:
+        PartitionCorruptError: they do not fit although nothing moves.
+    """
+    found = _fitting(store, row)
+    if found is not None:
+        return row, found
+    for attempt in range(1 if store.writable else _ATTEMPTS):
+        with store.lock:
+            store.view()
+            fresh = store.catalog.fetch([row.id]).get(row.id)
+            if fresh is None:
+                return None
+            row = fresh
+            found = _fitting(store, row)
+            if found is not None:
+                return row, found
+        time.sleep(0.0005 * attempt)
+    verified_image(store, row)  # raises, unless it is the mutable half that differs
+    raise PartitionCorruptError(
+        f"{store.segments[row.segment_id].where} slot {row.slot}: the flags and strength of memory "
+        f"{row.id} are not what the catalog says",
+        hint="run: spector check PATH",
+    )
+
+
+def _fitting(store: Store, row: Row) -> Bytes | None:
+    """A copy of the bytes that the row names, if they are exactly what the row says."""
+    try:
+        image = verified_image(store, row).copy()
+    except PartitionCorruptError:
+        return None
+    return image if image[MUTABLE_OFFSET:HEADER_BYTES].tobytes() == row.mutable else None
 
 
 def verified_image(store: Store, row: Row) -> Bytes:

@@ -36,8 +36,8 @@ class ReadStore(Store):
         super().__init__(*args, **kwargs)
         self._data_version = -1
         self._seen = Head(0, -1, 0, 0)
-        #: images not yet seen in their file: segment id -> (slot, offset) -> bytes
-        self._pending: dict[int, dict[tuple[int, int], bytes]] = {}
+        #: partitions in whose file not all of the journal has been seen
+        self._pending: set[int] = set()
 
     def view(self) -> View:
         """The partitions as of the last commit of the writing process."""
@@ -46,9 +46,8 @@ class ReadStore(Store):
             self.refresh()
             return self._view
 
-    def retire_epoch(self) -> int:
-        with self.lock:
-            return self.catalog.head().retire_epoch
+    def await_view(self) -> None:
+        time.sleep(_WAIT_S)
 
     def refresh(self) -> None:
         """Follow the catalog if another process has committed since the last look."""
@@ -75,16 +74,19 @@ class ReadStore(Store):
             if head.change_seq == self._seen.change_seq and head == self._seen:
                 return
             changed = self.catalog.segments(db, since=self._seen.change_seq)
-            fresh = db.execute(
-                "SELECT segment_id, kind, slot, image FROM journal WHERE seq > ? AND kind IN (?, ?)"
-                " ORDER BY seq",
-                (self._seen.journal_seq, JOURNAL_RECORDS, JOURNAL_MUTABLE),
+            # Of a partition that lagged before, the whole journal is read again: what a checkpoint
+            # has removed from it meanwhile is in the file, and newer than what was seen then.
+            again = ",".join(map(str, self._pending)) or "NULL"
+            redo = db.execute(
+                "SELECT segment_id, kind, slot, image FROM journal WHERE kind IN (?, ?)"
+                f" AND (seq > ? OR segment_id IN ({again})) ORDER BY seq",
+                (JOURNAL_RECORDS, JOURNAL_MUTABLE, self._seen.journal_seq),
             ).fetchall()
         finally:
             db.execute("COMMIT")
         for row in changed:
             self._adopt(row)
-        self._overlay(fresh)
+        self._overlay(redo)
         self._seen = self._head = head
         self.publish()
 
@@ -101,23 +103,24 @@ class ReadStore(Store):
         segment.release()
         if present is not None:
             present.close()
-        self._pending.pop(row.id, None)
+        self._pending.discard(row.id)
         self.segments[row.id] = segment
 
-    def _overlay(self, fresh: list[tuple[int, int, int, bytes]]) -> None:
+    def _overlay(self, redo: list[tuple[int, int, int, bytes]]) -> None:
         """Patch private copies of the partitions whose files lag behind the journal."""
-        for segment_id, kind, slot, image in fresh:
-            _merge(self._pending.setdefault(segment_id, {}), kind, slot, image, self.stride)
-        for segment_id in list(self._pending):
+        images: dict[int, dict[tuple[int, int], bytes]] = {i: {} for i in self._pending}
+        for segment_id, kind, slot, image in redo:
+            _merge(images.setdefault(segment_id, {}), kind, slot, image, self.stride)
+        self._pending.clear()
+        for segment_id, newest in images.items():
             segment = self.segments.get(segment_id)
             if segment is None:
-                del self._pending[segment_id]
                 continue
             segment.patched = None
             segment.forget_partition()
-            self._overlay_one(segment, self._pending[segment_id])
-            if segment.patched is None:
-                del self._pending[segment_id]
+            self._overlay_one(segment, newest)
+            if segment.patched is not None:
+                self._pending.add(segment_id)
 
     def _overlay_one(self, segment: Segment, images: dict[tuple[int, int], bytes]) -> None:
         need = segment.bytes_used()

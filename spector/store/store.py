@@ -149,8 +149,18 @@ class Store:
         return self._view
 
     def retire_epoch(self) -> int:
-        """Epoch to compare after a scan: when it has moved on, the scan has to be repeated."""
-        return self._head.retire_epoch
+        """Epoch to compare after a scan: when it has moved on, the scan has to be repeated.
+
+        Asked of the catalog, so that it moves with the commit and not when the commit's view has
+        been published: the places that a scan looks up in the catalog move at that same moment.
+        """
+        with self.catalog.reading() as connection:
+            return self.catalog.head(connection).retire_epoch
+
+    def await_view(self) -> None:
+        """Return when everything committed before the call is in the view."""
+        with self.lock:
+            pass
 
     # -- opening ------------------------------------------------------------------------------
 
@@ -251,10 +261,12 @@ class Store:
         with self.catalog.writing() as connection:
             connection.execute("UPDATE head SET retire_epoch = retire_epoch + 1")
         self._head = replace(self._head, retire_epoch=self._head.retire_epoch + 1)
+        self.publish(())  # scans that start from here on have seen the moves
         for segment_id, slot, block in self._retired:
             if segment_id in self.segments:
                 self.segments[segment_id].write_mutable(slot, block)
         self._retired = []
+        self.publish(())  # with the new epoch, or every scan would repeat itself for nothing
 
     def _release_files(self) -> None:
         newest_first = sorted(self.segments.values(), key=lambda s: -s.row.id)

@@ -43,6 +43,7 @@ class Transaction:
         self._created: dict[int, Segment] = {}
         self._dropped: list[tuple[int, str]] = []
         self._ahead: dict[int, Segment] = {}
+        self._moves_places = False
 
     # -- ids and partitions -------------------------------------------------------------------
 
@@ -94,6 +95,7 @@ class Transaction:
         assert row.live == 0, "a partition with live records may not be dropped"
         self._rows[segment_id] = replace(row, state=int(PartitionState.COMPACTED), slots=0)
         self.connection.execute("DELETE FROM journal WHERE segment_id = ?", (segment_id,))
+        self._moves_places = True
         self._dropped.append((segment_id, row.path))
 
     def abandon_segment(self, segment_id: int) -> None:
@@ -114,6 +116,7 @@ class Transaction:
         segment.write_header(row)
         segment.sync()
         self.connection.execute("DELETE FROM journal WHERE segment_id = ?", (old.id,))
+        self._moves_places = True
         self._dropped.append((-1, old.path))
 
     # -- records ------------------------------------------------------------------------------
@@ -171,7 +174,8 @@ class Transaction:
             last_id=self._last_id,
             change_seq=self._before.change_seq + 1,
             journal_seq=self._before.journal_seq + len(self._journal),
-            retire_epoch=self._before.retire_epoch,
+            # slots mean other records now: scans over the old file must not mix the two
+            retire_epoch=self._before.retire_epoch + self._moves_places,
         )
 
     def changed(self) -> list[int]:
@@ -198,8 +202,8 @@ class Transaction:
             ],
         )
         db.execute(
-            "UPDATE head SET last_id = ?, change_seq = ?, journal_seq = ?",
-            (head.last_id, head.change_seq, head.journal_seq),
+            "UPDATE head SET last_id = ?, change_seq = ?, journal_seq = ?, retire_epoch = ?",
+            (head.last_id, head.change_seq, head.journal_seq, head.retire_epoch),
         )
 
     def apply(self) -> None:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from spector.clock import Clock
 from spector.config import Config
 from spector.embed.protocols import Embedder, ImportanceScorer
-from spector.embed.validate import embedded
 from spector.errors import (
     ImmutableRecordError,
     InvalidInputError,
     InvalidVectorError,
+    PartitionCorruptError,
     UnknownRecordError,
 )
 from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_DTYPE, Flag
@@ -35,7 +35,7 @@ from spector.tiers.router import TierRouter
 from spector.write.draft import Draft
 from spector.write.encode import Encoded, Strength, bloom_of, encode, reseal, strength_of
 
-__all__ = ["Writer"]
+__all__ = ["Writer", "unknown"]
 
 #: changes the mutable fields of one header in place; False when there is nothing to change
 Change = Callable[[Any, MemoryRecord], bool]
@@ -160,7 +160,7 @@ class Writer:
                 out[n] = draft.vector
         if missing:
             assert self._embedder is not None
-            out[missing] = embedded(self._embedder, [drafts[n].text for n in missing])
+            out[missing] = self._embedder.embed([drafts[n].text for n in missing])
         return out
 
     def _importance_of(self, draft: Draft) -> float:
@@ -258,7 +258,7 @@ class Writer:
                 rows = store.catalog.fetch(members)
                 missing = [i for i in members if i not in rows]
                 if missing:
-                    raise _unknown(missing[0])
+                    raise unknown(missing[0])
                 staged = []
                 for record_id in dict.fromkeys(members):
                     row = rows[record_id]
@@ -311,7 +311,7 @@ class Writer:
 
         return self.change(ids, change)
 
-    def touch(self, ids: Sequence[int]) -> None:
+    def note_use(self, ids: Sequence[int]) -> None:
         """Count that memories were recalled together: an access, now, and 2 % more stability.
 
         The small boost is the Hebbian co-activation of Cognitive Memory v9. Ids that have been
@@ -357,7 +357,7 @@ class Writer:
                         gone.append(row.id)
             missing = set(wanted) - set(gone) - set(kept)
             if named and missing:
-                raise _unknown(min(missing))
+                raise unknown(min(missing))
             for store, rows in doomed.items():
                 self._delete(store, rows)
         return ForgetReport(ids=tuple(sorted(gone)), protected=tuple(sorted(kept)))
@@ -375,6 +375,22 @@ class Writer:
 
     def locate(self, record_id: int) -> tuple[Store, Row, TierStore]:
         """The store, row and tier of a live record."""
+        while True:
+            store, row = self.find(record_id)
+            segment = store.segments.get(row.segment_id)
+            if segment is not None:
+                return store, row, self._router.by_code(segment.row.tier)
+            with store.lock:  # a compaction has just moved it; then the new place is known
+                if row.segment_id not in store.segments and store.catalog.fetch([row.id]) == {
+                    row.id: row
+                }:
+                    raise PartitionCorruptError(
+                        f"memory {row.id} lies in partition {row.segment_id}, which does not exist",
+                        hint="run: spector check PATH",
+                    )
+
+    def find(self, record_id: int) -> tuple[Store, Row]:
+        """The store and row of a live record."""
         if isinstance(record_id, bool) or not isinstance(record_id, (int, np.integer)):
             raise InvalidInputError(
                 f"a record id is an int, got {type(record_id).__name__}",
@@ -384,9 +400,8 @@ class Writer:
             for store in self._router.stores():
                 row = store.catalog.fetch([int(record_id)]).get(int(record_id))
                 if row is not None:
-                    code = store.segments[row.segment_id].row.tier
-                    return store, row, self._router.by_code(code)
-        raise _unknown(record_id)
+                    return store, row
+        raise unknown(record_id)
 
     def _header(self, store: Store, row: Row) -> tuple[TierStore, Any]:
         image = verified_image(store, row)
@@ -394,7 +409,8 @@ class Writer:
         return self._router.by_code(int(header["tier"])), header
 
 
-def _unknown(record_id: int) -> UnknownRecordError:
+def unknown(record_id: int) -> UnknownRecordError:
+    """The error for an id that no live record has."""
     return UnknownRecordError(
         f"there is no memory with id {record_id}", hint="it may have been forgotten"
     )

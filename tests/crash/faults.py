@@ -27,8 +27,8 @@ CHANGING = frozenset({"create", "write", "extend", "sync", "replace", "remove", 
 class Fault:
     """What happens at the ``at``-th counted operation (from 1; 0 only counts).
 
-    ``kind``: "kill" before the operation, "torn" after half of a write (other operations: before),
-    "short" writes one byte and lets the caller go on, or the name of an errno.
+    ``kind``: "kill" before the operation, "torn" after half of a write (before any other operation,
+    and before the 64 bytes of a header, which lie in one sector), "short" writes one byte and lets the caller go on, or the name of an errno.
     """
 
     at: int = 0
@@ -71,7 +71,8 @@ class FaultyFile:
     def write_at(self, offset: int, data: bytes | memoryview) -> None:
         kind = self._fault.point("write")
         if kind == "torn":
-            self._inner.write_at(offset, memoryview(data).cast("B")[: len(data) // 2])
+            half = memoryview(data).cast("B")[: len(data) // 2 if offset else 0]
+            self._inner.write_at(offset, half)
             die()
         if kind == "short":
             _write_in_short_steps(self._inner, offset, data)

@@ -1,0 +1,134 @@
+"""What a reader sees of memories whose bytes have moved or are about to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector.errors import UnknownRecordError
+from tests.crash.workload import START, open_tiny, vector_of
+
+
+def _put(memory: spector.Memory, text: str, **more: Any) -> int:
+    return memory.remember(text, vector=vector_of(text), **more).id
+
+
+def test_score_after_an_update_is_the_new_texts_even_before_the_old_slot_is_retired(
+    store_path: Path,
+) -> None:
+    with open_tiny(str(store_path)) as memory:
+        record_id = _put(memory, "old words")
+        memory.update(record_id, text="new words", vector=vector_of("new words"))
+        hit = memory.recall(vector=vector_of("old words"), k=1, profile="similarity")[0]
+        expected = float(vector_of("old words") @ vector_of("new words"))
+        assert hit.text == "new words"
+        assert hit.explain().values["similarity"] == pytest.approx(expected, abs=0.03)
+
+
+def test_recall_scans_once_after_a_checkpoint_has_retired_slots(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_tiny(str(store_path)) as memory:
+        record_id = _put(memory, "old words")
+        memory.update(record_id, text="new words", vector=vector_of("new words"))
+        memory.checkpoint()
+        calls: list[int] = []
+        reader: Any = memory._reader
+        once = reader._recall_once
+        monkeypatch.setattr(reader, "_recall_once", lambda *a: calls.append(1) or once(*a))
+        memory.recall(vector=vector_of("new words"))
+        assert len(calls) == 1
+
+
+@pytest.mark.parametrize("mode", ["rw", "r"])
+def test_iterating_survives_a_compaction_between_two_steps(store_path: Path, mode: Any) -> None:
+    with open_tiny(str(store_path)) as memory:
+        ids = [_put(memory, f"m{n}", event_time=START + timedelta(hours=n)) for n in range(30)]
+        with open_tiny(str(store_path), mode="r") as reader:
+            walk = iter(reader if mode == "r" else memory)
+            assert next(walk).id == ids[0]
+            memory.forget(ids[1::3])
+            memory.compact()
+            assert [r.id for r in walk] == [i for i in ids[1:] if i not in ids[1::3]]
+
+
+def test_get_beside_a_compaction_that_commits_in_between_finds_the_new_place(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_tiny(str(store_path)) as memory:
+        ids = [_put(memory, f"m{n}") for n in range(4)]
+        find = memory._writer.find
+
+        def find_then_compact(record_id: int) -> Any:
+            found = find(record_id)
+            monkeypatch.undo()
+            memory.forget(ids[0])
+            memory.compact()
+            return found
+
+        monkeypatch.setattr(memory._writer, "find", find_then_compact)
+        assert memory.get(ids[2]).text == "m2"
+
+
+def test_recall_beside_a_compaction_that_commits_in_between_mixes_no_two_memories(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_tiny(str(store_path)) as memory:
+        ids = [_put(memory, f"word{n}", metadata={"n": n}) for n in range(4)]
+        reader: Any = memory._reader
+        lexical = reader._lexical_evidence
+
+        def compact_first(*args: Any) -> Any:
+            monkeypatch.undo()
+            memory.forget(ids[0])
+            memory.compact()
+            return lexical(*args)
+
+        monkeypatch.setattr(reader, "_lexical_evidence", compact_first)
+        hits = memory.recall("word2", vector=vector_of("word2"), k=3)
+        assert [(h.id, h.text) for h in hits][0] == (ids[2], "word2")
+        assert {h.id: h.text for h in hits} == {i: f"word{n}" for n, i in enumerate(ids) if n}
+
+
+def test_two_compactions_at_once_rebuild_a_partition_once(store_path: Path) -> None:
+    from spector.store.compact import compact_partition
+
+    with open_tiny(str(store_path)) as memory:
+        ids = [_put(memory, f"m{n}") for n in range(4)]
+        memory.forget(ids[:2])
+        store = memory._opened[0].store
+        (segment_id,) = store.segments
+        assert compact_partition(store, segment_id) is not None
+        assert compact_partition(store, segment_id) is None
+        memory.forget(ids[2:])
+        assert compact_partition(store, segment_id) is not None  # empty now, so it is dropped
+        assert compact_partition(store, segment_id) is None
+
+
+def test_reader_that_met_a_lagging_partition_does_not_keep_the_old_bytes(store_path: Path) -> None:
+    """The journal rows it had laid over the file may be gone when it looks again."""
+    with open_tiny(str(store_path)) as memory:
+        record_id = _put(memory, "m")
+        memory.checkpoint()
+        with open_tiny(str(store_path), mode="r") as reader:
+            store: Any = reader._opened[0].store
+            (segment_id,) = store.segments
+            store._pending.add(segment_id)  # as if it had looked between commit and copy
+            memory.reinforce(record_id)
+            memory.checkpoint()
+            assert reader.get(record_id).access_count == memory.get(record_id).access_count
+
+
+def test_forgotten_during_a_walk_is_passed_over(store_path: Path) -> None:
+    with open_tiny(str(store_path)) as memory:
+        ids = [_put(memory, f"m{n}") for n in range(4)]
+        walk = iter(memory)
+        next(walk)
+        memory.forget(ids[2])
+        assert [r.id for r in walk] == [ids[1], ids[3]]
+        with pytest.raises(UnknownRecordError):
+            memory.get(ids[2])
