@@ -42,6 +42,7 @@ def describe_machine() -> dict[str, Any]:
         "stream_gb_per_s": round(gb_per_s, 2),
         "stream_reader": name,
         "fdatasync_p50_ms": round(sync_latency_ms(), 3),
+        "python_yardstick_ms": [round(lap, 1) for lap in yardstick_ms()],
         "load_average": [round(load, 2) for load in os.getloadavg()],
     }
 
@@ -87,6 +88,17 @@ def sync_latency_ms(rounds: int = 30) -> float:
             os.fdatasync(file.fileno())
             times.append(time.perf_counter() - start)
     return statistics.median(times) * 1e3
+
+
+def yardstick_ms(rounds: int = 9) -> tuple[float, float]:
+    """Best and median time of a fixed piece of pure Python: how fast, and how shared, a core is."""
+    times = []
+    with one_core():
+        for _ in range(rounds):
+            start = time.perf_counter()
+            sum(n & 7 for n in range(500_000))
+            times.append((time.perf_counter() - start) * 1e3)
+    return min(times), statistics.median(times)
 
 
 def scratch_root() -> str:
