@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from spector.clock import Clock
 from spector.config import Config
 from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
+from spector.embed.validate import embedded
 from spector.errors import (
     InvalidFilterError,
     InvalidInputError,
@@ -52,7 +53,6 @@ from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record
 from spector.store.recover import OpenedStore
 from spector.store.store import Store
-from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
 from spector.write.draft import (
     FIELDS,
@@ -627,7 +627,7 @@ class Memory:
             return parse_vector(vector, self.dim)
         if text is None or self._embedder is None:
             return None
-        return self._embedder.embed([text])[0]
+        return embedded(self._embedder, [text])[0]
 
     def _iterate(self, chosen: Selection) -> Iterator[MemoryRecord]:
         tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)

@@ -186,8 +186,8 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
             # The default: similarity leads, full text decides between near meanings, the strengths
             # of a memory break near ties. Of the mixes that were tried on real conversations (any
             # relevant turn in the top 10 of LoCoMo, and of PrefEval's preferences) this one is
-            # within 1.5 points of the best of each at once: 73.7 and 39.8, where plain cosine
-            # reaches 52.9 and 44.2, twice the strengths 71.6 and 40.2, more full text 75 and 36.
+            # near the best of both at once: 74.0 and 41.0, where plain cosine reaches 52.9 and
+            # 44.2, less full text (0.4) 70.4 and 41.4, and BM25 alone 68 and 20.
             ScoringProfile(
                 name="balanced",
                 w_similarity=0.80,
@@ -197,7 +197,7 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
                 w_activation=0.02,
                 w_utility=0.03,
                 w_tags=0.05,
-                w_lexical=0.30,
+                w_lexical=0.60,
                 confidence_weight=0.2,
             ),
             # Pure cosine: what a vector index would answer.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
-__all__ = ["MAX_TERMS", "match_query", "match_terms", "normalised", "quoted"]
+__all__ = ["MAX_TERMS", "best_score", "match_query", "match_terms", "quoted"]
 
 #: more words than this do not make a cue clearer, but each costs a posting list
 MAX_TERMS: Final = 32
+#: FTS5's k1 is fixed at 1.2
+_K1_PLUS_1: Final = 2.2
 
 _WORD = re.compile(r"[^\W_]+(?:['’._/:@#+-][^\W_]+)*", re.UNICODE)
 _PART = re.compile(r"[^\W_]+", re.UNICODE)
@@ -57,9 +60,7 @@ def match_terms(cue: str) -> list[str]:
     return [*phrases, *(strong or words)][:MAX_TERMS]
 
 
-def normalised(scores: dict[int, float]) -> dict[int, float]:
-    """BM25 scores, positive, divided by the best of them: 1.0 is the best lexical match."""
-    best = max(scores.values(), default=0.0)
-    if best <= 0.0:
-        return dict.fromkeys(scores, 0.0)
-    return {key: max(0.0, value) / best for key, value in scores.items()}
+def best_score(matches: int, total: int) -> float:
+    """The most that one term can add to a BM25 score: idf x (k1 + 1), as FTS5 computes idf.
+    """
+    return _K1_PLUS_1 * max(math.log((total - matches + 0.5) / (matches + 0.5)), 0.0)

@@ -42,6 +42,8 @@ __all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "translated_s
 CATALOG_NAME = "catalog.db"
 #: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
 APPLICATION_ID = 0x53504543
+#: a larger catalog is vacuumed through an (unlinked) temporary file instead of memory
+_VACUUM_PAGES_IN_MEMORY = 65_536
 #: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
 _CHUNK = 900
 
@@ -321,6 +323,9 @@ class Catalog:
         False when a reader in the middle of a transaction kept the log from being emptied.
         """
         with self._only, translated_sql(self.path):
+            pages = self.main.execute("PRAGMA page_count").fetchone()[0]
+            spill = "FILE" if pages > _VACUUM_PAGES_IN_MEMORY else "MEMORY"
+            self.main.execute(f"PRAGMA temp_store={spill}")
             self.main.execute("VACUUM")
             if self.in_memory:
                 return True

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from spector.clock import Clock
 from spector.config import Config
 from spector.embed.protocols import Embedder, ImportanceScorer
+from spector.embed.validate import embedded
 from spector.errors import (
     ImmutableRecordError,
     InvalidInputError,
@@ -160,7 +161,7 @@ class Writer:
                 out[n] = draft.vector
         if missing:
             assert self._embedder is not None
-            out[missing] = self._embedder.embed([drafts[n].text for n in missing])
+            out[missing] = embedded(self._embedder, [drafts[n].text for n in missing])
         return out
 
     def _importance_of(self, draft: Draft) -> float:
