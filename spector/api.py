@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 
 from spector.config import Config
 from spector.embed import Embedder, resolve
-from spector.errors import InvalidInputError, StoreNotFoundError
+from spector.errors import CatalogCorruptError, InvalidInputError, StoreNotFoundError
 from spector.opening import open_memory_at as open
-from spector.records import CheckReport
+from spector.records import CheckReport, Problem
 from spector.store.catalog import CATALOG_NAME, Catalog
 from spector.store.check import check_files
 from spector.store.files import DiskFiles
-from spector.store.recover import Stamp, open_disk
+from spector.store.recover import Stamp, open_disk, reading_catalog
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 from spector.write.reembed import reembed_store
@@ -41,7 +41,10 @@ def check(
         )
     router = TierRouter([*default_tiers(), *extra_tiers])
     tiers = {tier.code: tier.files for tier in router}
-    catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="r", durability="relaxed")
+    try:
+        catalog = reading_catalog(files)
+    except CatalogCorruptError as error:
+        return CheckReport(problems=(Problem(code="I15", where=CATALOG_NAME, message=str(error)),))
     try:
         for _ in range(5):
             before = _change_seq(catalog)

@@ -547,7 +547,8 @@ class Memory:
 
     def close(self) -> None:
         """Checkpoint, close every file and give up the lock. Idempotent."""
-        self.daemon.stop()
+        if not self._opened[0].store.forked:  # the daemon's thread stayed with the parent
+            self.daemon.stop()
         try:
             for opened in self._opened:
                 opened.store.close()
@@ -641,9 +642,11 @@ class Memory:
     def _walk(self, store: Store, sql: str, params: tuple[Any, ...]) -> Iterator[MemoryRecord]:
         after = -1
         while True:
+            store.ensure_usable()
             store.view()
             rows = store.catalog.select(sql, params, after=after, limit=256)
             for row in rows:
+                store.ensure_usable()
                 found = current_image(store, row)
                 if found is not None:
                     yield self._hydrated(*found)

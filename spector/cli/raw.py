@@ -81,9 +81,9 @@ class RawStore:
         catalog: Catalog | None = None
         for immutable in (False, True):  # the second try is for media that cannot be written
             try:
-                catalog = Catalog(str(path), mode="r", durability="strict")
-                if immutable:
-                    catalog.read_without_sidecars()
+                catalog = Catalog(
+                    str(path), mode="r", durability="strict", immutable=immutable
+                )
                 self.meta = catalog.validate()
                 self.segments = catalog.segments()
                 return catalog

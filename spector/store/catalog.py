@@ -18,9 +18,12 @@ so that they never wait for the writer; an in-memory catalog has only the one co
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
+import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +49,26 @@ APPLICATION_ID = 0x53504543
 _VACUUM_PAGES_IN_MEMORY = 65_536
 #: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
 _CHUNK = 900
+
+_PRAGMAS = (
+    "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY",
+    "cache_size=-16000",
+)
+_WRITING_PRAGMAS = (
+    "journal_mode=WAL", "secure_delete=ON", "journal_size_limit=67108864",
+    "wal_autocheckpoint=8192",
+)
+
+_catalogs: weakref.WeakSet[Catalog] = weakref.WeakSet()
+
+
+def _abandon_in_child() -> None:
+    for catalog in list(_catalogs):
+        catalog.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_in_child)
 
 _SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -187,11 +210,16 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
 class Catalog:
     """The connections to one catalog and the queries that others need by name."""
 
-    def __init__(self, path: str, *, mode: str, durability: str) -> None:
+    def __init__(
+        self, path: str, *, mode: str, durability: str, immutable: bool = False
+    ) -> None:
+        """``immutable`` reads from media that cannot be written, without a log beside the file."""
         self.path = path
         self.in_memory = path == ":memory:"
         self._mode = mode
-        self._immutable = False
+        self._immutable = immutable
+        self._connections: list[sqlite3.Connection] = []
+        _catalogs.add(self)
         self._pool: list[sqlite3.Connection] = []
         self._pool_lock = threading.Lock()
         self._only = threading.RLock()  # guards the sole connection of an in-memory catalog
@@ -213,23 +241,29 @@ class Catalog:
             uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10,
             cached_statements=256,
         )
-        for pragma in (
-            "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY",
-            "cache_size=-16000",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
-        if not readonly:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA secure_delete=ON")
-            connection.execute("PRAGMA journal_size_limit=67108864")
-            connection.execute("PRAGMA wal_autocheckpoint=8192")
+        self._connections.append(connection)
+        try:
+            for pragma in (*_PRAGMAS, *(() if readonly else _WRITING_PRAGMAS)):
+                connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            self._disconnect(connection)
+            raise
         return connection
 
-    def read_without_sidecars(self) -> None:
-        """Fall back to SQLite's immutable mode: for stores on media that cannot be written."""
-        self.main.close()
-        self._immutable = True
-        self.main = self._connect(readonly=True)
+    def _disconnect(self, connection: sqlite3.Connection) -> None:
+        connection.close()
+        self._connections.remove(connection)
+
+    def abandon(self) -> None:
+        """In a child after a fork: never close what was inherited.
+
+        The last connection that closes checkpoints and deletes the log. SQLite cannot know that an
+        inherited connection is not one, so its close could delete the commits of another writer.
+        """
+        self._closed = True
+        for connection in self._connections:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        self._connections.clear()
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -280,7 +314,8 @@ class Catalog:
             self._closed = True
             pool, self._pool = self._pool, []
         for connection in (*pool, self.main):
-            connection.close()
+            if connection in self._connections:
+                self._disconnect(connection)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -302,7 +337,7 @@ class Catalog:
                     if keep:
                         self._pool.append(connection)
                 if not keep:
-                    connection.close()
+                    self._disconnect(connection)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

@@ -227,18 +227,19 @@ class DiskFiles:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(self.root, 0o700)
                 self._sync_directory(os.path.dirname(self.root))
-            if not os.path.isdir(self.root):
-                raise StoreError(
-                    f"cannot open a store at {self.root}: it is a file",
-                    hint="pass the path of a directory",
-                )
 
     def is_empty(self) -> bool:
         """True when the root is absent or holds nothing."""
-        try:
-            return not os.listdir(self.root)
-        except FileNotFoundError:
-            return True
+        if os.path.exists(self.root) and not os.path.isdir(self.root):
+            raise StoreError(
+                f"cannot open a store at {self.root}: it is a file",
+                hint="pass the path of a directory",
+            )
+        with translated("list", self.root):
+            try:
+                return not os.listdir(self.root)
+            except FileNotFoundError:
+                return True
 
     def writable(self) -> bool:
         return os.access(self.root, os.W_OK)

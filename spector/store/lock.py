@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import weakref
 
 from spector.errors import StoreLockedError
 from spector.store.files import translated
@@ -43,12 +44,34 @@ class WriterLock:
                 f"the store at {root} is being written by process {holder}",
                 hint='close it there, or open it here with mode="r"',
             ) from None
+        self._pid = os.getpid()
+        _held.add(self)
         with contextlib.suppress(OSError):  # the content is a courtesy; the lock is the promise
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Give the lock up. Idempotent."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        """Give the lock up. Idempotent.
+
+        Unlocking, and not only closing, frees it even if a child process got the descriptor. In
+        such a child only the descriptor goes: the lock is the parent's.
+        """
+        if self._fd < 0:
+            return
+        if os.getpid() == self._pid:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+        os.close(self._fd)
+        self._fd = -1
+
+
+_held: weakref.WeakSet[WriterLock] = weakref.WeakSet()
+
+
+def _let_go_in_child() -> None:
+    """A child that outlives its parent must not keep the store locked."""
+    for lock in list(_held):
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)

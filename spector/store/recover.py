@@ -26,7 +26,8 @@ from spector.store.segment import unpack_header
 from spector.store.store import Store, TierFiles
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
-__all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory", "read_meta"]
+__all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory", "read_meta",
+           "reading_catalog"]
 
 _GENERATION = re.compile(r"(?P<stem>.+?)(?:\.g(?P<generation>\d+))?\.mem")
 
@@ -56,7 +57,7 @@ def read_meta(root: str) -> dict[str, str]:
         raise StoreNotFoundError(
             f"there is no spector store at {files.root}", hint="check the path"
         )
-    catalog = _reading_catalog(files)
+    catalog = _complete_catalog(files)
     try:
         return catalog.validate()
     finally:
@@ -141,7 +142,7 @@ def _open_reader(
             f"there is no spector store at {files.root}",
             hint='open it once with mode="rw" to create it, or check the path',
         )
-    catalog = _reading_catalog(files)
+    catalog = _complete_catalog(files)
     try:
         meta = catalog.validate()
         _compare(stamp, meta, files.root)
@@ -153,17 +154,25 @@ def _open_reader(
     return store
 
 
-def _reading_catalog(files: DiskFiles) -> Catalog:
-    path = f"{files.root}/{CATALOG_NAME}"
-    catalog = Catalog(path, mode="r", durability="relaxed")
+def reading_catalog(files: DiskFiles) -> Catalog:
+    """The catalog of a store for reading, from media that cannot be written too."""
+    path, log = f"{files.root}/{CATALOG_NAME}", f"{CATALOG_NAME}-wal"
     try:
-        catalog.is_new()
-    except StoreError:
-        log = f"{CATALOG_NAME}-wal"
-        if files.writable() or (files.exists(log) and files.size_of(log)):
+        catalog = Catalog(path, mode="r", durability="relaxed")
+        try:
+            catalog.is_new()
+        except BaseException:
             catalog.close()
             raise
-        catalog.read_without_sidecars()
+    except StoreError:
+        if files.writable() or (files.exists(log) and files.size_of(log)):
+            raise
+        catalog = Catalog(path, mode="r", durability="relaxed", immutable=True)
+    return catalog
+
+
+def _complete_catalog(files: DiskFiles) -> Catalog:
+    catalog = reading_catalog(files)
     if catalog.is_new():  # its creator died, or is about to commit the schema
         catalog.close()
         raise StoreNotFoundError(

@@ -119,7 +119,7 @@ class Store:
             raise StoreClosedError(
                 f"the store at {self.where} was closed", hint="open it again with spector.open"
             )
-        if os.getpid() != self._pid:
+        if self.forked:
             raise StoreForkedError(
                 f"the store at {self.where} was opened before a fork",
                 hint="open it in the child after the fork",
@@ -139,6 +139,11 @@ class Store:
         """Remember that disk and memory may differ; every later call says so."""
         if self._failed is None:
             self._failed = error
+
+    @property
+    def forked(self) -> bool:
+        """True in a child of the process that opened the store."""
+        return os.getpid() != self._pid
 
     @property
     def failed(self) -> bool:
@@ -320,20 +325,21 @@ class Store:
 
     def close(self) -> None:
         """Checkpoint (unless something failed), then let go of every file. Idempotent."""
+        if self.forked:  # the lock may be held by a thread that does not exist here
+            self._closed = True
+            return
         with self.lock:
             if self._closed:
                 return
-            same_process = os.getpid() == self._pid
             try:
-                if same_process and self.writable and self._failed is None:
+                if self.writable and self._failed is None:
                     self.checkpoint()
             finally:
                 self._closed = True
                 for segment in self.segments.values():
                     segment.close()
                 self._view = View((), -1, 0)
-                if same_process:
-                    self.catalog.close()
+                self.catalog.close()
 
 
 def _is_unsafe(error: BaseException) -> bool:

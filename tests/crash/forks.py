@@ -1,0 +1,216 @@
+"""What a fork does to a store and its lock; each scenario returns what was wrong, as text."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import spector
+from spector.errors import StoreForkedError, StoreLockedError
+from tests.crash.harness import die, in_fork, run_and_exit, scratch
+from tests.crash.workload import open_tiny, texts_of, vector_of, warm_up
+
+
+def _put(memory: spector.Memory, text: str) -> int:
+    return memory.remember(text, vector=vector_of(text)).id
+
+
+def _forked(call: Callable[[], object]) -> None:
+    try:
+        call()
+    except StoreForkedError as error:
+        assert error.hint, "no hint"
+    else:
+        raise AssertionError("used a store across a fork")
+
+
+def use_after_fork() -> list[str]:
+    """Every verb of an inherited store refuses; closing it there harms nobody."""
+    warm_up()
+    with scratch() as root:
+        path = os.path.join(root, "mind")
+        with open_tiny(path) as memory:
+            first = _put(memory, "before")
+
+            def child() -> None:
+                verbs: list[Callable[[], object]] = [
+                    lambda: memory.get(first), lambda: memory.remember("x", vector=vector_of("x")),
+                    lambda: memory.recall("before"), lambda: list(memory), lambda: len(memory),
+                    memory.check, memory.compact, memory.reflect, memory.stats,
+                    lambda: memory.forget(first), lambda: first in memory,
+                ]
+                for verb in verbs:
+                    _forked(verb)
+                memory.close()
+                memory.close()
+
+            code = in_fork(child)
+            second = _put(memory, "after")
+            wrong = [] if code == 0 else [f"the child ended with {code}"]
+            try:
+                open_tiny(path).close()
+                wrong.append("the child's close dropped the parent's lock")
+            except StoreLockedError:
+                pass
+        with open_tiny(path) as memory:
+            if texts_of(memory) != {first: "before", second: "after"}:
+                wrong.append(f"found {texts_of(memory)}")
+        return wrong
+
+
+def surviving_child_keeps_no_lock(killed: bool) -> list[str]:
+    """A child that lives on does not keep its parent's store locked, however the parent ended."""
+    warm_up()
+    with scratch() as root:
+        path = os.path.join(root, "mind")
+        reading, writing = os.pipe()
+
+        def parent() -> None:
+            memory = open_tiny(path)
+            _put(memory, "m")
+            child = os.fork()
+            if child == 0:
+                signal.pause()
+            os.write(writing, str(child).encode())
+            if killed:
+                die()
+            memory.close()
+
+        in_fork(parent)
+        child = int(os.read(reading, 32))
+        try:
+            os.kill(child, 0)  # it is still there
+            with open_tiny(path) as memory:
+                return [] if len(memory) == 1 else ["the memory is gone"]
+        except StoreLockedError as error:
+            return [f"the child kept the lock: {error}"]
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def child_exit_keeps_later_commits() -> list[str]:
+    """SQLite deletes the log when what it takes for the last connection closes: an inherited
+    connection that a child closes at its exit must not take the commits of a later writer along."""
+    warm_up()
+    with scratch() as root:
+        path = os.path.join(root, "mind")
+        go, stop = os.pipe()
+        ready, told = os.pipe()
+        memory = open_tiny(path)
+        first = _put(memory, "first")
+        child = os.fork()
+        if child == 0:
+            os.close(stop)
+            os.write(told, b"x")
+            os.read(go, 1)
+            connections = [opened.store.catalog.main for opened in memory._opened]
+            memory.close()
+            del memory
+            for connection in connections:
+                del connection
+            import gc
+            connections.clear()
+            gc.collect()
+            os._exit(0)
+        os.read(ready, 1)
+        memory.close()
+
+        def writer() -> None:
+            later = open_tiny(path)
+            _put(later, "second")
+            die()
+
+        in_fork(writer)
+        os.close(go)
+        os.write(stop, b"x")
+        os.close(stop)
+        os.waitpid(child, 0)
+        with open_tiny(path) as again:
+            found = sorted(texts_of(again).values())
+        return [] if found == ["first", "second"] else [f"found {found}, {first}"]
+
+
+def close_in_a_child_forked_during_a_commit() -> list[str]:
+    """The lock of a store may be held by a thread that does not exist in the child."""
+    warm_up()
+    with scratch() as root, open_tiny(os.path.join(root, "mind")) as memory:
+        store = memory._opened[0].store
+        entered, leave = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with store.lock, memory.daemon._wake:
+                entered.set()
+                leave.wait()
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        entered.wait()
+        pid = os.fork()
+        if pid == 0:
+            run_and_exit(memory.close)
+        deadline, code = time.monotonic() + 5, None
+        while code is None and time.monotonic() < deadline:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            code = os.waitstatus_to_exitcode(status) if done else None
+            time.sleep(0.01)
+        leave.set()
+        thread.join()
+        if code is None:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        return [] if code == 0 else [f"close in the child: {code}"]
+
+
+def unrelated_closes_keep_the_lock() -> list[str]:
+    """Opening and closing the same files in this process does not give the lock away."""
+    with scratch() as root:
+        path = os.path.join(root, "mind")
+        with open_tiny(path) as memory:
+            _put(memory, "m")
+            for name in ("LOCK", "catalog.db", *(f"episodic/{n}" for n in _names(path))):
+                with open(os.path.join(path, name), "rb") as file:
+                    file.read(1)
+            return [] if in_fork(lambda: _must_be_locked(path)) == 0 else ["the lock was lost"]
+
+
+def _names(path: str) -> list[str]:
+    return os.listdir(os.path.join(path, "episodic"))
+
+
+def _must_be_locked(path: str) -> None:
+    try:
+        open_tiny(path)
+    except StoreLockedError:
+        return
+    raise AssertionError("a second writer got in")
+
+
+def takeover() -> dict[str, Any]:
+    """After the holder is killed the next one gets the store at once."""
+    warm_up()
+    with scratch() as root:
+        path = os.path.join(root, "mind")
+        reading, writing = os.pipe()
+
+        def holder() -> None:
+            _put(open_tiny(path), "m")
+            os.write(writing, b"x")
+            signal.pause()
+
+        pid = os.fork()
+        if pid == 0:
+            run_and_exit(holder)
+        os.read(reading, 1)
+        try:
+            open_tiny(path)
+            refused = ""
+        except StoreLockedError as error:
+            refused = str(error)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        with open_tiny(path) as memory:
+            return {"pid": pid, "refused": refused, "found": list(texts_of(memory).values())}

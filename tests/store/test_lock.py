@@ -1,0 +1,178 @@
+"""One writer: other processes, other paths, forks, unwritable and foreign directories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector.errors import (
+    StoreClosedError,
+    StoreError,
+    StoreLockedError,
+    StoreNotFoundError,
+    StoreReadOnlyError,
+)
+from tests.crash.harness import in_fork, in_fresh_process
+from tests.crash.workload import open_tiny, texts_of, vector_of
+
+
+def _put(memory: spector.Memory, text: str) -> int:
+    return memory.remember(text, vector=vector_of(text)).id
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    ["use_after_fork", "child_exit_keeps_later_commits", "unrelated_closes_keep_the_lock",
+     "close_in_a_child_forked_during_a_commit"],
+)
+def test_fork(scenario: str) -> None:
+    assert in_fresh_process(f"tests.crash.forks:{scenario}") == []
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["closed", "killed"])
+def test_child_that_outlives_its_parent_keeps_no_lock(killed: bool) -> None:
+    found = in_fresh_process("tests.crash.forks:surviving_child_keeps_no_lock", killed=killed)
+    assert found == []
+
+
+def test_second_writer_is_refused_until_the_first_is_dead() -> None:
+    found = in_fresh_process("tests.crash.forks:takeover")
+    assert str(found["pid"]) in found["refused"]
+    assert found["found"] == ["m"]
+
+
+def test_second_writer_in_the_same_process_is_refused_and_harms_nothing(store_path: Path) -> None:
+    with open_tiny(str(store_path)) as memory:
+        with pytest.raises(StoreLockedError, match="being written") as error:
+            open_tiny(str(store_path))
+        assert 'mode="r"' in error.value.hint
+        _put(memory, "m")
+    with open_tiny(str(store_path)) as memory:
+        assert list(texts_of(memory).values()) == ["m"]
+
+
+def test_second_writer_by_a_symlinked_path_is_refused(store_path: Path) -> None:
+    with open_tiny(str(store_path)):
+        link = store_path.parent / "link"
+        link.symlink_to(store_path)
+        with pytest.raises(StoreLockedError):
+            open_tiny(str(link))
+
+
+def test_stale_lock_file_of_a_dead_process_is_no_obstacle(store_path: Path) -> None:
+    open_tiny(str(store_path)).close()
+    (store_path / "LOCK").write_text("1\n")  # the pid of somebody else by now
+    open_tiny(str(store_path)).close()
+
+
+def test_closed_store_says_so_for_every_verb(store_path: Path) -> None:
+    memory = open_tiny(str(store_path))
+    record_id = _put(memory, "m")
+    memory.close()
+    memory.close()
+    verbs: list[Callable[[], object]] = [
+        lambda: memory.get(record_id), lambda: _put(memory, "x"), lambda: memory.recall("m"),
+        lambda: list(memory), lambda: len(memory), memory.check, memory.compact, memory.reflect,
+        memory.stats, lambda: memory.forget(record_id), memory.checkpoint,
+        lambda: memory.update(record_id, text="x"), lambda: memory.reinforce(record_id),
+        lambda: memory.pin(record_id), lambda: record_id in memory,
+    ]
+    for verb in verbs:
+        with pytest.raises(StoreClosedError) as error:
+            verb()
+        assert error.value.hint
+
+
+def test_iterating_over_a_store_that_is_closed_meanwhile_says_so(store_path: Path) -> None:
+    memory = open_tiny(str(store_path))
+    for n in range(600):
+        memory.remember(f"m{n}", tier="working", vector=vector_of("m"))
+    _put(memory, "a")
+    _put(memory, "b")
+    walk = iter(memory)
+    next(walk)
+    memory.close()
+    with pytest.raises(StoreClosedError):
+        list(walk)
+
+
+def test_directory_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("hello")
+    for mode in ("rw", "r"):
+        with pytest.raises(StoreError, match="file|no spector store"):
+            open_tiny(str(path), mode=mode)
+    assert path.read_text() == "hello"
+
+
+def test_foreign_directory_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(StoreNotFoundError, match="not empty"):
+        open_tiny(str(tmp_path))
+    assert os.listdir(tmp_path) == ["notes.txt"]
+
+
+def test_reading_what_does_not_exist_creates_nothing(store_path: Path) -> None:
+    with pytest.raises(StoreNotFoundError):
+        open_tiny(str(store_path), mode="r")
+    assert not store_path.exists()
+
+
+def _as_nobody(work: Callable[[], object]) -> int:
+    def child() -> None:
+        if os.getuid() == 0:  # root may write everywhere
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        work()
+
+    return in_fork(child)
+
+
+def _expect(error: type[Exception], call: Callable[[], object]) -> None:
+    with pytest.raises(error):
+        call()
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path) -> Path:
+    """A closed store that nobody may write but everybody may read."""
+    path = tmp_path / "mind"
+    with open_tiny(str(path)) as memory:
+        _put(memory, "m")
+    for folder, _, names in os.walk(path):
+        os.chmod(folder, 0o555)
+        for name in names:
+            os.chmod(os.path.join(folder, name), 0o444)
+    for parent in path.parents:
+        if os.stat(parent).st_uid == os.getuid() and parent.is_relative_to("/tmp/pytest-of-root"):
+            os.chmod(parent, 0o755)
+    return path
+
+
+def test_unwritable_store_opens_for_reading_only(unwritable: Path) -> None:
+    def work() -> None:
+        _expect(StoreReadOnlyError, lambda: open_tiny(str(unwritable)))
+        with open_tiny(str(unwritable), mode="r") as memory:
+            assert list(texts_of(memory).values()) == ["m"]
+            assert memory.recall(vector=vector_of("m"))[0].text == "m"
+            assert memory.check().ok
+            _expect(StoreReadOnlyError, lambda: _put(memory, "x"))
+        assert spector.check(str(unwritable)).ok
+
+    assert _as_nobody(work) == 0
+
+
+def test_new_store_in_an_unwritable_directory_is_refused(unwritable: Path) -> None:
+    fresh = str(unwritable / "fresh")
+    assert _as_nobody(lambda: _expect(StoreReadOnlyError, lambda: open_tiny(fresh))) == 0
+
+
+def test_open_store_that_loses_its_permissions_says_so(unwritable: Path) -> None:
+    """A reader refuses to write whatever the file modes say."""
+    with open_tiny(str(unwritable), mode="r") as memory, pytest.raises(StoreReadOnlyError):
+        memory.compact()
