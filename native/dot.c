@@ -7,26 +7,18 @@
  */
 #include "spector.h"
 
-static inline const int8_t *vector_at(const uint8_t *data, size_t stride, uint32_t slot) {
-    return (const int8_t *)(data + (size_t)slot * stride + SPECTOR_HEADER_BYTES);
+static inline const int8_t *vector_at(const spector_part *part, uint32_t slot) {
+    return (const int8_t *)(part->data + (size_t)slot * part->stride + SPECTOR_HEADER_BYTES);
 }
 
-/* While a block's products are computed the memory bus would idle, so where most records survive
- * their gates, the record one block further on is fetched meanwhile. (Prefetching behind the end
- * of a map is harmless; where few survive it would waste bandwidth.) */
-static inline void prefetch_block_ahead(const int8_t *vector, size_t stride, uint32_t n) {
-    if (n < SPECTOR_BLOCK * 3 / 4) return;
-    const uint8_t *record = (const uint8_t *)vector - SPECTOR_HEADER_BYTES + SPECTOR_BLOCK * stride;
-    for (size_t i = 0; i < stride; i += 64) SPECTOR_PREFETCH(record + i);
-}
-
-void spector_dot_portable(const uint8_t *data, size_t stride, const uint32_t *slots, uint32_t n,
-                          const int8_t *codes, size_t vector_bytes, int32_t *out) {
-    for (uint32_t i = 0; i < n; i++) {
-        const int8_t *vector = vector_at(data, stride, slots[i]);
-        prefetch_block_ahead(vector, stride, n);
+void spector_dot_portable(const spector_query *query, const spector_part *part,
+                          const spector_block *block, int32_t *out) {
+    const int8_t *codes = query->codes;
+    for (uint32_t i = 0; i < block->n; i++) {
+        const int8_t *vector = vector_at(part, block->slots[i]);
         int32_t sum = 0;
-        for (size_t j = 0; j < vector_bytes; j++) sum += (int32_t)vector[j] * codes[j];
+        spector_fetch_ahead(part, block, block->slots[i], 1);
+        for (size_t j = 0; j < query->vector_bytes; j++) sum += (int32_t)vector[j] * codes[j];
         out[i] = sum;
     }
 }
@@ -44,14 +36,15 @@ __attribute__((target("avx2"))) static inline __m256i step_avx2(__m256i sum, con
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
-__attribute__((target("avx2"))) void spector_dot_avx2(const uint8_t *data, size_t stride,
-                                                      const uint32_t *slots, uint32_t n,
-                                                      const int8_t *codes, size_t vector_bytes,
-                                                      int32_t *out) {
-    for (uint32_t i = 0; i < n; i++) {
-        const int8_t *vector = vector_at(data, stride, slots[i]);
-        prefetch_block_ahead(vector, stride, n);
+__attribute__((target("avx2"))) void spector_dot_avx2(const spector_query *query,
+                                                      const spector_part *part,
+                                                      const spector_block *block, int32_t *out) {
+    const int8_t *codes = query->codes;
+    const size_t vector_bytes = query->vector_bytes;
+    for (uint32_t i = 0; i < block->n; i++) {
+        const int8_t *vector = vector_at(part, block->slots[i]);
         __m256i even = _mm256_setzero_si256(), odd = _mm256_setzero_si256();
+        spector_fetch_ahead(part, block, block->slots[i], 1);
         for (size_t j = 0; j < vector_bytes; j += 64) {
             even = step_avx2(even, vector + j, codes + j);
             odd = step_avx2(odd, vector + j + 32, codes + j + 32);

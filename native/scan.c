@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Headers lie a stride apart; this many records ahead covers the latency of memory. */
-#define HEADER_AHEAD 16
-
 static inline int code_admitted(uint32_t mask, uint8_t code) {
     return !mask || (code < 32 && (mask >> code & 1));
 }
@@ -93,23 +90,36 @@ static void sort_best_first(spector_hit *heap, uint32_t n) {
     }
 }
 
+/* Share the next block's cache lines among the passes over this one, so that the memory bus never
+ * idles: while one pass computes, what the next block needs is on its way. The gates are short and
+ * fetch one line, the products take two thirds of the vector. Where few records survive, headers
+ * alone are worth fetching ahead, and the vectors of survivors as they turn up. */
+static void plan_ahead(const spector_query *q, spector_block *b, int dense) {
+    uint32_t lines = dense ? q->vector_bytes / 64 : 0;
+    b->ahead[0] = 0;
+    b->ahead[1] = SPECTOR_HEADER_BYTES;
+    b->ahead[2] = b->ahead[1] + (2 * lines + 2) / 3 * 64;
+    b->ahead[3] = b->ahead[1] + lines * 64;
+}
+
 /* Phases 1 to 4 of count records from first on. */
 static void gate_block(const spector_part *part, const spector_query *q, uint32_t first,
-                       uint32_t count, spector_block *out, uint64_t *drops) {
+                       uint32_t count, int dense, spector_block *b, uint64_t *drops) {
     uint32_t n = 0;
     for (uint32_t slot = first; slot < first + count; slot++) {
         const spector_record *r = record_at(part, slot);
-        SPECTOR_PREFETCH((const uint8_t *)r + (size_t)HEADER_AHEAD * part->stride);
+        spector_fetch_ahead(part, b, slot, 0);
         int phase = gate(part, q, slot, r);
         if (phase == SPECTOR_DROPS) {
-            for (size_t line = 0; line < q->vector_bytes; line += 64)
-                SPECTOR_PREFETCH((const uint8_t *)r + SPECTOR_HEADER_BYTES + line);
-            out->slots[n++] = slot;
+            if (!dense)
+                for (size_t line = 0; line < q->vector_bytes; line += 64)
+                    SPECTOR_PREFETCH((const uint8_t *)(r + 1) + line);
+            b->slots[n++] = slot;
         } else {
             drops[phase]++;
         }
     }
-    out->n = n;
+    b->n = n;
 }
 
 /* Phase 5; keeps the slots at or above the similarity floor. The first entry of similarity is
@@ -122,7 +132,7 @@ static void measure_block(const spector_part *part, const spector_query *q, spec
         memset(b->similarity, 0, sizeof b->similarity);
         return;
     }
-    spector_active.dot(part->data, part->stride, b->slots, b->n, q->codes, q->vector_bytes, dots);
+    spector_active.dot(q, part, b, dots);
     for (uint32_t i = 0; i < b->n; i++) {
         float sim = (float)dots[i] * (q->scale * record_at(part, b->slots[i])->scale);
         b->similarity[kept] = sim;
@@ -154,14 +164,18 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
                       uint64_t *scanned, uint64_t *scored) {
     uint32_t found = 0;
-    spector_block b;
+    spector_block b = {0};
     for (uint32_t i = 0; i < n; i++) {
         uint32_t index = select ? select[i] : i;
         spector_part part = parts[index];
+        int dense = 0;
         *scanned += part.count;
         for (uint32_t first = 0; first < part.count; first += SPECTOR_BLOCK) {
             uint32_t left = part.count - first;
-            gate_block(&part, q, first, left < SPECTOR_BLOCK ? left : SPECTOR_BLOCK, &b, drops);
+            plan_ahead(q, &b, dense);
+            gate_block(&part, q, first, left < SPECTOR_BLOCK ? left : SPECTOR_BLOCK, dense, &b,
+                       drops);
+            dense = b.n >= SPECTOR_BLOCK * 3 / 4;
             if (b.n) measure_block(&part, q, &b, drops);
             if (!b.n) continue;
             *scored += b.n;
@@ -175,17 +189,19 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
 void spector_score(const spector_part *parts, const spector_query *q, const uint32_t *part,
                    const uint32_t *slot, uint32_t n, float *scores, float *similarity) {
     uint64_t drops[SPECTOR_DROPS] = {0};
-    spector_block b;
+    float block_scores[SPECTOR_BLOCK];
+    spector_block b = {0};
     for (uint32_t i = 0; i < n; i++) {
         const spector_part *p = &parts[part[i]];
         scores[i] = -INFINITY;
         similarity[i] = 0.0f;
-        gate_block(p, q, slot[i], 1, &b, drops);
+        gate_block(p, q, slot[i], 1, 0, &b, drops);
         if (!b.n) continue;
         measure_block(p, q, &b, drops);
         similarity[i] = b.similarity[0];
         if (!b.n) continue;
         spector_load_block(q, p, &b);
-        spector_active.score(q, &b, &scores[i]);
+        spector_active.score(q, &b, block_scores);
+        scores[i] = block_scores[0];
     }
 }

@@ -41,60 +41,75 @@ static inline double age_ms(const spector_query *q, int64_t then_ms) {
 }
 
 static inline double idle_ms(const spector_query *q, const spector_record *r) {
-    return age_ms(q, r->last_access_s ? (int64_t)r->last_access_s * 1000 : r->event_ms);
+    const int64_t used_ms = (int64_t)r->last_access_s * 1000, event_ms = r->event_ms;
+    return age_ms(q, used_ms ? used_ms : event_ms);
 }
 
 ALWAYS_INLINE float retention_x(float idle_days, float stability_days) {
     return idle_days / (stability_days >= 1e-6f ? stability_days : 1e-6f);
 }
 
-static inline float retention_min(const spector_query *q, const spector_record *r) {
-    return r->flags & SPECTOR_FLASHBULB ? q->flashbulb_retention : 0.0f;
-}
-
 float spector_retention(const spector_query *q, const spector_record *r) {
     float idle_days = (float)(idle_ms(q, r) * DAYS_PER_MS);
     float value = lookup(q->retention, retention_x(idle_days, r->stability_days));
-    float least = retention_min(q, r);
+    float least = r->flags & SPECTOR_FLASHBULB ? q->flashbulb_retention : 0.0f;
     return value < least ? least : value;
 }
 
-static inline float factor_of(const spector_query *q, const spector_record *r) {
-    float factor = q->confidence[r->confidence] * q->tier[r->tier];
-    factor *= q->category[r->category];
-    if ((q->mood > 0 && r->valence > 0) || (q->mood < 0 && r->valence < 0))
-        factor *= q->mood_boost;
-    if (r->flags & SPECTOR_UNRESOLVED) factor *= q->unresolved_boost;
-    if (r->flags & SPECTOR_CONSOLIDATED) factor *= q->consolidated_factor;
-    return factor;
+/* Factors by a flag, to be indexed by its bit: a branch on flags would be mispredicted often. */
+typedef struct {
+    float mood[2];
+    float unresolved[2];
+    float consolidated[2];
+    float flashbulb[2];
+} by_flag;
+
+static inline uint32_t bit_of(const spector_record *r, uint32_t flag) {
+    return (r->flags & flag) != 0;
 }
 
-static inline void load_record(const spector_query *q, const spector_record *r, spector_block *b,
-                               uint32_t at) {
+static inline float factor_of(const spector_query *q, const spector_record *r, const by_flag *f) {
+    uint32_t agrees = ((q->mood > 0) & (r->valence > 0)) | ((q->mood < 0) & (r->valence < 0));
+    float factor = q->confidence[r->confidence] * q->tier[r->tier];
+    factor *= q->category[r->category];
+    factor *= f->mood[agrees];
+    factor *= f->unresolved[bit_of(r, SPECTOR_UNRESOLVED)];
+    return factor * f->consolidated[bit_of(r, SPECTOR_CONSOLIDATED)];
+}
+
+static inline void load_record(const spector_query *q, const by_flag *f, const spector_record *r,
+                               spector_block *b, uint32_t at) {
     if (q->w_retention != 0.0f || q->w_activation != 0.0f) {
         double idle = idle_ms(q, r);
         b->idle_days[at] = (float)(idle * DAYS_PER_MS);
         b->stability[at] = r->stability_days;
-        b->retention_min[at] = retention_min(q, r);
+        b->retention_min[at] = f->flashbulb[bit_of(r, SPECTOR_FLASHBULB)];
         b->activation_x[at] = (float)(idle * SECONDS_PER_MS) * 0x1p-14f;
         b->uses[at] = (float)(r->access_count ? r->access_count : 1);
     }
     if (q->w_recency != 0.0f)
         b->recency_x[at] = (float)(age_ms(q, r->event_ms) * DAYS_PER_MS) * q->recency_rate;
-    if (q->w_tags != 0.0f) {
-        float all = (float)(q->overlap_bits ? q->overlap_bits : 1);
-        b->tags[at] = (float)SPECTOR_POPCOUNT(r->tags & q->overlap_mask) / all;
+    if (q->w_tags != 0.0f && q->overlap_bits) {
+        float shared = (float)SPECTOR_POPCOUNT(r->tags & q->overlap_mask);
+        b->tags[at] = shared / (float)q->overlap_bits;
     }
     b->importance[at] = r->importance;
     b->utility[at] = r->utility;
     if (q->w_arousal != 0.0f) b->arousal[at] = (float)r->arousal / 255.0f;
-    b->factor[at] = factor_of(q, r);
+    b->factor[at] = factor_of(q, r, f);
 }
 
 void spector_load_block(const spector_query *q, const spector_part *part, spector_block *b) {
+    const by_flag f = {
+        .mood = {1.0f, q->mood_boost},
+        .unresolved = {1.0f, q->unresolved_boost},
+        .consolidated = {1.0f, q->consolidated_factor},
+        .flashbulb = {0.0f, q->flashbulb_retention},
+    };
     for (uint32_t i = 0; i < b->n; i++) {
         const uint8_t *row = part->data + (size_t)b->slots[i] * part->stride;
-        load_record(q, (const spector_record *)row, b, i);
+        spector_fetch_ahead(part, b, b->slots[i], 2);
+        load_record(q, &f, (const spector_record *)row, b, i);
     }
 }
 
@@ -105,17 +120,15 @@ ALWAYS_INLINE void add(float *restrict sums, const float *restrict values, float
 
 typedef void (*lookup_fn)(const float *table, float *x, uint32_t n);
 
-/* Replaces n values of x by what the table says; n is rounded up to a multiple of 8 by the vector
- * variants, hence the columns of whole blocks. */
+/* Replaces n values of x, a multiple of 8, by what the table says. */
 static void lookup_portable(const float *table, float *x, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) x[i] = lookup(table, x[i]);
 }
 
 ALWAYS_INLINE void score_block(const spector_query *q, const spector_block *b,
                                float *restrict sums, lookup_fn look) {
-    /* zeroed, because vector lookups read up to seven lanes behind n */
-    float term[SPECTOR_BLOCK] = {0};
-    const uint32_t n = b->n;
+    float term[SPECTOR_BLOCK];
+    const uint32_t n = (b->n + 7) / 8 * 8;
     for (uint32_t i = 0; i < n; i++) sums[i] = 0.0f;
     if (!q->multiplicative) add(sums, b->similarity, q->w_similarity, n);
     add(sums, b->importance, q->w_importance, n);
@@ -138,7 +151,7 @@ ALWAYS_INLINE void score_block(const spector_query *q, const spector_block *b,
         add(sums, term, q->w_activation, n);
     }
     add(sums, b->utility, q->w_utility, n);
-    add(sums, b->tags, q->w_tags, n);
+    add(sums, b->tags, q->overlap_bits ? q->w_tags : 0.0f, n);
     add(sums, b->arousal, q->w_arousal, n);
     if (q->multiplicative) {
         for (uint32_t i = 0; i < n; i++) {

@@ -180,12 +180,29 @@ uint32_t spector_set_caps(uint32_t mask);
 
 /* ---- between the C files only ---- */
 
+#if defined(__GNUC__)
+#define SPECTOR_PREFETCH(address) __builtin_prefetch((address), 0, 3)
+#define SPECTOR_POPCOUNT(word) ((uint32_t)__builtin_popcountll(word))
+#else
+#define SPECTOR_PREFETCH(address) ((void)(address))
+static inline uint32_t spector_popcount(uint64_t word) {
+    uint32_t bits = 0;
+    for (; word; word &= word - 1) bits++;
+    return bits;
+}
+#define SPECTOR_POPCOUNT(word) spector_popcount(word)
+#endif
+
 enum { SPECTOR_BLOCK = 64 };
 
 /* Records that survived the gates, their terms column by column so that phase 6 vectorises.
- * Columns whose weight is 0 are not filled. */
+ * Columns whose weight is 0 are not filled, and what lies behind n is of no account: loops run to
+ * the next multiple of 8. */
 typedef struct spector_block {
     uint32_t n;
+    /* Byte ranges [ahead[i], ahead[i + 1]) of the records one block further on that the three
+     * passes over this block fetch. */
+    uint32_t ahead[4];
     uint32_t slots[SPECTOR_BLOCK];
     float similarity[SPECTOR_BLOCK];
     float importance[SPECTOR_BLOCK];
@@ -201,16 +218,24 @@ typedef struct spector_block {
     float factor[SPECTOR_BLOCK]; /* product of the modifiers */
 } spector_block;
 
+/* Fetch what pass 0 (gates), 1 (products) or 2 (terms) shall of the record one block further on.
+ * Prefetching behind the end of a map is harmless. */
+static inline void spector_fetch_ahead(const spector_part *part, const spector_block *block,
+                                       uint32_t slot, int pass) {
+    const uint8_t *record = part->data + ((size_t)slot + SPECTOR_BLOCK) * part->stride;
+    for (uint32_t i = block->ahead[pass]; i < block->ahead[pass + 1]; i += 64)
+        SPECTOR_PREFETCH(record + i);
+}
+
 /* Fill the columns of the block's slots. */
 void spector_load_block(const spector_query *query, const spector_part *part,
                         spector_block *block);
 float spector_retention(const spector_query *query, const spector_record *record);
 
-/* Exact dot products of codes with the vectors of n records of one partition. */
-typedef void (*spector_dot_fn)(const uint8_t *data, size_t stride, const uint32_t *slots,
-                               uint32_t n, const int8_t *codes, size_t vector_bytes,
-                               int32_t *out);
-/* Phase 6 of the records loaded into a block. */
+/* Exact dot products of the cue's codes with the vectors of a block's slots. */
+typedef void (*spector_dot_fn)(const spector_query *query, const spector_part *part,
+                               const spector_block *block, int32_t *out);
+/* Phase 6 of the records loaded into a block; scores has room for a whole one. */
 typedef void (*spector_score_fn)(const spector_query *query, const spector_block *block,
                                  float *scores);
 typedef uint32_t (*spector_crc_fn)(uint32_t state, const uint8_t *data, size_t n);
@@ -223,33 +248,20 @@ typedef struct spector_isa {
 
 extern spector_isa spector_active;
 
-void spector_dot_portable(const uint8_t *data, size_t stride, const uint32_t *slots, uint32_t n,
-                          const int8_t *codes, size_t vector_bytes, int32_t *out);
+void spector_dot_portable(const spector_query *query, const spector_part *part,
+                          const spector_block *block, int32_t *out);
 void spector_score_portable(const spector_query *query, const spector_block *block, float *scores);
 uint32_t spector_crc_portable(uint32_t state, const uint8_t *data, size_t n);
 void spector_crc_init(void);
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #define SPECTOR_X86 1
-void spector_dot_avx2(const uint8_t *data, size_t stride, const uint32_t *slots, uint32_t n,
-                      const int8_t *codes, size_t vector_bytes, int32_t *out);
+void spector_dot_avx2(const spector_query *query, const spector_part *part,
+                      const spector_block *block, int32_t *out);
 void spector_score_avx2(const spector_query *query, const spector_block *block, float *scores);
 uint32_t spector_crc_sse42(uint32_t state, const uint8_t *data, size_t n);
 #else
 #define SPECTOR_X86 0
-#endif
-
-#if defined(__GNUC__)
-#define SPECTOR_PREFETCH(address) __builtin_prefetch((address), 0, 3)
-#define SPECTOR_POPCOUNT(word) ((uint32_t)__builtin_popcountll(word))
-#else
-#define SPECTOR_PREFETCH(address) ((void)(address))
-static inline uint32_t spector_popcount(uint64_t word) {
-    uint32_t bits = 0;
-    for (; word; word &= word - 1) bits++;
-    return bits;
-}
-#define SPECTOR_POPCOUNT(word) spector_popcount(word)
 #endif
 
 #endif

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,13 +25,16 @@ from spector.kernel.base import (
 )
 from spector.kernel.query import Query
 
-__all__ = ["NativeKernel", "caps_names", "set_caps"]
+__all__ = ["CAPS", "NativeKernel", "caps_names", "set_caps"]
 
 _native: Any = import_module("spector._native")
 _ffi: Any = _native.ffi
 _lib: Any = _native.lib
 
-_CAPS = {"sse4.2": int(_lib.SPECTOR_CAP_SSE42), "avx2": int(_lib.SPECTOR_CAP_AVX2)}
+CAPS: Final = {
+    "sse4.2": int(_lib.SPECTOR_CAP_SSE42),
+    "avx2": int(_lib.SPECTOR_CAP_AVX2),
+}
 _ALL_CAPS = 0xFFFF_FFFF
 _active_caps: int = _lib.spector_set_caps(_ALL_CAPS)
 
@@ -48,7 +51,7 @@ def set_caps(mask: int = _ALL_CAPS) -> int:
 
 def caps_names() -> tuple[str, ...]:
     """Instruction sets in use, empty for portable C."""
-    return tuple(name for name, bit in _CAPS.items() if _active_caps & bit)
+    return tuple(name for name, bit in CAPS.items() if _active_caps & bit)
 
 
 class NativeKernel:
