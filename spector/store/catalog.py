@@ -138,9 +138,13 @@ class SegmentRow:
         return self.slots - self.live
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Row:
-    """Everything the catalog knows of one live memory."""
+    """Everything the catalog knows of one live memory.
+
+    Not frozen: setting sixteen fields of a frozen class is what a bulk append would spend most
+    of its own time on.
+    """
 
     id: int
     segment_id: int

@@ -5,36 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from spector.store.catalog import Row, chunked
 
-__all__ = ["NewRow", "delete_rows", "insert_rows", "move_rows", "set_mutable", "update_row"]
-
-
-@dataclass(slots=True, kw_only=True)
-class NewRow:
-    """A row to be inserted; ``segment_id`` and ``slot`` are filled in by its placement."""
-
-    id: int
-    text: str
-    mutable: bytes = b""
-    event_ms: int
-    recorded_ms: int
-    segment_id: int = -1
-    slot: int = -1
-    valid_from_ms: int | None = None
-    valid_until_ms: int | None = None
-    session_id: str | None = None
-    agent_id: str | None = None
-    user_id: str | None = None
-    tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = field(default_factory=dict)
-    role: str | None = None
-    source: str | None = None
-    parents: tuple[int, ...] = ()
+__all__ = ["delete_rows", "insert_rows", "move_rows", "set_mutable", "update_row"]
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -51,7 +27,7 @@ def tags_json(tags: tuple[str, ...]) -> str | None:
     return to_json(tags)
 
 
-def insert_rows(db: sqlite3.Connection, rows: Sequence[NewRow]) -> None:
+def insert_rows(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
     """Insert records with content, exact tags and full text."""
     db.executemany(
         "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -92,7 +68,7 @@ def delete_rows(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
         db.execute(f"DELETE FROM record WHERE id IN ({marks})", tuple(chunk))
 
 
-def update_row(db: sqlite3.Connection, before: Row, after: NewRow) -> None:
+def update_row(db: sqlite3.Connection, before: Row, after: Row) -> None:
     """Bring a record's row, content, tags and full text to the state of ``after``."""
     if before.text != after.text:
         db.execute(

@@ -38,7 +38,7 @@ FIELDS = (
 _KNOWN = frozenset(FIELDS) | {"text", "content"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Draft:
     """A memory that is valid but has no id, vector bytes or place yet."""
 
@@ -89,7 +89,8 @@ def make_draft(
     parsed: dict[str, Any] = {"text": check_text(text, config)}
     for name, value in fields.items():
         if value is not None:
-            _PARSERS[name](parsed, name, value, config, dim)
+            key, parse = _PARSERS[name]
+            parsed[key] = parse(value, name, config, dim)
     start, end = parsed.get("valid_from_ms"), parsed.get("valid_until_ms")
     if start is not None and end is not None and end <= start:
         raise InvalidTimeError(
@@ -99,8 +100,8 @@ def make_draft(
 
 
 def _text_of(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    unknown = [key for key in item if key not in _KNOWN]
-    if unknown:
+    if not item.keys() <= _KNOWN:
+        unknown = [key for key in item if key not in _KNOWN]
         raise InvalidInputError(
             f"unknown key {unknown[0]!r} in a message",
             hint=f"put it into metadata; known keys: text, content, {', '.join(FIELDS)}",
@@ -278,15 +279,7 @@ def _parents(parents: Any, config: Config) -> tuple[int, ...]:
 
 def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
     """(dim,) f32 copy of a finite, non-zero vector."""
-    try:
-        if isinstance(vector, np.ndarray) and vector.dtype.kind == "c":
-            raise TypeError("its components are complex")
-        with np.errstate(over="ignore"):  # what float32 cannot hold is refused below, as infinity
-            array = np.array(vector, dtype=np.float32)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidVectorError(
-            f"the vector is not numeric: {error}", hint=f"pass {dim} numbers"
-        ) from None
+    array = vector.copy() if _is_plain(vector) else _as_array(vector, dim)
     if array.ndim != 1:
         raise InvalidVectorError(
             f"the vector has shape {array.shape}, expected ({dim},)", hint="pass one vector"
@@ -304,41 +297,46 @@ def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
     return array
 
 
-# -- one parser per field: (parsed so far, name, value, config, dim) ------------------------------
-
-_Parser = Callable[[dict[str, Any], str, Any, Config, int], None]
-
-
-def _parser(parse: Callable[[Any, str, Config, int], Any], suffix: str = "") -> _Parser:
-    def store(parsed: dict[str, Any], name: str, value: Any, config: Config, dim: int) -> None:
-        parsed[name + suffix] = parse(value, name, config, dim)
-
-    return store
+def _is_plain(vector: Any) -> bool:
+    return type(vector) is np.ndarray and vector.dtype == np.float32
 
 
-_PARSERS: dict[str, _Parser] = {
-    "tier": _parser(lambda v, n, c, d: v),
-    "tags": _parser(lambda v, n, c, d: parse_tags(v, c)),
-    "metadata": _parser(lambda v, n, c, d: check_metadata(v, c)),
-    "parents": _parser(lambda v, n, c, d: _parents(v, c)),
-    "vector": _parser(lambda v, n, c, d: parse_vector(v, d)),
-    "valence": _parser(lambda v, n, c, d: _number(v, n, -1.0, 1.0)),
-    "category": _parser(lambda v, n, c, d: parse_enum(Category, v, n)),
-    "modality": _parser(lambda v, n, c, d: parse_enum(Modality, v, n)),
-    **dict.fromkeys(
-        ("importance", "arousal", "confidence"), _parser(lambda v, n, c, d: _number(v, n, 0.0, 1.0))
+def _as_array(vector: Any, dim: int) -> NDArray[np.float32]:
+    try:
+        if isinstance(vector, np.ndarray) and vector.dtype.kind == "c":
+            raise TypeError("its components are complex")
+        with np.errstate(over="ignore"):  # what float32 cannot hold is refused below, as infinity
+            return np.array(vector, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidVectorError(
+            f"the vector is not numeric: {error}", hint=f"pass {dim} numbers"
+        ) from None
+
+
+# -- one parser per field: its name in the draft, and a function of (value, name, config, dim) ----
+
+_Parse = Callable[[Any, str, Config, int], Any]
+
+
+def _each(names: str, parse: _Parse) -> dict[str, tuple[str, _Parse]]:
+    return {name: (name, parse) for name in names.split()}
+
+
+_PARSERS: dict[str, tuple[str, _Parse]] = {
+    **_each("tier", lambda v, n, c, d: v),
+    **_each("tags", lambda v, n, c, d: parse_tags(v, c)),
+    **_each("metadata", lambda v, n, c, d: check_metadata(v, c)),
+    **_each("parents", lambda v, n, c, d: _parents(v, c)),
+    **_each("vector", lambda v, n, c, d: parse_vector(v, d)),
+    **_each("valence", lambda v, n, c, d: _number(v, n, -1.0, 1.0)),
+    **_each("importance arousal confidence", lambda v, n, c, d: _number(v, n, 0.0, 1.0)),
+    **_each("category", lambda v, n, c, d: parse_enum(Category, v, n)),
+    **_each("modality", lambda v, n, c, d: parse_enum(Modality, v, n)),
+    **_each(
+        "session_id agent_id user_id role source", lambda v, n, c, d: check_scope(v, n, c)
     ),
-    **dict.fromkeys(
-        ("event_time", "valid_from", "valid_until"),
-        lambda parsed, name, value, config, dim: parsed.__setitem__(
-            name.removesuffix("_time") + "_ms", to_ms(value, name=name)
-        ),
-    ),
-    **dict.fromkeys(
-        ("session_id", "agent_id", "user_id", "role", "source"),
-        _parser(lambda v, n, c, d: check_scope(v, n, c)),
-    ),
-    **dict.fromkeys(
-        ("pinned", "immutable", "unresolved"), _parser(lambda v, n, c, d: _flag(v, n))
-    ),
+    **_each("pinned immutable unresolved", lambda v, n, c, d: _flag(v, n)),
+    "event_time": ("event_ms", lambda v, n, c, d: to_ms(v, name=n)),
+    "valid_from": ("valid_from_ms", lambda v, n, c, d: to_ms(v, name=n)),
+    "valid_until": ("valid_until_ms", lambda v, n, c, d: to_ms(v, name=n)),
 }

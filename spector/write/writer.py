@@ -28,7 +28,6 @@ from spector.store import rows as catalog_rows
 from spector.store.catalog import Row
 from spector.store.compact import note_purge
 from spector.store.hydrate import to_record, to_records, verified_image
-from spector.store.rows import NewRow
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 from spector.tiers.base import TierStore
@@ -101,20 +100,20 @@ class Writer:
                 now_ms=now_ms, dim=self._dim, uuid=store.uuid, config=self._config,
             )
             events = encoded.headers["event_ms"].tolist()
-            new_rows = [
-                _new_row(drafts[n], ids[i], encoded.mutable(i), events[i], now_ms)
+            rows = [
+                _row_of(drafts[n], ids[i], encoded.mutable(i), events[i], now_ms)
                 for i, n in enumerate(members)
             ]
             for tier, local in _grouped([tiers[n] for n in members]):
                 for start in range(0, len(local), tier.max_batch):
                     part = local[start : start + tier.max_batch]
-                    self._place(tx, tier, part, encoded, new_rows)
-        rows, names = [_as_row(new) for new in new_rows], [tiers[n].name for n in members]
+                    self._place(tx, tier, part, encoded, rows)
+        names = [tiers[n].name for n in members]
         return dict(zip(members, to_records(rows, encoded.headers, names), strict=True))
 
     def _place(
         self, tx: Transaction, tier: TierStore, part: list[int], encoded: Encoded,
-        new_rows: list[NewRow],
+        rows: list[Row],
     ) -> None:
         whole = len(part) == len(encoded.images)
         images = encoded.images if whole else np.ascontiguousarray(encoded.images[part])
@@ -123,11 +122,11 @@ class Writer:
         for i, segment_id, slot in zip(
             part, placed.segment_ids.tolist(), placed.slots.tolist(), strict=True
         ):
-            new_rows[i].segment_id, new_rows[i].slot = segment_id, slot
+            rows[i].segment_id, rows[i].slot = segment_id, slot
         if placed.evicted:
             gone = tx.store.catalog.fetch(placed.evicted)
             catalog_rows.delete_rows(tx.connection, gone.values())
-        catalog_rows.insert_rows(tx.connection, [new_rows[i] for i in part])
+        catalog_rows.insert_rows(tx.connection, [rows[i] for i in part])
 
     def _claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
         """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248.
@@ -198,7 +197,7 @@ class Writer:
             moves = bytes(encoded.images[0, :MUTABLE_OFFSET]) != bytes(
                 verified_image(store, row)[:MUTABLE_OFFSET]
             )
-            after = _new_row(
+            after = _row_of(
                 draft, record_id, encoded.mutable(0), int(encoded.headers[0]["event_ms"]),
                 row.recorded_ms,
             )
@@ -212,9 +211,9 @@ class Writer:
                 else:
                     tx.set_mutable(row.segment_id, row.slot, after.mutable)
                 catalog_rows.update_row(tx.connection, row, after)
-                if _words_of(row) != _words_of(_as_row(after)):
+                if _words_of(row) != _words_of(after):
                     note_purge(store, tx.connection)
-            return to_record(_as_row(after), encoded.headers[0], tier.name)
+            return to_record(after, encoded.headers[0], tier.name)
 
     def _changed_image(
         self, store: Store, row: Row, image: NDArray[np.uint8], changes: Mapping[str, Any],
@@ -436,22 +435,12 @@ def _grouped(tiers: Sequence[TierStore]) -> list[tuple[TierStore, list[int]]]:
     return list(found.values())
 
 
-def _new_row(
+def _row_of(
     draft: Draft, record_id: int, mutable: bytes, event_ms: int, recorded_ms: int
-) -> NewRow:
-    return NewRow(
-        id=record_id, text=draft.text, mutable=mutable, event_ms=event_ms,
-        recorded_ms=recorded_ms,
-        valid_from_ms=draft.valid_from_ms, valid_until_ms=draft.valid_until_ms,
-        session_id=draft.session_id, agent_id=draft.agent_id, user_id=draft.user_id,
-        tags=draft.tags, metadata=draft.metadata or {}, role=draft.role, source=draft.source,
-        parents=draft.parents,
-    )
-
-
-def _as_row(new: NewRow) -> Row:
+) -> Row:
+    """The row of a draft; its segment and slot are filled in by its placement."""
     return Row(
-        new.id, new.segment_id, new.slot, new.event_ms, new.recorded_ms, new.valid_from_ms,
-        new.valid_until_ms, new.session_id, new.agent_id, new.user_id, new.mutable, new.text,
-        new.tags, new.metadata, new.role, new.source, new.parents,
+        record_id, -1, -1, event_ms, recorded_ms, draft.valid_from_ms, draft.valid_until_ms,
+        draft.session_id, draft.agent_id, draft.user_id, mutable, draft.text, draft.tags,
+        draft.metadata or {}, draft.role, draft.source, draft.parents,
     )
