@@ -21,7 +21,7 @@ _FINAL = (StoreClosedError, StoreForkedError, StoreReadOnlyError)
 
 
 def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectReport:
-    """Seal finished partitions, mark sealed ones REFLECTABLE, compact wasteful ones.
+    """Compact wasteful partitions, seal finished ones, mark sealed ones REFLECTABLE.
 
     Every step is its own small commit, so a cycle that is killed has simply done less; running it
     again does the rest. Consolidating the content of a sealed partition belongs between the
@@ -29,13 +29,14 @@ def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectR
     """
     started = time.perf_counter()
     sealed = marked = 0
+    # first, because what a compaction rebuilds begins a new life as a sealed partition
+    compaction = compact_all(router, threshold=config.tombstone_ratio, erase=False)
     for store in router.stores():
         for segment_id in list(store.segments):
             sealed += _step(store, segment_id, PartitionState.ACTIVE, PartitionState.SEALED,
                             lambda row: router.by_code(row.tier).finished(row, now_ms))
             marked += _step(store, segment_id, PartitionState.SEALED, PartitionState.REFLECTABLE,
                             lambda row: True)
-    compaction = compact_all(router, threshold=config.tombstone_ratio, erase=False)
     return ReflectReport(
         sealed=sealed, marked_reflectable=marked, compaction=compaction,
         elapsed_ms=(time.perf_counter() - started) * 1000,
