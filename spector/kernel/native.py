@@ -25,7 +25,7 @@ from spector.kernel.base import (
 )
 from spector.kernel.query import Query
 
-__all__ = ["CAPS", "NativeKernel", "caps_names", "set_caps"]
+__all__ = ["CAPS", "NativeKernel", "caps_names", "set_caps", "stream"]
 
 _native: Any = import_module("spector._native")
 _ffi: Any = _native.ffi
