@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from spector.clock import to_ms
-from spector.errors import ImportFormatError, SpectorError
+from spector.errors import ImportFormatError, InvalidTimeError, SpectorError
 from spector.layout import Flag
 from spector.records import MemoryRecord
 from spector.store.files import read_lines, write_lines
@@ -78,14 +78,26 @@ def import_lines(
 
 
 def _batches(path: str) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """(number of its first line, entries); a parent is never in the batch of its child."""
     batch: list[dict[str, Any]] = []
     start = 1
-    for number, line in read_lines(path):
-        if line.strip():
-            batch.append(_entry(path, number, line))
-        if len(batch) == _BATCH:
-            yield start, batch
-            start, batch = number + 1, []
+    ids: set[int] = set()
+    try:
+        for number, line in read_lines(path):
+            if not line.strip():
+                continue
+            entry = _entry(path, number, line)
+            if len(batch) == _BATCH or not ids.isdisjoint(entry.get("parents") or ()):
+                yield start, batch
+                start, batch, ids = number, [], set()
+            batch.append(entry)
+            if "id" in entry:
+                ids.add(entry["id"])
+    except UnicodeDecodeError as error:
+        raise ImportFormatError(
+            f"{path} is not UTF-8: {error.reason} at byte {error.start} of a line",
+            hint="convert it to UTF-8 first",
+        ) from None
     if batch:
         yield start, batch
 
@@ -105,7 +117,47 @@ def _entry(path: str, number: int, line: str) -> dict[str, Any]:
             f"{path} line {number} has the unknown key {min(unknown)!r}",
             hint="other formats: spector import PATH FILE --format ...",
         )
+    for name, (is_fine, wanted) in _CHECKS.items():
+        if entry.get(name) is not None and not is_fine(entry[name]):
+            raise ImportFormatError(
+                f"{path} line {number}: {name} is {str(entry[name])[:60]!r}", hint=f"write {wanted}"
+            )
     return entry
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return real and low <= value <= high  # NaN is not
+
+
+def _is_count(value: Any, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= high
+
+
+def _is_instant(value: Any) -> bool:
+    try:
+        to_ms(value)
+    except InvalidTimeError:
+        return False
+    return True
+
+
+#: key -> what it must be: those that remember does not take, and would not check
+_CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "id": (lambda v: _is_count(v, (1 << 63) - 1), "an integer"),
+    "parents": (
+        lambda v: isinstance(v, list) and all(_is_count(p, (1 << 63) - 1) for p in v),
+        "a list of ids",
+    ),
+    "stability_days": (lambda v: _is_number(v, 1e-3, 1e6), "a number of days from 0.001 on"),
+    "utility": (lambda v: _is_number(v, 0.0, 1.0), "a number in 0..1"),
+    "access_count": (lambda v: _is_count(v, 0xFFFF_FFFF), "an integer from 0 on"),
+    "last_access": (_is_instant, "a time like 2026-05-04T17:30:00Z"),
+    "flags": (
+        lambda v: isinstance(v, list) and all(str(f).upper() in Flag.__members__ for f in v),
+        f"a list of {', '.join(name.lower() for name in Flag.__members__)}",
+    ),
+}
 
 
 def _arguments(entry: dict[str, Any], new_ids: dict[int, int]) -> dict[str, Any]:
@@ -126,7 +178,7 @@ def _restore(
     def change(header: Any, record: MemoryRecord) -> bool:
         entry = entries[record.id]
         for name in ("stability_days", "utility", "access_count"):
-            if isinstance(entry.get(name), (int, float)):
+            if entry.get(name) is not None:
                 header[name] = entry[name]
         if entry.get("last_access"):
             seconds = to_ms(entry["last_access"], name="last_access") // 1000
@@ -134,7 +186,7 @@ def _restore(
         if isinstance(entry.get("flags"), list):
             flags = Flag.NONE
             for name in entry["flags"]:
-                flags |= Flag.__members__.get(str(name).upper(), Flag.NONE)
+                flags |= Flag[name.upper()]
             header["flags"] = int(flags & ~Flag.TOMBSTONE)
         return True
 
