@@ -62,5 +62,8 @@ def match_terms(cue: str) -> list[str]:
 
 def best_score(matches: int, total: int) -> float:
     """The most that one term can add to a BM25 score: idf x (k1 + 1), as FTS5 computes idf.
+
+    A writer may have added matches since ``total`` was counted.
     """
+    matches = min(matches, total)
     return _K1_PLUS_1 * max(math.log((total - matches + 0.5) / (matches + 0.5)), 0.0)
