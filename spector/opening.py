@@ -11,6 +11,7 @@ from spector.config import Config
 from spector.embed import Embedder, ImportanceScorer, resolve
 from spector.errors import InvalidInputError
 from spector.kernel.profile import ScoringProfile, get_profile
+from spector.layout import MAX_DIM
 from spector.memory import Memory
 from spector.store.recover import OpenedStore, Stamp, open_disk, open_memory
 from spector.tiers.base import TierStore
@@ -57,8 +58,13 @@ def open_memory_at(
         raise InvalidInputError(
             f"durability is {durability!r}", hint="pass 'strict' or 'relaxed'"
         )
-    if dim is not None and (not isinstance(dim, int) or not 1 <= dim <= 65_536):
-        raise InvalidInputError(f"dim must be an integer in 1..65536, got {dim!r}")
+    if dim is not None and (
+        not isinstance(dim, int) or isinstance(dim, bool) or not 1 <= dim <= MAX_DIM
+    ):
+        raise InvalidInputError(
+            f"dim is {dim!r}", hint=f"pass the length of your vectors, 1..{MAX_DIM}"
+        )
+    ranking = get_profile(profile)
     config = Config() if config is None else config
     if not isinstance(config, Config):
         raise InvalidInputError(
@@ -81,8 +87,10 @@ def open_memory_at(
         )
     router = TierRouter([*default_tiers(), *extra_tiers])
     where = os.fspath(path)
-    if not isinstance(where, str) or not where:
-        raise InvalidInputError("path must be a non-empty str", hint='use ":memory:" for none')
+    if not isinstance(where, str) or not where or "\0" in where:
+        raise InvalidInputError(
+            f"path is {where!r}", hint='pass a directory, or ":memory:" for none'
+        )
     opened = _open_stores(
         where, router, config,
         Stamp(
@@ -95,7 +103,7 @@ def open_memory_at(
     try:
         return Memory(
             router, opened, path=where, embedder=found, importance=importance,
-            clock=clock or SystemClock(), config=config, profile=get_profile(profile),
+            clock=clock or SystemClock(), config=config, profile=ranking,
             durability=durability, mode=mode,
         )
     except BaseException:
@@ -113,7 +121,9 @@ def _open_stores(
     tiers = [tier.files for tier in router]
     if where == ":memory:":
         if mode == "r":
-            raise InvalidInputError('":memory:" cannot be opened with mode="r"')
+            raise InvalidInputError(
+                '":memory:" cannot be opened with mode="r"', hint="there would be nothing to read"
+            )
         opened = [open_memory(stamp, tiers, config)]
     else:
         opened = [open_disk(where, stamp, tiers, config, mode=mode, durability=durability)]
