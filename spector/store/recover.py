@@ -102,6 +102,8 @@ def open_disk(
         raise StoreReadOnlyError(
             f"{files.root} cannot be written", hint='open it with mode="r", or fix the permissions'
         )
+    if not present:
+        _new_meta(stamp)  # a stamp without a dimension is refused before anything is created
     files.make_root()
     lock = WriterLock(files.root)
     try:
