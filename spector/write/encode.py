@@ -101,13 +101,16 @@ def encode(
     uuid: bytes,
     config: Config,
 ) -> Encoded:
-    """Record images of drafts. ``vectors`` is (n, dim) f32, or None for records without one."""
+    """Record images of drafts. ``vectors`` is (n, dim) f32; zeros, or None, mean without one."""
     count = len(drafts)
     headers = np.zeros(count, dtype=RECORD_DTYPE)
-    if vectors is None:
-        codes = np.zeros((count, dim), dtype=np.int8)
-    else:
-        codes, headers["scale"] = quantize(normalize(vectors))
+    codes = np.zeros((count, dim), dtype=np.int8)
+    if vectors is not None:
+        given = vectors.any(axis=1)
+        if given.all():
+            codes, headers["scale"] = quantize(normalize(vectors))
+        else:
+            codes[given], headers["scale"][given] = quantize(normalize(vectors[given]))
     events = [now_ms if d.event_ms is None else d.event_ms for d in drafts]
     headers["version"] = RECORD_VERSION
     headers["tier"] = tier_codes

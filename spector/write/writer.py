@@ -142,24 +142,25 @@ class Writer:
     def _vectors(
         self, drafts: Sequence[Draft], tiers: Sequence[TierStore]
     ) -> NDArray[np.float32] | None:
-        """(n, dim) f32: given vectors as they are, the others embedded in one call."""
+        """(n, dim) f32: given vectors as they are, the others embedded in one call.
+
+        Without an embedder, volatile memories may do without a vector: zeros, or None for all.
+        """
         missing = [n for n, draft in enumerate(drafts) if draft.vector is None]
         if missing and self._embedder is None:
-            tier = tiers[missing[0]]
-            if not all(t.volatile for t in tiers) or len(missing) < len(drafts):
+            lasting = [tiers[n].name for n in missing if not tiers[n].volatile]
+            if lasting:
                 raise InvalidVectorError(
-                    f"no vector for a memory of tier {tier.name}, and the store has no embedder",
+                    f"no vector for a memory of tier {lasting[0]}, and the store has no embedder",
                     hint="pass vector=, or open the store with an embedder",
                 )
-            return None
-        if not drafts:
-            return np.zeros((0, self._dim), dtype=np.float32)
-        out = np.empty((len(drafts), self._dim), dtype=np.float32)
+            if len(missing) == len(drafts):
+                return None
+        out = np.zeros((len(drafts), self._dim), dtype=np.float32)
         for n, draft in enumerate(drafts):
             if draft.vector is not None:
                 out[n] = draft.vector
-        if missing:
-            assert self._embedder is not None
+        if missing and self._embedder is not None:
             out[missing] = embedded(self._embedder, [drafts[n].text for n in missing])
         return out
 
