@@ -127,10 +127,11 @@ def _open_stores(
         opened = [open_memory(stamp, tiers, config)]
     else:
         opened = [open_disk(where, stamp, tiers, config, mode=mode, durability=durability)]
-        volatile = open_memory(Stamp(opened[0].store.dim, None, None), tiers, config)
-        volatile.store.lock = opened[0].store.lock
-        opened.append(volatile)
     try:
+        if where != ":memory:":
+            volatile = open_memory(Stamp(opened[0].store.dim, None, None), tiers, config)
+            volatile.store.lock = opened[0].store.lock
+            opened.append(volatile)
         for tier in router:
             tier.attach(opened[-1 if tier.volatile else 0].store, config)
     except BaseException:

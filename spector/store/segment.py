@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ from spector.errors import (
     ForeignPartitionError,
     FormatVersionError,
     PartitionCorruptError,
+    SpectorError,
     StateTransitionError,
 )
 from spector.kernel.crc import crc32c
@@ -141,10 +144,17 @@ class Segment:
     def create(self, path: str, *, allocate: int) -> None:
         """Make the file durable under ``path``, with its header, before any row names it."""
         self._file = self._files.open(path, create=True)
-        self._file.extend(PARTITION_HEADER_BYTES + allocate)
-        self._file.write_at(0, self._header())
-        self._file.sync()
-        self._files.sync_dir(path)
+        try:
+            self._file.extend(PARTITION_HEADER_BYTES + allocate)
+            self._file.write_at(0, self._header())
+            self._file.sync()
+            self._files.sync_dir(path)
+            self.release()
+        except BaseException:  # or the next attempt, on a disk with room, would find it in its way
+            self.close()
+            with contextlib.suppress(SpectorError):
+                self._files.remove(path)
+            raise
 
     def open(self, *, verify: bool = True) -> None:
         """Open the file and check that it is the partition which the catalog describes.
@@ -198,13 +208,13 @@ class Segment:
 
     def allocate(self, slots: int, *, low: int, high: int) -> None:
         """Make room for ``slots`` records in total, growing by a quarter within [low, high]."""
-        file = self.file()
-        need, present = self.bytes_used(slots), file.size()
-        if need <= present:
-            return
-        step = max(low, min(high, present // 4))
-        full = self.bytes_used(self.row.capacity)
-        file.extend(max(need, min(present + step, full)))
+        with self._borrowed() as file:
+            need, present = self.bytes_used(slots), file.size()
+            if need <= present:
+                return
+            step = max(low, min(high, present // 4))
+            full = self.bytes_used(self.row.capacity)
+            file.extend(max(need, min(present + step, full)))
 
     def write_records(self, slot: int, images: bytes | memoryview) -> None:
         """Put whole records at ``slot``. Their room must have been allocated."""
@@ -231,6 +241,18 @@ class Segment:
         if self.dirty:
             self.file().sync()
             self.dirty = False
+
+    @contextlib.contextmanager
+    def _borrowed(self) -> Iterator[File]:
+        """The file, closed afterwards if it was not open: partitions outnumber descriptors."""
+        was_open = self._file is not None
+        yield self.file()
+        if not was_open:
+            self.release()
+
+    @property
+    def is_open(self) -> bool:
+        return self._file is not None
 
     def release(self) -> None:
         """Give the descriptor back; maps stay, and the next write opens the file again."""
@@ -260,9 +282,8 @@ class Segment:
         if self.patched is not None and len(self.patched) >= self.row.slots:
             return self.patched[: self.row.slots]
         if self._mapped is None or len(self._mapped) < need:
-            self.open(verify=False)
-            assert self._file is not None
-            self._mapped = self._file.map(max(need, self._file.size()))
+            with self._borrowed() as file:
+                self._mapped = file.map(max(need, file.size()))
         body = self._mapped[PARTITION_HEADER_BYTES:need]
         return body.reshape(self.row.slots, self._stride)
 

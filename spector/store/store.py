@@ -17,7 +17,9 @@ a checkpoint raises before it retires such slots lets a very slow scan notice an
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -41,7 +43,7 @@ from spector.store.transaction import Transaction
 __all__ = ["Store", "TierFiles", "View"]
 
 #: partitions that keep their descriptor between writes
-_OPEN_FILES = 64
+OPEN_FILES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,16 +230,21 @@ class Store:
                     tx.write_journal()
                 committed = True
                 tx.apply()
+                self._head = tx.head()
+                self.publish(tx.changed())
             except BaseException as error:
-                if committed or _is_unsafe(error):
+                unsafe = committed or _is_unsafe(error)
+                if unsafe:
                     self.fail(error)
-                if not committed:
-                    tx.undo()
+                # After a failed commit nobody knows whether the log has it: the next open will,
+                # and removes the new files or needs them.
+                tx.let_go(remove=not unsafe)
                 raise
-            self._head = tx.head()
-            self.publish(tx.changed())
             if self._journal_bytes >= self.config.checkpoint_bytes:
-                self.checkpoint()
+                # The write is safe whatever becomes of this: on a full disk the next write tries
+                # again, after any other failure the next call says so.
+                with contextlib.suppress(StoreError):
+                    self.checkpoint()
 
     def checkpoint(self) -> None:
         """Make every committed byte durable in its partition, then empty the journal."""
@@ -254,10 +261,12 @@ class Store:
                         "DELETE FROM journal WHERE seq <= ?", (self._head.journal_seq,)
                     )
             except BaseException as error:
-                self.fail(error)
+                # a catalog without room has rolled back, and the journal still has everything
+                if not isinstance(error, StoreFullError) or isinstance(error.__cause__, OSError):
+                    self.fail(error)
                 raise
             self._journal_bytes = 0
-            self._release_files()
+            self.trim_files()
 
     def _retire(self) -> None:
         """Tombstone the slots that moved memories left behind; readers are told first."""
@@ -273,9 +282,13 @@ class Store:
         self._retired = []
         self.publish(())  # with the new epoch, or every scan would repeat itself for nothing
 
-    def _release_files(self) -> None:
-        newest_first = sorted(self.segments.values(), key=lambda s: -s.row.id)
-        for segment in newest_first[_OPEN_FILES:]:
+    def trim_files(self) -> None:
+        """Close partitions until few enough are open; those with unsynced writes are synced."""
+        newest_first = sorted(
+            (s for s in self.segments.values() if s.is_open), key=lambda s: -s.row.id
+        )
+        for segment in newest_first[OPEN_FILES:]:
+            segment.sync()
             segment.release()
 
     def note_retired(self, items: list[tuple[int, int, bytes]]) -> None:
@@ -345,11 +358,15 @@ class Store:
 def _is_unsafe(error: BaseException) -> bool:
     """True when a failed transaction may have left the catalog's own state in doubt.
 
-    A full disk rolls back cleanly, and so does everything a caller did wrong. An I/O error from
-    SQLite or from a partition's sync does not: the next read may see what the disk never got.
+    A full disk rolls back cleanly, and so do too many open files, a busy catalog and everything a
+    caller did wrong. An I/O error from SQLite or from a partition's sync does not: the next read
+    may see what the disk never got.
     """
     if not isinstance(error, StoreError) or isinstance(error, (StoreFullError, StoreReadOnlyError)):
         return False
     cause = error.__cause__
-    return isinstance(cause, OSError) or type(cause).__module__ == "sqlite3"
+    if isinstance(cause, sqlite3.Error):
+        code = getattr(cause, "sqlite_errorcode", None)
+        return code is None or code & 0xFF != sqlite3.SQLITE_BUSY
+    return isinstance(cause, OSError) and cause.errno not in {errno.EMFILE, errno.ENFILE}
 

@@ -28,6 +28,8 @@ JOURNAL_HEADER = 3  # nothing but the header, which follows from the segment row
 #: commit instead of through the journal: nothing refers to those slots until the commit does, and
 #: the images need not be written twice
 WRITE_AHEAD_RECORDS = 64
+#: partitions written by one transaction before superfluous descriptors are closed
+_TRIM_EVERY = 64
 
 
 class Transaction:
@@ -220,6 +222,7 @@ class Transaction:
             if segment_id not in group:
                 group.append(segment_id)
         retired = []
+        touched: set[int] = set()
         for segment_id, kind, slot, image in self._journal:
             if kind == JOURNAL_RECORDS:
                 store.segments[segment_id].write_records(slot, image)
@@ -227,10 +230,12 @@ class Transaction:
                 store.segments[segment_id].write_mutable(slot, bytes(image))
             elif kind == JOURNAL_RETIRE:
                 retired.append((segment_id, slot, bytes(image)))
+            self._trim(touched, segment_id)
         store.note_retired(retired)
         for segment_id, row in self._rows.items():
             if row.state != PartitionState.COMPACTED:
                 store.segments[segment_id].write_header(row)
+            self._trim(touched, segment_id)
         for segment_id, path in self._dropped:
             if segment_id >= 0:
                 store.drop_segment(segment_id)
@@ -238,9 +243,17 @@ class Transaction:
             store.files.sync_dir(path)
         store.note_journal(sum(len(entry[3]) + 64 for entry in self._journal))
 
-    def undo(self) -> None:
-        """Remove the files that this transaction created; nothing else was touched."""
+    def _trim(self, touched: set[int], segment_id: int) -> None:
+        """A transaction may touch more partitions than a process may have descriptors."""
+        touched.add(segment_id)
+        if len(touched) >= _TRIM_EVERY:
+            touched.clear()
+            self.store.trim_files()
+
+    def let_go(self, *, remove: bool) -> None:
+        """After a failure: close the files that this transaction created, or undo them."""
         for segment in self._created.values():
             segment.close()
-            with contextlib.suppress(SpectorError):
-                self.store.files.remove(segment.row.path)
+            if remove:
+                with contextlib.suppress(SpectorError):
+                    self.store.files.remove(segment.row.path)

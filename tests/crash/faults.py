@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from spector.errors import SpectorError
 from spector.store import catalog, recover
 from spector.store.files import DiskFile, DiskFiles, translated
 from tests.crash.harness import die
 
+_SQLITE_ERRORS = {"EIO": sqlite3.SQLITE_IOERR, "ENOSPC": sqlite3.SQLITE_FULL}
 #: operations that change something on the disk
 CHANGING = frozenset({"create", "write", "extend", "sync", "replace", "remove", "sync_dir"})
 
@@ -27,8 +27,9 @@ CHANGING = frozenset({"create", "write", "extend", "sync", "replace", "remove", 
 class Fault:
     """What happens at the ``at``-th counted operation (from 1; 0 only counts).
 
-    ``kind``: "kill" before the operation, "torn" after half of a write (before any other operation,
-    and before the 64 bytes of a header, which lie in one sector), "short" writes one byte and lets the caller go on, or the name of an errno.
+    ``kind``: "kill" before the operation; "torn" after half of a write (before any other operation,
+    and before the 64 bytes of a header, which lie in one sector); "short" lets a write take one
+    byte first; or the name of an errno.
     """
 
     at: int = 0
@@ -187,5 +188,10 @@ def _sql_point(fault: Fault, sql: str) -> None:
     word = sql.split(None, 1)[0].upper()
     if word in {"SELECT", "PRAGMA"} and "checkpoint" not in sql:
         return
-    if fault.point("sql") and not isinstance(fault.kind, SpectorError):
+    kind = fault.point("sql")
+    if kind == "torn":
         die()
+    if kind in _SQLITE_ERRORS:
+        error = sqlite3.OperationalError(f"injected {kind}")
+        error.sqlite_errorcode = _SQLITE_ERRORS[kind]
+        raise error

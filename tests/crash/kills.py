@@ -116,48 +116,71 @@ def _inspect(path: str, model: Model, n: int) -> list[str]:
 # -- at every operation of one short life ---------------------------------------------------------
 
 
-def _short_life(path: str, tell: Any) -> None:
-    """Create, fill, change, forget, reflect, compact, close: every kind of commit once or twice."""
-    memory = open_tiny(path)
+def short_life(path: str, tell: Any, attempt: Any) -> None:
+    """Create, fill, change, forget, reflect, compact, close: every kind of commit once or twice.
 
-    def put(*texts: str, **more: Any) -> list[int]:
-        tell({"do": "remember_many", "texts": list(texts)})
-        found = memory.remember_many(
-            [{"text": t, "vector": vector_of(t), **more} for t in texts]
-        )
-        tell({"ok": 1, "put": [[r.id, r.text] for r in found]})
-        return [r.id for r in found]
+    ``attempt(call, memory)`` runs each operation, and decides what an error means.
+    """
+    memory = attempt(lambda: open_tiny(path))
+    if memory is None:
+        return
+    ids: dict[str, int] = {}
 
-    def change(record_id: int, text: str) -> None:
-        tell({"do": "update", "texts": [text], "ids": [record_id]})
-        memory.update(record_id, text=text, vector=vector_of(text))
-        tell({"ok": 1, "put": [[record_id, text]]})
+    def run(line: dict[str, Any], call: Any) -> None:
+        def announced() -> None:
+            tell(line)
+            tell({"ok": 1, **(call() or {})})
 
-    def drop(record_id: int) -> None:
-        tell({"do": "forget", "ids": [record_id]})
-        memory.forget(record_id)
-        tell({"ok": 1, "gone": [record_id]})
+        attempt(announced, memory)
 
-    def quiet(name: str, call: Any) -> None:
-        tell({"do": name})
-        call()
-        tell({"ok": 1})
+    def put(*texts: str, **more: Any) -> None:
+        def call() -> dict[str, Any]:
+            found = memory.remember_many(
+                [{"text": t, "vector": vector_of(t), **more} for t in texts]
+            )
+            ids.update((r.text.split()[0], r.id) for r in found)
+            return {"put": [[r.id, r.text] for r in found]}
 
-    first = put("alpha version 0", "beta version 0", event_time=START)
-    late = put("gamma version 0", "delta version 0", event_time=START + timedelta(days=1))
-    facts = put(*(f"fact{n} version 0" for n in range(4)), tier="semantic")
-    change(first[0], "alpha version 1")
-    quiet("reinforce", lambda: memory.reinforce(first[1]))
-    drop(late[0])
-    change(facts[0], "fact0 version 1")
-    drop(facts[1])
-    quiet("checkpoint", memory.checkpoint)
-    drop(late[1])
-    memory._clock.advance(days=3)  # type: ignore[attr-defined]
-    quiet("reflect", memory.reflect)
+        run({"do": "remember_many", "texts": list(texts)}, call)
+
+    def change(word: str, text: str) -> None:
+        def call() -> dict[str, Any]:
+            memory.update(ids[word], text=text, vector=vector_of(text))
+            return {"put": [[ids[word], text]]}
+
+        if word in ids:
+            run({"do": "update", "texts": [text], "ids": [ids[word]]}, call)
+
+    def drop(word: str) -> None:
+        def call() -> dict[str, Any]:
+            memory.forget(ids[word])
+            return {"gone": [ids[word]]}
+
+        if word in ids:
+            run({"do": "forget", "ids": [ids[word]]}, call)
+
+    def quiet(name: str) -> None:
+        def call() -> None:
+            getattr(memory, name)()
+
+        run({"do": name}, call)
+
+    put("alpha version 0", "beta version 0", event_time=START)
+    put("gamma version 0", "delta version 0", event_time=START + timedelta(days=1))
+    put(*(f"fact{n} version 0" for n in range(4)), tier="semantic")
+    change("alpha", "alpha version 1")
+    if "beta" in ids:
+        run({"do": "reinforce"}, lambda: memory.reinforce(ids["beta"]) and None)
+    drop("gamma")
+    change("fact0", "fact0 version 1")
+    drop("fact1")
+    quiet("checkpoint")
+    drop("delta")
+    memory._clock.advance(days=3)
+    quiet("reflect")
     put("omega version 0")
-    quiet("compact", memory.compact)
-    quiet("close", memory.close)
+    quiet("compact")
+    quiet("close")
 
 
 def count_points(sql: bool = True) -> int:
@@ -166,7 +189,7 @@ def count_points(sql: bool = True) -> int:
     with scratch() as root:
         restore = faults.install(fault)
         try:
-            _short_life(os.path.join(root, "mind"), lambda line: None)
+            short_life(os.path.join(root, "mind"), lambda line: None, lambda call, _=None: call())
         finally:
             restore()
     return fault.count
@@ -195,7 +218,7 @@ def _die_at(path: str, model: Model, n: int, kind: str) -> None:
     def live() -> None:
         os.close(reading)
         faults.install(faults.Fault(at=n, kind=kind, sql=True))
-        _short_life(path, tell_pipe(writing))
+        short_life(path, tell_pipe(writing), lambda call, _=None: call())
 
     code = in_fork(live)
     os.close(writing)

@@ -7,6 +7,7 @@ visible, whatever was not even started after must not be.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import threading
@@ -218,10 +219,8 @@ class Witness:
         if key is None or not self.board.ids[key]:
             return
         before, text = self.board.notes(), None
-        try:
+        with contextlib.suppress(UnknownRecordError):
             text = self.memory.get(int(before[0, key])).text
-        except UnknownRecordError:
-            pass
         self._judge("get", key, before, self.board.notes(), text)
 
     def _recall(self, look: str, cue: str | None, text: str, **more: Any) -> dict[int, str]:

@@ -35,7 +35,8 @@ def test_kill_at_200_random_moments_loses_nothing_acknowledged() -> None:
 
 @pytest.mark.parametrize("kind", ["kill", "torn"])
 def test_kill_at_a_sample_of_operations_leaves_old_or_new(kind: str) -> None:
-    found = in_fresh_process("tests.crash.kills:sweep", kind=kind, start=1 + (kind == "torn"), step=5)
+    start = 1 + (kind == "torn")
+    found = in_fresh_process("tests.crash.kills:sweep", kind=kind, start=start, step=5)
     assert found["wrong"] == {}, found
     assert found["points"] > 150
 

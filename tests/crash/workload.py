@@ -89,7 +89,8 @@ class Model:
             elif text != expected[record_id] and text not in maybe_put:
                 wrong.append(f"{record_id} is {text!r}, acknowledged was {expected[record_id]!r}")
         for record_id, text in expected.items():
-            if record_id not in seen and not (doubt.get("do") == "forget" and record_id in maybe_gone):
+            going = doubt.get("do") == "forget" and record_id in maybe_gone
+            if record_id not in seen and not going:
                 wrong.append(f"acknowledged {record_id} is missing: {text!r}")
         if doubt.get("do") == "remember_many":
             wrong += _half_batches(doubt["texts"], set(seen.values()))
@@ -116,7 +117,9 @@ Tell = Callable[[dict[str, Any]], None]
 class Worker:
     """Performs random operations on a store and tells each before and after."""
 
-    def __init__(self, memory: spector.Memory, alive: dict[int, str], seed: int, tell: Tell) -> None:
+    def __init__(
+        self, memory: spector.Memory, alive: dict[int, str], seed: int, tell: Tell
+    ) -> None:
         self.memory = memory
         self.alive = dict(alive)
         self.rng = np.random.default_rng(seed)
