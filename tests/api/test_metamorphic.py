@@ -1,0 +1,552 @@
+"""Every knob does something, in the direction that its documentation says.
+
+Mechanism: one case a parameter of ``remember`` and ``recall`` and a field of ``Config``; each turns
+its knob and nothing else. Damage without it: an argument that is accepted and ignored. Guard: a
+parameter or field without a case fails the last tests of this file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector import Config, InvalidInputError, ManualClock, Memory, MemoryRecord, SpectorError
+from tests.api.helpers import ids, own_vectors, texts, vector, vectors
+from tests.conftest import NOW
+from tests.fakes import FakeEmbedder
+
+Case = Callable[[Path], None]
+CONFIG: dict[str, Case] = {}
+REMEMBER: dict[str, Case] = {}
+RECALL: dict[str, Case] = {}
+
+
+def case(table: dict[str, Case], *names: str) -> Callable[[Case], Case]:
+    def note(function: Case) -> Case:
+        table.update(dict.fromkeys(names, function))
+        return function
+
+    return note
+
+
+@contextmanager
+def mind(path: str | Path = ":memory:", **config: Any) -> Iterator[Memory]:
+    embedder = config.pop("embedder", None) or FakeEmbedder()
+    clock = config.pop("clock", None) or ManualClock(NOW)
+    with spector.open(path, embedder=embedder, clock=clock, config=Config(**config)) as memory:
+        yield memory
+
+
+# -- Config ---------------------------------------------------------------------------------------
+
+
+@case(CONFIG, "episodic_capacity", "semantic_capacity", "procedural_capacity")
+def fewer_records_to_a_file_make_more_files(path: Path) -> None:
+    for tier in ("episodic", "semantic", "procedural"):
+        for capacity, files in ((3, 4), (5, 2), (10, 1)):
+            with mind(**{f"{tier}_capacity": capacity}) as memory:
+                memory.remember_many([f"n {n}" for n in range(10)], tier=tier)
+                assert memory.stats()["tiers"][tier]["partitions"] == files
+
+
+@case(CONFIG, "working_capacity")
+def a_larger_ring_holds_more(path: Path) -> None:
+    for capacity in (3, 7):
+        with mind(working_capacity=capacity) as memory:
+            memory.remember_many([f"n {n}" for n in range(10)], tier="working")
+            assert len(memory) == capacity
+
+
+@case(CONFIG, "min_extent_bytes", "max_extent_bytes")
+def files_grow_within_the_given_steps(path: Path) -> None:
+    sizes = {}
+    steps = (("small", 1024, 4096), ("low", 65_536, 1 << 20), ("high", 1024, 32_768))
+    for name, low, high in steps:
+        config = Config(min_extent_bytes=low, max_extent_bytes=high)
+        with own_vectors(path / name, config=config, dim=1024, durability="relaxed") as memory:
+            given = vectors(120, dim=1024)
+            memory.remember("x", vector=given[0])
+            first = memory.stats()["bytes"]["partitions"]
+            for n in range(1, 120):
+                memory.remember(f"n {n}", vector=given[n])
+            sizes[name] = (first, memory.stats()["bytes"]["partitions"])
+    need = 64 + 120 * (64 + 1024)
+    assert sizes["small"][0] < sizes["low"][0] <= 65_536 + 1088
+    assert need <= sizes["small"][1] <= need + 4096 + 1088
+    assert sizes["small"][1] < sizes["high"][1] <= need + 32_768 + 1088
+
+
+LIMITS: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
+    "max_text_bytes": (10, {"text": "x" * 10}, {"text": "x" * 11}),
+    "max_tags": (2, {"tags": ["a", "b"]}, {"tags": ["a", "b", "c"]}),
+    "max_tag_bytes": (3, {"tags": ["abc"]}, {"tags": ["abcd"]}),
+    "max_metadata_bytes": (10, {"metadata": {"a": 12}}, {"metadata": {"abc": 12345}}),
+    "max_scope_bytes": (3, {"user_id": "abc"}, {"user_id": "abcd"}),
+    "max_parents": (2, {"parents": [1, 2]}, {"parents": [1, 2, 3]}),
+}
+
+
+@case(CONFIG, *LIMITS)
+def a_limit_lets_its_value_pass_and_nothing_above(path: Path) -> None:
+    for name, (limit, fine, over) in LIMITS.items():
+        with mind(**{name: limit}) as memory:
+            memory.remember(**{"text_or_message": fine.pop("text", "x"), **fine})
+            with pytest.raises(InvalidInputError):
+                memory.remember(**{"text_or_message": over.get("text", "x"), **_no_text(over)})
+            assert len(memory) == 1
+        with mind(**{name: limit + 20}) as memory:
+            memory.remember(**{"text_or_message": over.get("text", "x"), **_no_text(over)})
+
+
+def _no_text(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name != "text"}
+
+
+@case(CONFIG, "checkpoint_bytes")
+def a_small_journal_is_emptied_sooner(path: Path) -> None:
+    left = {}
+    for size in (1024, 1 << 20):
+        with mind(path / str(size), checkpoint_bytes=size) as memory:
+            for n in range(30):
+                memory.remember(f"n {n}")
+            sql = "SELECT count(*) FROM journal"
+            left[size] = memory._opened[0].store.catalog.main.execute(sql).fetchone()[0]
+    assert left[1024] < 10
+    assert left[1 << 20] >= 30
+
+
+def _noting(seen: list[tuple[int, int | None]]) -> Callable[[int, int | None], None]:
+    return lambda *at: seen.append(at)
+
+
+@case(CONFIG, "batch_records")
+def smaller_batches_commit_more_often(path: Path) -> None:
+    for size, commits in ((3, 4), (10, 1)):
+        seen: list[tuple[int, int | None]] = []
+        with mind(batch_records=size) as memory:
+            memory.remember_many([str(n) for n in range(10)], progress=_noting(seen))
+        assert len(seen) == commits
+
+
+@case(CONFIG, "default_importance", "default_confidence")
+def defaults_are_what_was_configured(path: Path) -> None:
+    with mind(default_importance=0.25, default_confidence=0.6) as memory:
+        record = memory.remember("x")
+        assert record.importance == pytest.approx(0.25)
+        assert record.confidence == pytest.approx(0.6)
+        assert memory.remember("x", importance=0.7, confidence=1.0).importance == pytest.approx(0.7)
+
+
+@case(CONFIG, "initial_stability_days")
+def a_longer_initial_stability_forgets_more_slowly(path: Path) -> None:
+    kept = []
+    for days in (2.0, 20.0):
+        clock = ManualClock(NOW)
+        with mind(initial_stability_days=days, clock=clock) as memory:
+            assert memory.remember("x").stability_days == pytest.approx(days)
+            clock.advance(days=10)
+            kept.append(memory.recall("x")[0].explain().values["retention"])
+    assert kept[0] < kept[1]
+
+
+@case(CONFIG, "flashbulb_arousal")
+def a_lower_threshold_makes_a_flashbulb_sooner(path: Path) -> None:
+    for threshold, bright in ((0.5, True), (0.7, False)):
+        with mind(flashbulb_arousal=threshold) as memory:
+            assert memory.remember("x", arousal=0.6).flashbulb is bright
+
+
+@case(CONFIG, "stability_boost_days", "stability_failure_factor", "utility_rate",
+      "max_stability_days")  # fmt: skip
+def reinforcement_follows_its_constants(path: Path) -> None:
+    def after(success: bool, **config: Any) -> MemoryRecord:
+        with mind(**config) as memory:
+            return memory.reinforce(memory.remember("x").id, success=success)
+
+    assert after(True, stability_boost_days=2.0).stability_days == pytest.approx(9.0)
+    assert after(False, stability_failure_factor=0.5).stability_days == pytest.approx(3.5)
+    assert after(True, utility_rate=0.4).utility == pytest.approx(0.7)
+    assert after(True, max_stability_days=7.25).stability_days == pytest.approx(7.25)
+
+
+@case(CONFIG, "candidates")
+def more_candidates_change_the_work_and_never_the_answer(path: Path) -> None:
+    answers = []
+    for count in (1, 64):
+        with own_vectors(config=Config(candidates=count), clock=ManualClock(NOW)) as memory:
+            given = vectors(40)
+            memory.remember_many(
+                [{"text": f"zebra {n}" if n % 9 == 0 else f"n {n}", "vector": given[n]}
+                 for n in range(40)]
+            )
+            hits = memory.recall("zebra", vector=given[3], k=5)
+            answers.append([(h.text, h.score) for h in hits])
+            assert _asked(memory, k=5) == [max(5, count)]
+    assert answers[0] == answers[1]
+
+
+def _asked(memory: Memory, *, k: int) -> list[int]:
+    """How many candidates the next recall asks the kernel for."""
+    seen: list[int] = []
+    kernel = memory._reader._kernel
+
+    class Spy:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(kernel, name)
+
+        def scan(self, table: Any, query: Any, k: int, **rest: Any) -> Any:
+            seen.append(k)
+            return kernel.scan(table, query, k, **rest)
+
+    memory._reader._kernel = Spy()  # type: ignore[assignment]
+    memory.recall("zebra", vector=vector(1), k=k)
+    memory._reader._kernel = kernel
+    return seen
+
+
+@case(CONFIG, "lexical_candidates")
+def more_lexical_candidates_let_strength_decide_among_equal_words(path: Path) -> None:
+    def unit(*parts: tuple[int, float]) -> list[float]:
+        out = [0.0] * 32
+        for axis, value in parts:
+            out[axis] = value
+        return out
+
+    best = {}
+    for count in (1, 10):
+        config = Config(candidates=1, lexical_candidates=count)
+        with own_vectors(config=config, clock=ManualClock(NOW)) as memory:
+            memory.remember("zebra", vector=unit((2, 1.0)), importance=0.0)
+            memory.remember("zebra stripe", vector=unit((2, 1.0)), importance=1.0)
+            for n in range(30):
+                memory.remember(f"stranger {n}", vector=unit((0, 0.2), (1, 0.98)))
+            profile = spector.ScoringProfile(w_similarity=0.1, w_importance=1.0, w_lexical=1.0)
+            best[count] = memory.recall("zebra", vector=unit((0, 1.0)), k=1, profile=profile)[0].text
+    assert best == {1: "zebra", 10: "zebra stripe"}
+
+
+@case(CONFIG, "lexical_matches")
+def a_budget_of_matches_leaves_out_the_commonest_words_first(path: Path) -> None:
+    found = []
+    for budget in (5, 20_000):
+        with own_vectors(config=Config(lexical_matches=budget)) as memory:
+            given = vectors(30)
+            memory.remember_many(
+                [{"text": f"common word {n}", "vector": given[n]} for n in range(29)]
+                + [{"text": "common rarity", "vector": given[29]}]
+            )
+            hits = memory.recall("common rarity", vector=given[0], k=30)
+            found.append(sum(h.explain().lexical > 0 for h in hits))
+            rare = next(h for h in hits if h.text == "common rarity")
+            assert rare.explain().lexical > 0
+    assert found[0] < found[1]
+
+
+@case(CONFIG, "max_k")
+def a_larger_k_needs_a_larger_limit(path: Path) -> None:
+    with mind(max_k=3) as memory:
+        memory.remember_many([f"n {n}" for n in range(5)])
+        assert len(memory.recall("n", k=3)) == 3
+        with pytest.raises(InvalidInputError):
+            memory.recall("n", k=4)
+
+
+@case(CONFIG, "cache_entries")
+def a_larger_cache_embeds_a_cue_less_often(path: Path) -> None:
+    for entries, calls in ((0, 6), (1, 6), (8, 3)):
+        embedder = FakeEmbedder()
+        with mind(cache_entries=entries, embedder=embedder) as memory:
+            for cue in ("a", "b", "c") * 2:
+                memory.recall(cue)
+        assert len(embedder.calls) == calls
+
+
+@case(CONFIG, "cache_ttl_s")
+def a_cached_vector_expires(path: Path) -> None:
+    for ttl, calls in ((1e-6, 2), (100.0, 1)):
+        embedder = FakeEmbedder()
+        with mind(cache_ttl_s=ttl, embedder=embedder) as memory:
+            memory.recall("a")
+            time.sleep(0.001)
+            memory.recall("a")
+        assert len(embedder.calls) == calls
+
+
+@case(CONFIG, "tombstone_ratio")
+def a_lower_ratio_compacts_sooner(path: Path) -> None:
+    for ratio, compacted in ((0.0, 1), (0.25, 1), (0.5, 0)):
+        with mind(tombstone_ratio=ratio) as memory:
+            made = memory.remember_many([f"n {n}" for n in range(10)])
+            memory.forget(ids(made[:3]))
+            assert memory.reflect().compaction.partitions_compacted == compacted
+
+
+def _cycles(seconds: float, writes: int, **config: Any) -> int:
+    with mind(**config) as memory:
+        memory.daemon.start()
+        for n in range(writes):
+            memory.remember(f"n {n}")
+        end = time.monotonic() + seconds
+        while not memory.daemon.cycles and time.monotonic() < end:
+            time.sleep(0.002)
+        return memory.daemon.cycles
+
+
+@case(CONFIG, "reflect_interval_s")
+def a_shorter_interval_sleeps_sooner(path: Path) -> None:
+    assert _cycles(10, 0, reflect_interval_s=0.01) >= 1
+    assert _cycles(0.1, 0, reflect_interval_s=3600) == 0
+
+
+@case(CONFIG, "reflect_after_writes")
+def fewer_writes_wake_the_daemon(path: Path) -> None:
+    assert _cycles(10, 3, reflect_interval_s=3600, reflect_after_writes=3) >= 1
+    assert _cycles(0.1, 3, reflect_interval_s=3600, reflect_after_writes=4) == 0
+
+
+# -- remember -------------------------------------------------------------------------------------
+
+
+def _score(query: dict[str, Any], **given: Any) -> float:
+    """The score of one memory; minus infinity when it is not found."""
+    with mind() as memory:
+        memory.remember("river stone", **given)
+        hits = memory.recall(**query)
+        return hits[0].score if hits else -math.inf
+
+
+@case(REMEMBER, "text_or_message")
+def words_in_common_raise_the_score(path: Path) -> None:
+    with mind() as memory:
+        memory.remember_many(["river stone", "violin music"])
+        assert texts(memory.recall("river stone")) == ["river stone", "violin music"]
+
+
+@case(REMEMBER, "tier")
+def the_tier_decides_who_finds_it_and_its_factor(path: Path) -> None:
+    assert _score({"cue": "river", "tiers": "semantic"}, tier="semantic") > 0
+    assert _score({"cue": "river", "tiers": "semantic"}, tier="episodic") == -math.inf
+    ask = {"cue": "river", "profile": "spector"}
+    assert _score(ask, tier="semantic") > _score(ask, tier="episodic")
+
+
+@case(REMEMBER, "tags")
+def a_tag_in_common_raises_the_score(path: Path) -> None:
+    ask = {"cue": "river", "any_tags": ["a", "b"]}
+    assert _score(ask, tags=["a", "b"]) > _score(ask, tags=["a"]) > _score(ask, tags=["c"])
+
+
+@case(REMEMBER, "importance", "confidence")
+def importance_and_confidence_raise_the_score(path: Path) -> None:
+    ask = {"cue": "river"}
+    assert _score(ask, importance=0.9) > _score(ask, importance=0.1)
+    assert _score(ask, confidence=0.9) > _score(ask, confidence=0.1)
+
+
+@case(REMEMBER, "valence")
+def agreeing_valence_raises_the_score_in_a_mood(path: Path) -> None:
+    ask = {"cue": "river", "mood": 0.5}
+    assert _score(ask, valence=0.5) > _score(ask, valence=-0.5)
+    assert _score(ask, valence=0.5) > _score({"cue": "river"}, valence=0.5)
+
+
+@case(REMEMBER, "arousal")
+def arousal_raises_the_score_where_it_is_weighed(path: Path) -> None:
+    ask = {"cue": "river", "profile": "importance"}
+    assert _score(ask, arousal=0.7) > _score(ask, arousal=0.1)
+
+
+@case(REMEMBER, "event_time")
+def a_recent_event_scores_higher(path: Path) -> None:
+    ask = {"cue": "river", "profile": "recent"}
+    assert _score(ask, event_time="2026-11-20") > _score(ask, event_time="2025-11-20")
+
+
+@case(REMEMBER, "valid_from", "valid_until")
+def outside_its_validity_it_is_not_found(path: Path) -> None:
+    ask = {"cue": "river"}
+    assert _score(ask, valid_from="2026-11-01", valid_until="2026-12-01") > 0
+    assert _score(ask, valid_from="2026-12-01") == -math.inf
+    assert _score(ask, valid_until="2026-11-01") == -math.inf
+
+
+@case(REMEMBER, "metadata", "session_id", "agent_id", "user_id")
+def filters_find_what_was_given(path: Path) -> None:
+    assert _score({"where": {"a": 1}}, metadata={"a": 1}) > _score({"where": {"a": 1}})
+    for scope in ("session_id", "agent_id", "user_id"):
+        ask = {scope: "x"}
+        assert _score(ask, **{scope: "x"}) > _score(ask, **{scope: "y"}) == _score(ask)
+
+
+@case(REMEMBER, "pinned")
+def a_pinned_memory_passes_the_floors(path: Path) -> None:
+    ask = {"cue": "river", "min_importance": 0.9}
+    assert _score(ask, pinned=True) > _score(ask, pinned=False) == -math.inf
+
+
+@case(REMEMBER, "vector")
+def a_nearer_vector_scores_higher(path: Path) -> None:
+    ask = {"vector": vector(1), "profile": "similarity"}
+    assert _score(ask, vector=vector(1)) > _score(ask, vector=vector(2))
+
+
+@case(REMEMBER, "immutable")
+def an_immutable_memory_refuses_a_change(path: Path) -> None:
+    with mind() as memory:
+        memory.update(memory.remember("x", immutable=False).id, text="y")
+        with pytest.raises(SpectorError):
+            memory.update(memory.remember("x", immutable=True).id, text="y")
+
+
+@case(REMEMBER, "unresolved")
+def an_open_matter_can_be_made_to_rank_higher(path: Path) -> None:
+    ask = {"cue": "river", "profile": spector.ScoringProfile(unresolved_boost=2.0)}
+    assert _score(ask, unresolved=True) == pytest.approx(2 * _score(ask, unresolved=False))
+
+
+@case(REMEMBER, "category", "modality")
+def kinds_are_found_and_weighed(path: Path) -> None:
+    ask = {"cue": "river", "profile": "cognitive"}
+    assert _score(ask, category="pattern") > _score(ask, category="fact")
+    assert _score({"modalities": "code"}, modality="code") > _score({"modalities": "code"})
+
+
+@case(REMEMBER, "role", "source", "parents")
+def provenance_is_kept(path: Path) -> None:
+    with mind() as memory:
+        record = memory.remember("x", role="tool", source="mail", parents=[7])
+        assert (record.role, record.source, record.parents) == ("tool", "mail", (7,))
+
+
+# -- recall ---------------------------------------------------------------------------------------
+
+
+@case(RECALL, "cue", "vector")
+def the_cue_decides_what_comes_first(path: Path) -> None:
+    with own_vectors() as memory:
+        memory.remember("river", vector=vector(1))
+        memory.remember("violin", vector=vector(2))
+        for cue in ("river", "violin"):
+            assert texts(memory.recall(cue, k=1)) == [cue]
+        for seed, text in ((1, "river"), (2, "violin")):
+            assert texts(memory.recall(vector=vector(seed), k=1)) == [text]
+
+
+@case(RECALL, "k")
+def k_lengthens_the_answer_and_never_reorders_it(path: Path) -> None:
+    with mind() as memory:
+        memory.remember_many([f"river {n}" for n in range(9)])
+        answers = [ids(memory.recall("river 4", k=k)) for k in (1, 3, 9)]
+        assert [len(answer) for answer in answers] == [1, 3, 9]
+        assert answers[0] == answers[2][:1]
+        assert answers[1] == answers[2][:3]
+
+
+@case(RECALL, "tiers", "tags", "any_tags", "valence", "time_range", "min_importance", "user_id",
+      "agent_id", "session_id", "where", "categories", "modalities")  # fmt: skip
+def every_gate_narrows_the_answer(path: Path) -> None:
+    ask: dict[str, Any] = {
+        "tiers": "semantic", "tags": ["a"], "any_tags": ["a", "z"], "valence": (0.1, 1),
+        "time_range": (None, "2026-01-01"), "min_importance": 0.8, "user_id": "u",
+        "agent_id": "u", "session_id": "u", "where": {"a": 1}, "categories": "plan",
+        "modalities": "code",
+    }  # fmt: skip
+    with mind() as memory:
+        inside = memory.remember(
+            "river", tier="semantic", tags=["a"], valence=0.5, event_time="2025-05-05",
+            importance=0.9, user_id="u", agent_id="u", session_id="u", metadata={"a": 1},
+            category="plan", modality="code",
+        )
+        memory.remember("river")
+        assert len(memory.recall("river")) == 2
+        for name, value in ask.items():
+            assert ids(memory.recall("river", **{name: value})) == [inside.id], name
+
+
+@case(RECALL, "profile")
+def a_profile_changes_the_order(path: Path) -> None:
+    with mind() as memory:
+        memory.remember("river stone", importance=0.1)
+        memory.remember("violin", importance=1.0)
+        similar = texts(memory.recall("river stone", profile="similarity"))
+        important = spector.ScoringProfile(w_similarity=0.0, w_importance=1.0)
+        assert similar == texts(memory.recall("river stone", profile=important))[::-1]
+
+
+@case(RECALL, "exact")
+def exact_answers_the_same_as_the_default_does_today(path: Path) -> None:
+    with mind() as memory:
+        memory.remember_many([f"river {n}" for n in range(50)])
+        plain, exact = (memory.recall("river 7", exact=flag) for flag in (False, True))
+        assert [(h.id, h.score) for h in plain] == [(h.id, h.score) for h in exact]
+
+
+@case(RECALL, "lexical")
+def words_lift_the_memory_that_has_them(path: Path) -> None:
+    with own_vectors() as memory:
+        memory.remember("zanzibar", vector=vector(1))
+        memory.remember("nothing", vector=vector(2))
+        on, off = (
+            {h.text: h.score for h in memory.recall("zanzibar", vector=vector(2), lexical=flag)}
+            for flag in (True, False)
+        )
+        assert on["zanzibar"] > off["zanzibar"]
+        assert on["nothing"] == off["nothing"]
+
+
+@case(RECALL, "learn")
+def learning_counts_an_access(path: Path) -> None:
+    with mind() as memory:
+        record = memory.remember("river")
+        memory.recall("river", learn=False)
+        assert memory.get(record.id).access_count == 0
+        memory.recall("river", learn=True)
+        assert memory.get(record.id).access_count == 1
+
+
+@case(RECALL, "mood")
+def a_mood_lifts_what_agrees_with_it(path: Path) -> None:
+    with mind() as memory:
+        sad = memory.remember("river", valence=-0.8)
+        glad = memory.remember("river", valence=0.8)
+        assert memory.recall("river", mood=0.9)[0].id == glad.id
+        assert memory.recall("river", mood=-0.9)[0].id == sad.id
+
+
+@case(RECALL, "include")
+def including_what_sleeps_lengthens_the_answer(path: Path) -> None:
+    (path / "x.jsonl").write_text('{"text": "river", "flags": ["dormant"]}\n', encoding="utf-8")
+    with mind() as memory:
+        memory.import_(path / "x.jsonl")
+        assert len(memory.recall("river")) == 0
+        assert len(memory.recall("river", include=["dormant"])) == 1
+
+
+# -- running and completeness ---------------------------------------------------------------------
+
+_EVERY = sorted({f for table in (CONFIG, REMEMBER, RECALL) for f in table.values()},
+                key=lambda f: f.__name__)  # type: ignore[attr-defined]  # fmt: skip
+
+
+@pytest.mark.parametrize("check", _EVERY, ids=lambda f: f.__name__)
+def test_metamorphic(check: Case, tmp_path: Path) -> None:
+    check(tmp_path)
+
+
+def test_every_field_of_the_config_has_a_case() -> None:
+    assert {field.name for field in dataclasses.fields(Config)} == set(CONFIG)
+
+
+@pytest.mark.parametrize(("verb", "table"), [("remember", REMEMBER), ("recall", RECALL)])
+def test_every_parameter_has_a_case(verb: str, table: dict[str, Case]) -> None:
+    names = set(inspect.signature(getattr(Memory, verb)).parameters) - {"self"}
+    assert names == set(table)
