@@ -222,6 +222,8 @@ class Catalog:
         self.in_memory = path == ":memory:"
         self._mode = mode
         self._immutable = immutable
+        #: commits are not synced one by one
+        self.relaxed = durability == "relaxed" and mode == "rw" and path != ":memory:"
         self._connections: list[sqlite3.Connection] = []
         _catalogs.add(self)
         self._pool: list[sqlite3.Connection] = []
@@ -231,8 +233,7 @@ class Catalog:
         with translated_sql(path):
             self.main = self._connect(readonly=mode == "r")
             if mode == "rw":
-                sync = "FULL" if durability == "strict" else "NORMAL"
-                self.main.execute(f"PRAGMA synchronous={sync}")
+                self.main.execute(f"PRAGMA synchronous={'NORMAL' if self.relaxed else 'FULL'}")
 
     def _connect(self, *, readonly: bool) -> sqlite3.Connection:
         if self.in_memory:
@@ -292,6 +293,16 @@ class Catalog:
                 if self.main.in_transaction:
                     self.main.execute("ROLLBACK")
                 raise
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Write or (None) delete one line about the store; durable with all commits before it."""
+        self.main.execute("PRAGMA synchronous=FULL")
+        with self.writing() as connection:
+            connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+            if value is not None:
+                connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
+        if self.relaxed:
+            self.main.execute("PRAGMA synchronous=NORMAL")
 
     def validate(self) -> dict[str, str]:
         """The meta table, after checking that this is a catalog we can read."""

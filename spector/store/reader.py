@@ -98,7 +98,7 @@ class ReadStore(Store):
         if present is not None and present.row.path == row.path:
             present.row = row
             return
-        segment = self._segment(row)
+        segment = self.segment_of(row)
         segment.open(verify=False)
         segment.release()
         if present is not None:

@@ -18,12 +18,13 @@ from spector.errors import (
     StoreReadOnlyError,
 )
 from spector.layout import FORMAT_VERSION, PARTITION_HEADER_BYTES
-from spector.store.catalog import CATALOG_NAME, Catalog
+from spector.store.catalog import CATALOG_NAME, Catalog, translated_sql
 from spector.store.files import DiskFiles, Files, MemoryFiles
 from spector.store.lock import WriterLock
 from spector.store.reader import ReadStore
+from spector.store.reconcile import reconcile
 from spector.store.segment import unpack_header
-from spector.store.store import Store, TierFiles
+from spector.store.store import UNSYNCED, Store, TierFiles
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
 __all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory", "read_meta",
@@ -127,9 +128,15 @@ def _open_writer(
         meta = catalog.validate()
         _compare(stamp, meta, files.root)
         store = Store(files, catalog, meta=meta, tiers=tiers, config=config, writable=True)
-        _replay(store)
-        store.adopt_segments(verify=True)
-        _remove_leftovers(store)
+        with translated_sql(catalog.path):
+            _replay(store)
+            crashed = UNSYNCED in meta
+            if crashed:
+                reconcile(store)
+            store.adopt_segments(verify=True)
+            _remove_leftovers(store, all_unnamed=crashed)
+            if crashed != catalog.relaxed:
+                catalog.set_meta(UNSYNCED, "1" if catalog.relaxed else None)
     except BaseException:
         catalog.close()
         raise
@@ -238,8 +245,8 @@ def _replay(store: Store) -> None:
                     f"the journal names partition {segment_id}, which the catalog does not know",
                     hint="restore a backup",
                 )
-            segment = store._segment(rows[segment_id])
-            segment.open(verify=False)
+            segment = store.segment_of(rows[segment_id])
+            segment.open(verify=False, sized=False)
             store.segments[segment_id] = segment
         segment = store.segments[segment_id]
         if kind == JOURNAL_RECORDS:
@@ -258,13 +265,14 @@ def _replay(store: Store) -> None:
         connection.execute("DELETE FROM journal")
 
 
-def _remove_leftovers(store: Store) -> None:
+def _remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
     """Delete partition files that a crash left behind, and only those.
 
     Such a file is either the other generation of a partition (a compaction or a change of model
     died before its flip, or after it and before the unlink), a partition that was dropped and not
-    unlinked, or one without a single record whose row was never committed. Anything else is left
-    for ``spector check``.
+    unlinked, or one without a single record whose row was never committed; after a crash in relaxed
+    mode also ``all_unnamed`` ones, whose commits are lost. Anything else is left for
+    ``spector check``.
     """
     named = {segment.row.path for segment in store.segments.values()}
     stems = {_stem(path) for path in named} | {_stem(r.path) for r in store.dropped.values()}
@@ -272,12 +280,12 @@ def _remove_leftovers(store: Store) -> None:
         if not name.endswith(".mem") or name in named:
             continue
         with contextlib.suppress(SpectorError):
-            if _is_leftover(store, name, stems):
+            if _is_leftover(store, name, stems, all_unnamed):
                 store.files.remove(name)
                 store.files.sync_dir(name)
 
 
-def _is_leftover(store: Store, name: str, stems: set[str]) -> bool:
+def _is_leftover(store: Store, name: str, stems: set[str], all_unnamed: bool) -> bool:
     file = store.files.open(name, writable=False)
     try:
         raw = file.read_at(0, PARTITION_HEADER_BYTES)
@@ -286,7 +294,7 @@ def _is_leftover(store: Store, name: str, stems: set[str]) -> bool:
     if _is_unborn(store.files, name, raw):
         return True
     header = unpack_header(raw, where=name, uuid=store.uuid)  # a foreign file is not ours to take
-    return _stem(name) in stems or header["count"] == header["tombstone_count"] == 0
+    return all_unnamed or _stem(name) in stems or header["count"] == header["tombstone_count"] == 0
 
 
 def _is_unborn(files: Files, name: str, raw: bytes) -> bool:

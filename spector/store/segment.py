@@ -156,11 +156,12 @@ class Segment:
                 self._files.remove(path)
             raise
 
-    def open(self, *, verify: bool = True) -> None:
+    def open(self, *, verify: bool = True, sized: bool = True) -> None:
         """Open the file and check that it is the partition which the catalog describes.
 
         The full header is compared when ``verify``; a reader beside a live writer may meet it in
-        the middle of an update and checks only what never changes.
+        the middle of an update and checks only what never changes. Not ``sized``: a power cut may
+        have taken room back that a commit in the journal had been given.
         """
         if self._file is not None:
             return
@@ -175,7 +176,7 @@ class Segment:
             found = unpack_header(raw, where=self.where, uuid=self._uuid)
             self._compare(found)
         need = self.bytes_used()
-        if file.size() < need:
+        if sized and file.size() < need:
             raise PartitionCorruptError(
                 f"{self.where}: {file.size()} bytes, but its {self.row.slots} records need {need}",
                 hint="the file was truncated; run: spector check PATH",
@@ -221,6 +222,12 @@ class Segment:
         file = self.file()
         end = self.bytes_used(slot) + len(images)
         if file.size() < end:  # only a replay can find the allocation gone
+            if file.size() < self.bytes_used(slot):
+                raise PartitionCorruptError(
+                    f"{self.where}: {file.size()} bytes, but slot {slot} begins at "
+                    f"{self.bytes_used(slot)}",
+                    hint="the file was truncated; run: spector check PATH",
+                )
             file.extend(end)
         file.write_at(self.bytes_used(slot), images)
         self.dirty = True

@@ -32,16 +32,19 @@ from spector.errors import (
     StoreFailedError,
     StoreForkedError,
     StoreFullError,
+    StoreNotFoundError,
     StoreReadOnlyError,
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.store.catalog import Catalog, Head, SegmentRow
+from spector.store.catalog import CATALOG_NAME, Catalog, Head, SegmentRow
 from spector.store.files import Bytes, Files
 from spector.store.segment import Partition, Segment
 from spector.store.transaction import Transaction
 
 __all__ = ["Store", "TierFiles", "View"]
 
+#: key in the catalog's meta table: a relaxed writer has the store open (see ``reconcile``)
+UNSYNCED = "unsynced"
 #: partitions that keep their descriptor between writes
 OPEN_FILES = 64
 
@@ -178,7 +181,7 @@ class Store:
             if row.state == PartitionState.COMPACTED:
                 self.dropped[row.id] = row  # its sequence number stays taken
                 continue
-            segment = self._segment(row)
+            segment = self.segment_of(row)
             segment.open(verify=verify)
             segment.release()
             self.segments[row.id] = segment
@@ -186,7 +189,8 @@ class Store:
         self._next_segment_id = int(found[0]) + 1
         self.publish()
 
-    def _segment(self, row: SegmentRow) -> Segment:
+    def segment_of(self, row: SegmentRow) -> Segment:
+        """A handle for the partition of a row; nothing is opened yet."""
         tier = self._tiers.get(row.tier)
         if tier is None:
             raise StoreError(
@@ -291,6 +295,15 @@ class Store:
             segment.sync()
             segment.release()
 
+    def sync_log(self) -> None:
+        """Make the catalog's commits durable, which a relaxed writer otherwise leaves to chance."""
+        with contextlib.suppress(StoreNotFoundError):
+            log = self.files.open(f"{CATALOG_NAME}-wal", writable=False)
+            try:
+                log.sync()
+            finally:
+                log.close()
+
     def note_retired(self, items: list[tuple[int, int, bytes]]) -> None:
         self._retired.extend(items)
 
@@ -304,7 +317,7 @@ class Store:
 
     def new_segment(self, row: SegmentRow, *, slots: int) -> Segment:
         """Create the file of a partition, durably, with room for ``slots`` records."""
-        segment = self._segment(row)
+        segment = self.segment_of(row)
         whole = row.capacity * self.stride
         room = whole if not self.files.durable else min(
             whole, max(slots * self.stride, self.config.min_extent_bytes - PARTITION_HEADER_BYTES)
@@ -347,6 +360,8 @@ class Store:
             try:
                 if self.writable and self._failed is None:
                     self.checkpoint()
+                    if self.catalog.relaxed:
+                        self.catalog.set_meta(UNSYNCED, None)
             finally:
                 self._closed = True
                 for segment in self.segments.values():

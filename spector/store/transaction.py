@@ -236,6 +236,8 @@ class Transaction:
             if row.state != PartitionState.COMPACTED:
                 store.segments[segment_id].write_header(row)
             self._trim(touched, segment_id)
+        if self._dropped and store.catalog.relaxed:
+            store.sync_log()  # the old file must not go before the commit that lets it go is safe
         for segment_id, path in self._dropped:
             if segment_id >= 0:
                 store.drop_segment(segment_id)

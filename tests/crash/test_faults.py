@@ -121,10 +121,9 @@ def test_compacting_on_a_full_disk_changes_nothing_and_works_later(small_disk: P
             del acked[record_id]
         memory.checkpoint()
         ballast = small_disk / "ballast"
-        with ballast.open("wb", buffering=0) as file:
-            with contextlib.suppress(OSError):
-                while file.write(bytes(512)):
-                    pass
+        with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(512)):
+                pass
         with contextlib.suppress(StoreFullError):
             memory.compact()
         assert texts_of(memory) == acked

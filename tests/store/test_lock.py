@@ -104,7 +104,7 @@ def test_directory_that_is_a_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("hello")
     for mode in ("rw", "r"):
-        with pytest.raises(StoreError, match="file|no spector store"):
+        with pytest.raises(StoreError, match=r"file|no spector store"):
             open_tiny(str(path), mode=mode)
     assert path.read_text() == "hello"
 

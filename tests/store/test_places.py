@@ -90,7 +90,7 @@ def test_recall_beside_a_compaction_that_commits_in_between_mixes_no_two_memorie
 
         monkeypatch.setattr(reader, "_lexical_evidence", compact_first)
         hits = memory.recall("word2", vector=vector_of("word2"), k=3)
-        assert [(h.id, h.text) for h in hits][0] == (ids[2], "word2")
+        assert (hits[0].id, hits[0].text) == (ids[2], "word2")
         assert {h.id: h.text for h in hits} == {i: f"word{n}" for n, i in enumerate(ids) if n}
 
 
