@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(mode: str, only: str | None) -> tuple[dict[str, Any], int]:
     """Run the benchmarks in a child with one numeric thread, and gather what they report."""
     started, begin = datetime.now(UTC), time.perf_counter()
-    load_before = os.getloadavg()[0]
+    commit, load_before = machine.describe_commit(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         raw, junit = Path(folder, "raw.json"), Path(folder, "junit.xml")
         command = [
@@ -65,7 +65,9 @@ def measure(mode: str, only: str | None) -> tuple[dict[str, Any], int]:
         "mode": mode,
         "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "elapsed_s": round(time.perf_counter() - begin, 1),
-        **machine.describe_commit(),
+        "commit": commit["commit"],
+        # the working tree may move on while the benchmarks run
+        "dirty": commit["dirty"] or machine.describe_commit() != commit,
         "data": _data_source(),
         "kernel": _kernel_name(),
         "load_average": [round(load_before, 2), round(os.getloadavg()[0], 2)],

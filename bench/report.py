@@ -32,7 +32,14 @@ _README_ROWS: Final = (
     "import", "disk.", "rss.", "compact.", "embed.",
 )  # fmt: skip
 #: of rows that exist for several store sizes, the README shows these
-_README_SIZES: Final = (100_000, 1_000_000)
+_README_SIZES: Final = {
+    "recall": (100_000, 1_000_000),
+    "scan": (1_000_000,),
+    "open": (1_000_000,),
+    "size": (1_000_000,),
+}
+#: load average that one busy benchmark reaches by itself
+_OWN_LOAD: Final = 1.5
 _WORDS: Final = {"texts": "{:,} texts", "threads": "{} thread(s)", "backend": "{}"}
 
 
@@ -105,8 +112,8 @@ def _in_readme(row: dict[str, Any]) -> bool:
     if not row["id"].startswith(_README_ROWS):
         return False
     records = row["params"].get("records")
-    sized = row["group"] in {"recall", "open", "size", "scan"} and records is not None
-    return not sized or records in _README_SIZES
+    sizes = _README_SIZES.get(row["group"])
+    return sizes is None or records is None or records in sizes
 
 
 def _order(row: dict[str, Any]) -> tuple[int, int]:
@@ -172,7 +179,16 @@ def _machine_line(results: dict[str, Any]) -> str:
         f"{machine['stream_gb_per_s']:.1f} GB/s on one core; Python {versions['python']}, "
         f"NumPy {versions['numpy']}, SQLite {versions['sqlite']}; commit {results['commit'][:10]}"
         f"{'+' if results['dirty'] else ''}, {results['started'][:10]}, {results['mode']} run."
+        f"{_sharing(results)}"
     )
+
+
+def _sharing(results: dict[str, Any]) -> str:
+    """A warning when other programs competed: the benchmarks themselves make a load of one."""
+    low, high = min(results["load_average"]), max(results["load_average"])
+    if high <= _OWN_LOAD:
+        return ""
+    return f" The machine was shared with other work (load {low:g} to {high:g}): times are high."
 
 
 def _name(row: dict[str, Any]) -> str:

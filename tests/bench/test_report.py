@@ -138,6 +138,11 @@ def test_local_changes_are_marked_beside_the_commit() -> None:
     assert "commit 0123456789+," in report.readme_block(a_run(dirty=True))
 
 
+def test_a_shared_machine_is_named_beside_the_figures() -> None:
+    assert "shared" not in report.readme_block(a_run(load_average=[0.2, 1.2]))
+    assert "load 0.2 to 3.1" in report.readme_block(a_run(load_average=[0.2, 3.1]))
+
+
 def test_only_the_marked_block_of_the_readme_changes(tmp_path: Path) -> None:
     readme, page = tmp_path / "README.md", tmp_path / "docs" / "benchmarks.md"
     readme.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n", encoding="utf-8")
