@@ -287,9 +287,14 @@ class Reader:
         """
         position = snap.position.get((snap.store_of[candidate.part], row.segment_id))
         known = position is not None and row.slot < snap.table.counts[position]
-        if not known or int(image[8:16].view("<u8")[0]) != candidate.id:
+        if position is None or not known or _id_in(image) != candidate.id:
             raise _Moved(f"memory {candidate.id} is not where the catalog says")
-        return (position, row.slot) != (candidate.part, candidate.slot)
+        if (position, row.slot) == (candidate.part, candidate.slot):
+            return False
+        there = snap.table.parts[position].data[row.slot]
+        if _id_in(there) != candidate.id:
+            raise _Moved(f"memory {candidate.id} is not where the catalog says")
+        return True
 
     def _rows(
         self, snap: _Snapshot, chunk: list[_Candidate], filters: Sequence[SqlFilter | None]
@@ -408,6 +413,10 @@ def _with_scan_gates(
         return (condition.sql, condition.params) if condition else ("1", ())
     both = selection.with_times(condition, tier_codes)
     return both.sql, both.params
+
+
+def _id_in(image: Bytes) -> int:
+    return int(image[8:16].view("<u8")[0])
 
 
 def _images(snap: _Snapshot, chunk: list[_Candidate]) -> Bytes:

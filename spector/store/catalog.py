@@ -38,7 +38,7 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
-from spector.layout import FORMAT_VERSION
+from spector.layout import FORMAT_VERSION, MAX_DIM
 
 __all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "translated_sql"]
 
@@ -194,6 +194,10 @@ def translated_sql(path: str) -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         raise _typed_sql_error(error, path) from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise CatalogCorruptError(
+            f"{path}: a damaged row: {error}", hint="run: spector check PATH; restore a backup"
+        ) from error
 
 
 def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
@@ -314,7 +318,15 @@ class Catalog:
                     hint="pass the directory of a spector store",
                 )
             meta = dict(self.main.execute("SELECT key, value FROM meta"))
-        version = int(meta.get("format_version", "0"))
+        try:
+            version, dim = int(meta["format_version"]), int(meta["dim"])
+            sound = 1 <= dim <= MAX_DIM and len(bytes.fromhex(meta["uuid"])) == 16
+        except (KeyError, ValueError):
+            sound, version = False, 0
+        if not sound:
+            raise CatalogCorruptError(
+                f"{self.path} does not say what store it is", hint="restore a backup"
+            )
         if version > FORMAT_VERSION:
             raise FormatVersionError(
                 f"{self.path} has format version {version}; this spector reads up to "
@@ -385,10 +397,15 @@ class Catalog:
     # -- queries ------------------------------------------------------------------------------
 
     def head(self, connection: sqlite3.Connection | None = None) -> Head:
-        found = (connection or self.main).execute(
-            "SELECT last_id, change_seq, journal_seq, retire_epoch FROM head"
-        )
-        return Head(*found.fetchone())
+        with translated_sql(self.path):
+            found = (connection or self.main).execute(
+                "SELECT last_id, change_seq, journal_seq, retire_epoch FROM head"
+            ).fetchone()
+        if found is None:
+            raise CatalogCorruptError(
+                f"{self.path} has lost its counters", hint="restore a backup"
+            )
+        return Head(*found)
 
     def segments(
         self, connection: sqlite3.Connection | None = None, *, since: int = -1

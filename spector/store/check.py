@@ -93,6 +93,7 @@ def _check_catalog(db: sqlite3.Connection, catalog: Catalog, found: _Findings) -
     for (line,) in db.execute("PRAGMA integrity_check(20)"):
         if line != "ok":
             found.add("I15", CATALOG_NAME, str(line))
+    catalog.head(db)  # raises when the counters are lost
     return [s for s in catalog.segments(db) if s.state != PartitionState.COMPACTED]
 
 
@@ -111,6 +112,8 @@ def _check_segments(
             found.add("I14" if not files.exists(row.path) else "I1", row.path, str(error))
         if progress is not None:
             progress(done + 1, len(segments))
+    for stray in pending.keys() - {row.id for row in segments}:
+        found.add("I4", CATALOG_NAME, f"the journal names partition {stray}, which does not exist")
     known = ",".join(str(row.id) for row in segments) or "-1"
     sql = f"SELECT count(*) FROM record WHERE segment_id NOT IN ({known})"
     lost = int(db.execute(sql).fetchone()[0])

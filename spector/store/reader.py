@@ -16,7 +16,7 @@ import numpy as np
 
 from spector.errors import PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
-from spector.store.catalog import Head, SegmentRow
+from spector.store.catalog import Head, SegmentRow, translated_sql
 from spector.store.files import Bytes
 from spector.store.segment import Segment
 from spector.store.store import Store, View
@@ -43,7 +43,8 @@ class ReadStore(Store):
         """The partitions as of the last commit of the writing process."""
         with self.lock:
             self.ensure_usable()
-            self.refresh()
+            with translated_sql(self.catalog.path):
+                self.refresh()
             return self._view
 
     def await_view(self) -> None:

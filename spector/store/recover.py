@@ -122,6 +122,11 @@ def _open_writer(
     try:
         files.protect(CATALOG_NAME)
         created = catalog.is_new()
+        if created and any(name.endswith(".mem") for name in files.listing()):
+            raise CatalogCorruptError(
+                f"{catalog.path} is empty, but there are partitions beside it",
+                hint="restore a backup",
+            )
         if created:
             catalog.create(_new_meta(stamp))
             files.sync_dir(CATALOG_NAME)
@@ -156,7 +161,8 @@ def _open_reader(
         meta = catalog.validate()
         _compare(stamp, meta, files.root)
         store = ReadStore(files, catalog, meta=meta, tiers=tiers, config=config, writable=False)
-        store.view()
+        with translated_sql(catalog.path):
+            store.view()
     except BaseException:
         catalog.close()
         raise

@@ -1,0 +1,302 @@
+"""Damaged, foreign, missing, swapped and newer files: a typed error or a finding, never a lie."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spector
+from spector.errors import (
+    CatalogCorruptError,
+    ForeignPartitionError,
+    FormatVersionError,
+    PartitionCorruptError,
+    SpectorError,
+    StoreError,
+)
+from spector.kernel.crc import crc32c
+from spector.layout import PARTITION_DTYPE, PARTITION_HEADER_BYTES, stride_of
+from tests.crash.workload import DIM, Model, open_tiny, texts_of, vector_of, wrong_in
+
+TEXTS = [f"word{n} version 0" for n in range(7)]
+
+
+@pytest.fixture
+def store(store_path: Path) -> Path:
+    """A closed store of seven semantic memories in three partitions."""
+    with open_tiny(str(store_path)) as memory:
+        for text in TEXTS:
+            memory.remember(text, vector=vector_of(text), tier="semantic", tags=["t"])
+    return store_path
+
+
+def _partition(store: Path, n: int = 0) -> Path:
+    return store / "semantic" / f"semantic-{n:03d}.mem"
+
+
+def _edit(path: Path, offset: int, data: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+def _header(path: Path, **fields: Any) -> None:
+    """Change header fields and make the checksum fit, as a malicious or newer writer would."""
+    raw = bytearray(path.read_bytes()[:PARTITION_HEADER_BYTES])
+    header = np.frombuffer(raw, dtype=PARTITION_DTYPE)
+    for name, value in fields.items():
+        header[name] = value
+    header["crc"] = crc32c(bytes(raw[:60]))
+    _edit(path, 0, bytes(raw))
+
+
+@pytest.mark.parametrize("how", [0, 255, "flip", "plus"])
+def test_every_byte_of_a_partition_header_matters(store: Path, how: Any) -> None:
+    path = _partition(store)
+    original = path.read_bytes()[:PARTITION_HEADER_BYTES]
+    for offset in range(PARTITION_HEADER_BYTES):
+        value = {"flip": original[offset] ^ 1, "plus": (original[offset] + 1) % 256}.get(how, how)
+        if value == original[offset]:
+            continue
+        _edit(path, offset, bytes([value]))
+        with pytest.raises(PartitionCorruptError):
+            open_tiny(str(store))
+        assert not spector.check(store).ok, f"check overlooks byte {offset}"
+        _edit(path, offset, original[offset : offset + 1])
+    open_tiny(str(store)).close()
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"version": 2}, FormatVersionError),
+        ({"store_uuid": np.arange(16, dtype=np.uint8)}, ForeignPartitionError),
+        ({"count": 1}, PartitionCorruptError),
+        ({"tombstone_count": 1}, PartitionCorruptError),
+        ({"capacity": 1 << 31}, PartitionCorruptError),
+        ({"stride": 64}, PartitionCorruptError),
+        ({"dim": 17}, PartitionCorruptError),
+        ({"day": 5}, PartitionCorruptError),
+        ({"sequence": 7}, PartitionCorruptError),
+        ({"generation": 1}, PartitionCorruptError),
+        ({"state": 3}, PartitionCorruptError),
+        ({"state": 77}, PartitionCorruptError),
+        ({"magic": 0x45504943}, PartitionCorruptError),
+    ],
+)
+def test_header_with_a_valid_checksum_must_still_fit_the_catalog(
+    store: Path, fields: dict[str, Any], error: type[SpectorError]
+) -> None:
+    _header(_partition(store), **fields)
+    with pytest.raises(error) as found:
+        open_tiny(str(store))
+    assert found.value.hint
+    assert not spector.check(store).ok
+
+
+def test_flipped_bits_of_a_body_are_found_by_check_get_and_recall(
+    store: Path, rng: np.random.Generator
+) -> None:
+    path = _partition(store)
+    stride = stride_of(DIM)
+    with open_tiny(str(store)) as memory:
+        first = next(iter(memory)).id
+    for bit in rng.permutation(stride * 8)[:150].tolist():
+        offset = PARTITION_HEADER_BYTES + bit // 8
+        byte = path.read_bytes()[offset]
+        _edit(path, offset, bytes([byte ^ 1 << bit % 8]))
+        assert not spector.check(store).ok, f"check overlooks bit {bit}"
+        with open_tiny(str(store), mode="r") as memory:
+            with pytest.raises(PartitionCorruptError):
+                memory.get(first)
+            with pytest.raises(PartitionCorruptError):
+                list(memory)
+            found: list[Any] = []
+            with contextlib.suppress(PartitionCorruptError):
+                found = list(memory.recall(vector=vector_of(TEXTS[0]), k=7, profile="similarity"))
+            # the mutable half (bytes 40..63) is the catalog's to prove, see check
+            assert 40 <= bit // 8 < 64 or first not in [hit.id for hit in found], bit
+        _edit(path, offset, bytes([byte]))
+    assert spector.check(store).ok
+
+
+@pytest.mark.parametrize("mode", ["rw", "r"])
+def test_missing_partition_is_named(store: Path, mode: Any) -> None:
+    _partition(store).unlink()
+    with pytest.raises(PartitionCorruptError, match=r"semantic-000\.mem is missing"):
+        open_tiny(str(store), mode=mode)
+    assert "I14" in [p.code for p in spector.check(store).problems]
+
+
+@pytest.mark.parametrize("keep", [0, 1, 63, 64, 65, 191, 192, 193, 447])
+def test_truncated_partition_is_refused(store: Path, keep: int) -> None:
+    path = _partition(store)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(PartitionCorruptError):
+        open_tiny(str(store))
+    with pytest.raises(PartitionCorruptError):
+        list(open_tiny(str(store), mode="r"))
+    assert not spector.check(store).ok
+
+
+def test_trailing_junk_in_a_partition_is_harmless(store: Path) -> None:
+    with _partition(store).open("ab") as file:
+        file.write(b"\xff" * 1000)
+    with open_tiny(str(store)) as memory:
+        assert sorted(texts_of(memory).values()) == TEXTS
+        memory.remember("more", vector=vector_of("more"), tier="semantic")
+        assert memory.check().ok
+
+
+def test_swapped_partitions_are_found_by_writers_readers_and_check(store: Path) -> None:
+    one, two = _partition(store, 0), _partition(store, 1)
+    aside = store / "aside"
+    one.rename(aside)
+    two.rename(one)
+    aside.rename(two)
+    with pytest.raises(PartitionCorruptError, match="sequence"):
+        open_tiny(str(store))
+    assert not spector.check(store).ok
+    with open_tiny(str(store), mode="r") as memory:
+        with pytest.raises(PartitionCorruptError):
+            list(memory)
+        with pytest.raises(PartitionCorruptError):
+            memory.recall(vector=vector_of(TEXTS[0]), k=3)
+
+
+def test_foreign_partition_file_is_reported_and_left_alone(store: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    with open_tiny(str(other)) as memory:
+        memory.remember("m", vector=vector_of("m"), tier="semantic")
+    stray = store / "semantic" / "semantic-900.mem"
+    shutil.copy(_partition(other), stray)
+    with open_tiny(str(store)) as memory:
+        assert stray.exists()
+        assert [p.where for p in memory.check().problems] == ["semantic/semantic-900.mem"]
+    shutil.copy(_partition(other), _partition(store))  # in the place of one of ours
+    with pytest.raises(ForeignPartitionError):
+        open_tiny(str(store))
+
+
+def test_leftovers_of_crashes_are_removed_at_the_next_opening(store: Path) -> None:
+    ours = _partition(store).read_bytes()
+    stale = store / "semantic" / "semantic-000.g1.mem"  # a compaction died before its commit
+    stale.write_bytes(ours)
+    empty = store / "semantic" / "semantic-700.mem"  # ... and a creation at three moments
+    empty.touch()
+    zeros = store / "semantic" / "semantic-701.mem"
+    zeros.write_bytes(bytes(4096))
+    with open_tiny(str(store)) as memory:
+        assert not stale.exists()
+        assert not empty.exists()
+        assert not zeros.exists()
+        assert wrong_in(memory, Model()) == []
+
+
+def test_newer_format_version_in_the_catalog_is_refused(store: Path) -> None:
+    _sql(store, "UPDATE meta SET value = '2' WHERE key = 'format_version'")
+    for mode in ("rw", "r"):
+        with pytest.raises(FormatVersionError, match="version 2") as error:
+            open_tiny(str(store), mode=mode)
+        assert "upgrade" in error.value.hint
+    with pytest.raises(FormatVersionError):
+        spector.check(store)
+
+
+def _sql(store: Path, *statements: str) -> None:
+    db = sqlite3.connect(store / "catalog.db")
+    with db:
+        for statement in statements:
+            db.execute(statement)
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE meta SET value = 'many' WHERE key = 'format_version'",
+        "UPDATE meta SET value = 'wide' WHERE key = 'dim'",
+        "UPDATE meta SET value = '-3' WHERE key = 'dim'",
+        "UPDATE meta SET value = 'xyz' WHERE key = 'uuid'",
+        "UPDATE meta SET value = 'abcd' WHERE key = 'uuid'",
+        "DELETE FROM meta",
+        "DELETE FROM head",
+        "DROP TABLE head",
+        "DROP TABLE meta",
+        "DROP TABLE segment",
+        "DROP TABLE journal",
+        "INSERT INTO journal VALUES (999, 77, 0, 0, x'00')",
+    ],
+)
+def test_catalog_with_something_missing_or_absurd_is_a_typed_error(
+    store: Path, statement: str
+) -> None:
+    _sql(store, statement)
+    for mode in ("rw", "r"):
+        with pytest.raises(SpectorError) as error:
+            _use(store, mode)
+        assert str(error.value)
+    assert not spector.check(store).ok
+
+
+def _use(store: Path, mode: Any) -> None:
+    with open_tiny(str(store), mode=mode) as memory:
+        list(memory)
+        problems = memory.check().problems
+    raise StoreError(f"a reader may overlook it, its check may not: {problems[0]}")
+
+
+@pytest.mark.parametrize("content", [b"", b"hello, I am text\n" * 100, bytes(4096)])
+def test_catalog_that_is_no_database_is_a_typed_error(store: Path, content: bytes) -> None:
+    (store / "catalog.db").write_bytes(content)
+    if content:
+        with pytest.raises(CatalogCorruptError):
+            open_tiny(str(store))
+    with pytest.raises(StoreError):
+        open_tiny(str(store), mode="r")
+
+
+def test_catalog_lost_while_partitions_remain_is_not_taken_for_a_new_store(store: Path) -> None:
+    (store / "catalog.db").unlink()
+    with pytest.raises(StoreError):
+        open_tiny(str(store))
+    (store / "catalog.db").touch()
+    with pytest.raises(StoreError):
+        open_tiny(str(store))
+    assert _partition(store).exists()
+
+
+def test_foreign_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    _sql(tmp_path, "CREATE TABLE notes(text)", "INSERT INTO notes VALUES ('mine')")
+    before = (tmp_path / "catalog.db").read_bytes()
+    for mode in ("rw", "r"):
+        with pytest.raises(CatalogCorruptError, match="not a spector catalog"):
+            open_tiny(str(tmp_path), mode=mode)
+    db = sqlite3.connect(tmp_path / "catalog.db")
+    assert db.execute("SELECT * FROM notes").fetchall() == [("mine",)]
+    db.close()
+    assert len(before) == (tmp_path / "catalog.db").stat().st_size
+
+
+def test_flipped_bytes_of_the_catalog_never_raise_an_untyped_error(
+    store: Path, rng: np.random.Generator
+) -> None:
+    path = store / "catalog.db"
+    whole = path.read_bytes()
+    for offset in rng.integers(0, len(whole), 60).tolist():
+        path.write_bytes(whole)
+        _edit(path, offset, bytes([whole[offset] ^ 0xFF]))
+        for suffix in ("-wal", "-shm"):
+            (store / f"catalog.db{suffix}").unlink(missing_ok=True)
+        with contextlib.suppress(SpectorError), open_tiny(str(store), mode="r") as memory:
+            texts_of(memory)
+            memory.recall("word3", vector=vector_of(TEXTS[3]), k=3, where={"a": 1})
+            memory.check()
+    path.write_bytes(whole)
+    assert spector.check(store).ok
