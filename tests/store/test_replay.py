@@ -1,0 +1,126 @@
+"""Journal and checkpoint: replay is idempotent, readers overlay it, states only move forwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spector.errors import StateTransitionError
+from spector.layout import LEGAL_TRANSITIONS, PARTITION_DTYPE, PartitionState
+from spector.store.recover import _replay
+from spector.store.segment import check_transition
+from tests.crash.workload import open_tiny, texts_of, vector_of
+
+
+def _put(memory: Any, text: str, **more: Any) -> int:
+    found: int = memory.remember(text, vector=vector_of(text), **more).id
+    return found
+
+
+def _partitions(root: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.glob("*/*.mem"))}
+
+
+def _busy(memory: Any) -> None:
+    ids = [_put(memory, f"m{n}", tier="semantic") for n in range(4)]
+    memory.update(ids[0], text="m0 again", vector=vector_of("m0 again"))
+    memory.reinforce(ids[1])
+    memory.forget(ids[2])
+
+
+def test_replaying_twice_gives_the_same_bytes_as_once(store_path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    with open_tiny(str(store_path)) as memory:
+        _busy(memory)
+        shutil.copytree(store_path, copy, ignore=shutil.ignore_patterns("LOCK"))
+    with open_tiny(str(copy)) as memory:
+        once = _partitions(copy)
+        assert once == _partitions(store_path), "replay and checkpoint disagree"
+        _replay(memory._opened[0].store)
+        assert _partitions(copy) == once
+    with open_tiny(str(copy)):
+        assert _partitions(copy) == once
+
+
+def test_what_was_committed_and_never_copied_is_seen_by_readers_and_recovered(
+    store_path: Path, tmp_path: Path
+) -> None:
+    """A writer that died right after its commits: the partitions are those of before them all."""
+    dead = tmp_path / "dead"
+    with open_tiny(str(store_path)) as memory:
+        first = _put(memory, "m", tier="semantic")
+        memory.checkpoint()
+        shutil.copytree(store_path, dead, ignore=shutil.ignore_patterns("LOCK", "catalog*"))
+        memory.update(first, importance=0.125)
+        _put(memory, "n", tier="semantic")
+        for path in dead.glob("*/*.mem"):  # it had grown before the commit
+            os.truncate(path, (store_path / path.relative_to(dead)).stat().st_size)
+        for name in ("catalog.db", "catalog.db-wal"):
+            shutil.copy(store_path / name, dead)
+    for mode in ("r", "r", "rw"):
+        with open_tiny(str(dead), mode=mode) as memory:  # type: ignore[arg-type]
+            assert sorted(texts_of(memory).values()) == ["m", "n"]
+            assert memory.get(first).importance == 0.125
+            assert memory.recall(vector=vector_of("n"), k=1, profile="similarity")[0].text == "n"
+            assert memory.check().ok
+
+
+def test_scan_that_began_before_an_update_was_retired_starts_over(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_tiny(str(store_path)) as memory:
+        record_id = _put(memory, "old", tier="semantic")
+        reader: Any = memory._reader
+        take, taken = reader._snapshot, []
+
+        def slow() -> Any:
+            found = take()
+            taken.append(found)
+            if len(taken) == 1:  # the old slot dies while this scan is under way
+                memory.update(record_id, text="new", vector=vector_of("new"))
+                memory.checkpoint()
+            return found
+
+        monkeypatch.setattr(reader, "_snapshot", slow)
+        hits = memory.recall(vector=vector_of("new"), k=5, lexical=False)
+        assert [(hit.id, hit.text) for hit in hits] == [(record_id, "new")]
+        assert len(taken) > 1
+
+
+def test_a_partition_may_only_walk_its_chain() -> None:
+    legal = {(n, n + 1) for n in range(4)}
+    assert {(int(a), int(b)) for a, b in LEGAL_TRANSITIONS} == legal
+    for before in PartitionState:
+        for after in PartitionState:
+            if (int(before), int(after)) in legal:
+                check_transition(before, after, "x")
+            else:
+                with pytest.raises(StateTransitionError):
+                    check_transition(before, after, "x")
+
+
+def test_states_are_persisted_in_the_header(store_path: Path) -> None:
+    with open_tiny(str(store_path)) as memory:
+        for n in range(3):
+            _put(memory, f"m{n}", tier="semantic")
+        store = memory._opened[0].store
+        (segment_id,) = store.segments
+        (path,) = store_path.glob("semantic/*.mem")
+        seen = []
+        for state in (None, PartitionState.SEALED, PartitionState.REFLECTABLE,
+                      PartitionState.TOMBSTONED):
+            if state is not None:
+                with store.transaction() as tx:
+                    tx.set_state(segment_id, state)
+            header = np.frombuffer(path.read_bytes()[:64], PARTITION_DTYPE)[0]
+            seen.append(int(header["state"]))
+        assert seen == [0, 1, 2, 3]
+        with pytest.raises(StateTransitionError), store.transaction() as tx:
+            tx.set_state(segment_id, PartitionState.ACTIVE)
+    with open_tiny(str(store_path)) as memory:
+        assert next(iter(memory._opened[0].store.segments.values())).row.state == 3
