@@ -16,6 +16,7 @@ from spector.errors import (
     PartitionCorruptError,
     SpectorError,
     StateTransitionError,
+    StoreNotFoundError,
 )
 from spector.kernel.crc import crc32c
 from spector.layout import (
@@ -165,12 +166,13 @@ class Segment:
         """
         if self._file is not None:
             return
-        if not self._files.exists(self.row.path):
+        try:
+            file = self._files.open(self.row.path, writable=self._writable)
+        except StoreNotFoundError:
             raise PartitionCorruptError(
                 f"{self.row.path} is missing, but the catalog has {self.row.live} records in it",
                 hint="put the file back, or restore a backup",
-            )
-        file = self._files.open(self.row.path, writable=self._writable)
+            ) from None
         raw = file.read_at(0, PARTITION_HEADER_BYTES)
         if verify:
             found = unpack_header(raw, where=self.where, uuid=self._uuid)

@@ -132,3 +132,26 @@ def test_forgotten_during_a_walk_is_passed_over(store_path: Path) -> None:
         assert [r.id for r in walk] == [ids[1], ids[3]]
         with pytest.raises(UnknownRecordError):
             memory.get(ids[2])
+
+
+def test_file_that_a_compaction_unlinks_before_a_reader_opens_it_is_looked_up_again(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_tiny(str(store_path)) as memory:
+        ids = [_put(memory, f"m{n}") for n in range(3)]
+        with open_tiny(str(store_path), mode="r") as reader:
+            store: Any = reader._opened[0].store
+            opening = store.files.open
+
+            def too_late(name: str, **more: Any) -> Any:
+                if name.endswith(".g1.mem"):
+                    monkeypatch.undo()
+                    memory.forget(ids[1])
+                    memory.compact()
+                return opening(name, **more)
+
+            monkeypatch.setattr(store.files, "open", too_late)
+            memory.forget(ids[0])
+            memory.compact()
+            assert reader.get(ids[2]).text == "m2"
+            assert len(reader) == 1
