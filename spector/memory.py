@@ -41,6 +41,7 @@ from spector.records import (
     CheckReport,
     CompactionReport,
     ForgetReport,
+    Hit,
     HitList,
     MemoryRecord,
     ReflectReport,
@@ -269,13 +270,18 @@ class Memory:
 
     def forget(
         self,
-        target: int | Iterable[int] | Mapping[str, Any] | None = None,
+        target: int
+        | Hit
+        | MemoryRecord
+        | Iterable[int | Hit | MemoryRecord]
+        | Mapping[str, Any]
+        | None = None,
         **selection: Any,
     ) -> ForgetReport:
         """Forget memories: at once for every reader, from the files with :meth:`compact`.
 
         Args:
-            target: an id, several ids, or a metadata filter (like ``where``).
+            target: an id, hit or record, several of them, or a metadata filter (like ``where``).
             **selection: tiers, tags, any_tags, user_id, agent_id, session_id, time_range, where.
 
         Ids that you name are forgotten even when pinned; a filter leaves pinned and immutable
@@ -294,7 +300,8 @@ class Memory:
             if selection:
                 raise InvalidFilterError("give either ids or a filter, not both")
             several = isinstance(target, Iterable) and not isinstance(target, str)
-            ids: list[Any] = list(target) if several else [target]  # type: ignore[arg-type]
+            named: list[Any] = list(target) if several else [target]  # type: ignore[arg-type]
+            ids = [each.id if isinstance(each, (Hit, MemoryRecord)) else each for each in named]
             for record_id in ids:
                 self._writer.locate(record_id)
             report = self._writer.forget(ids, named=True)
@@ -550,6 +557,7 @@ class Memory:
         if not self._opened[0].store.forked:  # the daemon's thread stayed with the parent
             self.daemon.stop()
         try:
+            self._writer.keep_last_id()
             for opened in self._opened:
                 opened.store.close()
         finally:

@@ -190,6 +190,26 @@ class Hit:
         return self.record.importance
 
     @property
+    def valence(self) -> float:
+        return self.record.valence
+
+    @property
+    def arousal(self) -> float:
+        return self.record.arousal
+
+    @property
+    def confidence(self) -> float:
+        return self.record.confidence
+
+    @property
+    def role(self) -> str | None:
+        return self.record.role
+
+    @property
+    def pinned(self) -> bool:
+        return self.record.pinned
+
+    @property
     def session_id(self) -> str | None:
         return self.record.session_id
 

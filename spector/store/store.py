@@ -151,6 +151,11 @@ class Store:
         return os.getpid() != self._pid
 
     @property
+    def is_open(self) -> bool:
+        """False once closed, and in a process that was forked from the one that opened it."""
+        return not self._closed and os.getpid() == self._pid
+
+    @property
     def failed(self) -> bool:
         return self._failed is not None
 

@@ -139,6 +139,19 @@ class Writer:
         tx.note_id(first + count - 1)
         return list(range(first, first + count))
 
+    def keep_last_id(self) -> None:
+        """Before closing: let the durable store know of ids that only volatile tiers were given.
+
+        Otherwise a clock that stands still or goes back could have them given out again.
+        """
+        stores = self._router.stores()
+        last = max(store.head.last_id for store in stores)
+        for store in stores:
+            behind = store.files.durable and store.head.last_id < last
+            if behind and store.writable and store.is_open and not store.failed:
+                with store.transaction() as tx:
+                    tx.note_id(last)
+
     def _vectors(
         self, drafts: Sequence[Draft], tiers: Sequence[TierStore]
     ) -> NDArray[np.float32] | None:
