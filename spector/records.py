@@ -24,6 +24,14 @@ __all__ = [
 ]
 
 
+#: characters of a text that a repr shows: lists of hits are printed, logged, put into notebooks
+_SHOWN = 60
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRecord:
     """One memory as the user sees it. Times are aware UTC datetimes, strengths are 0..1."""
@@ -54,6 +62,9 @@ class MemoryRecord:
     category: Category = Category.OTHER
     modality: Modality = Modality.TEXT
     parents: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"MemoryRecord(id={self.id}, tier={self.tier!r}, text={_short(self.text)!r})"
 
     @property
     def event_time(self) -> datetime:
@@ -160,6 +171,12 @@ class Hit:
     record: MemoryRecord
     score: float
     explainer: Callable[[], Explanation] = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"Hit(id={self.id}, tier={self.tier!r}, score={self.score:.4f}, "
+            f"text={_short(self.text)!r})"
+        )
 
     @property
     def id(self) -> int:
@@ -292,10 +309,13 @@ class CompactionReport:
     records_reclaimed: int = 0
     bytes_before: int = 0
     bytes_after: int = 0
-    #: False when a reader kept the catalog's log alive, so that forgotten text may still be in it
+    #: False when forgotten bytes may be left: a reader kept the catalog's log alive, or a
+    #: partition failed
     erased: bool = True
     elapsed_ms: float = 0.0
     partitions: tuple[Mapping[str, Any], ...] = ()
+    #: partitions that are damaged and were left as they are: their "path" and the "message"
+    failed: tuple[Mapping[str, str], ...] = ()
 
     @property
     def bytes_reclaimed(self) -> int:

@@ -183,14 +183,34 @@ def _check_records(
     alive = (headers["flags"] & Flag.TOMBSTONE) == 0
     found.records += int(alive.sum())
     found.tombstones += int((~alive).sum())
-    for slot in wrong_checksums(images, uuid).tolist():
-        found.add("I3", f"{row.path} slot {slot}", "the record's checksum does not match")
+    _check_checksums(db, row, images, alive, uuid, found)
     if int(alive.sum()) != row.live:
         found.add("I4", row.path, f"{int(alive.sum())} live slots, the catalog says {row.live}")
     _check_bijection(db, row, headers, images, alive, found)
     for slot, message in _strange_values(headers, images, dim):
         if alive[slot]:
             found.add("I11", f"{row.path} slot {slot}", message)
+
+
+def _check_checksums(
+    db: sqlite3.Connection, row: SegmentRow, images: Bytes, alive: NDArray[np.bool_], uuid: bytes,
+    found: _Findings,
+) -> None:
+    """Name each damaged record as the catalog knows it: that id is what ``forget`` takes."""
+    wrong = wrong_checksums(images, uuid).tolist()
+    if not wrong:
+        return
+    names = dict(db.execute("SELECT slot, id FROM record WHERE segment_id = ?", (row.id,)))
+    for slot in wrong:
+        message = "the record's checksum does not match"
+        if not alive[slot]:
+            message += "; it is forgotten, and compact removes it"
+        elif slot in names:
+            message = (
+                f"the checksum of memory {names[slot]} does not match; "
+                f"forget({names[slot]}) drops it"
+            )
+        found.add("I3", f"{row.path} slot {slot}", message)
 
 
 def _check_bijection(
@@ -287,3 +307,29 @@ def _check_unknown(files: Files, segments: list[SegmentRow], found: _Findings) -
         if name.endswith(".idx") or name.startswith("lexical/"):
             continue
         found.add("I14", name, "a file that does not belong to the store")
+
+
+def check_settled(
+    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles],
+    progress: Progress | None = None,
+) -> CheckReport:
+    """``check_files`` beside a writer in another process: again, when it committed meanwhile.
+
+    A finding that stays while the catalog stands still is real.
+    """
+    for _ in range(5):
+        before = _change_seq(catalog)
+        report = check_files(files, catalog, tiers, progress)
+        if report.ok or _change_seq(catalog) == before:
+            break
+    return report
+
+
+def _change_seq(catalog: Catalog) -> int:
+    try:
+        return catalog.head().change_seq
+    except (SpectorError, sqlite3.Error):  # a catalog this broken is the report's business
+        return -1
+
+
+__all__ += ["check_settled"]

@@ -13,6 +13,7 @@ from spector.errors import PartitionCorruptError
 from spector.kernel.crc import crc32c_rows
 from spector.layout import Flag, PartitionState
 from spector.store.files import Bytes
+from spector.store.hydrate import damaged_record
 from spector.store.rows import move_rows
 from spector.store.segment import Segment
 from spector.store.store import Store
@@ -69,7 +70,7 @@ def compact_partition(store: Store, segment_id: int) -> Rewrite | None:
         row = segment.row
         stays_active = row.state == PartitionState.ACTIVE
         bytes_before = segment.file_bytes()
-        images = live_images(segment, store.uuid)
+        images = live_images(store, segment)
         advance(store, segment_id, PartitionState.TOMBSTONED)
         with store.transaction() as tx:
             if not len(images):
@@ -102,7 +103,7 @@ def split_partition(store: Store, segment_id: int, *, capacity: int) -> Rewrite:
         segment = store.segments[segment_id]
         row = segment.row
         bytes_before = segment.file_bytes()
-        images = live_images(segment, store.uuid)
+        images = live_images(store, segment)
         others = (r for r in store.catalog.segments() if r.tier == row.tier and r.id != row.id)
         used = {other.sequence for other in others}
         free = (n for n in range(len(used) + len(images) // capacity + 2) if n not in used)
@@ -139,8 +140,12 @@ def advance(store: Store, segment_id: int, target: PartitionState) -> None:
             tx.set_state(segment_id, step)
 
 
-def live_images(segment: Segment, uuid: bytes) -> Bytes:
-    """(live, stride) u8 copy of the live records, after verifying their checksums."""
+def live_images(store: Store, segment: Segment) -> Bytes:
+    """(live, stride) u8 copy of the live records, after verifying their checksums.
+
+    Raises:
+        PartitionCorruptError: naming the damaged memories as the catalog knows them.
+    """
     partition = segment.partition()
     alive = (partition.headers()["flags"] & Flag.TOMBSTONE) == 0
     images: Bytes = np.ascontiguousarray(partition.data[alive])
@@ -149,13 +154,13 @@ def live_images(segment: Segment, uuid: bytes) -> Bytes:
             f"{segment.where}: {len(images)} live records, but the catalog has {segment.row.live}",
             hint="run: spector check PATH",
         )
-    wrong = wrong_checksums(images, uuid)
+    wrong = wrong_checksums(images, store.uuid)
     if len(wrong):
-        slots = np.flatnonzero(alive)[wrong]
-        raise PartitionCorruptError(
-            f"{segment.where} slot {int(slots[0])}: the record's checksum does not match",
-            hint="run: spector check PATH",
-        )
+        slots = np.flatnonzero(alive)[wrong].tolist()
+        at = {slot: record_id for _, slot, record_id in store.catalog.places(
+            "segment_id = ?", (segment.row.id,)
+        )}
+        raise damaged_record(segment.where, slots[0], at.get(slots[0]), more=len(slots) - 1)
     return images
 
 

@@ -24,7 +24,14 @@ from spector.store.catalog import Row
 from spector.store.files import Bytes
 from spector.store.store import Store
 
-__all__ = ["current_image", "header_of", "to_record", "to_records", "verified_image"]
+__all__ = [
+    "current_image",
+    "damaged_record",
+    "header_of",
+    "to_record",
+    "to_records",
+    "verified_image",
+]
 
 
 #: looks at a memory that keeps moving, in a reading process
@@ -59,7 +66,7 @@ def current_image(store: Store, row: Row) -> tuple[Row, Bytes] | None:
     raise PartitionCorruptError(
         f"{store.segments[row.segment_id].where} slot {row.slot}: the flags and strength of memory "
         f"{row.id} are not what the catalog says",
-        hint="run: spector check PATH",
+        hint=f"run: spector check PATH; forget({row.id}) drops the memory",
     )
 
 
@@ -91,10 +98,23 @@ def check_image(store: Store, row: Row, image: Bytes) -> None:
     if int(header["crc"]) != int(crc[0]) or int(header["id"]) != row.id:
         segment = store.segments.get(row.segment_id)
         where = segment.where if segment else f"partition {row.segment_id}"
-        raise PartitionCorruptError(
-            f"{where} slot {row.slot}: the record's checksum or id does not match",
-            hint="run: spector check PATH",
-        )
+        raise damaged_record(where, row.slot, row.id)
+
+
+def damaged_record(
+    where: str, slot: int, record_id: int | None, *, more: int = 0
+) -> PartitionCorruptError:
+    """The error of a record whose bytes are not what was written, with the way out of it.
+
+    ``record_id`` is the catalog's, because the one in the bytes may be what is damaged.
+    """
+    name = "a record the catalog does not know" if record_id is None else f"memory {record_id}"
+    others = f", nor do those of {more} more" if more else ""
+    drop = "" if record_id is None else f"; forget({record_id}) drops the memory"
+    return PartitionCorruptError(
+        f"{where} slot {slot}: the checksum or id of {name} does not match{others}",
+        hint=f"run: spector check PATH{drop}",
+    )
 
 
 def header_of(image: Bytes) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spector.embed.protocols import Embedder
 from spector.embed.validate import embedded
@@ -26,6 +27,16 @@ Progress = Callable[[int, int], None]
 _BATCH = 256
 
 
+@dataclass(frozen=True, slots=True)
+class _Rewritten:
+    """A partition's next generation, which is on disk; of its records only the order is kept."""
+
+    old: SegmentRow
+    new: SegmentRow
+    #: (live,) ids in the order of their slots
+    ids: NDArray[np.uint64]
+
+
 def reembed_store(store: Store, embedder: Embedder, progress: Progress | None = None) -> int:
     """Rewrite all partitions with vectors of ``embedder``; returns how many memories it embedded.
 
@@ -39,20 +50,22 @@ def reembed_store(store: Store, embedder: Embedder, progress: Progress | None = 
         store.checkpoint()
         total = sum(segment.row.live for segment in store.segments.values())
         done = 0
-        fresh: list[tuple[SegmentRow, Bytes, Segment]] = []
+        fresh: list[_Rewritten] = []
         for segment in list(store.segments.values()):
-            images = live_images(segment, store.uuid)
+            images = live_images(store, segment)
             new = np.zeros((len(images), stride_of(embedder.dim)), dtype=np.uint8)
-            ids = record_ids(images).tolist()
+            ids = record_ids(images)
             for start in range(0, len(ids), _BATCH):
                 part = slice(start, start + _BATCH)
-                rows = store.catalog.fetch(ids[part])
-                vectors = embedded(embedder, [rows[i].text for i in ids[part]])
+                names = ids[part].tolist()
+                rows = store.catalog.fetch(names)
+                vectors = embedded(embedder, [rows[i].text for i in names])
                 new[part] = _with_vectors(images[part], vectors, embedder.dim, store.uuid)
-                done += len(ids[part])
+                done += len(names)
                 if progress is not None:
                     progress(done, total)
-            fresh.append((segment.row, new, _write(store, segment.row, new, embedder.dim)))
+            row = _write(store, segment.row, new, embedder.dim)
+            fresh.append(_Rewritten(segment.row, row, ids))
         _switch(store, embedder, fresh)
         return done
 
@@ -64,8 +77,8 @@ def _with_vectors(images: Bytes, vectors: np.ndarray, dim: int, uuid: bytes) -> 
     return reseal(image_rows(headers, codes, HEADER_BYTES + vector_bytes(dim)), uuid).images
 
 
-def _write(store: Store, row: SegmentRow, images: Bytes, dim: int) -> Segment:
-    """The next generation of a partition, complete and durable, not yet named by the catalog."""
+def _write(store: Store, row: SegmentRow, images: Bytes, dim: int) -> SegmentRow:
+    """Write the next generation of a partition, durable, not yet named by the catalog."""
     tier = store.tier_files(row.tier)
     state = row.state if row.state == PartitionState.ACTIVE else int(PartitionState.SEALED)
     new_row = replace(
@@ -81,31 +94,29 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int) -> Segment:
     segment.write_records(0, as_bytes(images))
     segment.write_header(new_row)
     segment.sync()
-    return segment
+    segment.close()  # a store may have more partitions than the process may have descriptors
+    return new_row
 
 
-def _switch(
-    store: Store, embedder: Embedder, fresh: list[tuple[SegmentRow, Bytes, Segment]]
-) -> None:
+def _switch(store: Store, embedder: Embedder, fresh: list[_Rewritten]) -> None:
     with store.catalog.writing() as db:
         change_seq = store.head.change_seq + 1
         db.execute("DELETE FROM journal")
-        for old, images, segment in fresh:
-            row = segment.row
+        for each in fresh:
+            row = each.new
             db.execute(
                 "UPDATE segment SET generation = ?, path = ?, state = ?, slots = ?, live = ?,"
                 " change_seq = ? WHERE id = ?",
-                (row.generation, row.path, row.state, row.slots, row.live, change_seq, old.id),
+                (row.generation, row.path, row.state, row.slots, row.live, change_seq,
+                 each.old.id),
             )
-            ids = record_ids(images).tolist()
-            move_rows(db, [(i, old.id, slot) for slot, i in enumerate(ids)])
+            move_rows(db, [(i, each.old.id, n) for n, i in enumerate(each.ids.tolist())])
         db.executemany(
             "INSERT OR REPLACE INTO meta VALUES (?, ?)",
             [("dim", str(embedder.dim)), ("model_id", embedder.model_id),
              ("fingerprint", embedder.fingerprint)],
         )
         db.execute("UPDATE head SET change_seq = ?", (change_seq,))
-    for old, _, segment in fresh:
-        segment.close()
-        store.files.remove(old.path)
-        store.files.sync_dir(old.path)
+    for each in fresh:
+        store.files.remove(each.old.path)
+        store.files.sync_dir(each.old.path)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from spector import (
     StoreNotFoundError,
 )
 from tests.api.helpers import fingerprint, ids, own_vectors, texts, vector
+from tests.conftest import NOW
 from tests.fakes import FailingEmbedder, FakeEmbedder
 
 TEXTS = [f"{word} number {n}" for n, word in enumerate(["river", "stone", "violin", "copper"] * 5)]
@@ -131,3 +135,30 @@ def test_reembed_needs_a_store_a_model_and_the_lock(
     with pytest.raises(InvalidInputError):
         spector.reembed(store_path, None)  # type: ignore[arg-type]
     assert fingerprint(store_path) == before
+
+
+def test_more_partitions_than_descriptors_can_be_converted(
+    store_path: Path, clock: ManualClock
+) -> None:
+    """Before: each new partition kept its file open until all were switched (and its bytes)."""
+    days = 200
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
+        memory.remember_many(
+            {"text": f"day {n}", "event_time": NOW - timedelta(days=n)} for n in range(days)
+        )
+        assert memory.stats()["tiers"]["episodic"]["partitions"] == days
+    script = (
+        "import resource, sys, spector\n"
+        "from tests.fakes import FakeEmbedder\n"
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))\n"
+        "print(spector.reembed(sys.argv[1], FakeEmbedder(48)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(store_path)],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, str(days)), done.stderr
+    with spector.open(store_path, embedder=FakeEmbedder(48), clock=clock) as memory:
+        assert len(memory) == days
+        assert memory.check().ok

@@ -1,0 +1,23 @@
+"""What a record and a hit print as: a line each, whatever they hold."""
+
+from __future__ import annotations
+
+from spector import Memory
+
+
+def test_a_hit_and_a_record_print_as_one_short_line(memory: Memory) -> None:
+    """Before: every field of the record, some 600 characters a hit."""
+    text = "the river " * 40
+    record = memory.remember(text, tags=["long"], metadata={"a": "b" * 200})
+    (hit,) = hits = memory.recall("the river")
+    for shown in (repr(record), repr(hit), str(hits)):
+        assert str(record.id) in shown
+        assert "'episodic'" in shown
+        assert text[:60] in shown
+        assert text[:61] not in shown
+        assert len(shown) < 150
+    assert f"{hit.score:.4f}" in repr(hit)
+
+
+def test_a_short_text_prints_whole(memory: Memory) -> None:
+    assert "text='x')" in repr(memory.remember("x"))
