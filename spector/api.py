@@ -10,8 +10,8 @@ from spector.embed import Embedder, resolve
 from spector.errors import CatalogCorruptError, InvalidInputError, StoreNotFoundError
 from spector.opening import open_memory_at as open
 from spector.records import CheckReport, Problem
-from spector.store.catalog import CATALOG_NAME, Catalog
-from spector.store.check import check_files
+from spector.store.catalog import CATALOG_NAME
+from spector.store.check import check_settled
 from spector.store.files import DiskFiles
 from spector.store.recover import Stamp, open_disk, reading_catalog
 from spector.tiers.base import TierStore
@@ -46,21 +46,9 @@ def check(
     except CatalogCorruptError as error:
         return CheckReport(problems=(Problem(code="I15", where=CATALOG_NAME, message=str(error)),))
     try:
-        for _ in range(5):
-            before = _change_seq(catalog)
-            report = check_files(files, catalog, tiers, progress)
-            if report.ok or _change_seq(catalog) == before:
-                break
+        return check_settled(files, catalog, tiers, progress)
     finally:
         catalog.close()
-    return report
-
-
-def _change_seq(catalog: Catalog) -> int:
-    try:
-        return catalog.head().change_seq
-    except Exception:  # a catalog this broken is the report's business
-        return -1
 
 
 def reembed(

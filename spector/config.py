@@ -62,9 +62,6 @@ class Config:
     utility_rate: float = 0.1
 
     # recall
-    #: candidates taken from each channel before fusion
-    candidates: int = 64
-    lexical_candidates: int = 200
     #: full-text matches that one recall ranks at most; the commonest words of a cue go first
     lexical_matches: int = 20_000
     max_k: int = 10_000

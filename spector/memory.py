@@ -49,7 +49,7 @@ from spector.records import (
 from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
 from spector.store.catalog import Row
-from spector.store.check import check_files
+from spector.store.check import check_settled
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record
 from spector.store.recover import OpenedStore
@@ -464,7 +464,7 @@ class Memory:
                 if not store.files.durable:
                     store.checkpoint()  # it has no journal to look up which slots are due to go
                 reports.append(
-                    check_files(
+                    check_settled(
                         store.files, store.catalog, tiers,
                         progress if store is durable else None,
                     )

@@ -232,6 +232,8 @@ class Catalog:
         _catalogs.add(self)
         self._pool: list[sqlite3.Connection] = []
         self._pool_lock = threading.Lock()
+        #: per thread: the connection of the snapshot it is in
+        self._pinned = threading.local()
         self._only = threading.RLock()  # guards the sole connection of an in-memory catalog
         self._closed = False
         with translated_sql(path):
@@ -345,8 +347,29 @@ class Catalog:
                 self._disconnect(connection)
 
     @contextlib.contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Until the end, every read that this thread asks of this catalog sees one moment.
+
+        The moment is that of the first read. ``COMMIT`` and ``BEGIN`` on the connection move on.
+        """
+        with self.reading() as connection:
+            connection.execute("BEGIN")
+            self._pinned.connection = connection
+            try:
+                yield connection
+            finally:
+                self._pinned.connection = None
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+
+    @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection for reads that nobody else uses meanwhile."""
+        pinned: sqlite3.Connection | None = getattr(self._pinned, "connection", None)
+        if pinned is not None:
+            with translated_sql(self.path):
+                yield pinned
+            return
         if self.in_memory:
             with self._only, translated_sql(self.path):
                 yield self.main
@@ -453,26 +476,38 @@ class Catalog:
             ).fetchall()
 
     def matches(
-        self, query: str, limit: int, *, sql: str = "1", params: Sequence[Any] = ()
-    ) -> list[tuple[int, int, int, float]]:
-        """Best full-text matches: (id, segment id, slot, bm25 as a positive number)."""
+        self, query: str, *, sql: str = "1", params: Sequence[Any] = ()
+    ) -> list[tuple[int, float]]:
+        """All full-text matches that satisfy a condition: (id, bm25 as a positive number), best
+        first. BM25 is computed for every match anyway, so a limit would save next to nothing.
+        """
         with self.reading() as connection:
             if sql == "1":
                 cursor = connection.execute(
-                    "SELECT record.id, segment_id, slot, -best.rank FROM ("
-                    "SELECT rowid, rank FROM fulltext WHERE fulltext MATCH ? ORDER BY rank LIMIT ?"
-                    ") AS best JOIN record ON record.id = best.rowid",
-                    (query, limit),
+                    "SELECT rowid, -rank FROM fulltext WHERE fulltext MATCH ? ORDER BY rank",
+                    (query,),
                 )
             else:
                 cursor = connection.execute(
-                    "SELECT record.id, segment_id, slot, -bm25(fulltext) FROM fulltext"
+                    "SELECT record.id, -bm25(fulltext) FROM fulltext"
                     " JOIN record ON record.id = fulltext.rowid"
                     " JOIN content ON content.id = fulltext.rowid"
-                    f" WHERE fulltext MATCH ? AND ({sql}) ORDER BY bm25(fulltext) LIMIT ?",
-                    (query, *params, limit),
+                    f" WHERE fulltext MATCH ? AND ({sql}) ORDER BY bm25(fulltext)",
+                    (query, *params),
                 )
             return cursor.fetchall()
+
+    def places_of(self, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """id -> (segment id, slot) of those ids that exist."""
+        out: dict[int, tuple[int, int]] = {}
+        with self.reading() as connection:
+            for chunk in chunked(ids):
+                marks = ",".join("?" * len(chunk))
+                for record_id, segment_id, slot in connection.execute(
+                    f"SELECT id, segment_id, slot FROM record WHERE id IN ({marks})", tuple(chunk)
+                ):
+                    out[record_id] = (segment_id, slot)
+        return out
 
     def count_matches(self, query: str, limit: int) -> int:
         """How many records match a full-text query, counted up to ``limit``."""

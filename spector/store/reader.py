@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spector.errors import PartitionCorruptError
+from spector.errors import ModelMismatchError, PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
 from spector.store.catalog import Head, SegmentRow, translated_sql
 from spector.store.files import Bytes
@@ -27,6 +27,8 @@ __all__ = ["ReadStore"]
 #: patience with a writer that is between commit and copy, before its bytes are overlaid
 _WAIT_S = 0.0005
 _WAITS = 4
+#: attempts to follow a writer that compacts meanwhile
+_FOLLOWS = 8
 
 
 class ReadStore(Store):
@@ -56,40 +58,63 @@ class ReadStore(Store):
         version = db.execute("PRAGMA data_version").fetchone()[0]
         if version == self._data_version:
             return
-        for attempt in range(8):
+        for attempt in range(_FOLLOWS):
+            db.execute("BEGIN")
             try:
-                self._follow(db)
+                followed = self._view_at(db, last=attempt == _FOLLOWS - 1)
+            finally:
+                if db.in_transaction:
+                    db.execute("COMMIT")
+            if followed is not None:
                 break
-            except PartitionCorruptError:
-                # A compaction may have flipped a partition after our snapshot and unlinked the
-                # old file before we opened it; the next snapshot names the new one.
-                if attempt == 7:
-                    raise
-                time.sleep(_WAIT_S)
+            time.sleep(_WAIT_S)
         self._data_version = version
 
-    def _follow(self, db: sqlite3.Connection) -> None:
-        db.execute("BEGIN")
-        try:
+    def _view_at(self, db: sqlite3.Connection, *, last: bool) -> View | None:
+        """Follow the catalog to the moment that ``db`` shows; None when another one must be tried.
+
+        A compaction may have flipped a partition after that moment and unlinked the old file before
+        we opened it, and another thread may have followed further already.
+        """
+        with self.lock:
+            if last:
+                db.execute("COMMIT")
+                db.execute("BEGIN")
             head = self.catalog.head(db)
-            if head.change_seq == self._seen.change_seq and head == self._seen:
-                return
-            changed = self.catalog.segments(db, since=self._seen.change_seq)
-            # Of a partition that lagged before, the whole journal is read again: what a checkpoint
-            # has removed from it meanwhile is in the file, and newer than what was seen then.
-            again = ",".join(map(str, self._pending)) or "NULL"
-            redo = db.execute(
-                "SELECT segment_id, kind, slot, image FROM journal WHERE kind IN (?, ?)"
-                f" AND (seq > ? OR segment_id IN ({again})) ORDER BY seq",
-                (JOURNAL_RECORDS, JOURNAL_MUTABLE, self._seen.journal_seq),
-            ).fetchall()
-        finally:
-            db.execute("COMMIT")
+            if head.change_seq < self._seen.change_seq:
+                return None
+            try:
+                self._follow(db, head)
+            except PartitionCorruptError:
+                if last:
+                    raise
+                return None
+            return self._view
+
+    def _follow(self, db: sqlite3.Connection, head: Head) -> None:
+        if head == self._seen:
+            return
+        meta = dict(db.execute("SELECT key, value FROM meta"))
+        if any(meta.get(key) != self.meta[key] for key in ("dim", "fingerprint")):
+            raise ModelMismatchError(
+                f"the store at {self.where} was given vectors of {meta.get('model_id')} meanwhile",
+                hint="close this reader and open the store again",
+            )
+        changed = self.catalog.segments(db, since=self._seen.change_seq)
+        # Of a partition that lagged before, the whole journal is read again: what a checkpoint
+        # has removed from it meanwhile is in the file, and newer than what was seen then.
+        again = ",".join(map(str, self._pending)) or "NULL"
+        redo = db.execute(
+            "SELECT segment_id, kind, slot, image FROM journal WHERE kind IN (?, ?)"
+            f" AND (seq > ? OR segment_id IN ({again})) ORDER BY seq",
+            (JOURNAL_RECORDS, JOURNAL_MUTABLE, self._seen.journal_seq),
+        ).fetchall()
         for row in changed:
             self._adopt(row)
         self._overlay(redo)
-        self._seen = self._head = head
+        self._head = head
         self.publish()
+        self._seen = head  # last: after a failure all of it is done again
 
     def _adopt(self, row: SegmentRow) -> None:
         present = self.segments.get(row.id)
@@ -112,7 +137,7 @@ class ReadStore(Store):
         images: dict[int, dict[tuple[int, int], bytes]] = {i: {} for i in self._pending}
         for segment_id, kind, slot, image in redo:
             _merge(images.setdefault(segment_id, {}), kind, slot, image, self.stride)
-        self._pending.clear()
+        lagging: set[int] = set()
         for segment_id, newest in images.items():
             segment = self.segments.get(segment_id)
             if segment is None:
@@ -121,7 +146,8 @@ class ReadStore(Store):
             segment.forget_partition()
             self._overlay_one(segment, newest)
             if segment.patched is not None:
-                self._pending.add(segment_id)
+                lagging.add(segment_id)
+        self._pending = lagging
 
     def _overlay_one(self, segment: Segment, images: dict[tuple[int, int], bytes]) -> None:
         need = segment.bytes_used()

@@ -242,6 +242,9 @@ def _replay(store: Store) -> None:
     db = store.catalog.main
     rows = {row.id: row for row in store.catalog.segments()}
     touched: dict[int, bool] = {}
+    sql = "SELECT EXISTS (SELECT 1 FROM journal WHERE kind = ?)"
+    if db.execute(sql, (JOURNAL_RETIRE,)).fetchone()[0]:
+        store.begin_retiring()  # a scan that goes on beside us has to start over
     cursor = db.execute("SELECT segment_id, kind, slot, image FROM journal ORDER BY seq")
     for segment_id, kind, slot, image in cursor:
         if segment_id not in touched:

@@ -21,6 +21,7 @@ import errno
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -45,6 +46,7 @@ __all__ = ["Store", "TierFiles", "View"]
 
 #: key in the catalog's meta table: a relaxed writer has the store open (see ``reconcile``)
 UNSYNCED = "unsynced"
+_SNAPSHOT_ATTEMPTS = 20
 #: partitions that keep their descriptor between writes
 OPEN_FILES = 64
 
@@ -163,6 +165,44 @@ class Store:
         """The partitions as of the last commit."""
         return self._view
 
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[View]:
+        """A view and, for this thread, a catalog of the same moment.
+
+        Without it a memory that moves between the two would be looked for in a slot that the view
+        does not have. The catalog in memory knows no moments; there the caller has to notice.
+        """
+        if self.catalog.in_memory:
+            yield self.view()
+            return
+        with self.catalog.snapshot() as db:
+            yield self._settled_view(db)
+
+    def _settled_view(self, db: sqlite3.Connection) -> View:
+        for attempt in range(_SNAPSHOT_ATTEMPTS):
+            view = self._view_at(db, last=False)
+            if view is not None:
+                return view
+            db.execute("COMMIT")
+            time.sleep(0.0001 * attempt)
+            db.execute("BEGIN")
+        with self.lock:  # no writer of this process is between commit and view now
+            view = self._view_at(db, last=True)
+        assert view is not None, "the last attempt has a view or raises"
+        return view
+
+    def _view_at(self, db: sqlite3.Connection, *, last: bool) -> View | None:
+        """The view of the moment that ``db`` shows, or None when it has another one.
+
+        With ``last`` there is no other chance, and the store's lock is held.
+        """
+        if last:
+            db.execute("COMMIT")
+            db.execute("BEGIN")
+        change_seq = self.catalog.head(db).change_seq
+        view = self._view
+        return view if last or view.change_seq == change_seq else None
+
     def retire_epoch(self) -> int:
         """Epoch to compare after a scan: when it has moved on, the scan has to be repeated.
 
@@ -277,13 +317,17 @@ class Store:
             self._journal_bytes = 0
             self.trim_files()
 
+    def begin_retiring(self) -> None:
+        """Tell every reader, durably or not, that slots which memories have left now die."""
+        with self.catalog.writing() as connection:
+            connection.execute("UPDATE head SET retire_epoch = retire_epoch + 1")
+        self._head = replace(self._head, retire_epoch=self._head.retire_epoch + 1)
+
     def _retire(self) -> None:
         """Tombstone the slots that moved memories left behind; readers are told first."""
         if not self._retired:
             return
-        with self.catalog.writing() as connection:
-            connection.execute("UPDATE head SET retire_epoch = retire_epoch + 1")
-        self._head = replace(self._head, retire_epoch=self._head.retire_epoch + 1)
+        self.begin_retiring()
         self.publish(())  # scans that start from here on have seen the moves
         for segment_id, slot, block in self._retired:
             if segment_id in self.segments:

@@ -226,6 +226,10 @@ def check_metadata(metadata: Any, config: Config) -> dict[str, Any]:
             f"metadata cannot be stored as JSON: {error}",
             hint="use only dict, list, str, finite numbers, bool and None",
         ) from None
+    if "\\u0000" in text and _holds_nul(metadata):
+        raise InvalidMetadataError(
+            "metadata holds a NUL character", hint="SQLite's JSON ends there; replace it"
+        )
     if size > config.max_metadata_bytes:
         raise InvalidMetadataError(
             f"metadata has {size} bytes, the limit is {config.max_metadata_bytes}",
@@ -233,6 +237,14 @@ def check_metadata(metadata: Any, config: Config) -> dict[str, Any]:
         )
     loaded: dict[str, Any] = json.loads(text)
     return loaded
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, Mapping):
+        return any(_holds_nul(key) or _holds_nul(each) for key, each in value.items())
+    return isinstance(value, (list, tuple)) and any(_holds_nul(each) for each in value)
 
 
 def check_scope(value: Any, name: str, config: Config) -> str | None:

@@ -178,63 +178,6 @@ def reinforcement_follows_its_constants(path: Path) -> None:
     assert after(True, max_stability_days=7.25).stability_days == pytest.approx(7.25)
 
 
-@case(CONFIG, "candidates")
-def more_candidates_change_the_work_and_never_the_answer(path: Path) -> None:
-    answers = []
-    for count in (1, 64):
-        with own_vectors(config=Config(candidates=count), clock=ManualClock(NOW)) as memory:
-            given = vectors(40)
-            memory.remember_many(
-                [{"text": f"zebra {n}" if n % 9 == 0 else f"n {n}", "vector": given[n]}
-                 for n in range(40)]
-            )
-            hits = memory.recall("zebra", vector=given[3], k=5)
-            answers.append([(h.text, h.score) for h in hits])
-            assert _asked(memory, k=5) == [max(5, count)]
-    assert answers[0] == answers[1]
-
-
-def _asked(memory: Memory, *, k: int) -> list[int]:
-    """How many candidates the next recall asks the kernel for."""
-    seen: list[int] = []
-    kernel = memory._reader._kernel
-
-    class Spy:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(kernel, name)
-
-        def scan(self, table: Any, query: Any, k: int, **rest: Any) -> Any:
-            seen.append(k)
-            return kernel.scan(table, query, k, **rest)
-
-    memory._reader._kernel = Spy()  # type: ignore[assignment]
-    memory.recall("zebra", vector=vector(1), k=k)
-    memory._reader._kernel = kernel
-    return seen
-
-
-@case(CONFIG, "lexical_candidates")
-def more_lexical_candidates_let_strength_decide_among_equal_words(path: Path) -> None:
-    def unit(*parts: tuple[int, float]) -> list[float]:
-        out = [0.0] * 32
-        for axis, value in parts:
-            out[axis] = value
-        return out
-
-    best = {}
-    for count in (1, 10):
-        config = Config(candidates=1, lexical_candidates=count)
-        with own_vectors(config=config, clock=ManualClock(NOW)) as memory:
-            memory.remember("zebra", vector=unit((2, 1.0)), importance=0.0)
-            memory.remember("zebra stripe", vector=unit((2, 1.0)), importance=0.4)
-            for n in range(30):
-                memory.remember(f"stranger {n}", vector=unit((0, 0.2), (1, 0.98)))
-            profile = spector.ScoringProfile(w_similarity=0.1, w_importance=0.3, w_lexical=0.3)
-            hits = memory.recall("zebra", vector=unit((0, 1.0)), k=1, profile=profile)
-            best[count] = hits[0].text
-    assert best == {1: "zebra", 10: "zebra stripe"}
-
-
 @case(CONFIG, "lexical_matches")
 def a_budget_of_matches_leaves_out_the_commonest_words_first(path: Path) -> None:
     found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ def test_recall_scans_once_after_a_checkpoint_has_retired_slots(
         memory.checkpoint()
         calls: list[int] = []
         reader: Any = memory._reader
-        once = reader._recall_once
-        monkeypatch.setattr(reader, "_recall_once", lambda *a: calls.append(1) or once(*a))
+        once = reader._recall_in
+        monkeypatch.setattr(reader, "_recall_in", lambda *a: calls.append(1) or once(*a))
         memory.recall(vector=vector_of("new words"))
         assert len(calls) == 1
 
@@ -79,16 +80,17 @@ def test_recall_beside_a_compaction_that_commits_in_between_mixes_no_two_memorie
 ) -> None:
     with open_tiny(str(store_path)) as memory:
         ids = [_put(memory, f"word{n}", metadata={"n": n}) for n in range(4)]
-        reader: Any = memory._reader
-        lexical = reader._lexical_evidence
+        channel: Any = memory._reader._lexical
+        lexical = channel.evidence
 
         def compact_first(*args: Any) -> Any:
             monkeypatch.undo()
-            memory.forget(ids[0])
-            memory.compact()
+            with ThreadPoolExecutor(1) as other:  # this thread is in a snapshot of the catalog
+                other.submit(memory.forget, ids[0]).result()
+                other.submit(memory.compact).result()
             return lexical(*args)
 
-        monkeypatch.setattr(reader, "_lexical_evidence", compact_first)
+        monkeypatch.setattr(channel, "evidence", compact_first)
         hits = memory.recall("word2", vector=vector_of("word2"), k=3)
         assert (hits[0].id, hits[0].text) == (ids[2], "word2")
         assert {h.id: h.text for h in hits} == {i: f"word{n}" for n, i in enumerate(ids) if n}

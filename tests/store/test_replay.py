@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +79,14 @@ def test_scan_that_began_before_an_update_was_retired_starts_over(
         reader: Any = memory._reader
         take, taken = reader._snapshot, []
 
-        def slow() -> Any:
-            found = take()
+        def slow(*args: Any) -> Any:
+            found = take(*args)
             taken.append(found)
             if len(taken) == 1:  # the old slot dies while this scan is under way
-                memory.update(record_id, text="new", vector=vector_of("new"))
-                memory.checkpoint()
+                with ThreadPoolExecutor(1) as other:
+                    changes = {"text": "new", "vector": vector_of("new")}
+                    other.submit(memory.update, record_id, **changes).result()
+                    other.submit(memory.checkpoint).result()
             return found
 
         monkeypatch.setattr(reader, "_snapshot", slow)
