@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from spector.clock import to_ms
-from spector.errors import ImportFormatError, InvalidTimeError, SpectorError
-from spector.layout import Flag
+from spector.errors import ImportFormatError, InvalidTimeError, ModelMismatchError, SpectorError
+from spector.layout import HEADER_BYTES, Flag
 from spector.records import MemoryRecord
-from spector.store.files import read_lines, write_lines
+from spector.store.files import Bytes, read_lines, write_lines
+from spector.store.hydrate import header_of
 from spector.write.writer import Writer
 
-__all__ = ["export_lines", "import_lines"]
+__all__ = ["Vectors", "export_lines", "import_lines"]
 
 Progress = Callable[[int, int | None], None]
 
@@ -23,13 +27,57 @@ _ARGUMENTS = (
     "category", "modality", "role", "vector",
 )
 _RESTORED = ("stability_days", "utility", "access_count", "last_access", "flags")
-_KNOWN = frozenset((*_ARGUMENTS, *_RESTORED, "id", "parents", "recorded_at", "content"))
+_KNOWN = frozenset(
+    (*_ARGUMENTS, *_RESTORED, "id", "parents", "recorded_at", "content", "vector_model")
+)
 _BATCH = 512
 
 
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """What a store must know of vectors that leave or enter it: numbers of one model only."""
+
+    dim: int
+    #: of the model that made the store's vectors; "" when the user gave them
+    fingerprint: str
+    can_embed: bool
+
+    def of(self, image: Bytes) -> list[float] | None:
+        """The vector of a record from its (stride,) u8 bytes; None when it has none."""
+        scale = float(header_of(image)["scale"])
+        codes = image[HEADER_BYTES : HEADER_BYTES + self.dim].view(np.int8).astype(np.float64)
+        values: list[float] = (scale * codes).round(7).tolist()
+        return values if scale else None
+
+    def accepts(self, entry: dict[str, Any], where: str) -> bool:
+        """True when the entry's vector is of this store's model; False: embed the text instead.
+
+        Raises:
+            ModelMismatchError: it is not, and there is no embedder.
+            ImportFormatError: it is of no known model and has another length than the store's.
+        """
+        model = entry.get("vector_model")
+        if model is None:  # not of an export: whoever wrote the line vouches for its vector
+            return True
+        length = len(entry["vector"])
+        if model == self.fingerprint and (model or length == self.dim):
+            return True
+        if self.can_embed:
+            return False
+        if model != self.fingerprint:
+            raise ModelMismatchError(
+                f"{where}: the vector is of {model or 'no known model'}, the store's are of "
+                f"{self.fingerprint or 'no known model'}",
+                hint="open the store with an embedder, which then embeds the texts again",
+            )
+        raise ImportFormatError(
+            f"{where}: the vector has {length} numbers, the store's have {self.dim}",
+            hint=f"import into a store made with dim={length}, or open one with an embedder",
+        )
+
+
 def export_lines(
-    path: str, records: Iterable[MemoryRecord],
-    vector_of: Callable[[int], list[float] | None] | None, *,
+    path: str, records: Iterable[tuple[MemoryRecord, Bytes]], vectors: Vectors | None, *,
     progress: Progress | None, total: int | None,
 ) -> int:
     """Write records to ``path``; the file appears whole or not at all. Returns the count."""
@@ -37,10 +85,11 @@ def export_lines(
 
     def lines() -> Iterator[str]:
         nonlocal count
-        for record in records:
+        for record, image in records:
             out = record.to_dict()
-            if vector_of is not None:
-                out["vector"] = vector_of(record.id)
+            if vectors is not None:
+                out["vector"] = vectors.of(image)
+                out["vector_model"] = vectors.fingerprint
             yield json.dumps(out, ensure_ascii=False)
             count += 1
             if progress is not None and count % _BATCH == 0:
@@ -57,12 +106,13 @@ def import_lines(
     writer: Writer,
     path: str,
     *,
+    vectors: Vectors,
     progress: Progress | None,
 ) -> list[MemoryRecord]:
     """Store every line of ``path`` and restore what ``remember`` does not take."""
     out: list[MemoryRecord] = []
     new_ids: dict[int, int] = {}
-    for start, batch in _batches(path):
+    for start, batch in _batches(path, vectors):
         try:
             stored = remember_many(_arguments(entry, new_ids) for entry in batch)
         except SpectorError as error:
@@ -77,7 +127,7 @@ def import_lines(
     return out
 
 
-def _batches(path: str) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+def _batches(path: str, vectors: Vectors) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """(number of its first line, entries); a parent is never in the batch of its child."""
     batch: list[dict[str, Any]] = []
     start = 1
@@ -86,7 +136,12 @@ def _batches(path: str) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         for number, line in read_lines(path):
             if not line.strip():
                 continue
-            entry = _entry(path, number, line)
+            # a byte-order mark is no part of the text
+            entry = _entry(path, number, line.removeprefix("\ufeff") if number == 1 else line)
+            if entry.get("vector") is not None and not vectors.accepts(
+                entry, f"{path} line {number}"
+            ):
+                del entry["vector"]
             if len(batch) == _BATCH or not ids.isdisjoint(entry.get("parents") or ()):
                 yield start, batch
                 start, batch, ids = number, [], set()
@@ -144,6 +199,8 @@ def _is_instant(value: Any) -> bool:
 
 #: key -> what it must be: those that remember does not take, and would not check
 _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "vector": (lambda v: isinstance(v, list), "a list of numbers"),
+    "vector_model": (lambda v: isinstance(v, str), "the fingerprint that export wrote"),
     "id": (lambda v: _is_count(v, (1 << 63) - 1), "an integer"),
     "parents": (
         lambda v: isinstance(v, list) and all(_is_count(p, (1 << 63) - 1) for p in v),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from datetime import datetime
 from types import TracebackType
@@ -21,7 +22,7 @@ from spector.errors import (
     SpectorError,
     StoreReadOnlyError,
 )
-from spector.exchange import export_lines, import_lines
+from spector.exchange import Vectors, export_lines, import_lines
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import Category, Flag, Modality
@@ -53,7 +54,7 @@ from spector.store.check import check_settled
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record
 from spector.store.recover import OpenedStore
-from spector.store.store import Store
+from spector.store.walk import walk
 from spector.tiers.router import TierRouter
 from spector.write.draft import (
     FIELDS,
@@ -108,6 +109,10 @@ class Memory:
             dim=self.dim,
         )
         self._reader = Reader(router, get_kernel(), config)
+        self._vectors = Vectors(
+            dim=self.dim, fingerprint=opened[0].store.meta.get("fingerprint") or "",
+            can_embed=embedder is not None,
+        )
         #: background sleep; does nothing until ``memory.daemon.start()``
         self.daemon = ReflectDaemon(self.reflect, router, config)
 
@@ -313,7 +318,7 @@ class Memory:
                     hint="to empty a store, delete its directory or forget(tiers=[...])",
                 )
             with self._opened[0].store.lock:
-                found = [record.id for record in self._iterate(chosen)]
+                found = [record.id for record, _ in self._iterate(chosen)]
                 report = self._writer.forget(found, named=False)
         self.daemon.note_writes(len(report))
         return report
@@ -405,7 +410,8 @@ class Memory:
     def records(self, **selection: Any) -> Iterator[MemoryRecord]:
         """All memories by ascending id, or those of a selection (keywords as in :meth:`forget`)."""
         self._ensure()
-        return self._iterate(self._selection(selection, "records"))
+        found = self._iterate(self._selection(selection, "records"))
+        return (record for record, _ in found)
 
     def __iter__(self) -> Iterator[MemoryRecord]:
         return self.records()
@@ -423,7 +429,10 @@ class Memory:
     # -- sleep and upkeep -----------------------------------------------------------------------
 
     def reflect(self) -> ReflectReport:
-        """One sleep cycle: seal finished partitions, mark them, compact the wasteful ones."""
+        """One sleep cycle: seal finished partitions, mark them, compact the wasteful ones.
+
+        A damaged partition raises nothing; ``report.compaction.failed`` names it.
+        """
         self._ensure(write=True)
         return reflect_once(self._router, now_ms=self._clock.now_ms(), config=self._config)
 
@@ -441,6 +450,9 @@ class Memory:
                 any.
             dry_run: change nothing, report what would be reclaimed.
             progress: called with (partitions done, partitions due).
+
+        A damaged partition raises nothing: it stays as it is, ``report.failed`` says why and how to
+        get rid of what is damaged, and ``report.erased`` is False.
         """
         self._ensure(write=not dry_run)
         share = unit_interval(threshold, "threshold")
@@ -511,7 +523,7 @@ class Memory:
                 "hits": cache.hits, "misses": cache.misses, "entries": cache.entries,
                 "hit_rate": cache.hit_rate,
             },
-            "daemon": {"running": self.daemon.running, "cycles": self.daemon.cycles},
+            "daemon": self.daemon.status(),
         }
 
     # -- exchange -------------------------------------------------------------------------------
@@ -521,6 +533,7 @@ class Memory:
         target: str | os.PathLike[str],
         *,
         vectors: bool | None = None,
+        skip_damaged: bool = False,
         progress: Progress | None = None,
         **selection: Any,
     ) -> int:
@@ -530,25 +543,43 @@ class Memory:
             target: a path; it appears whole or not at all.
             vectors: also write each vector; by default only when the store has no embedder that
                 could make it again.
+            skip_damaged: leave memories whose bytes are damaged out, and warn with their ids,
+                instead of raising.
         """
         self._ensure()
         chosen = self._selection(selection, "export")
         with_vectors = self._embedder is None if vectors is None else vectors
-        records = self._iterate(chosen)
-        return export_lines(
-            os.fspath(target), records, self._vector_of if with_vectors else None,
-            progress=progress, total=len(self),
+        damaged: list[int] | None = [] if skip_damaged else None
+        count = export_lines(
+            os.fspath(target), self._iterate(chosen, damaged),
+            self._vectors if with_vectors else None, progress=progress, total=len(self),
         )
+        if damaged:
+            warnings.warn(
+                f"damaged memories were left out: {', '.join(map(str, damaged))}",
+                RuntimeWarning, stacklevel=2,
+            )
+        return count
 
     def import_(
         self, source: str | os.PathLike[str], *, progress: Progress | None = None
     ) -> list[MemoryRecord]:
         """Read memories that :meth:`export` wrote (or JSON lines with the same keys).
 
-        They get new ids; parents among them follow. Strength, use and flags are restored.
+        They get new ids; parents among them follow, and parents that are not in the file (or come
+        after their child) are dropped. Strength, use and flags are restored; ``recorded_at`` is the
+        time of the import. A vector is taken when the same model made it, or when neither it nor
+        this store knows a model; otherwise the text is embedded again.
+
+        Raises:
+            ImportFormatError: naming the line; the batches before it are stored.
+            ModelMismatchError: vectors of another model, and no embedder to make new ones.
         """
         self._ensure(write=True)
-        return import_lines(self.remember_many, self._writer, os.fspath(source), progress=progress)
+        return import_lines(
+            self.remember_many, self._writer, os.fspath(source), vectors=self._vectors,
+            progress=progress,
+        )
 
     # -- life -----------------------------------------------------------------------------------
 
@@ -638,35 +669,20 @@ class Memory:
             return None
         return embedded(self._embedder, [text])[0]
 
-    def _iterate(self, chosen: Selection) -> Iterator[MemoryRecord]:
+    def _iterate(
+        self, chosen: Selection, damaged: list[int] | None = None
+    ) -> Iterator[tuple[MemoryRecord, Bytes]]:
         tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)
         codes = None if tiers is None else [tier.code for tier in tiers]
         condition = chosen.with_times(chosen.exact(), codes)
         walks = [
-            self._walk(store, condition.sql, condition.params) for store in self._router.stores()
+            walk(store, self._tier_name, condition.sql, condition.params, damaged)
+            for store in self._router.stores()
         ]
-        return heapq.merge(*walks, key=lambda record: record.id)
+        return heapq.merge(*walks, key=lambda found: found[0].id)
 
-    def _walk(self, store: Store, sql: str, params: tuple[Any, ...]) -> Iterator[MemoryRecord]:
-        after = -1
-        while True:
-            store.ensure_usable()
-            store.view()
-            rows = store.catalog.select(sql, params, after=after, limit=256)
-            for row in rows:
-                store.ensure_usable()
-                found = current_image(store, row)
-                if found is not None:
-                    yield self._hydrated(*found)
-            if len(rows) < 256:
-                return
-            after = rows[-1].id
-
-    def _vector_of(self, record_id: int) -> list[float] | None:
-        _, image = self._image_of(record_id)
-        scale = float(header_of(image)["scale"])
-        codes = image[64 : 64 + self.dim].view("int8")
-        return [round(scale * int(code), 7) for code in codes] if scale else None
+    def _tier_name(self, code: int) -> str:
+        return self._router.by_code(code).name
 
 
 def _refuse_unknown(given: Mapping[str, Any], known: Iterable[str], verb: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from spector.errors import PartitionCorruptError
 from spector.records import CompactionReport
 from spector.store.compact import Rewrite, compact_partition, needs_purge, purge
 from spector.store.store import Store
@@ -45,7 +46,8 @@ def compact_all(
     """Rebuild every due partition; with ``erase`` also purge forgotten text from the catalog.
 
     Each partition is its own commit: interrupting or killing the run leaves a store in which some
-    partitions are compacted and the others are as before.
+    partitions are compacted and the others are as before. One that is damaged is left as it is and
+    reported under ``failed``; the others and the purge go on.
     """
     started = time.perf_counter()
     if not dry_run:
@@ -55,9 +57,15 @@ def compact_all(
     rows: list[dict[str, Any]] = []
     bytes_before = sum(_bytes(store) for store in router.stores())
     seen = sum(len(store.segments) for store in router.stores())
+    failed: list[dict[str, str]] = []
     kept = reclaimed = removed = saved = 0
     for done, (store, segment_id) in enumerate(due):
-        did = _rehearse(store, segment_id) if dry_run else compact_partition(store, segment_id)
+        path = _path(store, segment_id)
+        try:
+            did = _rehearse(store, segment_id) if dry_run else compact_partition(store, segment_id)
+        except PartitionCorruptError as error:
+            failed.append({"path": path, "message": str(error)})
+            did = None
         if did is None:
             continue
         rows.append(asdict(did))
@@ -76,8 +84,9 @@ def compact_all(
     return CompactionReport(
         dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(rows),
         partitions_removed=removed, records_kept=kept, records_reclaimed=reclaimed,
-        bytes_before=bytes_before, bytes_after=after, erased=complete,
+        bytes_before=bytes_before, bytes_after=after, erased=complete and not failed,
         elapsed_ms=(time.perf_counter() - started) * 1000, partitions=tuple(rows),
+        failed=tuple(failed),
     )
 
 
@@ -92,6 +101,12 @@ def _rehearse(store: Store, segment_id: int) -> Rewrite | None:
             path=row.path, kept=row.live, reclaimed=row.dead, bytes_before=segment.file_bytes(),
             bytes_after=segment.bytes_used(row.live) if row.live else 0,
         )
+
+
+def _path(store: Store, segment_id: int) -> str:
+    with store.lock:
+        segment = store.segments.get(segment_id)
+        return "" if segment is None else segment.row.path
 
 
 def _bytes(store: Store) -> int:

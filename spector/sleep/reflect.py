@@ -5,9 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 from spector.config import Config
-from spector.errors import StoreClosedError, StoreForkedError, StoreReadOnlyError
+from spector.errors import (
+    PartitionCorruptError,
+    StoreClosedError,
+    StoreForkedError,
+    StoreReadOnlyError,
+)
 from spector.layout import PartitionState
 from spector.records import ReflectReport
 from spector.sleep.compact import compact_all, due_partitions
@@ -25,7 +31,8 @@ def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectR
 
     Every step is its own small commit, so a cycle that is killed has simply done less; running it
     again does the rest. Consolidating the content of a sealed partition belongs between the
-    sealing and the marking, which is why the two are separate states.
+    sealing and the marking, which is why the two are separate states. Damaged partitions are left
+    as they are and reported under ``compaction.failed``.
     """
     started = time.perf_counter()
     sealed = marked = 0
@@ -61,7 +68,8 @@ class ReflectDaemon:
     """Runs sleep cycles: at an interval, after enough writes, or when tombstones pile up.
 
     Starting, pausing and stopping are idempotent. A failed cycle is kept in :attr:`last_error` and
-    the next one tries again, unless the store itself has failed or been closed.
+    the next one tries again, unless the store itself has failed or been closed. What could not be
+    compacted is not a reason to wake up before the interval has passed.
     """
 
     def __init__(
@@ -81,6 +89,8 @@ class ReflectDaemon:
         self._paused = False
         self._stopping = False
         self._writes = 0
+        #: paths that the last cycle could not compact; None: it failed as a whole
+        self._stuck: frozenset[str] | None = frozenset()
         self.cycles = 0
         self.last_report: ReflectReport | None = None
         self.last_error: BaseException | None = None
@@ -88,6 +98,14 @@ class ReflectDaemon:
     @property
     def running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
+
+    def status(self) -> dict[str, Any]:
+        """For :meth:`Memory.stats`; JSON-ready."""
+        error = self.last_error
+        return {
+            "running": self.running, "cycles": self.cycles,
+            "last_error": None if error is None else str(error) or type(error).__name__,
+        }
 
     @property
     def paused(self) -> bool:
@@ -135,7 +153,12 @@ class ReflectDaemon:
     def _due(self) -> bool:
         if self._writes >= self._config.reflect_after_writes:
             return True
-        return bool(due_partitions(self._router, self._config.tombstone_ratio))
+        stuck = self._stuck
+        if stuck is None:
+            return False
+        due = due_partitions(self._router, self._config.tombstone_ratio)
+        return any(store.segments[i].row.path not in stuck for store, i in due
+                   if i in store.segments)
 
     def _run(self) -> None:
         deadline = time.monotonic() + self._interval_s
@@ -145,17 +168,24 @@ class ReflectDaemon:
                     continue
                 with self._wake:
                     self._writes = 0
-                self.last_report = self._cycle()
-                self.last_error = None
-                self.cycles += 1
+                self._note(self._cycle())
             except _FINAL as error:
                 self.last_error = error
                 return
             except Exception as error:  # whatever it was, nobody else would hear of it
-                self.last_error = error
+                self.last_error, self._stuck = error, None
                 if any(store.failed for store in self._router.stores()):
                     return
             deadline = time.monotonic() + self._interval_s
+
+    def _note(self, report: ReflectReport) -> None:
+        failed = report.compaction.failed
+        self.last_report = report
+        self.last_error = PartitionCorruptError(
+            f"{len(failed)} partitions could not be compacted; the first: {failed[0]['message']}"
+        ) if failed else None
+        self._stuck = frozenset(each["path"] for each in failed)
+        self.cycles += 1
 
     def _wait(self, deadline: float) -> bool:
         """Sleep until there may be something to do; False when it is time to end."""

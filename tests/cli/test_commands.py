@@ -376,3 +376,24 @@ def test_inspect_works_on_a_damaged_store(run: Run, filled: Path) -> None:
 def test_inspect_of_an_unknown_id_and_of_no_store(run: Run, filled: Path, tmp_path: Path) -> None:
     assert run("inspect", filled, 99).code == 2
     assert run("inspect", tmp_path / "nowhere").code == 3
+
+
+def test_compact_beside_a_damaged_partition_says_so_and_exits_1(run: Run, filled: Path) -> None:
+    gone, damaged = (
+        run("remember", filled, text, "--tier", "semantic", "--json").json["id"] for text in "ab"
+    )
+    run("forget", filled, str(gone))
+    place = run("inspect", filled, str(damaged), "--json").json
+    with (filled / place["file"]).open("r+b") as file:
+        file.seek(place["offset"] + 70)
+        byte = file.read(1)[0]
+        file.seek(place["offset"] + 70)
+        file.write(bytes([byte ^ 1]))
+    result = run("compact", filled, "--json")
+    assert result.code == 1
+    assert result.json["failed"][0]["path"] == place["file"]
+    assert f"forget({damaged})" in result.err
+    assert f"forget({damaged})" in run("check", filled).out.replace("\n", "")
+    run("forget", filled, str(damaged))
+    assert run("compact", filled).code == 0
+    assert run("check", filled).code == 0

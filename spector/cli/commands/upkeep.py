@@ -40,7 +40,7 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
         f"sealed {report.sealed}, marked reflectable {report.marked_reflectable}, compacted "
         f"{report.compaction.partitions_compacted} partitions in {report.elapsed_ms:.1f} ms"
     )
-    return 0
+    return _note_failed(report.compaction, console)
 
 
 def add_compact(commands: Any) -> None:
@@ -59,7 +59,7 @@ def add_compact(commands: Any) -> None:
 
 
 _COMPACT = """Rebuild partitions without their forgotten records and purge the catalog, so that
-nothing that was forgotten is left in any file."""
+nothing that was forgotten is left in any file. Exit code 1: a partition is damaged and stayed."""
 
 
 def run_compact(args: argparse.Namespace, console: Console) -> int:
@@ -71,9 +71,16 @@ def run_compact(args: argparse.Namespace, console: Console) -> int:
     console.document({**to_jsonable(report), "bytes_reclaimed": report.bytes_reclaimed})
     if not console.as_json:
         _show_compaction(report, console)
-    if not report.erased:
+    if not report.erased and not report.failed:
         console.note("a reader kept the catalog's log alive; close it and compact again")
-    return 0
+    return _note_failed(report, console)
+
+
+def _note_failed(report: CompactionReport, console: Console) -> int:
+    """Say which partitions stayed as they were, and why; the exit code."""
+    for each in report.failed:
+        console.note(f"not compacted: {each['message']}")
+    return 1 if report.failed else 0
 
 
 def _show_compaction(report: CompactionReport, console: Console) -> None:

@@ -17,6 +17,7 @@ from spector.cli.options import (
     add_json,
     add_path,
     add_scopes,
+    chosen_embedder,
     json_object,
     natural,
     open_memory,
@@ -183,7 +184,7 @@ def _is_changed_on_the_way(args: argparse.Namespace) -> bool:
 
 def _messages(args: argparse.Namespace, path: Path, kind: str) -> Iterator[Message]:
     messages = iter_messages(path, kind, assume_utc=args.assume_utc)
-    given = scopes(args)
+    given, embeds = scopes(args), chosen_embedder(args) is not None
     for message in islice(messages, args.limit):
         if args.tag:
             message["tags"] = [*message.get("tags", []), *args.tag]
@@ -192,6 +193,8 @@ def _messages(args: argparse.Namespace, path: Path, kind: str) -> Iterator[Messa
         for name in ("tier", "source"):
             if getattr(args, name):
                 message[name] = getattr(args, name)
+        if embeds and kind == "spector":
+            message.pop("vector", None)  # made by hand, or by a model that is not this store's
         message.update(given)
         yield message
 

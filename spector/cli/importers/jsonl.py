@@ -35,7 +35,7 @@ _STATE = {
     "parents", "score", "explain",
 }  # fmt: skip
 _FLAGS = ("pinned", "immutable", "unresolved")
-_BODY = {"text", "content", "tags", "metadata", "vector", *_FLAGS}
+_BODY = {"text", "content", "tags", "metadata", "vector", "vector_model", *_FLAGS}
 
 
 def read(source: Source, options: Options) -> Iterator[Message]:
@@ -178,7 +178,8 @@ def _plain_fields(entry: dict[str, Any], source: Source, place: str) -> Message:
         if not isinstance(metadata, dict):
             raise source.error(place, '"metadata" must be an object', hint=f"got {metadata!r}")
         out["metadata"] = metadata
-    if entry.get("vector") is not None:
+    # one of our exports names the model of its vectors; only a store's own import can compare it
+    if entry.get("vector") is not None and not entry.get("vector_model"):
         out["vector"] = entry["vector"]
     for name in _FLAGS:
         if entry.get(name) is True or name in (entry.get("flags") or ()):

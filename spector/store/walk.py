@@ -1,0 +1,96 @@
+"""Reading records one after the other, by ascending id, each verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import PartitionCorruptError
+from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
+from spector.records import MemoryRecord
+from spector.store.catalog import Row
+from spector.store.compact import wrong_checksums
+from spector.store.files import Bytes
+from spector.store.hydrate import current_image, header_of, to_record, to_records
+from spector.store.store import Store
+
+__all__ = ["walk"]
+
+_BATCH = 256
+
+
+def walk(
+    store: Store,
+    tier_name: Callable[[int], str],
+    sql: str,
+    params: Sequence[Any],
+    damaged: list[int] | None = None,
+) -> Iterator[tuple[MemoryRecord, Bytes]]:
+    """(record, its (stride,) u8 bytes) of every row that satisfies a condition, by ascending id.
+
+    Rows are read, verified and made into records by the batch; once a commit has come in between,
+    what is left of the batch is looked up one by one, so no record is yielded that is forgotten or
+    changed by then.
+
+    Args:
+        damaged: ids of damaged records are put here and the walk goes on; None raises.
+
+    Raises:
+        PartitionCorruptError: a record's bytes are not what was written.
+    """
+    after = -1
+    while True:
+        store.ensure_usable()
+        store.view()
+        seen = store.head.change_seq
+        rows = store.catalog.select(sql, params, after=after, limit=_BATCH)
+        images, sound = _gather(store, rows)
+        headers: NDArray[np.void] = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
+        tiers = [tier_name(code) if fine else ""
+                 for code, fine in zip(headers["tier"].tolist(), sound, strict=True)]
+        records = to_records(rows, headers, tiers)
+        for n, row in enumerate(rows):
+            store.ensure_usable()
+            if sound[n] and store.head.change_seq == seen:
+                yield records[n], images[n]
+                continue
+            try:
+                found = current_image(store, row)
+            except PartitionCorruptError:
+                if damaged is None:
+                    raise
+                damaged.append(row.id)
+                continue
+            if found is not None:
+                header = header_of(found[1])
+                yield to_record(found[0], header, tier_name(int(header["tier"]))), found[1]
+        if len(rows) < _BATCH:
+            return
+        after = rows[-1].id
+
+
+def _gather(store: Store, rows: Sequence[Row]) -> tuple[Bytes, list[bool]]:
+    """(n, stride) u8 copies of the bytes that rows name, and which are exactly what they say."""
+    images: Bytes = np.zeros((len(rows), store.stride), dtype=np.uint8)
+    by_segment: dict[int, list[int]] = {}
+    for n, row in enumerate(rows):
+        by_segment.setdefault(row.segment_id, []).append(n)
+    for segment_id, places in by_segment.items():
+        segment = store.segments.get(segment_id)
+        present = None if segment is None else segment.records()
+        slots = [rows[n].slot for n in places]
+        if present is None or max(slots) >= len(present):
+            continue  # zeros are not sound: these are looked up one by one
+        images[places] = present[slots]
+    sound = np.ones(len(rows), dtype=bool)
+    sound[wrong_checksums(images, store.uuid)] = False
+    ids = images[:, 8:16].copy().view("<u8")[:, 0].tolist()
+    raw = images[:, MUTABLE_OFFSET:HEADER_BYTES].tobytes()
+    width = HEADER_BYTES - MUTABLE_OFFSET
+    return images, [
+        fine and ids[n] == row.id and raw[n * width : (n + 1) * width] == row.mutable
+        for n, (fine, row) in enumerate(zip(sound.tolist(), rows, strict=True))
+    ]
