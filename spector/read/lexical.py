@@ -27,11 +27,12 @@ _K1_PLUS_1: Final = 2.2
 #: (0 made every best match full evidence: the same on LoCoMo, 1.2 points less on PrefEval)
 _COVERAGE: Final = 0.6
 _LEAST: Final = 1e-6
-#: extra evidence of a memory that has all the words of a cue which few memories have all of: more
-#: than the other terms of a usual profile add up to, so such a memory is not out-ranked by likeness
-_ALL_WORDS: Final = 1.0
+#: memories that may be asked for by name at once
+_FEW: Final = 10
+#: what the factors of a usual profile (mood, tier, category, ...) multiply out to at most
+_HIGHEST_MODIFIER: Final = 1.25
 #: evidence of the memory whose id the cue is
-_IDENTITY: Final = 10.0
+_IDENTITY: Final = 100.0
 
 _WORD = re.compile(r"[^\W_]+(?:['’._/:@#+-][^\W_]+)*", re.UNICODE)
 _PART = re.compile(r"[^\W_]+", re.UNICODE)
@@ -97,13 +98,28 @@ class LexicalChannel:
         found = store.catalog.matches(expression, sql=gates.sql, params=gates.params)
         scale = request.profile.w_lexical / max([ideal, *(score for _, score in found[:1])])
         weights = {record_id: scale * max(0.0, score) for record_id, score in found}
+        named = [quoted(term) for term in chosen if _is_identifier(term)]
         if not missing and weights:
-            every = " AND ".join(quoted(term) for term in chosen)
-            whole = store.catalog.matches(every, sql=gates.sql, params=gates.params)
-            if len(whole) <= request.k:
-                for record_id, _ in whole:
-                    weights[record_id] = weights.get(record_id, 0.0) + _ALL_WORDS
+            named.append(" AND ".join(quoted(term) for term in chosen))
+        for expression in named:
+            exact = store.catalog.matches(expression, sql=gates.sql, params=gates.params)
+            if len(exact) <= _FEW:
+                for record_id, _ in exact:
+                    weights[record_id] = max(weights[record_id], self._first(request))
         return weights
+
+    def _first(self, request: RecallRequest) -> float:
+        """Evidence that no likeness and no strength can make up for.
+
+        For memories that have all the words of a cue which few memories have all of, or an
+        identifier of it: they were asked for by name.
+        """
+        profile = request.profile
+        rest = sum(profile.weights().values()) - profile.w_similarity
+        span = 2 * profile.w_similarity + rest  # from cosine -1 and no strength to 1 and all of it
+        if profile.fusion == "multiplicative":
+            span = profile.w_similarity * (1 + rest)
+        return span * _HIGHEST_MODIFIER + profile.w_lexical
 
     def _weigh(
         self, store: Store, view: View, terms: list[str]
@@ -136,6 +152,11 @@ def _named(store: Store, request: RecallRequest, gates: SqlFilter) -> list[int]:
     if not text.isdecimal() or len(text) > 18:
         return []
     return list(store.catalog.fetch([int(text)], sql=gates.sql, params=gates.params))
+
+
+def _is_identifier(term: str) -> bool:
+    """True for what stood joined in the cue and has a digit, like INC-2219 or 2026-10-02."""
+    return " " in term and any(char.isdigit() for char in term)
 
 
 def match_query(terms: list[str]) -> str | None:

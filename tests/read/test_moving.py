@@ -1,0 +1,108 @@
+"""Recall beside writers that move memories: none is missed, none is called corrupt.
+
+Mechanism: a scan looked at the partitions of one moment and asked the catalog about a later one.
+Damage: a filtered recall lacked memories that were updated meanwhile, up to an empty answer; a
+recall of a memory that is updated all the time said that the store was corrupt; a reader went on
+across a change of model. Guard: partitions and catalog are of one moment.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spector
+from spector.errors import ModelMismatchError
+from tests.fakes import FakeEmbedder
+
+DIM = 32
+
+
+@contextmanager
+def _updating(memory: spector.Memory, ids: list[int]) -> Iterator[list[int]]:
+    """A thread that gives the memories new texts and vectors, over and over."""
+    rng, done, stop = np.random.default_rng(1), [0], threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            for record_id in ids:
+                memory.update(
+                    record_id, text=f"moving rarity {done[0]}", vector=rng.normal(size=DIM)
+                )
+                done[0] += 1
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield done
+    finally:
+        stop.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("mode", ["rw", "r", ":memory:"])
+def test_a_filtered_recall_misses_no_memory_that_moves_meanwhile(
+    store_path: Path, mode: Any
+) -> None:
+    rng = np.random.default_rng(0)
+    where = ":memory:" if mode == ":memory:" else store_path
+    with spector.open(where, embedder=None, dim=DIM, durability="relaxed") as memory:
+        memory.remember_many(
+            [{"text": f"filler {n}", "vector": rng.normal(size=DIM)} for n in range(2000)]
+        )
+        ids = [
+            memory.remember(f"moving {n}", vector=rng.normal(size=DIM), metadata={"x": 1}).id
+            for n in range(5)
+        ]
+        asked = memory if mode != "r" else spector.open(store_path, mode="r", embedder=None)
+        found: Counter[int] = Counter()
+        with _updating(memory, ids) as updates:
+            while updates[0] < 300 or sum(found.values()) < 60:
+                cue = rng.normal(size=DIM)
+                found[len(asked.recall(vector=cue, where={"x": 1}, k=10))] += 1
+                hits = asked.recall("rarity", vector=cue, k=10, where={"x": 1})
+                assert {hit.id for hit in hits} == set(ids)
+        if asked is not memory:
+            asked.close()
+        assert set(found) == {5}, found
+        assert memory.check().ok
+
+
+def test_a_reader_does_not_go_on_across_a_change_of_model(store_path: Path) -> None:
+    with spector.open(store_path, embedder=FakeEmbedder(dim=DIM)) as memory:
+        memory.remember_many([f"memory {n}" for n in range(50)])
+    with spector.open(store_path, mode="r", embedder=FakeEmbedder(dim=DIM)) as reader:
+        assert reader.recall("memory 7", k=1)[0].text == "memory 7"
+        spector.reembed(store_path, FakeEmbedder(dim=DIM, seed=9))  # the same stride
+        with pytest.raises(ModelMismatchError, match="open the store again"):
+            reader.recall("memory 7", k=1)
+        with pytest.raises(ModelMismatchError):
+            len(reader)
+
+
+def test_a_reader_that_failed_once_does_not_stay_behind(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with spector.open(store_path, embedder=FakeEmbedder(dim=DIM)) as memory:
+        memory.remember("one")
+        with spector.open(store_path, mode="r", embedder=FakeEmbedder(dim=DIM)) as reader:
+            assert len(reader) == 1
+            memory.remember("two")
+            store: Any = reader._opened[0].store
+
+            def broken(*_: Any) -> None:
+                monkeypatch.undo()
+                raise OSError("for once")
+
+            monkeypatch.setattr(store, "publish", broken)
+            with pytest.raises(OSError, match="for once"):
+                len(reader)
+            assert len(reader) == 2
+            assert reader.recall("two", k=1)[0].text == "two"
