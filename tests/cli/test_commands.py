@@ -166,8 +166,8 @@ def test_import_reports_each_file(run: Run, tmp_path: Path) -> None:
     result = run("import", tmp_path / "s", first, second, "--tag", "x", "--json")
     assert result.json == {
         "files": [
-            {"file": str(first), "format": "jsonl", "messages": 2},
-            {"file": str(second), "format": "markdown", "messages": 1},
+            {"file": str(first), "format": "jsonl", "messages": 2, "skipped": 0},
+            {"file": str(second), "format": "markdown", "messages": 1, "skipped": 0},
         ],
         "stored": 3,
         "dry_run": False,
@@ -397,3 +397,33 @@ def test_compact_beside_a_damaged_partition_says_so_and_exits_1(run: Run, filled
     run("forget", filled, str(damaged))
     assert run("compact", filled).code == 0
     assert run("check", filled).code == 0
+
+
+def test_import_skips_a_broken_conversation_and_says_which(run: Run, tmp_path: Path) -> None:
+    body = {"id": "a", "author": {"role": "user"}, "content": {"parts": ["what holds"]}}
+    chats = [
+        {"title": "torn", "mapping": {"a": {"parent": "b"}}, "current_node": "a"},
+        {"title": "fine", "mapping": {"a": {"parent": None, "message": body}}},
+    ]
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps(chats))
+    result = run("import", tmp_path / "s", path, "--json")
+    assert result.code == 0
+    assert result.json["stored"] == 1
+    assert result.json["files"][0]["skipped"] == 1
+    assert "torn" in result.err
+    path.write_text(json.dumps(chats[:1]))
+    assert run("import", tmp_path / "s", path).code != 0
+
+
+def test_an_export_that_is_changed_on_the_way_brings_no_foreign_vectors(
+    run: Run, filled: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_text(run("export", filled).out.splitlines()[0] + "\n")
+    line = {**json.loads(path.read_text()), "vector": [1.0] * 5, "vector_model": "another"}
+    path.write_text(json.dumps(line) + "\n")
+    assert run("import", tmp_path / "s", path, "--tag", "new").code == 0
+    record = json.loads(run("export", tmp_path / "s").out)
+    assert record["tags"][-1] == "new"
+    assert "vector_model" not in record["metadata"]

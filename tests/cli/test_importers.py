@@ -279,20 +279,41 @@ def test_zip_without_conversations_is_refused(tmp_path: Path) -> None:
 
 
 PARENT_CYCLE = {"a": {"parent": "b"}, "b": {"parent": "a"}}
+PARENT_LOST = {"a": {"parent": "b"}}
+SOUND = {"a": node("a", None, "user", "what holds")}
 
 
 @pytest.mark.parametrize(
     ("chats", "place"),
     [
-        ([{"mapping": {}}, {"title": "x"}], "entry 2"),
+        ([{"title": "x"}, {"title": "y"}], r"entry 1 \('x'\)"),
         ([{"mapping": PARENT_CYCLE, "current_node": "a"}], "entry 1"),
+        ([{"mapping": PARENT_LOST, "current_node": "a"}], "entry 1.*node b"),
     ],
-    ids=["no mapping", "parent cycle"],
+    ids=["no mapping", "parent cycle", "parent lost"],
 )
-def test_damaged_chatgpt_conversation_is_named(tmp_path: Path, chats: Any, place: str) -> None:
+def test_an_export_of_damaged_conversations_only_is_refused_and_the_first_is_named(
+    tmp_path: Path, chats: Any, place: str
+) -> None:
     path = written(tmp_path / "conversations.json", json.dumps(chats))
     with pytest.raises(ImportFormatError, match=place):
-        read(path)
+        list(iter_messages(path, "chatgpt"))
+
+
+def test_one_damaged_chatgpt_conversation_does_not_refuse_the_others(tmp_path: Path) -> None:
+    chats = [
+        {"title": "turning in circles", "mapping": PARENT_CYCLE, "current_node": "a"},
+        {"title": "fine", "mapping": SOUND, "current_node": "a"},
+        {"id": "c-3", "mapping": PARENT_LOST, "current_node": "a"},
+        {"title": "odd", "mapping": {"a": node("a", None, "user", "x", create_time="soon")}},
+    ]
+    path = written(tmp_path / "conversations.json", json.dumps(chats))
+    skipped: list[ImportFormatError] = []
+    found = list(iter_messages(path, on_skip=skipped.append))
+    assert [message["text"] for message in found] == ["what holds"]
+    assert ["turning in circles" in str(skipped[0]), "c-3" in str(skipped[1]), len(skipped)] == [
+        True, True, 3,
+    ]  # fmt: skip
 
 
 def test_large_array_is_streamed_and_a_cut_off_one_names_the_entry(tmp_path: Path) -> None:

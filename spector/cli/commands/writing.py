@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,8 @@ def add_import(commands: Any) -> None:
 
 _IMPORT = """Store the messages of chat logs (JSONL, ChatGPT exports), notes (Markdown, text) or
 LoCoMo files. Every file is read to its end before the first message is stored, so a malformed file
-stores nothing. Importing a file twice stores its messages twice."""
+stores nothing; only a broken conversation of a ChatGPT export is skipped and named. Importing a
+file twice stores its messages twice."""
 
 
 def run_import(args: argparse.Namespace, console: Console) -> int:
@@ -126,8 +127,13 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
         counts: list[dict[str, Any]] = []
         for name, path in zip(args.files, files, strict=True):
             kind = detect_format(path) if args.format == "auto" else args.format
-            count = _count(args, path, kind, name)
-            counts.append({"file": name, "format": kind, "messages": count})
+            broken: list[ImportFormatError] = []
+            count = _count(args, path, kind, name, broken)
+            counts.append(
+                {"file": name, "format": kind, "messages": count, "skipped": len(broken)}
+            )
+            for error in broken:
+                console.note(f"skipped: {error.message}")
         if not args.dry_run:
             _store(args, console, files, counts)
     stored = 0 if args.dry_run else sum(entry["messages"] for entry in counts)
@@ -135,16 +141,23 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
     for entry in counts:
         verb = "would import" if args.dry_run else "imported"
         console.say(f"{verb} {entry['messages']} messages from {entry['file']} ({entry['format']})")
+        if entry["skipped"]:
+            console.say(f"skipped {entry['skipped']} broken conversations of {entry['file']}")
     return 0
 
 
-def _count(args: argparse.Namespace, path: Path, kind: str, name: str) -> int:
-    """How many messages a file has, after each was found fit to be remembered."""
+def _count(
+    args: argparse.Namespace, path: Path, kind: str, name: str, broken: list[ImportFormatError]
+) -> int:
+    """How many messages a file has, after each was found fit to be remembered.
+
+    Why parts of the file are left out is put into ``broken``.
+    """
     from spector.config import Config
     from spector.write.draft import make_draft
 
     config, number = Config(), 0
-    for number, message in enumerate(_messages(args, path, kind), 1):
+    for number, message in enumerate(_messages(args, path, kind, broken.append), 1):
         fields = {key: value for key, value in message.items() if key != "vector"}
         try:
             make_draft(fields, {}, config=config, dim=1)
@@ -182,8 +195,11 @@ def _is_changed_on_the_way(args: argparse.Namespace) -> bool:
     return bool(own or scopes(args))
 
 
-def _messages(args: argparse.Namespace, path: Path, kind: str) -> Iterator[Message]:
-    messages = iter_messages(path, kind, assume_utc=args.assume_utc)
+def _messages(
+    args: argparse.Namespace, path: Path, kind: str,
+    on_skip: Callable[[ImportFormatError], None] | None = None,
+) -> Iterator[Message]:
+    messages = iter_messages(path, kind, assume_utc=args.assume_utc, on_skip=on_skip)
     given, embeds = scopes(args), chosen_embedder(args) is not None
     for message in islice(messages, args.limit):
         if args.tag:

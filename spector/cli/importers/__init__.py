@@ -13,7 +13,7 @@ means writing such a module and adding it to ``READERS`` (and a rule to ``detect
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +41,7 @@ def iter_messages(
     *,
     assume_utc: bool = False,
     chunk_chars: int = 1200,
+    on_skip: Callable[[ImportFormatError], None] | None = None,
 ) -> Iterator[Message]:
     """Yield one dict of ``Memory.remember`` keywords per message or chunk, oldest first.
 
@@ -49,6 +50,8 @@ def iter_messages(
         format: one of ``FORMATS``; "auto" decides by looking at the content.
         assume_utc: read times without a zone as UTC instead of refusing them.
         chunk_chars: upper bound of a chunk of Markdown or plain text, in characters.
+        on_skip: told of each conversation of a ChatGPT export that is left out because it is
+            broken; when all of them are, the error of the first is raised.
 
     Raises:
         ImportFormatError: the file is missing, not of this format, or malformed; the message names
@@ -62,4 +65,4 @@ def iter_messages(
         raise ImportFormatError(
             f"unknown import format {format!r}", hint=f"use one of: {', '.join(FORMATS)}"
         )
-    return reader(source, Options(assume_utc=assume_utc, chunk_chars=chunk_chars))
+    return reader(source, Options(assume_utc, chunk_chars, on_skip))

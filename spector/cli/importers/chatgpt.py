@@ -20,6 +20,7 @@ from spector.cli.importers.common import (
     when,
     wrap_text,
 )
+from spector.errors import ImportFormatError
 
 __all__ = ["read"]
 
@@ -29,7 +30,32 @@ _SPOKEN_TYPES = {"text", "multimodal_text"}
 
 
 def read(source: Source, options: Options) -> Iterator[Message]:
-    """Yield the visible messages of every conversation, one conversation after the other."""
+    """Yield the visible messages of every conversation, one conversation after the other.
+
+    Conversations do not depend on one another, so a broken one is left out and told of.
+
+    Raises:
+        ImportFormatError: not JSON, no export of ChatGPT, or every conversation is broken.
+    """
+    first_error: ImportFormatError | None = None
+    sound = 0
+    for found in _all(source, options):
+        if isinstance(found, ImportFormatError):
+            first_error = first_error or found
+            if options.on_skip is not None:
+                options.on_skip(found)
+        else:
+            sound += 1
+            yield from found
+    if first_error is not None and not sound:
+        raise first_error
+
+
+#: the messages of a conversation, or why it cannot be read
+_Found = list[Message] | ImportFormatError
+
+
+def _all(source: Source, options: Options) -> Iterator[_Found]:
     if zipfile.is_zipfile(source.path):
         yield from _from_zip(source, options)
         return
@@ -38,7 +64,7 @@ def read(source: Source, options: Options) -> Iterator[Message]:
         yield from _from_stream(stream, source, options, is_object=is_object)
 
 
-def _from_zip(source: Source, options: Options) -> Iterator[Message]:
+def _from_zip(source: Source, options: Options) -> Iterator[_Found]:
     with zipfile.ZipFile(source.path) as archive:
         names = sorted(name for name in archive.namelist() if _MEMBER.search(name))
         if not names:
@@ -56,9 +82,20 @@ def _from_zip(source: Source, options: Options) -> Iterator[Message]:
 
 def _from_stream(
     stream: TextIO, source: Source, options: Options, *, is_object: bool = False
-) -> Iterator[Message]:
+) -> Iterator[_Found]:
     for number, conversation in _conversations(stream, source, is_object=is_object):
-        yield from _messages(conversation, source, f"entry {number}", options)
+        try:
+            yield list(_messages(conversation, source, _place(number, conversation), options))
+        except ImportFormatError as error:
+            yield error
+
+
+def _place(number: int, conversation: dict[str, Any]) -> str:
+    """How an error names a conversation: its number, and the title that the user knows."""
+    name = conversation.get("title") or conversation.get("conversation_id") or conversation.get(
+        "id"
+    )
+    return f"entry {number} ({name[:60]!r})" if isinstance(name, str) else f"entry {number}"
 
 
 def _conversations(
@@ -119,6 +156,10 @@ def _branch(
             raise source.error(place, f"node {at} is not an object", hint="export it again")
         path.append(node)
         at = node.get("parent")
+        if isinstance(at, str) and at not in mapping:
+            raise source.error(
+                place, f"node {at}, the parent of another, is missing", hint="export it again"
+            )
     return path[::-1]
 
 

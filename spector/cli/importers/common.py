@@ -41,6 +41,8 @@ class Options:
 
     assume_utc: bool = False
     chunk_chars: int = 1200
+    #: told of each part of a file that was left out because it is broken
+    on_skip: Callable[[ImportFormatError], None] | None = None
 
 
 class Source:
