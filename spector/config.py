@@ -34,6 +34,8 @@ class Config:
 
     # limits on what a caller may store
     max_text_bytes: int = 1024 * 1024
+    #: a cue is embedded while somebody waits, some 100 ms for every 1,000 bytes of it
+    max_cue_bytes: int = 16 * 1024
     max_tags: int = 64
     max_tag_bytes: int = 256
     max_metadata_bytes: int = 64 * 1024

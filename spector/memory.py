@@ -17,6 +17,7 @@ from spector.config import Config
 from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
 from spector.embed.validate import embedded
 from spector.errors import (
+    ImmutableRecordError,
     InvalidFilterError,
     InvalidInputError,
     SpectorError,
@@ -36,6 +37,7 @@ from spector.read.request import (
     parse_k,
     parse_mask,
     parse_mood,
+    parse_switch,
     parse_valence,
 )
 from spector.records import (
@@ -60,6 +62,7 @@ from spector.write.draft import (
     FIELDS,
     Draft,
     check_scope,
+    check_text,
     make_draft,
     parse_tags,
     parse_vector,
@@ -243,6 +246,15 @@ class Memory:
             raise InvalidInputError(
                 "update was given nothing to change", hint='write it like update(id, text="...")'
             )
+        before = self.get(record_id)
+        if before.immutable:
+            raise ImmutableRecordError(
+                f"record {record_id} is immutable", hint="remember a new one instead"
+            )
+        if "text" in changes and changes.get("vector") is None and self._embedder is not None:
+            # before the lock: a model, and more so a server, would keep every writer waiting
+            text = check_text(changes["text"], self._config)
+            changes["vector"] = embedded(self._embedder, [text])[0]
         with self._opened[0].store.lock:
             before = self.get(record_id)
             fields = _fields_of(before)
@@ -360,7 +372,8 @@ class Memory:
             time_range: half-open (start, end) of event times; None is open.
             where: metadata filter, applied before ranking; see the manual for its operators.
             profile: a preset's name or a :class:`ScoringProfile`.
-            exact: score every surviving vector. This version always does.
+            exact: score every surviving vector exactly. This version always does; indexes that
+                estimate first will heed it.
             lexical: also use full text.
             learn: let the hits be strengthened as used memories are; otherwise recall changes
                 nothing, and the same cue at the same time gives the same answer.
@@ -370,8 +383,8 @@ class Memory:
         Returns:
             A list of hits with ``.stats``: how many records each phase of the scan dropped.
         """
-        self._ensure(write=learn)
-        text = parse_cue(cue)
+        self._ensure(write=parse_switch(learn, "learn"))
+        text = parse_cue(cue, self._config)
         request = RecallRequest(
             cue=text,
             vector=self._cue_vector(text, vector),
@@ -390,8 +403,8 @@ class Memory:
             drop_flags=parse_include(include),
             modality_mask=parse_mask(Modality, modalities, "modality"),
             category_mask=parse_mask(Category, categories, "category"),
-            exact=exact,
-            lexical=lexical,
+            exact=parse_switch(exact, "exact"),
+            lexical=parse_switch(lexical, "lexical"),
         )
         hits = self._reader.recall(request)
         if learn and hits:
@@ -595,6 +608,12 @@ class Memory:
             for opened in self._opened:
                 if opened.lock is not None:
                     opened.lock.release()
+
+    def __del__(self) -> None:
+        opened = getattr(self, "_opened", None)
+        if opened and opened[0].store.is_open:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
+            self.close()
 
     def __enter__(self) -> Self:
         return self

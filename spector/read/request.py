@@ -194,7 +194,14 @@ def parse_k(k: Any, config: Config) -> int:
     return int(k)
 
 
-def parse_cue(cue: Any) -> str | None:
+def parse_switch(value: Any, name: str) -> bool:
+    """True or False, and nothing that merely looks like it."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def parse_cue(cue: Any, config: Config) -> str | None:
     """The text of a cue or message; None when there is none."""
     if cue is None:
         return None
@@ -208,11 +215,16 @@ def parse_cue(cue: Any) -> str | None:
     if not cue or cue.isspace():
         raise InvalidTextError("the cue is empty", hint="leave it out to rank without a cue")
     try:
-        cue.encode()
+        size = len(cue.encode())
     except UnicodeEncodeError:
         raise InvalidTextError(
             "the cue cannot be encoded as UTF-8", hint='decode it with errors="replace"'
         ) from None
+    if size > config.max_cue_bytes:
+        raise InvalidTextError(
+            f"the cue has {size} bytes, the limit is {config.max_cue_bytes}",
+            hint="ask with the question alone, or raise Config.max_cue_bytes",
+        )
     return cue
 
 

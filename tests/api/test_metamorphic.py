@@ -178,6 +178,16 @@ def reinforcement_follows_its_constants(path: Path) -> None:
     assert after(True, max_stability_days=7.25).stability_days == pytest.approx(7.25)
 
 
+@case(CONFIG, "max_cue_bytes")
+def a_longer_cue_is_let_through_by_a_higher_limit(path: Path) -> None:
+    cue = "x" * 11
+    short = own_vectors(config=Config(max_cue_bytes=10), clock=ManualClock(NOW))
+    with short as memory, pytest.raises(spector.InvalidTextError, match="max_cue_bytes"):
+        memory.recall(cue)
+    with own_vectors(config=Config(max_cue_bytes=11), clock=ManualClock(NOW)) as memory:
+        assert memory.recall(cue) == []
+
+
 @case(CONFIG, "lexical_matches")
 def a_budget_of_matches_leaves_out_the_commonest_words_first(path: Path) -> None:
     found = []

@@ -77,7 +77,7 @@ def test_fewer_hits_are_the_first_of_more() -> None:
     "gate", [{"min_importance": 0.9}, {"valence": (0.5, 1.0)}, {"categories": "decision"}]
 )
 def test_full_text_is_not_cut_before_the_gates_of_the_scan(gate: dict[str, object]) -> None:
-    """More matches than are taken from full text at once do not pass; the one that does is found."""
+    """More matches than are taken at once do not pass; the one that does is found."""
     like = np.ones(DIM)
     good = {"importance": 0.95, "valence": 0.9, "category": "decision"}
     with spector.open(":memory:", embedder=None, dim=DIM) as memory:
