@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import Config
-from spector.errors import PartitionCorruptError, StoreError
+from spector.errors import StoreError
 from spector.kernel.base import AllowList, Kernel, ScanResult
 from spector.kernel.query import Query, make_query
 from spector.kernel.reference import score_terms
@@ -30,7 +30,7 @@ from spector.store.catalog import Row
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes
 from spector.store.filters import SqlFilter
-from spector.store.hydrate import to_record
+from spector.store.hydrate import damaged_record, to_record
 from spector.store.store import Store, View
 from spector.tiers.router import TierRouter
 
@@ -266,11 +266,8 @@ class Reader:
                 row = rows[candidate.id]
                 segment = store.segments.get(row.segment_id)
                 if store.files.durable:
-                    raise PartitionCorruptError(
-                        f"{segment.where if segment else 'a partition'} slot {candidate.slot}: "
-                        "the record's checksum does not match",
-                        hint="run: spector check PATH",
-                    )
+                    where = segment.where if segment else "a partition"
+                    raise damaged_record(where, candidate.slot, candidate.id)
                 del rows[candidate.id]  # a ring slot was overwritten while it was read
 
     def _hit(self, candidate: Candidate, row: Row, image: Bytes, query: Query) -> Hit:

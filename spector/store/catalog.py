@@ -26,6 +26,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -172,12 +173,18 @@ _ROW_SQL = (
 )
 
 
+@lru_cache(maxsize=16_384)
+def _tags_of(text: str) -> tuple[str, ...]:
+    """Tags repeat from record to record; a tuple may be shared, metadata may not."""
+    return tuple(json.loads(text))
+
+
 def _row(found: tuple[Any, ...]) -> Row:
     tags, metadata, parents = found[12], found[13], found[16]
     return Row(
         *found[:12],
         *(
-            tuple(json.loads(tags)) if tags else (),
+            _tags_of(tags) if tags else (),
             json.loads(metadata) if metadata else {},
             *found[14:16],
             tuple(json.loads(parents)) if parents else (),

@@ -51,6 +51,10 @@ def test_check_and_get_name_the_damaged_memory_and_the_way_out(
     with pytest.raises(PartitionCorruptError, match=f"memory {made[3]} ") as caught:
         memory.get(made[3])
     assert f"forget({made[3]})" in caught.value.hint
+    if offset == 70:
+        with pytest.raises(PartitionCorruptError, match=f"memory {made[3]} ") as caught:
+            memory.recall("yesterday 3", k=20)
+        assert f"forget({made[3]})" in caught.value.hint
     memory.forget(made[3])
     assert memory.compact().failed == ()
     assert memory.check().ok
