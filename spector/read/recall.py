@@ -40,7 +40,7 @@ __all__ = ["Reader"]
 _CANDIDATES_BEFORE_BITMAP = 2048
 #: records taken from the scan and from full text before it is known whether more are needed
 _CANDIDATES = 128
-_MATCHES = 512
+_MATCHES = 128
 #: attempts before writers of this process are made to wait
 _ATTEMPTS = 8
 
