@@ -1,0 +1,56 @@
+"""Reading all records: verified by the batch, yet each as it is at the moment it is handed out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spector import Memory
+from spector.store import compact
+from tests.api.helpers import ids
+
+COUNT = 600
+
+
+@pytest.fixture
+def made(memory: Memory) -> list[int]:
+    return ids(memory.remember_many([f"n {n}" for n in range(COUNT)]))
+
+
+def test_checksums_are_verified_by_the_batch(
+    memory: Memory, made: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    real = compact.crc32c_rows
+
+    def counting(images: Any, *rest: Any) -> Any:
+        sizes.append(len(images))
+        return real(images, *rest)
+
+    monkeypatch.setattr(compact, "crc32c_rows", counting)
+    monkeypatch.setattr("spector.store.hydrate.crc32c_rows", counting)
+    assert ids(memory) == made
+    assert sum(sizes) == COUNT
+    assert len(sizes) == 3
+
+
+def test_what_is_walked_is_what_get_returns(memory: Memory, made: list[int]) -> None:
+    memory.remember("a rule", tier="procedural", metadata={"a": [1]}, tags=["t"])
+    memory.remember("a thought", tier="working")
+    assert list(memory) == [memory.get(record_id) for record_id in ids(memory)]
+
+
+def test_a_change_in_the_middle_of_a_walk_is_seen_within_the_batch(
+    memory: Memory, made: list[int]
+) -> None:
+    walked = iter(memory)
+    assert next(walked).id == made[0]
+    memory.forget(made[1])
+    memory.update(made[2], text="another text")
+    memory.pin(made[3])
+    memory.compact()
+    assert [(r.id, r.text, r.pinned) for _, r in zip(range(2), walked, strict=False)] == [
+        (made[2], "another text", False), (made[3], "n 3", True),
+    ]  # fmt: skip
+    assert ids(walked) == made[4:]
