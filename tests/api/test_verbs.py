@@ -516,7 +516,7 @@ def test_forgotten_words_are_in_no_byte_of_any_file_after_compact(
     words = ("swordfish", "vault", "aardvark", "bandicoot", "bilby", "capybara", "dugong",
              "echidna", "fossa", "gerenuk")  # fmt: skip
     assert all(files_with(store_path, word) for word in words)
-    image = memory._vector_of(secret.id)
+    image = memory._vectors.of(memory._image_of(secret.id)[1])
     assert image is not None
     memory.forget(secret.id)
     report = memory.compact()
