@@ -217,8 +217,9 @@ class Memory:
 
         try:
             for item in items:
-                message = {**common, **item} if isinstance(item, Mapping) else item
-                batch.append(self._draft(message, {} if message is not item else common))
+                plain = type(item) is dict or isinstance(item, Mapping)
+                message = {**common, **item} if common and plain else item  # type: ignore[dict-item]
+                batch.append(self._draft(message, {} if plain else common))
                 if len(batch) == self._config.batch_records:
                     commit()
             if batch:

@@ -164,6 +164,8 @@ class Row:
     role: str | None
     source: str | None
     parents: tuple[int, ...]
+    #: ``metadata`` as compact JSON, when that is known already
+    metadata_json: str | None = None
 
 
 _ROW_SQL = (

@@ -40,8 +40,8 @@ def insert_rows(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
     db.executemany(
         "INSERT INTO content VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
-            (r.id, r.text, tags_json(r.tags), to_json(r.metadata), r.role, r.source,
-             to_json(r.parents))
+            (r.id, r.text, tags_json(r.tags), r.metadata_json or to_json(r.metadata), r.role,
+             r.source, to_json(r.parents))
             for r in rows
         ],
     )

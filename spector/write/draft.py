@@ -52,6 +52,8 @@ class Draft:
     valid_from_ms: int | None = None
     valid_until_ms: int | None = None
     metadata: dict[str, Any] | None = None
+    #: the same as compact JSON, so that it is encoded once
+    metadata_json: str | None = None
     session_id: str | None = None
     agent_id: str | None = None
     user_id: str | None = None
@@ -78,7 +80,7 @@ def make_draft(
     fields: dict[str, Any]
     if isinstance(item, str):
         text, fields = item, dict(given)
-    elif isinstance(item, Mapping):
+    elif type(item) is dict or isinstance(item, Mapping):
         text, fields = _text_of(item)
         fields.update((name, value) for name, value in given.items() if value is not None)
     else:
@@ -91,6 +93,8 @@ def make_draft(
         if value is not None:
             key, parse = _PARSERS[name]
             parsed[key] = parse(value, name, config, dim)
+    if "metadata" in parsed:
+        parsed["metadata"], parsed["metadata_json"] = parsed["metadata"]
     start, end = parsed.get("valid_from_ms"), parsed.get("valid_until_ms")
     if start is not None and end is not None and end <= start:
         raise InvalidTimeError(
@@ -212,15 +216,23 @@ def _flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def check_metadata(metadata: Any, config: Config) -> dict[str, Any]:
-    """A private copy of a JSON object."""
-    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
+_encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+#: values that a shallow copy of a dictionary keeps private
+_PLAIN = {str, int, float, bool, type(None)}
+
+
+def check_metadata(metadata: Any, config: Config) -> tuple[dict[str, Any], str]:
+    """A private copy of a JSON object, and its compact JSON text."""
+    if type(metadata) is not dict and not isinstance(metadata, Mapping):
+        metadata = {0: metadata}
+    if not all(isinstance(key, str) for key in metadata):
         raise InvalidMetadataError(
             "metadata must be a dict with str keys", hint='write it like {"project": "atlas"}'
         )
     try:
-        text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
-        size = len(text.encode())
+        copy = dict(metadata)
+        text = _encode_json(copy)
+        size = len(text) if text.isascii() else len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidMetadataError(
             f"metadata cannot be stored as JSON: {error}",
@@ -235,8 +247,9 @@ def check_metadata(metadata: Any, config: Config) -> dict[str, Any]:
             f"metadata has {size} bytes, the limit is {config.max_metadata_bytes}",
             hint="keep large values elsewhere and store a reference",
         )
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
+    if not _PLAIN.issuperset(map(type, copy.values())):
+        copy = json.loads(text)
+    return copy, text
 
 
 def _holds_nul(value: Any) -> bool:

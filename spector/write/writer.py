@@ -457,4 +457,5 @@ def _row_of(
         record_id, -1, -1, event_ms, recorded_ms, draft.valid_from_ms, draft.valid_until_ms,
         draft.session_id, draft.agent_id, draft.user_id, mutable, draft.text, draft.tags,
         draft.metadata or {}, draft.role, draft.source, draft.parents,
+        draft.metadata_json if draft.metadata else None,
     )
