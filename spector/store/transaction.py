@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sqlite3
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -30,6 +31,10 @@ JOURNAL_HEADER = 3  # nothing but the header, which follows from the segment row
 WRITE_AHEAD_RECORDS = 64
 #: partitions written by one transaction before superfluous descriptors are closed
 _TRIM_EVERY = 64
+
+
+#: partitions whose files are opened before the commit
+_OPENED_BEFORE_COMMIT = 64
 
 
 class Transaction:
@@ -187,6 +192,7 @@ class Transaction:
         """Rows of the changed segments and redo images, inside the catalog's transaction."""
         for segment in self._ahead.values():
             segment.sync()
+        self._open_files()
         head = self.head()
         db = self.connection
         first = self._before.journal_seq + 1
@@ -207,6 +213,17 @@ class Transaction:
             "UPDATE head SET last_id = ?, change_seq = ?, journal_seq = ?, retire_epoch = ?",
             (head.last_id, head.change_seq, head.journal_seq, head.retire_epoch),
         )
+
+    def _open_files(self) -> None:
+        """Open what ``apply`` will write while an error still means that nothing has happened.
+
+        A transaction over more partitions than that opens the others as it goes.
+        """
+        written = dict.fromkeys(segment_id for segment_id, *_ in self._journal)
+        for segment_id in itertools.islice(written, _OPENED_BEFORE_COMMIT):
+            segment = self._created.get(segment_id) or self.store.segments.get(segment_id)
+            if segment is not None:
+                segment.file()
 
     def apply(self) -> None:
         """After the commit: copy the images into the partitions, then the headers."""

@@ -44,8 +44,7 @@ def walk(
     after = -1
     while True:
         store.ensure_usable()
-        store.view()
-        seen = store.head.change_seq
+        seen = store.view().change_seq
         rows = store.catalog.select(sql, params, after=after, limit=_BATCH)
         images, sound = _gather(store, rows)
         headers: NDArray[np.void] = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
@@ -54,7 +53,7 @@ def walk(
         records = to_records(rows, headers, tiers)
         for n, row in enumerate(rows):
             store.ensure_usable()
-            if sound[n] and store.head.change_seq == seen:
+            if sound[n] and store.view().change_seq == seen:  # a reader looks at the catalog here
                 yield records[n], images[n]
                 continue
             try:
