@@ -42,7 +42,7 @@ _CANDIDATES_BEFORE_BITMAP = 2048
 _CANDIDATES = 128
 _MATCHES = 128
 #: attempts before writers of this process are made to wait
-_ATTEMPTS = 8
+_ATTEMPTS = 60
 
 
 class Reader:
