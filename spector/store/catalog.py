@@ -24,7 +24,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -536,18 +536,8 @@ class Catalog:
             )
             return bool(found.fetchone()[0])
 
-    def count(self) -> int:
-        with self.reading() as connection:
-            found = connection.execute("SELECT coalesce(sum(live), 0) FROM segment").fetchone()
-            return int(found[0])
-
 
 def chunked(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:
     """Slices small enough for one statement's variables."""
     for start in range(0, len(ids), size):
         yield ids[start : start + size]
-
-
-def text_rows(rows: Iterable[Row]) -> list[tuple[int, str]]:
-    """(id, text) pairs as FTS5's delete command wants them."""
-    return [(row.id, row.text) for row in rows]

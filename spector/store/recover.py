@@ -27,7 +27,7 @@ from spector.store.segment import unpack_header
 from spector.store.store import UNSYNCED, Store, TierFiles
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
-__all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory", "read_meta",
+__all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory",
            "reading_catalog"]
 
 _GENERATION = re.compile(r"(?P<stem>.+?)(?:\.g(?P<generation>\d+))?\.mem")
@@ -49,20 +49,6 @@ class OpenedStore:
     store: Store
     lock: WriterLock | None
     created: bool
-
-
-def read_meta(root: str) -> dict[str, str]:
-    """What the store at ``root`` was made with, without opening it."""
-    files = DiskFiles(root)
-    if not files.exists(CATALOG_NAME):
-        raise StoreNotFoundError(
-            f"there is no spector store at {files.root}", hint="check the path"
-        )
-    catalog = _complete_catalog(files)
-    try:
-        return catalog.validate()
-    finally:
-        catalog.close()
 
 
 def open_memory(stamp: Stamp, tiers: Iterable[TierFiles], config: Config) -> OpenedStore:

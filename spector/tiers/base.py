@@ -8,7 +8,6 @@ commit, recovery, checking and compaction without a line of its own: implement
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -172,11 +171,3 @@ class PartitionedTier:
 
 def _suffix(generation: int) -> str:
     return f".g{generation}" if generation else ""
-
-
-def tier_rows(rows: Sequence[SegmentRow], code: int) -> list[SegmentRow]:
-    """The partitions of one tier."""
-    return [row for row in rows if row.tier == code]
-
-
-__all__ += ["tier_rows"]
