@@ -122,10 +122,8 @@ static void gate_block(const spector_part *part, const spector_query *q, uint32_
     b->n = n;
 }
 
-/* Phase 5; keeps the slots at or above the similarity floor. The first entry of similarity is
- * set even when its record is dropped. */
-static void measure_block(const spector_part *part, const spector_query *q, spector_block *b,
-                          uint64_t *drops) {
+void spector_measure_block(const spector_part *part, const spector_query *q, spector_block *b,
+                           uint64_t *drops) {
     int32_t dots[SPECTOR_BLOCK];
     uint32_t kept = 0;
     if (!q->codes) {
@@ -145,9 +143,8 @@ static void measure_block(const spector_part *part, const spector_query *q, spec
     b->n = kept;
 }
 
-/* Phase 6 of a block into the heap; returns the heap's new size. */
-static uint32_t rank_block(const spector_part *part, const spector_query *q, spector_block *b,
-                           uint32_t index, spector_hit *hits, uint32_t found, uint32_t k) {
+uint32_t spector_rank_block(const spector_part *part, const spector_query *q, spector_block *b,
+                            uint32_t index, spector_hit *hits, uint32_t found, uint32_t k) {
     float scores[SPECTOR_BLOCK];
     spector_load_block(q, part, b);
     spector_active.score(q, b, scores);
@@ -160,27 +157,36 @@ static uint32_t rank_block(const spector_part *part, const spector_query *q, spe
     return found;
 }
 
+int spector_gate(const spector_part *part, const spector_query *q, uint32_t slot) {
+    return gate(part, q, slot, record_at(part, slot));
+}
+
+uint32_t spector_scan_straight(const spector_part *part, const spector_query *q, uint32_t first,
+                               uint32_t index, spector_hit *hits, uint32_t found, uint32_t k,
+                               uint64_t *drops, uint64_t *scored) {
+    spector_block b = {0};
+    int dense = 0;
+    for (; first < part->count; first += SPECTOR_BLOCK) {
+        uint32_t left = part->count - first;
+        plan_ahead(q, &b, dense);
+        gate_block(part, q, first, left < SPECTOR_BLOCK ? left : SPECTOR_BLOCK, dense, &b, drops);
+        dense = b.n >= SPECTOR_BLOCK * 3 / 4;
+        if (b.n) spector_measure_block(part, q, &b, drops);
+        if (!b.n) continue;
+        *scored += b.n;
+        found = spector_rank_block(part, q, &b, index, hits, found, k);
+    }
+    return found;
+}
+
 uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
                       uint64_t *scanned, uint64_t *scored) {
     uint32_t found = 0;
-    spector_block b = {0};
     for (uint32_t i = 0; i < n; i++) {
         uint32_t index = select ? select[i] : i;
-        spector_part part = parts[index];
-        int dense = 0;
-        *scanned += part.count;
-        for (uint32_t first = 0; first < part.count; first += SPECTOR_BLOCK) {
-            uint32_t left = part.count - first;
-            plan_ahead(q, &b, dense);
-            gate_block(&part, q, first, left < SPECTOR_BLOCK ? left : SPECTOR_BLOCK, dense, &b,
-                       drops);
-            dense = b.n >= SPECTOR_BLOCK * 3 / 4;
-            if (b.n) measure_block(&part, q, &b, drops);
-            if (!b.n) continue;
-            *scored += b.n;
-            found = rank_block(&part, q, &b, index, hits, found, k);
-        }
+        *scanned += parts[index].count;
+        found = spector_scan_straight(&parts[index], q, 0, index, hits, found, k, drops, scored);
     }
     sort_best_first(hits, found);
     return found;
@@ -197,7 +203,7 @@ void spector_score(const spector_part *parts, const spector_query *q, const uint
         similarity[i] = 0.0f;
         gate_block(p, q, slot[i], 1, 0, &b, drops);
         if (!b.n) continue;
-        measure_block(p, q, &b, drops);
+        spector_measure_block(p, q, &b, drops);
         similarity[i] = b.similarity[0];
         if (!b.n) continue;
         spector_load_block(q, p, &b);

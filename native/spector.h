@@ -80,12 +80,14 @@ enum {
     SPECTOR_DROP_VALENCE,
     SPECTOR_DROP_STRENGTH,
     SPECTOR_DROP_SIMILARITY,
+    SPECTOR_DROP_BOUND, /* could not have entered the heap, so nobody looked */
     SPECTOR_DROPS
 };
 
 typedef struct spector_part {
     const uint8_t *data;   /* record 0, aligned to 8 bytes */
     const uint64_t *allow; /* bit i of word i / 64 admits slot i; NULL admits all */
+    const uint8_t *index;  /* scan index of the partition, aligned to 64 bytes; NULL without */
     uint32_t count;
     uint32_t stride;
 } spector_part;
@@ -129,7 +131,7 @@ typedef struct spector_query {
     float w_tags;
     float w_arousal;
     float recency_rate; /* 1 / days */
-    float reserved3;
+    float recall_confidence; /* standard errors a bound adds; 0 reads every vector */
     float mood_boost;
     float unresolved_boost;
     float consolidated_factor;
@@ -226,6 +228,23 @@ static inline void spector_fetch_ahead(const spector_part *part, const spector_b
     for (uint32_t i = block->ahead[pass]; i < block->ahead[pass + 1]; i += 64)
         SPECTOR_PREFETCH(record + i);
 }
+
+/* The passes of a straight scan, shared with the scan over an index. */
+
+/* Phases 1 to 4 of one record: the counter of the phase that drops it, or SPECTOR_DROPS. */
+int spector_gate(const spector_part *part, const spector_query *query, uint32_t slot);
+/* Phase 5 of the block's slots; keeps those at or above the similarity floor. The first entry of
+ * similarity is set even when its record is dropped. */
+void spector_measure_block(const spector_part *part, const spector_query *query,
+                           spector_block *block, uint64_t *drops);
+/* Phase 6 of a block into the heap of found hits; returns the heap's new size. */
+uint32_t spector_rank_block(const spector_part *part, const spector_query *query,
+                            spector_block *block, uint32_t part_index, spector_hit *hits,
+                            uint32_t found, uint32_t k);
+/* All phases over the slots from first on, straight over the records. */
+uint32_t spector_scan_straight(const spector_part *part, const spector_query *query,
+                               uint32_t first, uint32_t part_index, spector_hit *hits,
+                               uint32_t found, uint32_t k, uint64_t *drops, uint64_t *scored);
 
 /* Fill the columns of the block's slots. */
 void spector_load_block(const spector_query *query, const spector_part *part,

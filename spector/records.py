@@ -272,6 +272,8 @@ class ScanStats:
     dropped_strength: int = 0
     dropped_similarity: int = 0
     dropped_filter: int = 0
+    #: records that no bound allowed into the answer, so that nobody looked at them closely
+    skipped_bound: int = 0
     scored: int = 0
     partitions: int = 0
     partitions_skipped: int = 0

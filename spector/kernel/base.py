@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 #: entries of ``ScanResult.drops``, in the order of the phases
-DROP_PHASES: Final = ("state", "filter", "tags", "valence", "strength", "similarity")
+DROP_PHASES: Final = ("state", "filter", "tags", "valence", "strength", "similarity", "bound")
 
 #: ``spector_part`` of native/spector.h; addresses as integers, 0 for none
 PART_DTYPE: Final = np.dtype(
-    [("data", "<u8"), ("allow", "<u8"), ("count", "<u4"), ("stride", "<u4")]
+    [("data", "<u8"), ("allow", "<u8"), ("index", "<u8"), ("count", "<u4"), ("stride", "<u4")]
 )
 #: ``spector_hit`` of native/spector.h
 HIT_DTYPE: Final = np.dtype(
@@ -48,11 +48,13 @@ class Part:
     data: (rows, stride) uint8, C-contiguous; usually a view of a read-only map, from byte 64 on.
     count: rows to look at, tombstones included.
     allow: optional (ceil(count / 64),) uint64; bit i % 64 of word i // 64 admits slot i.
+    index: optional image of the partition's scan index, see `spector.kernel.scan_index`.
     """
 
     data: NDArray[np.uint8]
     count: int
     allow: NDArray[np.uint64] | None = None
+    index: NDArray[np.uint8] | None = None
 
 
 class PartTable:
@@ -88,7 +90,7 @@ class PartTable:
         self._check_count(index, self.parts[index], count)
         self.entries["count"][index] = count
 
-    def _entry(self, index: int, part: Part) -> tuple[int, int, int, int]:
+    def _entry(self, index: int, part: Part) -> tuple[int, int, int, int, int]:
         data = part.data
         if data.dtype != np.uint8 or data.ndim != 2 or not data.flags.c_contiguous:
             raise InvalidInputError(f"part {index}: data must be (rows, stride) uint8, contiguous")
@@ -105,7 +107,10 @@ class PartTable:
         if address % 8:
             raise InvalidInputError(f"part {index}: records must be aligned to 8 bytes")
         allow = 0 if part.allow is None else _address(part.allow)
-        return address, allow, part.count, self.stride
+        index_address = 0 if part.index is None else _address(part.index)
+        if index_address % 64:
+            raise InvalidInputError(f"part {index}: its scan index must be aligned to 64 bytes")
+        return address, allow, index_address, part.count, self.stride
 
     @staticmethod
     def _check_count(index: int, part: Part, count: int) -> None:
@@ -187,7 +192,8 @@ class ScanResult:
     Attributes:
         ids, scores, part, slot, similarity: (m,) arrays, m <= k; uint64, float32, uint32,
             uint32, float32. ``part`` is the position in the scanned table.
-        drops: (6,) uint64, records dropped per phase, see `DROP_PHASES`.
+        drops: (7,) uint64, records dropped per phase, see `DROP_PHASES`; the last counts those that
+            a bound ruled out before anything else was asked of them.
         scanned: records looked at; equals ``drops.sum() + scored``.
         scored: records that reached phase 6.
     """

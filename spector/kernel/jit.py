@@ -43,7 +43,8 @@ _UNRESOLVED: Final = int(Flag.UNRESOLVED)
 _CONSOLIDATED: Final = int(Flag.CONSOLIDATED)
 _DAYS_PER_MS: Final = 1.0 / 86_400_000.0
 _SECONDS_PER_MS: Final = 1.0 / 1000.0
-_STATE, _FILTER, _TAGS, _VALENCE, _STRENGTH, _SIMILARITY, _PASS = range(7)
+_STATE, _FILTER, _TAGS, _VALENCE, _STRENGTH, _SIMILARITY, _BOUND, _PASS = range(8)
+_SCANNED, _SCORED = len(DROP_PHASES), len(DROP_PHASES) + 1
 
 _ZERO: Final = np.float32(0)
 _ONE: Final = np.float32(1)
@@ -147,7 +148,7 @@ def _scan(entries, chosen, params, codes, any_masks, tables, hits, counters):  #
     for index in chosen:
         entry = entries[index]
         count, stride = np.int64(entry.count), np.int64(entry.stride)
-        counters[6] += np.uint64(count)
+        counters[_SCANNED] += np.uint64(count)
         words = (count + 63) // 64 if entry.allow != 0 else 0
         allow = carray(_pointer(entry.allow), (words,), np.uint64)
         for slot in range(count):
@@ -163,7 +164,7 @@ def _scan(entries, chosen, params, codes, any_masks, tables, hits, counters):  #
                 if sim < q.min_similarity:
                     counters[_SIMILARITY] += np.uint64(1)
                     continue
-            counters[7] += np.uint64(1)
+            counters[_SCORED] += np.uint64(1)
             score = _fuse(r, q, sim, tables)
             if found < k or (k > 0 and score >= hits[0].score):
                 found = _offer(hits, found, k, r.id, score, sim, index, np.uint32(slot))

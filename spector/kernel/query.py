@@ -40,7 +40,7 @@ _F32 = (
     "scale", "importance_floor", "retention_floor", "min_similarity",
     "w_similarity", "w_importance", "w_retention", "w_recency",
     "w_activation", "w_utility", "w_tags", "w_arousal",
-    "recency_rate", "reserved3", "mood_boost", "unresolved_boost",
+    "recency_rate", "recall_confidence", "mood_boost", "unresolved_boost",
     "consolidated_factor", "flashbulb_retention",
 )  # fmt: skip
 
@@ -120,6 +120,7 @@ def make_query(
     modality_mask: int = 0,
     category_mask: int = 0,
     mood: int = 0,
+    recall_confidence: float = 0.0,
 ) -> Query:
     """Validate and prepare a scan's question.
 
@@ -138,6 +139,8 @@ def make_query(
         drop_flags: records with any of these flags are dropped; TOMBSTONE always is.
         modality_mask, category_mask: bit i admits code i; 0 admits all codes.
         mood: -128..127; its sign is compared with the record's valence, 0 boosts nothing.
+        recall_confidence: standard errors that the bound from a scan index adds to an estimated
+            cosine before it rules a record out; 0 estimates nothing, so the answer is exact.
 
     Raises:
         InvalidVectorError: the cue is not a finite, non-zero (dim,) vector.
@@ -148,6 +151,8 @@ def make_query(
     for name, number in (("importance_floor", importance_floor), ("retention_floor", floor)):
         if not math.isfinite(number) or not 0 <= number <= 1:
             raise InvalidFilterError(f"{name} must be in 0..1, got {number!r}")
+    if not math.isfinite(recall_confidence) or not 0 <= recall_confidence <= 100:
+        raise InvalidFilterError(f"recall_confidence must be in 0..100, got {recall_confidence!r}")
     _check_int("now_ms", now_ms, -MAX_ABS_MS, MAX_ABS_MS)
     event_min = _MIN_I64 if event_min_ms is None else event_min_ms
     event_max = _MAX_I64 if event_max_ms is None else event_max_ms
@@ -183,6 +188,7 @@ def make_query(
     row["mood"] = mood
     row["importance_floor"] = importance_floor
     row["retention_floor"] = floor
+    row["recall_confidence"] = recall_confidence
     if masks.size:
         row["any_masks"] = masks.ctypes.data
         row["any_count"] = masks.size

@@ -115,7 +115,7 @@ class ReferenceKernel:
                 bits = np.unpackbits(bitmap.view(np.uint8), bitorder="little")[slot_ids[mine]]
                 bitmap = _pack(bits)
             found, values, cosines = _phases(
-                rows, bitmap, query, np.zeros(6, np.uint64), sims, mine
+                rows, bitmap, query, np.zeros(len(DROP_PHASES), np.uint64), sims, mine
             )
             scores[mine[found]], sims[mine[found]] = values, cosines
         return scores

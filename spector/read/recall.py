@@ -291,14 +291,14 @@ class Reader:
     def _stats(
         self, snap: Snapshot, select: list[int] | None, result: ScanResult
     ) -> ScanStats:
-        state, dropped_filter, tags, valence, strength, similarity = (
+        state, dropped_filter, tags, valence, strength, similarity, bound = (
             int(n) for n in result.drops
         )
         used = len(snap.table) if select is None else len(select)
         return ScanStats(
             scanned=result.scanned, dropped_state=state, dropped_filter=dropped_filter,
             dropped_tags=tags, dropped_valence=valence, dropped_strength=strength,
-            dropped_similarity=similarity, scored=result.scored, partitions=used,
+            dropped_similarity=similarity, skipped_bound=bound, scored=result.scored, partitions=used,
             partitions_skipped=len(snap.table) - used, backend=self._kernel.name,
         )
 

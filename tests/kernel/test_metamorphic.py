@@ -323,7 +323,7 @@ def test_drops_are_counted_by_the_first_phase_that_objects(kernel: Kernel) -> No
         part = type(part)(part.data, part.count, allow)
         query = make_query(**{"now_ms": NOW_MS, "vector": CUE, "profile": profile, **asked})
         result = kernel.scan([part], query, 5)
-        assert result.drops.tolist() == [int(i == phase) for i in range(6)]
+        assert result.drops.tolist() == [int(i == phase) for i in range(7)]
         assert (result.scanned, result.scored, len(result)) == (1, 0, 0)
 
 
