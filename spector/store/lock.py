@@ -1,7 +1,11 @@
 """One writer per store: ``flock`` on the file LOCK.
 
 ``flock`` belongs to the open file, so unrelated closes in this process do not drop it (``lockf``
-locks would vanish). The holder's process id is written into the file for the error message only.
+locks would vanish). The holder's process id is written into the file; the lock never depends on it.
+
+A dead holder's lock may live on for a moment: a process it forked has the descriptor until the
+hook below or ``exec`` closes it. So whoever finds the lock taken in the name of a dead process
+tries again for ``DEAD_HOLDER_WAIT_S``; whoever finds a living one is refused at once.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
+from time import sleep
 
 from spector.errors import StoreLockedError
 from spector.store.files import translated
@@ -18,32 +23,32 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; the store refuses to open there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["WriterLock"]
+__all__ = ["DEAD_HOLDER_WAIT_S", "WriterLock"]
+
+#: how long a lock whose holder is dead is waited for, in seconds of sleep. A child is between fork
+#: and exec for milliseconds; on a busy machine it may wait for a processor much longer than that.
+DEAD_HOLDER_WAIT_S = 2.0
+_STEP_S = 0.01
 
 
 class WriterLock:
-    """Held from open to close by the one process that may write."""
+    """Held from open to close by the one process that may write.
+
+    Raises:
+        StoreLockedError: a living process holds it, or a dead one's child still does after
+            ``DEAD_HOLDER_WAIT_S``.
+    """
 
     def __init__(self, root: str) -> None:
         path = os.path.join(root, "LOCK")
         with translated("open", path):
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if fcntl is None:  # pragma: no cover
-            os.close(self._fd)
-            raise StoreLockedError(
-                "this platform has no flock, so a second writer could not be kept out",
-                hint="use spector on Linux or macOS",
-            )
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = os.pread(self._fd, 64, 0).decode("ascii", "replace").strip() or "unknown"
+            _acquire(self._fd, root)
+        except BaseException:
             os.close(self._fd)
             self._fd = -1
-            raise StoreLockedError(
-                f"the store at {root} is being written by process {holder}",
-                hint='close it there, or open it here with mode="r"',
-            ) from None
+            raise
         self._pid = os.getpid()
         _held.add(self)
         with contextlib.suppress(OSError):  # the content is a courtesy; the lock is the promise
@@ -62,6 +67,53 @@ class WriterLock:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         os.close(self._fd)
         self._fd = -1
+
+
+def _acquire(fd: int, root: str) -> None:
+    if fcntl is None:  # pragma: no cover
+        raise StoreLockedError(
+            "this platform has no flock, so a second writer could not be kept out",
+            hint="use spector on Linux or macOS",
+        )
+    for _ in range(round(DEAD_HOLDER_WAIT_S / _STEP_S)):
+        with contextlib.suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        # read anew each time: another process may have been faster
+        holder = os.pread(fd, 64, 0).decode("ascii", "replace").strip()
+        if not _is_dead(holder):
+            raise StoreLockedError(
+                f"the store at {root} is being written by process {holder or 'unknown'}",
+                hint='close it there, or open it here with mode="r"',
+            )
+        sleep(_STEP_S)
+    raise StoreLockedError(
+        f"the store at {root} is still locked, although process {holder}, which locked it, is dead",
+        hint="a process that it started has the lock: end that one (`fuser` on the file LOCK names"
+        ' it), or open the store here with mode="r"',
+    )
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether ``holder`` is the id of a process that has ended, reaped by its parent or not.
+
+    An id from another container looks dead, too. That costs a wait and nothing else: only the lock
+    decides who writes.
+    """
+    if not holder.isdigit() or not 0 < int(holder) < 1 << 31:
+        return False
+    try:
+        os.kill(int(holder), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # it is somebody else's, so it is there
+        pass
+    try:
+        with open(f"/proc/{holder}/stat", "rb") as file:
+            state = file.read().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):  # no /proc here, or it has just ended
+        return False
+    return state in (b"Z", b"X")
 
 
 _held: weakref.WeakSet[WriterLock] = weakref.WeakSet()

@@ -11,6 +11,7 @@ from typing import Any
 
 import spector
 from spector.errors import StoreForkedError, StoreLockedError
+from spector.store import lock
 from tests.crash.harness import die, in_fork, run_and_exit, scratch
 from tests.crash.workload import open_tiny, texts_of, vector_of, warm_up
 
@@ -72,24 +73,77 @@ def surviving_child_keeps_no_lock(killed: bool) -> list[str]:
         def parent() -> None:
             memory = open_tiny(path)
             _put(memory, "m")
-            child = os.fork()
-            if child == 0:
+            if os.fork() == 0:
+                # fork returned, so its hooks have run; who only knows the pid cannot know that
+                os.write(writing, str(os.getpid()).encode())
                 signal.pause()
-            os.write(writing, str(child).encode())
+            os.close(writing)
             if killed:
                 die()
             memory.close()
 
-        in_fork(parent)
+        code = in_fork(parent)
+        os.close(writing)
         child = int(os.read(reading, 32))
         try:
             os.kill(child, 0)  # it is still there
             with open_tiny(path) as memory:
-                return [] if len(memory) == 1 else ["the memory is gone"]
+                wrong = [] if len(memory) == 1 else ["the memory is gone"]
         except StoreLockedError as error:
-            return [f"the child kept the lock: {error}"]
+            wrong = [f"the child kept the lock: {error}"]
         finally:
             os.kill(child, signal.SIGKILL)
+        return wrong if code == (-signal.SIGKILL if killed else 0) else [*wrong, f"parent: {code}"]
+
+
+def descriptor_of_a_killed_holder(lets_go: bool) -> dict[str, Any]:
+    """A child of a killed writer has the lock's descriptor, as one between fork and exec has; it
+    lets go once the next writer has found the store locked, or never. No time passes: the next
+    writer's sleeps are counted, and the first tells the child."""
+    warm_up()
+    with scratch() as root:
+        path = os.path.join(root, "mind")
+        go, say_go = os.pipe()
+        told, tell = os.pipe()
+        slept: list[float] = []
+
+        def parent() -> None:
+            memory = open_tiny(path)
+            _put(memory, "m")
+            assert memory._opened[0].lock is not None
+            inherited = os.dup(memory._opened[0].lock._fd)  # the hook does not know this one
+            if os.fork() == 0:
+                os.close(say_go)
+                os.write(tell, str(os.getpid()).encode())
+                os.read(go, 1)
+                os.close(inherited)
+                os.write(tell, b"x")
+                os._exit(0)
+            os.close(say_go)
+            signal.pause()
+
+        def sleep(seconds: float) -> None:
+            slept.append(seconds)
+            if lets_go and len(slept) == 1:
+                os.write(say_go, b"x")
+                os.read(told, 1)
+
+        holder = os.fork()
+        if holder == 0:
+            run_and_exit(parent)
+        child = int(os.read(told, 64))
+        os.kill(holder, signal.SIGKILL)
+        os.waitpid(holder, 0)
+        lock.sleep = sleep
+        found: dict[str, Any] = {"holder": holder}
+        try:
+            with open_tiny(path) as memory:
+                found["texts"] = list(texts_of(memory).values())
+        except StoreLockedError as error:
+            found |= {"error": str(error), "hint": error.hint}
+        finally:
+            os.kill(child, signal.SIGKILL)
+        return {**found, "steps": len(slept), "slept_s": sum(slept)}
 
 
 def child_exit_keeps_later_commits() -> list[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,8 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
+from spector.store import lock
+from spector.store.lock import DEAD_HOLDER_WAIT_S
 from tests.crash.harness import in_fork, in_fresh_process
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
@@ -37,6 +42,85 @@ def test_fork(scenario: str) -> None:
 def test_child_that_outlives_its_parent_keeps_no_lock(killed: bool) -> None:
     found = in_fresh_process("tests.crash.forks:surviving_child_keeps_no_lock", killed=killed)
     assert found == []
+
+
+def test_descriptor_of_a_killed_writer_in_a_child_before_exec_is_waited_for() -> None:
+    found = in_fresh_process("tests.crash.forks:descriptor_of_a_killed_holder", lets_go=True)
+    assert found["texts"] == ["m"], found
+    assert found["steps"] == 1
+
+
+def test_child_that_keeps_a_killed_writers_descriptor_is_an_error_after_a_bounded_wait() -> None:
+    found = in_fresh_process("tests.crash.forks:descriptor_of_a_killed_holder", lets_go=False)
+    assert str(found["holder"]) in found["error"]
+    assert "dead" in found["error"]
+    assert "fuser" in found["hint"]
+    assert 'mode="r"' in found["hint"]
+    assert found["slept_s"] == pytest.approx(DEAD_HOLDER_WAIT_S)
+
+
+@pytest.fixture
+def locked(store_path: Path) -> Iterator[Path]:
+    """A store whose lock somebody has, and whose file LOCK the test fills in."""
+    open_tiny(str(store_path)).close()
+    with (store_path / "LOCK").open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield store_path
+
+
+@pytest.mark.parametrize("holder", ["", "\n", "two words", "0", "-1", "99999999999", "1e3", "é"])
+def test_lock_that_names_no_process_is_not_waited_for(
+    locked: Path, monkeypatch: pytest.MonkeyPatch, holder: str
+) -> None:
+    (locked / "LOCK").write_text(holder)
+    _refused_at_once(locked, monkeypatch)
+
+
+def test_lock_of_a_living_process_is_not_waited_for(
+    locked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for living in (os.getpid(), os.getppid(), 1):
+        (locked / "LOCK").write_text(f"{living}\n")
+        _refused_at_once(locked, monkeypatch)
+
+
+def _refused_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "sleep", lambda _: pytest.fail("waited"))
+    with pytest.raises(StoreLockedError, match="being written by process"):
+        open_tiny(str(path))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
+def test_lock_of_a_dead_process_that_nobody_has_reaped_is_waited_for(
+    locked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def let_go(_: float) -> None:
+        with (locked / "LOCK").open("rb") as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (locked / "LOCK").write_text(f"{os.getpid()}\n")  # a faster one, who lives
+
+    monkeypatch.setattr(lock, "sleep", let_go)
+    with subprocess.Popen([sys.executable, "-c", ""]) as zombie:
+        os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+        (locked / "LOCK").write_text(f"{zombie.pid}\n")
+        with pytest.raises(StoreLockedError, match=f"written by process {os.getpid()}"):
+            open_tiny(str(locked))
+
+
+def test_interrupted_wait_for_the_lock_keeps_no_descriptor(
+    locked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lock, "sleep", interrupt)
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        pass
+    (locked / "LOCK").write_text(f"{dead.pid}\n")
+    before = os.listdir("/dev/fd")
+    with pytest.raises(KeyboardInterrupt):
+        open_tiny(str(locked))
+    assert len(os.listdir("/dev/fd")) == len(before)
 
 
 def test_second_writer_is_refused_until_the_first_is_dead() -> None:
