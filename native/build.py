@@ -13,7 +13,10 @@ from pathlib import Path
 
 from cffi import FFI
 
-SOURCES = ("native/scan.c", "native/score.c", "native/dot.c", "native/crc32c.c")
+SOURCES = (
+    "native/scan.c", "native/score.c", "native/dot.c", "native/popcount.c", "native/crc32c.c",
+    "native/isa.c",
+)  # fmt: skip
 HEADER = "native/spector.h"
 
 _STRUCTS = (
@@ -23,7 +26,8 @@ _CONSTANTS = (
     "SPECTOR_HEADER_BYTES", "SPECTOR_CRC_SPAN", "SPECTOR_TOMBSTONE", "SPECTOR_PINNED",
     "SPECTOR_IMMUTABLE", "SPECTOR_FLASHBULB", "SPECTOR_CONSOLIDATED", "SPECTOR_UNRESOLVED",
     "SPECTOR_SUPERSEDED", "SPECTOR_DORMANT", "SPECTOR_QUARANTINED", "SPECTOR_DROPS",
-    "SPECTOR_TABLE", "SPECTOR_CAP_SSE42", "SPECTOR_CAP_AVX2",
+    "SPECTOR_TABLE", "SPECTOR_CAP_SSE42", "SPECTOR_CAP_AVX2", "SPECTOR_CAP_AVX512",
+    "SPECTOR_CAP_AVX512POP", "SPECTOR_CAP_NEON", "SPECTOR_CAP_DOTPROD",
 )  # fmt: skip
 _FUNCTIONS = (
     "spector_scan", "spector_score", "spector_crc32c", "spector_crc32c_rows", "spector_stream",

@@ -24,7 +24,7 @@ static inline uint64_t load64(const uint8_t *data) {
     return word;
 }
 
-uint32_t spector_crc_portable(uint32_t state, const uint8_t *data, size_t n) {
+uint32_t spector_crc32c_u8_portable(uint32_t state, const uint8_t *data, size_t n) {
     for (; n >= 8; n -= 8, data += 8) {
         uint64_t word = load64(data) ^ state;
         state = tables[7][word & 0xFF] ^ tables[6][word >> 8 & 0xFF] ^
@@ -39,7 +39,7 @@ uint32_t spector_crc_portable(uint32_t state, const uint8_t *data, size_t n) {
 #if SPECTOR_X86
 #include <immintrin.h>
 
-__attribute__((target("sse4.2"))) uint32_t spector_crc_sse42(uint32_t state, const uint8_t *data,
+__attribute__((target("sse4.2"))) uint32_t spector_crc32c_u8_sse42(uint32_t state, const uint8_t *data,
                                                              size_t n) {
 #if defined(__x86_64__)
     for (; n >= 8; n -= 8, data += 8) state = (uint32_t)_mm_crc32_u64(state, load64(data));
@@ -55,15 +55,15 @@ __attribute__((target("sse4.2"))) uint32_t spector_crc_sse42(uint32_t state, con
 #endif
 
 uint32_t spector_crc32c(const uint8_t *data, size_t n, uint32_t crc) {
-    return ~spector_active.crc(~crc, data, n);
+    return ~spector_active.crc32c(~crc, data, n);
 }
 
 void spector_crc32c_rows(const uint8_t *rows, uint32_t n, uint32_t stride, uint32_t crc,
                          uint32_t *out) {
     for (uint32_t i = 0; i < n; i++) {
         const uint8_t *row = rows + (size_t)i * stride;
-        uint32_t state = spector_active.crc(~crc, row, SPECTOR_CRC_SPAN);
-        out[i] = ~spector_active.crc(state, row + SPECTOR_HEADER_BYTES,
+        uint32_t state = spector_active.crc32c(~crc, row, SPECTOR_CRC_SPAN);
+        out[i] = ~spector_active.crc32c(state, row + SPECTOR_HEADER_BYTES,
                                      stride - SPECTOR_HEADER_BYTES);
     }
 }

@@ -1,7 +1,4 @@
-/* int8 dot products, one variant per instruction set, and the table that chooses among them.
- *
- * To add a set (AVX-512 VNNI, NEON): write spector_dot_<isa> below, give it a SPECTOR_CAP bit,
- * detect it in spector_cpu_caps and pick it in spector_set_caps. The tests force every bit.
+/* int8 dot products: spector_dot_i8_<isa>, chosen in isa.c.
  *
  * Sums are exact: |code| <= 128 and |cue code| <= 127, so int32 is safe to dim 132,104.
  */
@@ -11,7 +8,7 @@ static inline const int8_t *vector_at(const spector_part *part, uint32_t slot) {
     return (const int8_t *)(part->data + (size_t)slot * part->stride + SPECTOR_HEADER_BYTES);
 }
 
-void spector_dot_portable(const spector_query *query, const spector_part *part,
+void spector_dot_i8_portable(const spector_query *query, const spector_part *part,
                           const spector_block *block, int32_t *out) {
     const int8_t *codes = query->codes;
     for (uint32_t i = 0; i < block->n; i++) {
@@ -36,7 +33,7 @@ __attribute__((target("avx2"))) static inline __m256i step_avx2(__m256i sum, con
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
-__attribute__((target("avx2"))) void spector_dot_avx2(const spector_query *query,
+__attribute__((target("avx2"))) void spector_dot_i8_avx2(const spector_query *query,
                                                       const spector_part *part,
                                                       const spector_block *block, int32_t *out) {
     const int8_t *codes = query->codes;
@@ -56,41 +53,104 @@ __attribute__((target("avx2"))) void spector_dot_avx2(const spector_query *query
         out[i] = _mm_cvtsi128_si32(sum);
     }
 }
-#endif
 
-spector_isa spector_active = {spector_dot_portable, spector_score_portable, spector_crc_portable};
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
 
-uint32_t spector_cpu_caps(void) {
-    uint32_t caps = 0;
-#if SPECTOR_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("sse4.2")) caps |= SPECTOR_CAP_SSE42;
-    if (__builtin_cpu_supports("avx2")) caps |= SPECTOR_CAP_AVX2;
-#endif
-    return caps;
+/* vpdpbusd multiplies unsigned by signed bytes and adds four products to an int32, unsaturated.
+ * Flipping the top bit adds 128 to a code and makes it unsigned; 128 times the sum of the cue's
+ * codes is taken off again. Lanes wrap modulo 2^32, so only the difference has to fit, and it does
+ * (see above). */
+AVX512 static inline __m512i step_avx512(__m512i sum, const int8_t *vector, __m512i codes) {
+    __m512i raised = _mm512_xor_si512(_mm512_loadu_si512(vector), _mm512_set1_epi8(-128));
+    return _mm512_dpbusd_epi32(sum, raised, codes);
 }
 
-uint32_t spector_set_caps(uint32_t mask) {
-    uint32_t caps = spector_cpu_caps() & mask;
-    spector_crc_init();
-    spector_isa chosen = {spector_dot_portable, spector_score_portable, spector_crc_portable};
-#if SPECTOR_X86
-    if (caps & SPECTOR_CAP_AVX2) {
-        chosen.dot = spector_dot_avx2;
-        chosen.score = spector_score_avx2;
+/* Sums of the lanes of four vectors. */
+AVX512 static inline __m128i sums_avx512(__m512i a, __m512i b, __m512i c, __m512i d) {
+    __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+    __m512i abcd = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+    __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(abcd),
+                                    _mm512_extracti64x4_epi64(abcd, 1));
+    return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+AVX512 static inline __m128i raise_avx512(const int8_t *codes, size_t vector_bytes) {
+    __m512i sum = _mm512_setzero_si512();
+    for (size_t j = 0; j < vector_bytes; j += 64)
+        sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(-128), _mm512_loadu_si512(codes + j));
+    return sums_avx512(sum, sum, sum, sum);
+}
+
+/* Four records at a time: each line of the cue is loaded once for all, and four chains of
+ * dependent additions hide one another's latency. A last group of fewer repeats its last record. */
+AVX512 void spector_dot_i8_avx512(const spector_query *query, const spector_part *part,
+                                  const spector_block *block, int32_t *out) {
+    const int8_t *codes = query->codes;
+    const size_t vector_bytes = query->vector_bytes;
+    const __m128i raise = raise_avx512(codes, vector_bytes);
+    for (uint32_t i = 0; i < block->n; i += 4) {
+        const uint32_t left = block->n - i < 4 ? block->n - i : 4;
+        const int8_t *vectors[4];
+        for (uint32_t lane = 0; lane < 4; lane++) {
+            uint32_t slot = block->slots[i + (lane < left ? lane : left - 1)];
+            vectors[lane] = vector_at(part, slot);
+            if (lane < left) spector_fetch_ahead(part, block, slot, 1);
+        }
+        __m512i a = _mm512_setzero_si512(), b = a, c = a, d = a;
+        for (size_t j = 0; j < vector_bytes; j += 64) {
+            __m512i cue = _mm512_loadu_si512(codes + j);
+            a = step_avx512(a, vectors[0] + j, cue);
+            b = step_avx512(b, vectors[1] + j, cue);
+            c = step_avx512(c, vectors[2] + j, cue);
+            d = step_avx512(d, vectors[3] + j, cue);
+        }
+        __m128i dots = _mm_sub_epi32(sums_avx512(a, b, c, d), raise);
+        _mm_mask_storeu_epi32(out + i, (__mmask8)((1u << left) - 1), dots);
     }
-    if (caps & SPECTOR_CAP_SSE42) chosen.crc = spector_crc_sse42;
+}
 #endif
-    spector_active = chosen;
-    return caps;
+
+#if SPECTOR_NEON
+#include <arm_neon.h>
+
+/* Products are at most 128 * 127 and fit int16; vpadal adds pairs of them to int32 at once. */
+static inline int32x4_t step_neon(int32x4_t sum, const int8_t *vector, const int8_t *codes) {
+    int8x16_t v = vld1q_s8(vector), q = vld1q_s8(codes);
+    sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(v), vget_low_s8(q)));
+    return vpadalq_s16(sum, vmull_high_s8(v, q));
 }
 
-uint64_t spector_stream(const uint8_t *data, size_t n) {
-    const uint64_t *words = (const uint64_t *)data;
-    uint64_t sums[8] = {0};
-    size_t count = n / 64;
-    for (size_t i = 0; i < count; i++)
-        for (int lane = 0; lane < 8; lane++) sums[lane] ^= words[8 * i + (size_t)lane];
-    for (int lane = 1; lane < 8; lane++) sums[0] ^= sums[lane];
-    return sums[0];
+void spector_dot_i8_neon(const spector_query *query, const spector_part *part,
+                         const spector_block *block, int32_t *out) {
+    const int8_t *codes = query->codes;
+    for (uint32_t i = 0; i < block->n; i++) {
+        const int8_t *vector = vector_at(part, block->slots[i]);
+        int32x4_t even = vdupq_n_s32(0), odd = even;
+        spector_fetch_ahead(part, block, block->slots[i], 1);
+        for (size_t j = 0; j < query->vector_bytes; j += 32) {
+            even = step_neon(even, vector + j, codes + j);
+            odd = step_neon(odd, vector + j + 16, codes + j + 16);
+        }
+        out[i] = vaddvq_s32(vaddq_s32(even, odd));
+    }
 }
+
+#define DOTPROD __attribute__((target("arch=armv8.2-a+dotprod")))
+
+/* sdot adds four products of signed bytes to each int32, unsaturated. */
+DOTPROD void spector_dot_i8_dotprod(const spector_query *query, const spector_part *part,
+                                    const spector_block *block, int32_t *out) {
+    const int8_t *codes = query->codes;
+    for (uint32_t i = 0; i < block->n; i++) {
+        const int8_t *vector = vector_at(part, block->slots[i]);
+        int32x4_t sums[4] = {vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)};
+        spector_fetch_ahead(part, block, block->slots[i], 1);
+        for (size_t j = 0; j < query->vector_bytes; j += 64)
+            for (size_t lane = 0; lane < 4; lane++)
+                sums[lane] = vdotq_s32(sums[lane], vld1q_s8(vector + j + 16 * lane),
+                                       vld1q_s8(codes + j + 16 * lane));
+        out[i] = vaddvq_s32(vaddq_s32(vaddq_s32(sums[0], sums[1]), vaddq_s32(sums[2], sums[3])));
+    }
+}
+#endif

@@ -120,7 +120,7 @@ ALWAYS_INLINE void add(float *restrict sums, const float *restrict values, float
 
 typedef void (*lookup_fn)(const float *table, float *x, uint32_t n);
 
-/* Replaces n values of x, a multiple of 8, by what the table says. */
+/* Replaces n values of x, a multiple of 16, by what the table says. */
 static void lookup_portable(const float *table, float *x, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) x[i] = lookup(table, x[i]);
 }
@@ -128,7 +128,7 @@ static void lookup_portable(const float *table, float *x, uint32_t n) {
 ALWAYS_INLINE void score_block(const spector_query *q, const spector_block *b,
                                float *restrict sums, lookup_fn look) {
     float term[SPECTOR_BLOCK];
-    const uint32_t n = (b->n + 7) / 8 * 8;
+    const uint32_t n = (b->n + 15) / 16 * 16;
     for (uint32_t i = 0; i < n; i++) sums[i] = 0.0f;
     if (!q->multiplicative) add(sums, b->similarity, q->w_similarity, n);
     add(sums, b->importance, q->w_importance, n);
@@ -166,7 +166,7 @@ ALWAYS_INLINE void score_block(const spector_query *q, const spector_block *b,
     }
 }
 
-void spector_score_portable(const spector_query *query, const spector_block *block,
+void spector_score_f32_portable(const spector_query *query, const spector_block *block,
                             float *scores) {
     score_block(query, block, scores, lookup_portable);
 }
@@ -195,9 +195,37 @@ __attribute__((target("avx2"))) static inline void lookup_avx2(const float *tabl
     }
 }
 
-__attribute__((target("avx2"))) void spector_score_avx2(const spector_query *query,
+__attribute__((target("avx2"))) void spector_score_f32_avx2(const spector_query *query,
                                                         const spector_block *block,
                                                         float *scores) {
     score_block(query, block, scores, lookup_avx2);
+}
+
+#define AVX512                                                                                    \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")))
+
+/* lookup() on sixteen lanes, operation by operation. */
+AVX512 static inline void lookup_avx512(const float *table, float *x, uint32_t n) {
+    const __m512 lowest = _mm512_set1_ps(0x1p-20f);
+    const __m512i base = _mm512_set1_epi32((127 - 20) << 23);
+    const __m512i last = _mm512_set1_epi32((SPECTOR_TABLE - 2) << 17);
+    for (uint32_t i = 0; i < n; i += 16) {
+        /* max returns its second operand for NaN */
+        __m512 inside = _mm512_max_ps(_mm512_loadu_ps(x + i), lowest);
+        __m512i bits = _mm512_sub_epi32(_mm512_castps_si512(inside), base);
+        bits = _mm512_min_epi32(bits, last);
+        __m512i rest = _mm512_and_si512(bits, _mm512_set1_epi32(0x1FFFF));
+        __m512 fraction = _mm512_mul_ps(_mm512_cvtepi32_ps(rest), _mm512_set1_ps(0x1p-17f));
+        __m512i index = _mm512_srli_epi32(bits, 17);
+        __m512 low = _mm512_i32gather_ps(index, table, 4);
+        __m512 high = _mm512_i32gather_ps(index, table + 1, 4);
+        __m512 rise = _mm512_mul_ps(_mm512_sub_ps(high, low), fraction);
+        _mm512_storeu_ps(x + i, _mm512_add_ps(low, rise));
+    }
+}
+
+AVX512 void spector_score_f32_avx512(const spector_query *query, const spector_block *block,
+                                     float *scores) {
+    score_block(query, block, scores, lookup_avx512);
 }
 #endif

@@ -173,7 +173,11 @@ uint64_t spector_stream(const uint8_t *data, size_t n);
 /* Instruction sets. Bits may be masked off to force a slower path; results do not change. */
 enum {
     SPECTOR_CAP_SSE42 = 1 << 0,
-    SPECTOR_CAP_AVX2 = 1 << 1
+    SPECTOR_CAP_AVX2 = 1 << 1,
+    SPECTOR_CAP_AVX512 = 1 << 2,    /* F, BW, DQ, VL and VNNI */
+    SPECTOR_CAP_AVX512POP = 1 << 3, /* those, VPOPCNTDQ and BITALG */
+    SPECTOR_CAP_NEON = 1 << 4,
+    SPECTOR_CAP_DOTPROD = 1 << 5
 };
 uint32_t spector_cpu_caps(void);
 /* Use what both the CPU and mask offer; returns that. To be called once before anything else, and
@@ -199,7 +203,7 @@ enum { SPECTOR_BLOCK = 64 };
 
 /* Records that survived the gates, their terms column by column so that phase 6 vectorises.
  * Columns whose weight is 0 are not filled, and what lies behind n is of no account: loops run to
- * the next multiple of 8. */
+ * the next multiple of 16. */
 typedef struct spector_block {
     uint32_t n;
     /* Byte ranges [ahead[i], ahead[i + 1]) of the records one block further on that the three
@@ -258,29 +262,56 @@ typedef void (*spector_dot_fn)(const spector_query *query, const spector_part *p
 typedef void (*spector_score_fn)(const spector_query *query, const spector_block *block,
                                  float *scores);
 typedef uint32_t (*spector_crc_fn)(uint32_t state, const uint8_t *data, size_t n);
+/* How many bits of n words are set. */
+typedef uint64_t (*spector_popcount_fn)(const uint64_t *words, size_t n);
 
+/* What spector_set_caps chose, see isa.c. Members are spector_{op}_{dtype}_{isa}. */
 typedef struct spector_isa {
     spector_dot_fn dot;
     spector_score_fn score;
-    spector_crc_fn crc;
+    spector_crc_fn crc32c;
+    spector_popcount_fn popcount;
 } spector_isa;
 
 extern spector_isa spector_active;
 
-void spector_dot_portable(const spector_query *query, const spector_part *part,
-                          const spector_block *block, int32_t *out);
-void spector_score_portable(const spector_query *query, const spector_block *block, float *scores);
-uint32_t spector_crc_portable(uint32_t state, const uint8_t *data, size_t n);
+#define SPECTOR_DECLARE_DOT(isa)                                                                  \
+    void spector_dot_i8_##isa(const spector_query *query, const spector_part *part,               \
+                              const spector_block *block, int32_t *out)
+#define SPECTOR_DECLARE_SCORE(isa)                                                                \
+    void spector_score_f32_##isa(const spector_query *query, const spector_block *block,          \
+                                 float *scores)
+#define SPECTOR_DECLARE_CRC32C(isa)                                                               \
+    uint32_t spector_crc32c_u8_##isa(uint32_t state, const uint8_t *data, size_t n)
+#define SPECTOR_DECLARE_POPCOUNT(isa)                                                             \
+    uint64_t spector_popcount_u64_##isa(const uint64_t *words, size_t n)
+
+SPECTOR_DECLARE_DOT(portable);
+SPECTOR_DECLARE_SCORE(portable);
+SPECTOR_DECLARE_CRC32C(portable);
+SPECTOR_DECLARE_POPCOUNT(portable);
 void spector_crc_init(void);
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #define SPECTOR_X86 1
-void spector_dot_avx2(const spector_query *query, const spector_part *part,
-                      const spector_block *block, int32_t *out);
-void spector_score_avx2(const spector_query *query, const spector_block *block, float *scores);
-uint32_t spector_crc_sse42(uint32_t state, const uint8_t *data, size_t n);
+SPECTOR_DECLARE_CRC32C(sse42);
+SPECTOR_DECLARE_DOT(avx2);
+SPECTOR_DECLARE_SCORE(avx2);
+SPECTOR_DECLARE_POPCOUNT(avx2);
+SPECTOR_DECLARE_DOT(avx512);
+SPECTOR_DECLARE_SCORE(avx512);
+SPECTOR_DECLARE_POPCOUNT(avx512pop);
 #else
 #define SPECTOR_X86 0
+#endif
+
+#if defined(__GNUC__) && defined(__aarch64__)
+#define SPECTOR_NEON 1
+SPECTOR_DECLARE_DOT(neon);
+SPECTOR_DECLARE_DOT(dotprod);
+SPECTOR_DECLARE_POPCOUNT(neon);
+#else
+#define SPECTOR_NEON 0
 #endif
 
 #endif

@@ -34,6 +34,10 @@ _lib: Any = _native.lib
 CAPS: Final = {
     "sse4.2": int(_lib.SPECTOR_CAP_SSE42),
     "avx2": int(_lib.SPECTOR_CAP_AVX2),
+    "avx512": int(_lib.SPECTOR_CAP_AVX512),
+    "avx512pop": int(_lib.SPECTOR_CAP_AVX512POP),
+    "neon": int(_lib.SPECTOR_CAP_NEON),
+    "dotprod": int(_lib.SPECTOR_CAP_DOTPROD),
 }
 _ALL_CAPS = 0xFFFF_FFFF
 _active_caps: int = _lib.spector_set_caps(_ALL_CAPS)

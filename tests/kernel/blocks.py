@@ -41,6 +41,14 @@ def kernels() -> list[Kernel]:
     return found
 
 
+def instruction_sets() -> list[int]:
+    """Masks for `set_caps`: portable C, every set that this CPU has alone, and all together."""
+    from spector.kernel.native import CAPS, set_caps
+
+    here = set_caps()
+    return [0, *(bit for bit in CAPS.values() if bit & here), here]
+
+
 def headers_of(rows: NDArray[np.uint8]) -> NDArray[Any]:
     """The rows' headers as a writable structured view."""
     return rows[:, :HEADER_BYTES].view(RECORD_DTYPE)[:, 0]

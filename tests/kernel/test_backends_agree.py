@@ -18,6 +18,7 @@ from tests.kernel.blocks import (
     NOW_MS,
     damage,
     headers_of,
+    instruction_sets,
     kernels,
     make_parts,
     make_rows,
@@ -64,9 +65,9 @@ def scan_everywhere(
         if kernel.name != "native":
             assert_same(want, kernel.scan(table, query, k, **options), context)
             continue
-        from spector.kernel.native import CAPS, set_caps
+        from spector.kernel.native import set_caps
 
-        for caps in (0, CAPS["avx2"], 0xFFFF_FFFF):
+        for caps in instruction_sets():
             set_caps(caps)
             got = kernel.scan(table, query, k, **options)
             assert_same(want, got, f"{context} caps {caps:x}")
