@@ -15,23 +15,24 @@ from cffi import FFI
 
 SOURCES = (
     "native/scan.c", "native/score.c", "native/dot.c", "native/popcount.c", "native/crc32c.c",
-    "native/isa.c",
+    "native/isa.c", "native/index.c",
 )  # fmt: skip
 HEADER = "native/spector.h"
 
 _STRUCTS = (
-    "spector_partition_header", "spector_record", "spector_part", "spector_query", "spector_hit",
+    "spector_partition_header", "spector_index_header", "spector_extremes", "spector_record", "spector_part", "spector_query", "spector_hit",
 )  # fmt: skip
 _CONSTANTS = (
     "SPECTOR_HEADER_BYTES", "SPECTOR_CRC_SPAN", "SPECTOR_TOMBSTONE", "SPECTOR_PINNED",
     "SPECTOR_IMMUTABLE", "SPECTOR_FLASHBULB", "SPECTOR_CONSOLIDATED", "SPECTOR_UNRESOLVED",
     "SPECTOR_SUPERSEDED", "SPECTOR_DORMANT", "SPECTOR_QUARANTINED", "SPECTOR_DROPS",
-    "SPECTOR_TABLE", "SPECTOR_CAP_SSE42", "SPECTOR_CAP_AVX2", "SPECTOR_CAP_AVX512",
+    "SPECTOR_TABLE", "SPECTOR_INDEX_MAX_DIM", "SPECTOR_CAP_SSE42", "SPECTOR_CAP_AVX2", "SPECTOR_CAP_AVX512",
     "SPECTOR_CAP_AVX512POP", "SPECTOR_CAP_NEON", "SPECTOR_CAP_DOTPROD",
 )  # fmt: skip
 _FUNCTIONS = (
     "spector_scan", "spector_score", "spector_crc32c", "spector_crc32c_rows", "spector_stream",
-    "spector_cpu_caps", "spector_set_caps",
+    "spector_cpu_caps", "spector_set_caps", "spector_index_bytes", "spector_index_init",
+    "spector_index_append", "spector_index_update", "spector_index_refresh", "spector_rotate_f32",
 )  # fmt: skip
 
 
@@ -89,7 +90,7 @@ def make_ffi() -> FFI:
         '#include "spector.h"',
         sources=list(SOURCES),
         include_dirs=["native"],
-        depends=[HEADER],
+        depends=[HEADER, "native/index.h"],
         extra_compile_args=cflags,
         extra_link_args=ldflags,
     )

@@ -5,7 +5,7 @@
  * beside its siblings, declare it in spector.h and pick it in choose() below; to add a set, also
  * give it a SPECTOR_CAP bit and detect it. The tests force every bit alone and all together.
  */
-#include "spector.h"
+#include "index.h"
 
 #if SPECTOR_NEON && defined(__linux__)
 #include <sys/auxv.h>
@@ -85,6 +85,7 @@ uint32_t spector_set_caps(uint32_t mask) {
     const uint32_t caps = spector_cpu_caps() & mask;
     spector_isa chosen = PORTABLE;
     spector_crc_init();
+    spector_index_setup(caps);
 #if SPECTOR_X86 || SPECTOR_NEON
     choose(caps, &chosen);
 #endif

@@ -72,6 +72,53 @@ enum {
     SPECTOR_QUARANTINED = 1 << 8
 };
 
+/* The first bytes of a partition's scan index; see native/FORMAT.md. */
+typedef struct spector_index_header {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t dim;
+    uint32_t rotated; /* dim rounded up to a multiple of 64 */
+    uint32_t rows;    /* slots indexed */
+    uint32_t room;    /* slots allocated, a multiple of 64 */
+    uint32_t fine_bytes;
+    uint32_t body_crc;
+    uint64_t centre_id;
+    uint8_t store_uuid[16];
+    int64_t change_seq;
+    uint32_t segment_id;
+    uint32_t generation;
+    float centre_norm2;
+    uint8_t reserved[48];
+    uint32_t crc;
+} spector_index_header;
+
+/* Of 512 slots: nothing in the block lies outside. The first cache line serves the gates. */
+typedef struct spector_extremes {
+    uint64_t tags_or;
+    int64_t event_min;
+    int64_t event_max;
+    int64_t used_max; /* ms: last access, or the event where there was none */
+    float importance_min;
+    float importance_max;
+    uint32_t categories; /* bit min(code, 31) */
+    uint32_t modalities;
+    uint32_t tiers;
+    uint16_t flags_or;
+    int8_t valence_min;
+    int8_t valence_max;
+    uint8_t confidence_min;
+    uint8_t confidence_max;
+    uint8_t arousal_max;
+    uint8_t reserved1[5];
+    float stability_max;
+    float utility_max;
+    uint32_t uses_max;
+    float norm_max; /* length of the dequantised vectors */
+    float sketch_error_max;
+    float sketch_slope_max;
+    uint8_t reserved2[40];
+} spector_extremes;
+
 /* Indexes of the drop counters, in the order of the phases. */
 enum {
     SPECTOR_DROP_STATE,
@@ -159,6 +206,21 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
 /* Scores and cosines of n given records; -INFINITY for those that a phase drops. */
 void spector_score(const spector_part *parts, const spector_query *query, const uint32_t *part,
                    const uint32_t *slot, uint32_t n, float *scores, float *similarity);
+
+/* The scan index of a partition, in memory of spector_index_bytes aligned to 64 bytes. One
+ * thread at a time may change an image; scans may go on meanwhile. */
+enum { SPECTOR_INDEX_MAX_DIM = 4096 };
+uint64_t spector_index_bytes(uint32_t dim, uint32_t room);
+/* An empty index with room for a multiple of 64 slots; centre: dim floats or NULL for zero. */
+void spector_index_init(uint8_t *image, uint32_t dim, uint32_t room, const float *centre);
+/* Index the next n slots; records points at slot 0. */
+void spector_index_append(uint8_t *image, const uint8_t *records, uint32_t stride, uint32_t n);
+/* Take over the mutable bytes of given slots, or of all; the latter makes the extremes tight. */
+void spector_index_update(uint8_t *image, const uint8_t *records, uint32_t stride,
+                          const uint32_t *slots, uint32_t n);
+void spector_index_refresh(uint8_t *image, const uint8_t *records, uint32_t stride);
+/* The rotation of the index, in place; a multiple of 64 floats, at most SPECTOR_INDEX_MAX_DIM. */
+void spector_rotate_f32(float *x, uint32_t rotated);
 
 /* CRC-32C (Castagnoli, reflected, RFC 3720) of n bytes, continuing from crc; 0 to begin. */
 uint32_t spector_crc32c(const uint8_t *data, size_t n, uint32_t crc);

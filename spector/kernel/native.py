@@ -62,6 +62,7 @@ class NativeKernel:
     """The scan in C11."""
 
     name = "native"
+    indexes = True
 
     def prepare(self, parts: Sequence[Part]) -> PartTable:
         return PartTable(parts)
@@ -131,6 +132,49 @@ class NativeKernel:
             rows.shape[1],
             crc,
             _pointer("uint32_t *", out),
+        )
+
+
+    def index_bytes(self, dim: int, room: int) -> int:
+        """Size of a scan index's image."""
+        return int(_lib.spector_index_bytes(dim, room))
+
+    def index_init(
+        self, image: NDArray[np.uint8], dim: int, room: int, centre: NDArray[np.float32] | None
+    ) -> None:
+        """Make an image an empty index; ``centre`` is (dim,) float32, contiguous."""
+        _lib.spector_index_init(
+            _pointer("uint8_t *", image),
+            dim,
+            room,
+            _ffi.NULL if centre is None else _pointer("float *", centre),
+        )
+
+    def index_append(
+        self, image: NDArray[np.uint8], records: NDArray[np.uint8], count: int
+    ) -> None:
+        """Index the next ``count`` slots of records (slots, stride)."""
+        stride = records.shape[1]
+        _lib.spector_index_append(
+            _pointer("uint8_t *", image), _pointer("uint8_t *", records), stride, count
+        )
+
+    def index_update(
+        self, image: NDArray[np.uint8], records: NDArray[np.uint8], slots: NDArray[np.uint32]
+    ) -> None:
+        """Take over the mutable bytes of given slots."""
+        _lib.spector_index_update(
+            _pointer("uint8_t *", image),
+            _pointer("uint8_t *", records),
+            records.shape[1],
+            _pointer("uint32_t *", slots),
+            len(slots),
+        )
+
+    def index_refresh(self, image: NDArray[np.uint8], records: NDArray[np.uint8]) -> None:
+        """Take over the mutable bytes of all slots; tightens the extremes."""
+        _lib.spector_index_refresh(
+            _pointer("uint8_t *", image), _pointer("uint8_t *", records), records.shape[1]
         )
 
 

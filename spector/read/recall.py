@@ -298,8 +298,8 @@ class Reader:
         return ScanStats(
             scanned=result.scanned, dropped_state=state, dropped_filter=dropped_filter,
             dropped_tags=tags, dropped_valence=valence, dropped_strength=strength,
-            dropped_similarity=similarity, skipped_bound=bound, scored=result.scored, partitions=used,
-            partitions_skipped=len(snap.table) - used, backend=self._kernel.name,
+            dropped_similarity=similarity, skipped_bound=bound, scored=result.scored,
+            partitions=used, partitions_skipped=len(snap.table) - used, backend=self._kernel.name,
         )
 
 

@@ -1,0 +1,89 @@
+/* The scan index of a partition: between the C files only. native/FORMAT.md has the layout. */
+#ifndef SPECTOR_INDEX_H
+#define SPECTOR_INDEX_H
+
+#include "spector.h"
+
+enum {
+    SPECTOR_INDEX_MAGIC = 0x58444953, /* "SIDX" */
+    SPECTOR_INDEX_VERSION = 1,
+    SPECTOR_INDEX_HEADER = 128,
+    SPECTOR_INDEX_BLOCK = 512,
+    SPECTOR_SKETCH_BITS = 224,
+    SPECTOR_SKETCH_BYTES = 32,
+    SPECTOR_NO_ESTIMATE = 0xFFFF
+};
+
+#if defined(__GNUC__)
+#define SPECTOR_INLINE static inline __attribute__((always_inline))
+#define SPECTOR_STORE_RELEASE(address, value) __atomic_store_n((address), (value), __ATOMIC_RELEASE)
+#define SPECTOR_LOAD_ACQUIRE(address) __atomic_load_n((address), __ATOMIC_ACQUIRE)
+#else
+#define SPECTOR_INLINE static inline
+#define SPECTOR_STORE_RELEASE(address, value) (*(volatile uint32_t *)(address) = (value))
+#define SPECTOR_LOAD_ACQUIRE(address) (*(const volatile uint32_t *)(address))
+#endif
+
+/* Where everything lies in an image of a given dimension and room. */
+typedef struct spector_sections {
+    uint32_t dim, rotated, sketched, room, words, fine_bytes;
+    spector_index_header *header;
+    float *centre;
+    spector_extremes *blocks;
+    uint64_t *flags; /* 16 slices of words */
+    uint64_t *tags;  /* 64 slices of words */
+    int8_t *valence;
+    uint8_t *confidence;
+    uint16_t *uses;
+    float *importance;
+    uint32_t *last_access_s;
+    float *stability_days;
+    int64_t *event_ms;
+    uint8_t *sketch;
+    uint8_t *fine;
+} spector_sections;
+
+void spector_index_sections(const uint8_t *image, spector_sections *sections);
+/* Once per spector_set_caps. */
+void spector_index_setup(uint32_t caps);
+
+/* The cue against one centre: what the 1-bit codes are compared with. */
+typedef struct spector_cue {
+    /* bit i of plane j: coordinate i's level is sum over j of +-2^j. The first 28 bytes of each
+     * belong to the sketch (and 4 zero bytes follow), the rest to the fine code. */
+    uint8_t head[4][SPECTOR_SKETCH_BYTES];
+    uint8_t tail[4][SPECTOR_INDEX_MAX_DIM / 8];
+    uint64_t centre_id;
+    float delta; /* size of a level */
+    float norm;  /* |y| */
+    float base;  /* <q, c> - <c, c> */
+    uint32_t sketched;
+    uint32_t rotated;
+} spector_cue;
+
+/* Estimates of the cosine, less cue->base, of n slots (a multiple of 16 is read; the list is
+ * padded) from their sketches; keeps those of at least threshold. INFINITY where none is
+ * possible. Returns how many; slots and estimates are rewritten densely. */
+typedef uint32_t (*spector_sketch_fn)(const uint8_t *sketch, const spector_cue *cue,
+                                      uint32_t *slots, uint32_t n, float threshold,
+                                      float *estimates);
+/* Estimates of n slots from sketch and fine code, and their standard errors per unit of |y|. */
+typedef void (*spector_fine_fn)(const spector_sections *sections, const spector_cue *cue,
+                                const uint32_t *slots, uint32_t n, float *estimates,
+                                float *errors);
+
+typedef struct spector_sketch_isa {
+    spector_sketch_fn sketch;
+    spector_fine_fn fine;
+} spector_sketch_isa;
+
+extern spector_sketch_isa spector_sketches;
+void spector_sketch_setup(uint32_t caps);
+
+/* All phases over the slots of a partition that its index covers. */
+uint32_t spector_scan_indexed(const spector_part *part, const spector_query *query,
+                              const float *rotated_cue, spector_cue *cue, uint32_t rows,
+                              uint32_t part_index, spector_hit *hits, uint32_t found, uint32_t k,
+                              uint64_t *drops, uint64_t *scored);
+
+#endif
