@@ -24,7 +24,7 @@ from spector.kernel.tags import tag_mask
 from spector.layout import MUTABLE_OFFSET, RECORD_DTYPE
 from spector.read.lexical import Evidence, LexicalChannel
 from spector.read.request import RecallRequest
-from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot
+from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
 from spector.records import Explanation, Hit, HitList, ScanStats
 from spector.store.catalog import Row
 from spector.store.compact import wrong_checksums
@@ -137,7 +137,7 @@ class Reader:
         low = -(1 << 62) if selection.min_ms is None else selection.min_ms
         high = 1 << 62 if selection.max_ms is None else selection.max_ms
         return [
-            snap.position[n, partition.segment_id]
+            snap.position(n, partition.segment_id)
             for n, view in enumerate(snap.views)
             for partition in self._router.partitions(view, tiers, min_ms=low, max_ms=high)
         ]
@@ -171,7 +171,7 @@ class Reader:
     ) -> None:
         """Give candidates their lexical evidence, and put the best matches among them."""
         for candidate in found.values():
-            candidate.lexical = lexical[snap.store_of[candidate.part]].of(candidate.id)
+            candidate.lexical = lexical[snap.store_of(candidate.part)].of(candidate.id)
         places: list[tuple[int, int]] = []
         ids: list[int] = []
         for n, (store, evidence) in enumerate(zip(snap.stores, lexical, strict=True)):
@@ -189,7 +189,7 @@ class Reader:
         scores = self._kernel.score(snap.table, query, parts, slots, similarity=sims)
         for n, (score, sim) in enumerate(zip(scores.tolist(), sims.tolist(), strict=True)):
             if score > -np.inf:
-                evidence = lexical[snap.store_of[places[n][0]]]
+                evidence = lexical[snap.store_of(places[n][0])]
                 found[places[n]] = Candidate(
                     ids[n], *places[n], score, sim, evidence.of(ids[n])
                 )
@@ -231,7 +231,7 @@ class Reader:
         Such a slot keeps its bytes until the next checkpoint, for scans that cannot see the new
         one. Its score belongs to the old text, which must not be shown beside the new one.
         """
-        store = snap.store_of[candidate.part]
+        store = snap.store_of(candidate.part)
         position = snap.position_of(store, row.segment_id, row.slot)
         if (position, row.slot) == (candidate.part, candidate.slot):
             if _id_in(image) != candidate.id:
@@ -246,7 +246,7 @@ class Reader:
     ) -> dict[int, Row]:
         out: dict[int, Row] = {}
         for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
-            ids = [c.id for c in chunk if snap.store_of[c.part] == n]
+            ids = [c.id for c in chunk if snap.store_of(c.part) == n]
             if ids:
                 sql, params = (condition.sql, condition.params) if condition else ("1", ())
                 out.update(store.catalog.fetch(ids, sql=sql, params=params))
@@ -257,7 +257,7 @@ class Reader:
     ) -> None:
         """No hit leaves without its checksum having been verified."""
         for n, store in enumerate(snap.stores):
-            mine = [i for i, c in enumerate(chunk) if snap.store_of[c.part] == n and c.id in rows]
+            mine = [i for i, c in enumerate(chunk) if snap.store_of(c.part) == n and c.id in rows]
             if not mine:
                 continue
             wrong = wrong_checksums(np.ascontiguousarray(images[mine]), store.uuid)
@@ -281,11 +281,15 @@ class Reader:
         )
 
     def _snapshot(self, stores: tuple[Store, ...], views: tuple[View, ...]) -> Snapshot:
-        """The views as a kernel table, rebuilt only when a view has changed."""
+        """The views as a kernel table, patched where a view has changed."""
         cached = self._cached
-        if cached is not None and all(a is b for a, b in zip(cached.views, views, strict=True)):
+        if cached is None:
+            fresh = make_snapshot(stores, views, self._kernel)
+        elif all(a is b for a, b in zip(cached.views, views, strict=True)):
             return cached
-        self._cached = fresh = make_snapshot(stores, views, self._kernel)
+        else:
+            fresh = patched_snapshot(cached, views)
+        self._cached = fresh
         return fresh
 
     def _stats(

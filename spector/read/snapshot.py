@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from spector.errors import PartitionCorruptError
-from spector.kernel.base import Kernel, Part, PartTable
+from spector.kernel.base import Edit, Kernel, Part, PartTable
+from spector.store.segment import Partition
 from spector.store.store import Store, View
 
-__all__ = ["Candidate", "Moved", "Snapshot", "make_snapshot"]
+__all__ = ["Candidate", "Moved", "Snapshot", "make_snapshot", "patched_snapshot"]
+
+Partitions = tuple[Partition, ...]
 
 
 class Moved(Exception):  # noqa: N818 - never leaves the read path
@@ -17,15 +23,23 @@ class Moved(Exception):  # noqa: N818 - never leaves the read path
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """Views of all stores at one moment, as one table for the kernel."""
+    """Views of all stores at one moment, as one table for the kernel, store after store."""
 
     stores: tuple[Store, ...]
     views: tuple[View, ...]
     table: PartTable
-    #: (index of the store, segment id) -> position in the table
-    position: dict[tuple[int, int], int]
-    #: position -> index of the store
-    store_of: tuple[int, ...]
+    #: per store: position of its first partition in the table
+    offsets: tuple[int, ...]
+    #: per store: segment id -> index in the view
+    indexes: tuple[dict[int, int], ...]
+
+    def store_of(self, position: int) -> int:
+        """Index of the store whose partition is at a position in the table."""
+        return bisect_right(self.offsets, position) - 1
+
+    def position(self, store: int, segment_id: int) -> int:
+        """Position in the table of a partition of the view."""
+        return self.offsets[store] + self.indexes[store][segment_id]
 
     def position_of(self, store: int, segment_id: int, slot: int) -> int:
         """Position in the table of a place that the catalog names.
@@ -33,10 +47,10 @@ class Snapshot:
         Raises:
             Moved, PartitionCorruptError: the snapshot does not have it.
         """
-        position = self.position.get((store, segment_id))
-        if position is None or slot >= self.table.counts[position]:
+        index = self.indexes[store].get(segment_id)
+        if index is None or slot >= self.views[store].partitions[index].slots:
             raise self.misplaced(store, f"slot {slot} of partition {segment_id} is not there")
-        return position
+        return self.offsets[store] + index
 
     def misplaced(self, store: int, message: str) -> Exception:
         """What it means that catalog and partitions disagree.
@@ -67,12 +81,81 @@ def make_snapshot(
     stores: tuple[Store, ...], views: tuple[View, ...], kernel: Kernel
 ) -> Snapshot:
     """One kernel table over all partitions of all views."""
-    parts: list[Part] = []
-    position: dict[tuple[int, int], int] = {}
-    store_of: list[int] = []
-    for n, view in enumerate(views):
-        for partition in view.partitions:
-            position[n, partition.segment_id] = len(parts)
-            store_of.append(n)
-            parts.append(Part(partition.data, partition.slots))
-    return Snapshot(stores, views, kernel.prepare(parts), position, tuple(store_of))
+    table = kernel.prepare([_part(p) for view in views for p in view.partitions])
+    return Snapshot(
+        stores, views, table, _offsets(views), tuple(_indexes(view.partitions) for view in views)
+    )
+
+
+def patched_snapshot(old: Snapshot, views: tuple[View, ...]) -> Snapshot:
+    """The snapshot of other views of the same stores, made from an earlier (or later) one.
+
+    Partitions are immutable, so those that are the same object in both are left alone: the work is
+    that of the partitions which differ, not of all there are. ``old`` stays as it is.
+    """
+    edits: list[Edit] = []
+    indexes = list(old.indexes)
+    for n, (before, after) in enumerate(zip(old.views, views, strict=True)):
+        offset, same_places = old.offsets[n], True
+        for start, stop, new in differences(before.partitions, after.partitions):
+            edits.append(Edit(offset + start, offset + stop, [_part(p) for p in new]))
+            gone = [p.segment_id for p in before.partitions[start:stop]]
+            same_places = same_places and gone == [p.segment_id for p in new]
+        if not same_places:
+            indexes[n] = _indexes(after.partitions)
+    if not edits:
+        return replace(old, views=views)
+    return Snapshot(
+        old.stores, views, old.table.patched(edits), _offsets(views), tuple(indexes)
+    )
+
+
+def differences(a: Partitions, b: Partitions) -> Iterator[tuple[int, int, list[Partition]]]:
+    """Replacements (start, stop, new) that turn ``a`` into ``b``, in ascending order.
+
+    Both are in the order of tier, day and sequence, so what is in both is in one order. A commit
+    usually changes one place: what lies before and behind it is found by comparing tuples of
+    objects without an ``__eq__``, which compares addresses, a few nanoseconds each.
+    """
+    start = _same(a, b)
+    tail = _same(a[start:][::-1], b[start:][::-1])
+    last = len(a) - tail
+    where = {id(partition): n for n, partition in enumerate(a[start:last], start)}
+    new: list[Partition] = []
+    for partition in b[start : len(b) - tail]:
+        found = where.get(id(partition), -1)
+        if found < start:
+            new.append(partition)
+            continue
+        if new or found > start:
+            yield start, found, new
+            new = []
+        start = found + 1
+    if new or start < last:
+        yield start, last, new
+
+
+def _same(a: Partitions, b: Partitions) -> int:
+    """How many partitions at the start are the same objects in both."""
+    low, high = 0, min(len(a), len(b))
+    if a[:high] == b[:high]:
+        return high
+    while high - low > 1:  # the first difference lies in [low, high)
+        middle = (low + high) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _part(partition: Partition) -> Part:
+    return Part(partition.data, partition.slots)
+
+
+def _offsets(views: tuple[View, ...]) -> tuple[int, ...]:
+    return tuple(accumulate((len(view.partitions) for view in views[:-1]), initial=0))
+
+
+def _indexes(partitions: Partitions) -> dict[int, int]:
+    return {partition.segment_id: n for n, partition in enumerate(partitions)}
