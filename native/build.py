@@ -20,13 +20,15 @@ SOURCES = (
 HEADER = "native/spector.h"
 
 _STRUCTS = (
-    "spector_partition_header", "spector_index_header", "spector_extremes", "spector_record", "spector_part", "spector_query", "spector_hit",
+    "spector_partition_header", "spector_index_header", "spector_extremes", "spector_record",
+    "spector_part", "spector_query", "spector_hit",
 )  # fmt: skip
 _CONSTANTS = (
     "SPECTOR_HEADER_BYTES", "SPECTOR_CRC_SPAN", "SPECTOR_TOMBSTONE", "SPECTOR_PINNED",
     "SPECTOR_IMMUTABLE", "SPECTOR_FLASHBULB", "SPECTOR_CONSOLIDATED", "SPECTOR_UNRESOLVED",
     "SPECTOR_SUPERSEDED", "SPECTOR_DORMANT", "SPECTOR_QUARANTINED", "SPECTOR_DROPS",
-    "SPECTOR_TABLE", "SPECTOR_INDEX_MAX_DIM", "SPECTOR_CAP_SSE42", "SPECTOR_CAP_AVX2", "SPECTOR_CAP_AVX512",
+    "SPECTOR_TABLE", "SPECTOR_INDEX_MAX_DIM", "SPECTOR_CAP_SSE42",
+    "SPECTOR_CAP_AVX2", "SPECTOR_CAP_AVX512",
     "SPECTOR_CAP_AVX512POP", "SPECTOR_CAP_NEON", "SPECTOR_CAP_DOTPROD",
 )  # fmt: skip
 _FUNCTIONS = (
