@@ -15,6 +15,7 @@ import ctypes
 import errno
 import mmap
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
@@ -32,9 +33,13 @@ from spector.errors import (
 __all__ = ["DiskFiles", "File", "Files", "MemoryFiles", "translated"]
 
 Bytes = NDArray[np.uint8]
+_NOTHING: Bytes = np.zeros(0, dtype=np.uint8)
 
+#: what names a file inside the store: no empty part, no "." and no ".."
+_NAME = re.compile(r"(?!\.{1,2}(?:/|$))[^/\0]+(?:/(?!\.{1,2}(?:/|$))[^/\0]+)*")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_OPEN = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 
 
 class File(Protocol):
@@ -65,6 +70,18 @@ class Files(Protocol):
     durable: bool
 
     def open(self, name: str, *, create: bool = False, writable: bool = True) -> File: ...
+
+    def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
+        """The first ``head`` bytes, read, and a read-only map of the file; no descriptor stays.
+
+        ``writable`` also proves that the file may be opened for writing.
+        """
+
+    def map_private(self, name: str) -> Bytes | None:
+        """(size,) u8 of a whole file, page-aligned, for us to change without the file changing.
+
+        None when there is no such file, or an empty one.
+        """
 
     def exists(self, name: str) -> bool: ...
 
@@ -116,23 +133,26 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
     return found
 
 
-class _ReadOnlyMap:
-    """A shared PROT_READ map that needs no descriptor to stay alive.
+class _Map:
+    """A map that needs no descriptor to stay alive: shared and read-only, or private and writable.
 
     ``mmap.mmap`` duplicates the descriptor before Python 3.13, and a store of ten years has more
     day partitions than a process may have descriptors. Arrays hold the map through their base.
     """
 
-    def __init__(self, fd: int, length: int) -> None:
+    def __init__(self, fd: int, length: int, *, private: bool = False) -> None:
         self._length = length
-        address = _libc.mmap(None, length, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
+        protection = mmap.PROT_READ | (mmap.PROT_WRITE if private else 0)
+        kind = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
+        address = _libc.mmap(None, length, protection, kind, fd, 0)
         if address is None or address == ctypes.c_void_p(-1).value:
             self._address = 0
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code))
         self._address = int(address)
         self.__array_interface__ = {
-            "version": 3, "typestr": "|u1", "shape": (length,), "data": (self._address, True),
+            "version": 3, "typestr": "|u1", "shape": (length,),
+            "data": (self._address, not private),
         }
 
     def __del__(self) -> None:
@@ -199,7 +219,7 @@ class DiskFile:
                     f"cannot map {self._path}: it has {self.size()} bytes, expected {length}",
                     hint="the file was truncated; run: spector check PATH",
                 )
-            return np.asarray(_ReadOnlyMap(self._fd, length))
+            return np.asarray(_Map(self._fd, length))
 
     def sync(self) -> None:
         with translated("sync", self._path):
@@ -246,8 +266,7 @@ class DiskFiles:
 
     def open(self, name: str, *, create: bool = False, writable: bool = True) -> DiskFile:
         path = self._path(name)
-        flags = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-        flags |= os.O_RDWR if writable else os.O_RDONLY
+        flags = _OPEN | (os.O_RDWR if writable else os.O_RDONLY)
         with translated("create" if create else "open", path):
             if create:
                 directory = os.path.dirname(path)
@@ -256,6 +275,34 @@ class DiskFiles:
                     self._sync_directory(os.path.dirname(directory))
                 flags |= os.O_CREAT | os.O_EXCL
             return DiskFile(os.open(path, flags, 0o600), path)
+
+    def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
+        path = self._path(name)
+        try:  # not ``translated``: opening a store does this for each of a thousand partitions
+            fd = os.open(path, _OPEN | (os.O_RDWR if writable else os.O_RDONLY))
+            try:
+                size = os.fstat(fd).st_size
+                return os.pread(fd, head, 0), np.asarray(_Map(fd, size)) if size else _NOTHING
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise typed_os_error(error, "open", path) from error
+
+    def map_private(self, name: str) -> Bytes | None:
+        path = self._path(name)
+        try:
+            fd = os.open(path, _OPEN | os.O_RDONLY)
+            try:
+                status = os.fstat(fd)
+                if not stat.S_ISREG(status.st_mode) or not status.st_size:
+                    return None
+                return np.asarray(_Map(fd, status.st_size, private=True))
+            finally:
+                os.close(fd)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise typed_os_error(error, "map", path) from error
 
     def exists(self, name: str) -> bool:
         return os.path.exists(self._path(name))
@@ -298,10 +345,9 @@ class DiskFiles:
             os.chmod(self._path(name), 0o600)
 
     def _path(self, name: str) -> str:
-        parts = name.split("/")
-        if not name or any(part in {"", ".", ".."} or "\0" in part for part in parts):
+        if _NAME.fullmatch(name) is None:
             raise StoreError(f"not a file name inside the store: {name!r}")
-        return os.path.join(self.root, *parts)
+        return f"{self.root}/{name}"
 
     def _sync_directory(self, path: str) -> None:
         with translated("sync directory", path):
@@ -361,6 +407,13 @@ class MemoryFiles:
         if name not in self._files:
             raise StoreNotFoundError(f"no slab named {name}")
         return self._files[name]
+
+    def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
+        file = self.open(name)
+        return file.read_at(0, head), file.map(file.size())
+
+    def map_private(self, name: str) -> Bytes | None:
+        return None  # nothing that could be derived again is kept here
 
     def exists(self, name: str) -> bool:
         return name in self._files

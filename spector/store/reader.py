@@ -125,8 +125,7 @@ class ReadStore(Store):
             present.row = row
             return
         segment = self.segment_of(row)
-        segment.open(verify=False)
-        segment.release()
+        segment.look(verify=False)
         if present is not None:
             present.close()
         self._pending.discard(row.id)

@@ -226,6 +226,8 @@ def _compare(stamp: Stamp, meta: Mapping[str, str], root: str) -> None:
 def _replay(store: Store) -> None:
     """Copy what was committed but perhaps not made durable into the partitions. Idempotent."""
     db = store.catalog.main
+    if not db.execute("SELECT EXISTS (SELECT 1 FROM journal)").fetchone()[0]:
+        return
     rows = {row.id: row for row in store.catalog.segments()}
     touched: dict[int, bool] = {}
     sql = "SELECT EXISTS (SELECT 1 FROM journal WHERE kind = ?)"
@@ -248,8 +250,6 @@ def _replay(store: Store) -> None:
             segment.write_records(slot, image)
         elif kind in (JOURNAL_MUTABLE, JOURNAL_RETIRE):
             segment.write_mutable(slot, image)
-    if not touched:
-        return
     for segment_id in touched:
         segment = store.segments[segment_id]
         segment.write_header(rows[segment_id])
@@ -270,10 +270,11 @@ def _remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
     ``spector check``.
     """
     named = {segment.row.path for segment in store.segments.values()}
+    strange = [n for n in store.files.listing() if n.endswith(".mem") and n not in named]
+    if not strange:
+        return
     stems = {_stem(path) for path in named} | {_stem(r.path) for r in store.dropped.values()}
-    for name in store.files.listing():
-        if not name.endswith(".mem") or name in named:
-            continue
+    for name in strange:
         with contextlib.suppress(SpectorError):
             if _is_leftover(store, name, stems, all_unnamed):
                 store.files.remove(name)

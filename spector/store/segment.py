@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,10 @@ from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, File, Files, as_bytes
 
 __all__ = ["Partition", "Segment", "check_transition", "pack_header", "unpack_header"]
+
+
+#: ``PARTITION_DTYPE`` without the checksum
+_HEADER = struct.Struct("<8IiI16sI")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,21 +75,11 @@ def check_transition(before: int, after: int, where: str) -> None:
 
 def pack_header(row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes) -> bytes:
     """The 64 header bytes that a segment row implies."""
-    header = np.zeros(1, dtype=PARTITION_DTYPE)
-    header["magic"] = magic
-    header["version"] = FORMAT_VERSION
-    header["count"] = row.live
-    header["tombstone_count"] = row.dead
-    header["capacity"] = row.capacity
-    header["state"] = row.state
-    header["stride"] = stride
-    header["dim"] = dim
-    header["day"] = row.day
-    header["sequence"] = row.sequence
-    header["store_uuid"] = np.frombuffer(uuid, dtype=np.uint8)
-    header["generation"] = row.generation
-    header["crc"] = crc32c(header.tobytes()[:60])
-    return header.tobytes()
+    body = _HEADER.pack(
+        magic, FORMAT_VERSION, row.live, row.dead, row.capacity, row.state, stride, dim,
+        row.day, row.sequence, uuid, row.generation,
+    )
+    return body + crc32c(body).to_bytes(4, "little")
 
 
 def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, Any]:
@@ -166,24 +161,46 @@ class Segment:
         """
         if self._file is not None:
             return
-        try:
+        with self._named_if_missing():
             file = self._files.open(self.row.path, writable=self._writable)
+        if verify:
+            self._check_header(file.read_at(0, PARTITION_HEADER_BYTES))
+        if sized:
+            self._check_size(file.size())
+        self._file = file
+
+    def look(self, *, verify: bool) -> None:
+        """Check and map the file like :meth:`open`, and leave no descriptor behind."""
+        with self._named_if_missing():
+            raw, mapped = self._files.glance(
+                self.row.path, PARTITION_HEADER_BYTES, writable=self._writable
+            )
+        if verify:
+            self._check_header(raw)
+        self._check_size(len(mapped))
+        self._mapped = mapped
+
+    @contextlib.contextmanager
+    def _named_if_missing(self) -> Iterator[None]:
+        try:
+            yield
         except StoreNotFoundError:
             raise PartitionCorruptError(
                 f"{self.row.path} is missing, but the catalog has {self.row.live} records in it",
                 hint="put the file back, or restore a backup",
             ) from None
-        raw = file.read_at(0, PARTITION_HEADER_BYTES)
-        if verify:
-            found = unpack_header(raw, where=self.where, uuid=self._uuid)
-            self._compare(found)
+
+    def _check_header(self, raw: bytes) -> None:
+        if raw != self._header():  # the checksum is in it, so equal bytes need no further look
+            self._compare(unpack_header(raw, where=self.where, uuid=self._uuid))
+
+    def _check_size(self, size: int) -> None:
         need = self.bytes_used()
-        if sized and file.size() < need:
+        if size < need:
             raise PartitionCorruptError(
-                f"{self.where}: {file.size()} bytes, but its {self.row.slots} records need {need}",
+                f"{self.where}: {size} bytes, but its {self.row.slots} records need {need}",
                 hint="the file was truncated; run: spector check PATH",
             )
-        self._file = file
 
     def _compare(self, found: dict[str, Any]) -> None:
         row = self.row

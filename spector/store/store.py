@@ -227,8 +227,7 @@ class Store:
                 self.dropped[row.id] = row  # its sequence number stays taken
                 continue
             segment = self.segment_of(row)
-            segment.open(verify=verify)
-            segment.release()
+            segment.look(verify=verify)
             self.segments[row.id] = segment
         found = self.catalog.main.execute("SELECT coalesce(max(id), 0) FROM segment").fetchone()
         self._next_segment_id = int(found[0]) + 1

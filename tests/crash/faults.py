@@ -132,6 +132,14 @@ class FaultyFiles(DiskFiles):
         inner = super().open(name, create=create, writable=writable)
         return FaultyFile(inner, self._fault, name)
 
+    def glance(self, name: str, head: int, *, writable: bool) -> Any:
+        self._fail("open", "open", name)
+        return super().glance(name, head, writable=writable)
+
+    def map_private(self, name: str) -> Any:
+        self._fail("open", "map", name)
+        return super().map_private(name)
+
     def replace(self, source: str, target: str) -> None:
         self._fail("replace", "rename", source)
         super().replace(source, target)

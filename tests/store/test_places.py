@@ -143,16 +143,16 @@ def test_file_that_a_compaction_unlinks_before_a_reader_opens_it_is_looked_up_ag
         ids = [_put(memory, f"m{n}") for n in range(3)]
         with open_tiny(str(store_path), mode="r") as reader:
             store: Any = reader._opened[0].store
-            opening = store.files.open
+            opening = store.files.glance
 
-            def too_late(name: str, **more: Any) -> Any:
+            def too_late(name: str, *args: Any, **more: Any) -> Any:
                 if name.endswith(".g1.mem"):
                     monkeypatch.undo()
                     memory.forget(ids[1])
                     memory.compact()
-                return opening(name, **more)
+                return opening(name, *args, **more)
 
-            monkeypatch.setattr(store.files, "open", too_late)
+            monkeypatch.setattr(store.files, "glance", too_late)
             memory.forget(ids[0])
             memory.compact()
             assert reader.get(ids[2]).text == "m2"
