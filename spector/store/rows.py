@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -29,28 +29,77 @@ def tags_json(tags: tuple[str, ...]) -> str | None:
 
 def insert_rows(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
     """Insert records with content, exact tags and full text."""
-    db.executemany(
-        "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (r.id, r.segment_id, r.slot, r.event_ms, r.recorded_ms, r.valid_from_ms,
-             r.valid_until_ms, r.session_id, r.agent_id, r.user_id, r.mutable)
-            for r in rows
-        ],
+    _insert(
+        db, "record",
+        {name: [getattr(row, name) for row in rows] for name in _RECORD}
+        | {"mutable": [bytearray(row.mutable) for row in rows]},
     )
-    db.executemany(
-        "INSERT INTO content VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-            (r.id, r.text, tags_json(r.tags), r.metadata_json or to_json(r.metadata), r.role,
-             r.source, to_json(r.parents))
-            for r in rows
-        ],
+    _insert(
+        db, "content",
+        {
+            "id": [row.id for row in rows],
+            "text": [row.text for row in rows],
+            "tags": [tags_json(row.tags) for row in rows],
+            "metadata": [row.metadata_json or to_json(row.metadata) for row in rows],
+            "role": [row.role for row in rows],
+            "source": [row.source for row in rows],
+            "parents": [to_json(row.parents) for row in rows],
+        },
     )
-    tags = [(tag, r.id) for r in rows for tag in r.tags]
-    if tags:
-        db.executemany("INSERT INTO record_tag VALUES (?, ?)", tags)
+    _insert_tags(db, rows)
+    _insert_fulltext(db, rows)
+
+
+_RECORD = (
+    "id", "segment_id", "slot", "event_ms", "recorded_ms", "valid_from_ms", "valid_until_ms",
+    "session_id", "agent_id", "user_id",
+)
+
+
+def _insert(db: sqlite3.Connection, table: str, columns: Mapping[str, list[Any]]) -> None:
+    """Insert rows given by columns of equal length; a column of nothing but None is not named.
+
+    Binding None or bytes costs the sqlite3 module ten times what an int costs, because it first
+    asks them whether they adapt to something else; a bytearray it takes as it is.
+    """
+    given = {name: each for name, each in columns.items() if each.count(None) < len(each)}
     db.executemany(
-        "INSERT INTO fulltext(rowid, text) VALUES (?, ?)", [(r.id, r.text) for r in rows]
+        f"INSERT INTO {table}({', '.join(given)}) VALUES ({', '.join('?' * len(given))})",
+        zip(*given.values(), strict=True),
     )
+
+
+def _insert_tags(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
+    """Exact tags. Many rows share few tags, and ids of one tag lie together in the table."""
+    by_tag: dict[str, list[int]] = {}
+    for row in rows:
+        for tag in row.tags:
+            by_tag.setdefault(tag, []).append(row.id)
+    if 2 * len(by_tag) > sum(map(len, by_tag.values())):
+        db.executemany(
+            "INSERT INTO record_tag VALUES (?, ?)",
+            [(tag, record_id) for tag, ids in by_tag.items() for record_id in ids],
+        )
+    else:
+        db.executemany(
+            "INSERT INTO record_tag SELECT ?, value FROM json_each(?)",
+            [(tag, str(by_tag[tag])) for tag in sorted(by_tag)],
+        )
+
+
+def _insert_fulltext(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
+    """Full text of rows whose content is in place already."""
+    ids = [row.id for row in rows]
+    if ids == list(range(ids[0], ids[0] + len(ids))):
+        db.execute(
+            "INSERT INTO fulltext(rowid, text) SELECT id, text FROM content"
+            " WHERE id BETWEEN ? AND ?",
+            (ids[0], ids[-1]),
+        )
+    else:
+        db.executemany(
+            "INSERT INTO fulltext(rowid, text) VALUES (?, ?)", [(r.id, r.text) for r in rows]
+        )
 
 
 def delete_rows(db: sqlite3.Connection, rows: Iterable[Row]) -> None:

@@ -1,0 +1,132 @@
+"""Many memories at once are the same memories one by one: every row, every byte, every error."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spector
+from spector.clock import ManualClock
+from tests.conftest import NOW
+
+DIM = 8
+TABLES = ("record", "content", "record_tag", "fulltext_docsize")
+#: all but the number of its partition, which depends on the order in which partitions are made
+PLACED = (
+    "id, slot, event_ms, recorded_ms, valid_from_ms, valid_until_ms, session_id, agent_id,"
+    " user_id, mutable"
+)
+
+
+def open_at(path: Path | str, **options: Any) -> spector.Memory:
+    options = {"embedder": None, "dim": DIM, "clock": ManualClock(NOW)} | options
+    return spector.open(path, **options)
+
+
+def vector(seed: int) -> Any:
+    return np.random.default_rng(seed).standard_normal(DIM).astype(np.float32)
+
+
+def dump(memory: spector.Memory) -> dict[str, list[Any]]:
+    """Everything that the lasting catalog holds of records, and their bytes, in order of id."""
+    store = memory._opened[0].store
+    db = store.catalog.main
+    found = {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
+             for table in TABLES[1:]}
+    found["record"] = db.execute(f"SELECT {PLACED} FROM record ORDER BY id").fetchall()
+    found["bytes"] = [
+        store.record_image(segment_id, slot).tobytes()
+        for segment_id, slot in db.execute("SELECT segment_id, slot FROM record ORDER BY id")
+    ]
+    return found
+
+
+#: a short label, with and without what lies outside of ASCII
+words = st.sampled_from(["home", " home ", "wórk", "zoë", "x" * 40])
+optional_label = st.none() | words.map(str.strip)
+metadata = st.dictionaries(
+    words,
+    st.none() | st.booleans() | st.integers(-9, 1 << 60) | st.floats(allow_nan=False) | words
+    | st.lists(st.integers(0, 3), max_size=2),
+    max_size=3,
+)
+item = st.fixed_dictionaries(
+    {"text": st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20).map("a".__add__)},
+    optional={
+        "tags": st.none() | st.lists(words, max_size=3) | words,
+        "importance": st.none() | st.floats(0, 1) | st.integers(0, 1),
+        "valence": st.floats(-1, 1),
+        "arousal": st.floats(0, 1),
+        "confidence": st.none() | st.floats(0, 1),
+        "event_time": st.none()
+        | st.timedeltas(timedelta(days=-3), timedelta(days=1)).map(NOW.__add__),
+        "valid_from": st.none() | st.just(NOW - timedelta(days=1)),
+        "valid_until": st.none() | st.just("2027-01-01"),
+        "metadata": st.none() | metadata,
+        "session_id": optional_label,
+        "agent_id": optional_label,
+        "user_id": optional_label,
+        "role": optional_label,
+        "source": optional_label,
+        "pinned": st.booleans(),
+        "immutable": st.none() | st.booleans(),
+        "unresolved": st.booleans(),
+        "category": st.sampled_from([None, "fact", 3]),
+        "modality": st.sampled_from(["code", None]),
+        "parents": st.lists(st.integers(0, 1 << 62), max_size=2),
+        "tier": st.sampled_from([None, "episodic", "semantic", "procedural", "working"]),
+    },
+)
+
+
+@given(items=st.lists(item, min_size=1, max_size=12), batch=st.sampled_from([1, 3, 8192]))
+@settings(max_examples=60)
+def test_many_at_once_are_what_they_are_one_by_one(items: list[dict[str, Any]], batch: int) -> None:
+    for n, each in enumerate(items):
+        each["vector"] = vector(n)
+    config = spector.Config(batch_records=batch, working_capacity=4)
+    with open_at(":memory:", config=config) as many, open_at(":memory:", config=config) as single:
+        at_once = many.remember_many(items)
+        one_by_one = [single.remember(each) for each in items]
+        assert at_once == one_by_one
+        assert list(many) == list(single)
+        assert many.check().ok
+
+
+@given(items=st.lists(item, min_size=1, max_size=12))
+@settings(max_examples=25)
+def test_the_catalog_and_the_bytes_are_the_same(items: list[dict[str, Any]]) -> None:
+    for n, each in enumerate(items):
+        each["vector"] = vector(n)
+        if each.get("tier") == "working":
+            each["tier"] = "semantic"
+    with open_at(":memory:") as many, open_at(":memory:") as single:
+        many._opened[0].store.uuid = single._opened[0].store.uuid  # it is part of the checksum
+        many.remember_many(items)
+        for each in items:
+            single.remember(each)
+        assert dump(many) == dump(single)
+
+
+def test_every_memory_of_a_batch_is_found_by_its_words_alone(store_path: Path) -> None:
+    """Also where the batch is split over tiers, so that ids of one tier are not consecutive."""
+    tiers = ["episodic", "semantic", "working"]
+    items = [
+        {"text": f"word{n}", "vector": vector(n), "tier": tiers[n % 3], "tags": ["t"]}
+        for n in range(30)
+    ]
+    with open_at(store_path) as memory:
+        records = memory.remember_many(items)
+        for n, record in enumerate(records):
+            assert [hit.id for hit in memory.recall(f"word{n}", k=1)] == [record.id]
+        for opened in memory._opened:
+            db: sqlite3.Connection = opened.store.catalog.main
+            counts = {db.execute(f"SELECT count(*) FROM {table}").fetchone() for table in TABLES}
+            assert len(counts) == 1
+        assert memory.check().ok
