@@ -263,9 +263,15 @@ Select = Sequence[int] | NDArray[Any]
 
 
 class Kernel(Protocol):
-    """A scan backend. All of them return the same records in the same order."""
+    """A scan backend. All of them return the same records in the same order.
+
+    The ``index_`` operations fill the image of a scan index (contiguous bytes, aligned to 64);
+    they trust their arguments, which `spector.kernel.scan_index.ScanIndex` checks.
+    """
 
     name: str
+    #: whether scans profit from ``Part.index``; if not, building one is a waste
+    indexes: bool
 
     def prepare(self, parts: Sequence[Part]) -> PartTable:
         """Build the table that scans read; keep it as long as the partitions stay the same."""
@@ -305,6 +311,30 @@ class Kernel(Protocol):
 
     def crc32c_rows(self, rows: NDArray[np.uint8], out: NDArray[np.uint32], crc: int) -> None:
         """Checksums of records (n, stride), see `spector.kernel.crc.crc32c_rows`."""
+        ...
+
+    def index_bytes(self, dim: int, room: int) -> int:
+        """Bytes of an image for ``room`` slots, a multiple of 64."""
+        ...
+
+    def index_init(
+        self, image: NDArray[np.uint8], dim: int, room: int, centre: NDArray[np.float32] | None
+    ) -> None:
+        """Make the image one without rows; ``centre`` is (dim,) or None for the origin."""
+        ...
+
+    def index_append(self, image: NDArray[np.uint8], records: NDArray[np.uint8], n: int) -> None:
+        """Index the next n slots; ``records`` (slots, stride) begins with slot 0."""
+        ...
+
+    def index_update(
+        self, image: NDArray[np.uint8], records: NDArray[np.uint8], slots: NDArray[np.uint32]
+    ) -> None:
+        """Take over the mutable header bytes of indexed slots; extremes widen."""
+        ...
+
+    def index_refresh(self, image: NDArray[np.uint8], records: NDArray[np.uint8]) -> None:
+        """Take over the mutable header bytes of all indexed slots; extremes become tight."""
         ...
 
 

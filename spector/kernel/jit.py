@@ -7,13 +7,11 @@ operations keep their order, and the scores their bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
-from numba import carray, njit
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba import carray
 from numpy.typing import ArrayLike, NDArray
 
 from spector.kernel.base import (
@@ -30,6 +28,8 @@ from spector.kernel.base import (
     result_of_hits,
     table_of,
 )
+from spector.kernel.jit_index import NumbaIndex
+from spector.kernel.jit_tools import compiled, pointer
 from spector.kernel.query import MAX_ABS_MS, Query
 from spector.kernel.reference import CRC_TABLE, crc32c_bytes
 from spector.kernel.retention import LAST_OFFSET, LOW_BITS
@@ -58,25 +58,7 @@ _LOW_BITS: Final = np.int32(LOW_BITS)
 _LAST_OFFSET: Final = np.int32(LAST_OFFSET)
 
 
-def _compiled(function: Callable[..., Any]) -> Any:
-    """Compile without the GIL and keep the result on disk where a directory can be written."""
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        return njit(nogil=True)(function)
-
-
-@intrinsic
-def _pointer(typing_context: Any, address: Any) -> Any:
-    """An integer address as the pointer that carray takes."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], cgutils.voidptr_t)
-
-    return types.voidptr(types.uint64), generate
-
-
-class NumbaKernel:
+class NumbaKernel(NumbaIndex):
     """The scan as LLVM compiles it for this machine."""
 
     name = "numba"
@@ -140,7 +122,7 @@ def _tables(query: Query) -> tuple[NDArray[np.float32], ...]:
     return t.retention, t.recency, t.activation, t.confidence, t.tier, t.category
 
 
-@_compiled
+@compiled
 def _scan(entries, chosen, params, codes, any_masks, tables, hits, counters):  # type: ignore[no-untyped-def]
     q = params[0]
     k = len(hits) - 2
@@ -150,10 +132,10 @@ def _scan(entries, chosen, params, codes, any_masks, tables, hits, counters):  #
         count, stride = np.int64(entry.count), np.int64(entry.stride)
         counters[_SCANNED] += np.uint64(count)
         words = (count + 63) // 64 if entry.allow != 0 else 0
-        allow = carray(_pointer(entry.allow), (words,), np.uint64)
+        allow = carray(pointer(entry.allow), (words,), np.uint64)
         for slot in range(count):
             address = entry.data + np.uint64(slot * stride)
-            r = carray(_pointer(address), (1,), RECORD_DTYPE)[0]
+            r = carray(pointer(address), (1,), RECORD_DTYPE)[0]
             phase = _gate(r, q, slot, allow, any_masks, tables[0])
             if phase != _PASS:
                 counters[phase] += np.uint64(1)
@@ -172,7 +154,7 @@ def _scan(entries, chosen, params, codes, any_masks, tables, hits, counters):  #
     return found
 
 
-@_compiled
+@compiled
 def _score(entries, parts, slots, params, codes, any_masks, tables, scores, sims):  # type: ignore[no-untyped-def]
     q = params[0]
     for i in range(len(parts)):
@@ -181,9 +163,9 @@ def _score(entries, parts, slots, params, codes, any_masks, tables, scores, sims
         entry = entries[parts[i]]
         slot = np.int64(slots[i])
         words = (np.int64(entry.count) + 63) // 64 if entry.allow != 0 else 0
-        allow = carray(_pointer(entry.allow), (words,), np.uint64)
+        allow = carray(pointer(entry.allow), (words,), np.uint64)
         address = entry.data + np.uint64(slot * np.int64(entry.stride))
-        r = carray(_pointer(address), (1,), RECORD_DTYPE)[0]
+        r = carray(pointer(address), (1,), RECORD_DTYPE)[0]
         if _gate(r, q, slot, allow, any_masks, tables[0]) != _PASS:
             continue
         if q.vector_bytes != 0:
@@ -193,7 +175,7 @@ def _score(entries, parts, slots, params, codes, any_masks, tables, scores, sims
         scores[i] = _fuse(r, q, sims[i], tables)
 
 
-@_compiled
+@compiled
 def _gate(r, q, slot, allow, any_masks, retention):  # type: ignore[no-untyped-def]
     """Phases 1 to 4: the counter of the phase that drops the record, or _PASS."""
     if np.uint32(r.flags) & q.drop_flags:
@@ -217,7 +199,7 @@ def _gate(r, q, slot, allow, any_masks, retention):  # type: ignore[no-untyped-d
     return _PASS
 
 
-@_compiled
+@compiled
 def _any_tags_pass(tags, any_masks):  # type: ignore[no-untyped-def]
     if len(any_masks) == 0:
         return True
@@ -227,16 +209,16 @@ def _any_tags_pass(tags, any_masks):  # type: ignore[no-untyped-def]
     return False
 
 
-@_compiled
+@compiled
 def _admitted(mask, code):  # type: ignore[no-untyped-def]
     if mask == 0:
         return True
     return code < 32 and (np.int64(mask) >> np.int64(code)) & 1 == 1
 
 
-@_compiled
+@compiled
 def _cosine(address, r, q, codes):  # type: ignore[no-untyped-def]
-    vector = carray(_pointer(address + np.uint64(HEADER_BYTES)), (len(codes),), np.int8)
+    vector = carray(pointer(address + np.uint64(HEADER_BYTES)), (len(codes),), np.int8)
     total = np.int32(0)
     for j in range(len(codes)):
         # the cast keeps the sum in 32 bits, so LLVM vectorises it four times wider
@@ -244,7 +226,7 @@ def _cosine(address, r, q, codes):  # type: ignore[no-untyped-def]
     return np.float32(total) * (q.scale * r.scale)
 
 
-@_compiled
+@compiled
 def _fuse(r, q, sim, tables):  # type: ignore[no-untyped-def]
     """Phase 6: the fused score, -inf when it is not a finite number."""
     retention, recency, activation, confidence, tier, category = tables
@@ -286,12 +268,12 @@ def _fuse(r, q, sim, tables):  # type: ignore[no-untyped-def]
     return total if np.isfinite(total) else _MINUS_INF
 
 
-@_compiled
+@compiled
 def _at_least_one(count):  # type: ignore[no-untyped-def]
     return np.float32(count) if count > 0 else _ONE
 
 
-@_compiled
+@compiled
 def _retention_of(r, q, retention):  # type: ignore[no-untyped-def]
     stability = r.stability_days if r.stability_days >= _MIN_STABILITY else _MIN_STABILITY
     value = _lookup(retention, np.float32(_idle_ms(q, r) * _DAYS_PER_MS) / stability)
@@ -300,21 +282,21 @@ def _retention_of(r, q, retention):  # type: ignore[no-untyped-def]
     return value
 
 
-@_compiled
+@compiled
 def _idle_ms(q, r):  # type: ignore[no-untyped-def]
     if r.last_access_s == 0:
         return _age_ms(q, r.event_ms)
     return _age_ms(q, np.int64(r.last_access_s) * 1000)
 
 
-@_compiled
+@compiled
 def _age_ms(q, then_ms):  # type: ignore[no-untyped-def]
     if then_ms >= q.now_ms:
         return 0.0
     return np.float64(q.now_ms - max(then_ms, -MAX_ABS_MS))
 
 
-@_compiled
+@compiled
 def _lookup(table, x):  # type: ignore[no-untyped-def]
     inside = x if x >= _TABLE_LOW else _TABLE_LOW
     bits = min(np.int32(np.float32(inside).view(np.int32) - _LOW_BITS), _LAST_OFFSET)
@@ -324,7 +306,7 @@ def _lookup(table, x):  # type: ignore[no-untyped-def]
     return low + (table[index + 1] - low) * fraction
 
 
-@_compiled
+@compiled
 def _popcount(word):  # type: ignore[no-untyped-def]
     """Bits set in a uint64 (Kernighan; the overlap term is rare and the masks are sparse)."""
     bits = 0
@@ -334,7 +316,7 @@ def _popcount(word):  # type: ignore[no-untyped-def]
     return bits
 
 
-@_compiled
+@compiled
 def _worse(a, b):  # type: ignore[no-untyped-def]
     if a.score != b.score:
         return a.score < b.score
@@ -345,7 +327,7 @@ def _worse(a, b):  # type: ignore[no-untyped-def]
     return a.slot > b.slot
 
 
-@_compiled
+@compiled
 def _swap(heap, a, b):  # type: ignore[no-untyped-def]
     spare = len(heap) - 1
     heap[spare] = heap[a]
@@ -353,7 +335,7 @@ def _swap(heap, a, b):  # type: ignore[no-untyped-def]
     heap[b] = heap[spare]
 
 
-@_compiled
+@compiled
 def _sift_down(heap, n, at):  # type: ignore[no-untyped-def]
     while True:
         child = 2 * at + 1
@@ -367,7 +349,7 @@ def _sift_down(heap, n, at):  # type: ignore[no-untyped-def]
         at = child
 
 
-@_compiled
+@compiled
 def _offer(heap, n, k, record_id, score, sim, part, slot):  # type: ignore[no-untyped-def]
     """Add to the best k, the worst of which is at the root; returns their number.
 
@@ -391,7 +373,7 @@ def _offer(heap, n, k, record_id, score, sim, part, slot):  # type: ignore[no-un
     return n + 1
 
 
-@_compiled
+@compiled
 def _sort_best_first(heap, n):  # type: ignore[no-untyped-def]
     while n > 1:
         n -= 1
@@ -399,14 +381,14 @@ def _sort_best_first(heap, n):  # type: ignore[no-untyped-def]
         _sift_down(heap, n, 0)
 
 
-@_compiled
+@compiled
 def _crc(data, state, table):  # type: ignore[no-untyped-def]
     for i in range(len(data)):
         state = table[(state ^ np.uint32(data[i])) & np.uint32(0xFF)] ^ (state >> np.uint32(8))
     return state
 
 
-@_compiled
+@compiled
 def _crc_rows(rows, out, crc, table):  # type: ignore[no-untyped-def]
     ones = np.uint32(0xFFFFFFFF)
     for i in range(len(rows)):

@@ -23,6 +23,7 @@ from spector.kernel.base import (
     result_of_hits,
     table_of,
 )
+from spector.kernel.index_reference import NumpyIndex
 from spector.kernel.query import Query
 
 __all__ = ["CAPS", "NativeKernel", "caps_names", "set_caps", "stream"]
@@ -58,7 +59,7 @@ def caps_names() -> tuple[str, ...]:
     return tuple(name for name, bit in CAPS.items() if _active_caps & bit)
 
 
-class NativeKernel:
+class NativeKernel(NumpyIndex):
     """The scan in C11."""
 
     name = "native"

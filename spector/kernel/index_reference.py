@@ -1,0 +1,296 @@
+"""What a scan index holds, in plain NumPy: the definition that C and Numba are tested against.
+
+Vectors are compared relative to a centre and after a rotation that spreads every vector over all
+coordinates: with o a record's dequantised vector, q the cue's, c the centre and P the rotation,
+x = P(o) - P(c) and y = P(q) - P(c), so that <o, q> = <x, y> + <o, c> + <q, c> - <c, c>.
+
+Of x only the signs b_i of d coordinates are kept and three numbers: A = <o, c>, the slope
+B = |x|^2 / S with S = sum |x_i| over the d, and the error E. Then B * sum b_i y_i estimates
+<x, y> without bias, with a standard error of E |y|, where E = |x| sqrt(1/f^2 - 1) / sqrt(D - 1)
+and f = S / (sqrt(d) |x|) is the cosine of x and b (RaBitQ; Gao and Long, SIGMOD 2024).
+
+The sketch has the signs of the first 224 coordinates with A and B in 16 bits each; its E follows
+from them because |x|^2 = 1 + |c|^2 - 2 A for unit vectors. What is not (nearly) of length 1 gets
+no estimate at all. The fine code has the other signs and A, B, E over all coordinates.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.scan_index import (
+    BLOCK_ROWS,
+    NO_ESTIMATE,
+    SKETCH_BITS,
+    Sections,
+    layout_of,
+    sections_of,
+    write_header,
+)
+from spector.layout import HEADER_BYTES, RECORD_DTYPE
+
+__all__ = ["NumpyIndex", "factors", "mix", "rotate", "sign_flips"]
+
+ROUNDS: Final = 4
+LANES: Final = 16
+#: squared lengths for which |x|^2 = 1 + |c|^2 - 2 A is good enough
+NORM2_MIN: Final = np.float32(0.98)
+NORM2_MAX: Final = np.float32(1.02)
+A_SCALE: Final = 2.0**14
+B_SCALE: Final = 2.0**15
+_CHUNK: Final = 4096
+
+F32 = NDArray[np.float32]
+_MIN = frozenset({"event_min", "importance_min", "valence_min", "confidence_min"})
+_OR = frozenset({"tags_or", "categories", "modalities", "tiers", "flags_or"})
+_CODES = (("categories", "category"), ("modalities", "modality"), ("tiers", "tier"))
+_OF_VECTORS = frozenset({"norm_max", "sketch_error_max", "sketch_slope_max"})
+
+
+def mix(rounds: int, counter: int) -> int:
+    """64 pseudo-random bits (splitmix64) that do not depend on anything but these two numbers."""
+    mask = (1 << 64) - 1
+    z = ((0x5EC70 + rounds) * 0x9E3779B97F4A7C15 + counter * 0xD1B54A32D192ED03) & mask
+    z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & mask
+    z = ((z ^ z >> 27) * 0x94D049BB133111EB) & mask
+    return z ^ z >> 31
+
+
+@lru_cache(maxsize=64)
+def sign_flips(rotated: int) -> F32:
+    """What the rotation's rounds multiply by: (4, D) float32 of +1 and -1, read-only."""
+    words = [[mix(r, k) for k in range(rotated // 64)] for r in range(ROUNDS)]
+    bits = np.unpackbits(np.array(words, "<u8").view(np.uint8), axis=1, bitorder="little")
+    flips = np.where(bits, np.float32(-1), np.float32(1))
+    flips.flags.writeable = False
+    return flips
+
+
+def rotate(x: F32) -> F32:
+    """An isometry of D coordinates, D a multiple of 64: (n, D) float32 -> (n, D) float32.
+
+    Four rounds over rows of 16 lanes: flip signs, transform the first or last power of two of the
+    rows by Walsh and Hadamard (each lane alone), transpose.
+    """
+    n, dim = x.shape
+    rows = dim // LANES
+    width = 1 << (rows.bit_length() - 1)
+    for r, flips in enumerate(sign_flips(dim)):
+        x = x * flips
+        cube = x.reshape(n, rows, LANES)
+        first = 0 if r % 2 == 0 else rows - width
+        window = cube[:, first : first + width]
+        half = 1
+        while half < width:
+            pairs = window.reshape(n, width // (2 * half), 2, half, LANES)
+            upper, lower = pairs[:, :, 0], pairs[:, :, 1]
+            window = np.stack([upper + lower, upper - lower], axis=2).reshape(n, width, LANES)
+            half *= 2
+        cube[:, first : first + width] = window * np.float32(1 / np.sqrt(width))
+        x = cube.transpose(0, 2, 1).reshape(n, dim)
+    return x
+
+
+def factors(x: F32, bits: int) -> tuple[F32, F32]:
+    """Slope B and error E of the estimate from the signs of the first ``bits`` coordinates.
+
+    (n, D) float32 -> two (n,) float32; not finite where x is zero or not finite.
+    """
+    dim = x.shape[1]
+    wide = x.astype(np.float64)
+    norm2 = np.einsum("ij,ij->i", wide, wide)
+    slope = norm2 / np.abs(wide[:, :bits]).sum(axis=1)
+    error2 = (bits * slope**2 - norm2) / (dim - 1)
+    return slope.astype(np.float32), np.sqrt(np.maximum(error2, 0)).astype(np.float32)
+
+
+class NumpyIndex:
+    """The index operations of a kernel, see `spector.kernel.base.Kernel`."""
+
+    indexes = False
+
+    def index_bytes(self, dim: int, room: int) -> int:
+        return layout_of(dim, room).nbytes
+
+    def index_init(self, image: NDArray[np.uint8], dim: int, room: int, centre: F32 | None) -> None:
+        image[:] = 0
+        write_header(image, dim, room, centre_id_of(centre), 0.0)
+        if centre is not None:
+            sections = sections_of(image)
+            padded = np.zeros((1, len(sections.centre)), np.float32)
+            padded[0, :dim] = centre
+            sections.centre[:] = rotate(padded)[0]
+            sections.header["centre_norm2"] = np.dot(centre, centre)
+
+    def index_append(self, image: NDArray[np.uint8], records: NDArray[np.uint8], n: int) -> None:
+        sections = sections_of(image)
+        first = int(sections.header["rows"])
+        for start in range(first, first + n, _CHUNK):
+            stop = min(start + _CHUNK, first + n)
+            _append(sections, records[start:stop], start)
+        sections.header["rows"] = first + n
+
+    def index_update(
+        self, image: NDArray[np.uint8], records: NDArray[np.uint8], slots: NDArray[np.uint32]
+    ) -> None:
+        sections = sections_of(image)
+        headers = _headers(records[slots])
+        word, bit = slots >> 6, np.uint64(1) << (slots & 63).astype(np.uint64)
+        for f, flags in enumerate(sections.flags):
+            is_set = headers["flags"] >> f & 1 == 1
+            np.bitwise_and.at(flags, word, ~bit)
+            np.bitwise_or.at(flags, word[is_set], bit[is_set])
+        _write_mutable(sections, headers, slots)
+        measured = _measures(headers)
+        for block in np.unique(slots // BLOCK_ROWS).tolist():
+            mine = slots // BLOCK_ROWS == block
+            widen(sections.blocks[block : block + 1], {k: v[mine] for k, v in measured.items()})
+
+    def index_refresh(self, image: NDArray[np.uint8], records: NDArray[np.uint8]) -> None:
+        sections = sections_of(image)
+        rows = int(sections.header["rows"])
+        headers = _headers(records[:rows])
+        _write_bits(sections.flags, 0, headers["flags"])
+        _write_mutable(sections, headers, slice(0, rows))
+        measured = _measures(headers)
+        for first in range(0, rows, BLOCK_ROWS):
+            block = sections.blocks[first // BLOCK_ROWS : first // BLOCK_ROWS + 1]
+            kept = {name: block[name].copy() for name in _OF_VECTORS}
+            block[:] = 0
+            widen(block, {k: v[first : first + BLOCK_ROWS] for k, v in measured.items()}, True)
+            for name, value in kept.items():
+                block[name] = value
+
+
+def centre_id_of(centre: F32 | None) -> int:
+    """A number for a centre: 0 for none, else FNV-1a of its bytes (never 0)."""
+    if centre is None:
+        return 0
+    value = 0xCBF29CE484222325
+    for byte in np.asarray(centre, "<f4").tobytes():
+        value = ((value ^ byte) * 0x100000001B3) & ((1 << 64) - 1)
+    return value or 1
+
+
+def widen(block: NDArray[Any], values: dict[str, NDArray[Any]], fresh: bool = False) -> None:
+    """Take values of rows, (n,) each with n > 0, into a block (1,) of extremes by their names."""
+    for name, value in values.items():
+        if name in _OR:
+            block[name] |= np.bitwise_or.reduce(value)
+        else:
+            pick: Any = np.minimum if name in _MIN else np.maximum
+            found = pick.reduce(value)
+            block[name] = found if fresh else pick(block[name], found)
+
+
+def _append(s: Sections, records: NDArray[np.uint8], first: int) -> None:
+    headers, stop = _headers(records), first + len(records)
+    _write_bits(s.flags, first, headers["flags"])
+    _write_bits(s.tags, first, headers["tags"])
+    s.columns["confidence"][first:stop] = headers["confidence"]
+    s.columns["event_ms"][first:stop] = headers["event_ms"]
+    _write_mutable(s, headers, slice(first, stop))
+    measured = {**_measures(headers), **_sketch(s, records, headers, first)}
+    start = first
+    while start < stop:
+        end = min(stop, start // BLOCK_ROWS * BLOCK_ROWS + BLOCK_ROWS)
+        block = s.blocks[start // BLOCK_ROWS : start // BLOCK_ROWS + 1]
+        mine = {name: value[start - first : end - first] for name, value in measured.items()}
+        widen(block, mine, start % BLOCK_ROWS == 0)
+        start = end
+
+
+def _sketch(
+    s: Sections, records: NDArray[np.uint8], headers: NDArray[Any], first: int
+) -> dict[str, F32]:
+    """Codes and factors of the records' vectors; returns what the blocks take of them."""
+    dim, stop = len(s.centre), first + len(records)
+    bits = min(dim, SKETCH_BITS)
+    with np.errstate(all="ignore"):
+        vectors = records[:, HEADER_BYTES:].view(np.int8).astype(np.float32)
+        vectors = vectors * headers["scale"][:, None]
+        turned = rotate(vectors)
+        x = turned - s.centre
+        norm2 = np.einsum("ij,ij->i", turned, turned, dtype=np.float64)
+        a = np.einsum("ij,j->i", turned, s.centre, dtype=np.float64)
+        slope, error = factors(x, bits)
+        rounded = np.rint(slope * B_SCALE)
+        sound = (norm2 >= NORM2_MIN) & (norm2 <= NORM2_MAX) & (rounded < NO_ESTIMATE)
+        signs = np.packbits(x >= 0, axis=1, bitorder="little")
+        sketch = s.sketch[first:stop]
+        sketch["signs"] = 0
+        sketch["signs"][:, : bits // 8] = signs[:, : bits // 8]
+        # a clamped NaN would be an undefined integer
+        sketch["a"] = np.rint(np.clip(np.where(sound, a, 0) * A_SCALE, -32768, 32767))
+        sketch["b"] = np.where(sound, rounded, NO_ESTIMATE)
+        if s.fine.shape[1]:
+            fine = s.fine[first:stop]
+            fine[:] = 0
+            fine[:, : (dim - bits) // 8] = signs[:, bits // 8 :]
+            tail = np.column_stack([a, *factors(x, dim)]).astype("<f4")
+            fine[:, -12:] = tail.view(np.uint8)
+    norm = np.sqrt(norm2).astype(np.float32)
+    return {
+        "norm_max": _upper(norm),
+        "sketch_error_max": np.where(sound, error, np.float32(0)),
+        "sketch_slope_max": np.where(sound, slope, np.float32(0)),
+    }
+
+
+def _measures(headers: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """What the blocks take of the headers; a value that is not a number bounds nothing."""
+    used_ms = headers["last_access_s"].astype(np.int64) * 1000
+    used_ms = np.where(headers["last_access_s"] == 0, headers["event_ms"], used_ms)
+    importance = headers["importance"]
+    codes = {
+        name: np.uint32(1) << np.minimum(headers[field], 31).astype(np.uint32)
+        for name, field in _CODES
+    }
+    return {
+        "event_min": headers["event_ms"],
+        "event_max": headers["event_ms"],
+        "used_max": used_ms,
+        "tags_or": headers["tags"],
+        "importance_max": _upper(importance),
+        "importance_min": np.where(np.isnan(importance), np.float32(-np.inf), importance),
+        "stability_max": _upper(headers["stability_days"]),
+        "utility_max": _upper(headers["utility"]),
+        "uses_max": headers["access_count"],
+        **codes,
+        "flags_or": headers["flags"],
+        "valence_min": headers["valence"],
+        "valence_max": headers["valence"],
+        "confidence_max": headers["confidence"],
+        "confidence_min": headers["confidence"],
+        "arousal_max": headers["arousal"],
+    }
+
+
+def _upper(values: F32) -> F32:
+    return np.where(np.isnan(values), np.float32(np.inf), values)
+
+
+def _write_mutable(s: Sections, headers: NDArray[Any], at: Any) -> None:
+    s.columns["valence"][at] = headers["valence"]
+    s.columns["uses"][at] = np.minimum(headers["access_count"], 0xFFFF)
+    for name in ("importance", "last_access_s", "stability_days"):
+        s.columns[name][at] = headers[name]
+
+
+def _write_bits(slices: NDArray[np.uint64], first: int, values: NDArray[Any]) -> None:
+    """Bit i of each value (n,) into slice i of (slices, words), from slot ``first`` on."""
+    low, high = first // 64, -(-(first + len(values)) // 64)
+    words = np.ascontiguousarray(slices[:, low:high])
+    bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
+    shifts = np.arange(len(slices), dtype=values.dtype)[:, None]
+    place = slice(first - low * 64, first - low * 64 + len(values))
+    bits[:, place] = values >> shifts & values.dtype.type(1)
+    slices[:, low:high] = np.packbits(bits, axis=1, bitorder="little").view("<u8")
+
+
+def _headers(records: NDArray[np.uint8]) -> NDArray[Any]:
+    return np.ascontiguousarray(records[:, :HEADER_BYTES]).view(RECORD_DTYPE)[:, 0]
