@@ -22,6 +22,7 @@ __all__ = [
 
 MS_PER_DAY = 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MS = timedelta(milliseconds=1)
 #: the instants a ``datetime`` can hold, in milliseconds
 MIN_MS = -62_135_596_800_000  # 0001-01-01T00:00:00Z
 MAX_MS = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
@@ -71,6 +72,8 @@ def to_ms(when: datetime | str, *, name: str = "time") -> int:
         InvalidTimeError: a naive datetime, a string that does not parse, an instant that is not in
             the years 1 to 9999 of UTC, any other type.
     """
+    if type(when) is datetime and when.tzinfo is UTC:
+        return (when - _EPOCH) // _MS
     if isinstance(when, str):
         text = when.strip()
         try:
@@ -94,7 +97,7 @@ def to_ms(when: datetime | str, *, name: str = "time") -> int:
             f"{name}: {when.isoformat()} has no time zone",
             hint="pass datetime(..., tzinfo=timezone.utc), or a string that ends in Z",
         )
-    ms = (when - _EPOCH) // timedelta(milliseconds=1)
+    ms = (when - _EPOCH) // _MS
     if not MIN_MS <= ms <= MAX_MS:
         raise InvalidTimeError(
             f"{name}: {when.isoformat()} is outside the years 1 to 9999 in UTC",

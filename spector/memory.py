@@ -58,12 +58,10 @@ from spector.store.hydrate import current_image, header_of, to_record
 from spector.store.recover import OpenedStore
 from spector.store.walk import walk
 from spector.tiers.router import TierRouter
-from spector.write.draft import (
-    FIELDS,
-    Draft,
+from spector.write.draft import FIELDS, Draft, make_draft
+from spector.write.fields import (
     check_scope,
     check_text,
-    make_draft,
     parse_tags,
     parse_vector,
     unit_interval,

@@ -1,0 +1,302 @@
+"""Validation of single values: each either passes, in the form that is stored, or names its fault.
+
+Most values are of the plainest type and in order, so each check first asks for exactly that, and
+takes its time only with the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.config import Config
+from spector.errors import (
+    DimensionMismatchError,
+    InvalidInputError,
+    InvalidMetadataError,
+    InvalidScopeError,
+    InvalidTagError,
+    InvalidTextError,
+    InvalidVectorError,
+)
+
+__all__ = [
+    "check_metadata",
+    "check_scope",
+    "check_text",
+    "parse_enum",
+    "parse_flag",
+    "parse_number",
+    "parse_parents",
+    "parse_tags",
+    "parse_vector",
+    "unit_interval",
+]
+
+
+def check_text(text: Any, config: Config) -> str:
+    """``text`` itself when it can be stored."""
+    if type(text) is str and text.isascii() and len(text) <= config.max_text_bytes:
+        if text and not text.isspace():
+            return text
+    elif not isinstance(text, str):
+        raise InvalidTextError(
+            f"the text is a {type(text).__name__}, not a str", hint="convert it first"
+        )
+    if not text or text.isspace():
+        raise InvalidTextError("the text is empty", hint="pass something worth remembering")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(
+            f"the text cannot be stored as UTF-8: {error.reason} at {error.start}",
+            hint='decode it with errors="replace"',
+        ) from None
+    if size > config.max_text_bytes:
+        raise InvalidTextError(
+            f"the text has {size} bytes, the limit is {config.max_text_bytes}",
+            hint="split it into passages, or raise Config.max_text_bytes",
+        )
+    return text
+
+
+def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:
+    """Distinct tags in the order given: trimmed, Unicode NFC, case kept."""
+    if tags is None:
+        return ()
+    if type(tags) is not list or len(tags) > _FEW_TAGS:
+        return _parse_tags(tags, config.max_tags, config.max_tag_bytes)
+    try:
+        return _few_tags(tuple(tags), config.max_tags, config.max_tag_bytes)
+    except TypeError:  # something unhashable among them
+        return _parse_tags(tags, config.max_tags, config.max_tag_bytes)
+
+
+def _parse_tags(tags: Any, max_tags: int, max_bytes: int) -> tuple[str, ...]:
+    if isinstance(tags, str):
+        tags = (tags,)
+    if not isinstance(tags, Iterable):
+        raise InvalidTagError(
+            f"tags must be strings, got {type(tags).__name__}", hint='write it like tags=["home"]'
+        )
+    out: dict[str, None] = {}
+    for tag in tags:
+        out[_tag(tag, max_bytes)] = None
+        if len(out) > max_tags:
+            raise InvalidTagError(
+                f"more than {max_tags} tags",
+                hint="use metadata for values; a tag filter works best with few tags",
+            )
+    return tuple(out)
+
+
+#: the same few tags come in the same company again and again
+_few_tags = lru_cache(maxsize=4096)(_parse_tags)
+_FEW_TAGS = 8
+
+
+def _tag(tag: Any, max_bytes: int) -> str:
+    if not isinstance(tag, str):
+        raise InvalidTagError(
+            f"a tag must be a str, got {type(tag).__name__}", hint="convert it: str(tag)"
+        )
+    return _clean_tag(tag, max_bytes)
+
+
+@lru_cache(maxsize=16_384)
+def _clean_tag(tag: str, max_bytes: int) -> str:
+    clean = tag.strip()
+    if not clean.isascii():
+        clean = unicodedata.normalize("NFC", clean)
+    if not clean:
+        raise InvalidTagError("a tag is empty", hint="leave it out")
+    if not clean.isprintable():
+        raise InvalidTagError(
+            f"tag {tag!r} holds control or invisible characters", hint="remove them"
+        )
+    if len(clean.encode("utf-8", "replace")) > max_bytes:
+        raise InvalidTagError(
+            f"a tag is longer than {max_bytes} bytes: {clean[:40]}...",
+            hint="put long values into metadata, or raise Config.max_tag_bytes",
+        )
+    return clean
+
+
+def unit_interval(value: Any, name: str) -> float | None:
+    """A finite number in 0..1, or None."""
+    return None if value is None else parse_number(value, name, 0.0, 1.0)
+
+
+def parse_number(value: Any, name: str, low: float, high: float) -> float:
+    """A finite number in low..high as a float; booleans are no numbers."""
+    if type(value) is float and low <= value <= high:  # NaN is not
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
+        raise InvalidInputError(
+            f"{name} must be a number, got {type(value).__name__}",
+            hint=f"pass a number in {low:g}..{high:g}",
+        )
+    if not math.isfinite(value) or not low <= value <= high:
+        raise InvalidInputError(
+            f"{name} is {value!r}", hint=f"pass a number in {low:g}..{high:g}"
+        )
+    return float(value)
+
+
+def parse_flag(value: Any, name: str) -> bool:
+    """True or False, of Python or NumPy, and nothing that merely passes for one."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(
+            f"{name} is {value!r}", hint=f"pass {name}=True or {name}=False"
+        )
+    return bool(value)
+
+
+_encode_checked = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False
+).encode
+#: values that a shallow copy of a dictionary keeps private
+_PLAIN = {str, int, float, bool, type(None)}
+_STR = {str}
+
+
+def _make_encoder() -> Callable[[Any], str]:
+    """An encoder of plain dictionaries; ``JSONEncoder.encode`` prepares itself at every call."""
+    make = getattr(json.encoder, "c_make_encoder", None)
+    quote = getattr(json.encoder, "c_encode_basestring", None)
+    if make is None or quote is None:
+        return _encode_checked
+    encode = make(None, json.JSONEncoder().default, quote, None, ":", ",", False, False, False)
+    return lambda value: "".join(encode(value, 0))
+
+
+_encode_plain = _make_encoder()
+
+
+def check_metadata(metadata: Any, config: Config) -> tuple[dict[str, Any], str]:
+    """A private copy of a JSON object, and its compact JSON text."""
+    if type(metadata) is not dict and not isinstance(metadata, Mapping):
+        metadata = {0: metadata}
+    if not _STR.issuperset(map(type, metadata)) and not all(
+        isinstance(key, str) for key in metadata
+    ):
+        raise InvalidMetadataError(
+            "metadata must be a dict with str keys", hint='write it like {"project": "atlas"}'
+        )
+    copy = dict(metadata)
+    plain = _PLAIN.issuperset(map(type, copy.values()))
+    try:
+        text = _encode_plain(copy) if plain else _encode_checked(copy)
+        size = len(text) if text.isascii() else len(text.encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidMetadataError(
+            f"metadata cannot be stored as JSON: {error}",
+            hint="use only dict, list, str, finite numbers, bool and None",
+        ) from None
+    if "\\u0000" in text and _holds_nul(metadata):
+        raise InvalidMetadataError(
+            "metadata holds a NUL character", hint="SQLite's JSON ends there; replace it"
+        )
+    if size > config.max_metadata_bytes:
+        raise InvalidMetadataError(
+            f"metadata has {size} bytes, the limit is {config.max_metadata_bytes}",
+            hint="keep large values elsewhere and store a reference",
+        )
+    return copy if plain else json.loads(text), text
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, Mapping):
+        return any(_holds_nul(key) or _holds_nul(each) for key, each in value.items())
+    return isinstance(value, (list, tuple)) and any(_holds_nul(each) for each in value)
+
+
+def check_scope(value: Any, name: str, config: Config) -> str | None:
+    """A scope id or short label: a printable, non-empty str."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise InvalidScopeError(
+            f"{name} must be a non-empty printable str, got {value!r}",
+            hint=f"convert it: {name}=str(...)",
+        )
+    if len(value.encode("utf-8", "replace")) > config.max_scope_bytes:
+        raise InvalidScopeError(
+            f"{name} is longer than {config.max_scope_bytes} bytes",
+            hint="use a shorter one, or raise Config.max_scope_bytes",
+        )
+    return value
+
+
+def parse_enum(kind: Any, value: Any, name: str) -> Any:
+    """A member of ``kind`` from itself, its name in any case, or its number."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value in iter(kind):
+        return kind(value)
+    if isinstance(value, str) and value.upper() in kind.__members__:
+        return kind[value.upper()]
+    known = ", ".join(member.lower() for member in kind.__members__)
+    raise InvalidInputError(f"unknown {name} {value!r}", hint=f"one of: {known}")
+
+
+def parse_parents(parents: Any, config: Config) -> tuple[int, ...]:
+    """Ids of records, as ints."""
+    found = tuple(parents) if isinstance(parents, Iterable) else (None,)
+    if len(found) > config.max_parents or not all(
+        isinstance(p, (int, np.integer)) and not isinstance(p, bool) and 0 <= p < 1 << 63
+        for p in found
+    ):
+        raise InvalidInputError(
+            f"parents must be a list of at most {config.max_parents} record ids",
+            hint="write it like parents=[record.id]",
+        )
+    return tuple(int(p) for p in found)
+
+
+def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
+    """(dim,) f32 copy of a finite, non-zero vector."""
+    if type(vector) is np.ndarray and vector.dtype is _F32 and vector.shape == (dim,):
+        array = vector.copy()
+        if 0.0 < array.dot(array) < math.inf:  # so it is finite and not zero
+            return array
+    array = _as_array(vector, dim)
+    if array.ndim != 1:
+        raise InvalidVectorError(
+            f"the vector has shape {array.shape}, expected ({dim},)", hint="pass one vector"
+        )
+    if len(array) != dim:
+        raise DimensionMismatchError(
+            f"the vector has {len(array)} components, this store holds {dim}",
+            hint="embed with the model that the store was made with",
+        )
+    norm = float(array @ array)  # finite unless a component is not, or the sum overflows
+    if not math.isfinite(norm) and not np.isfinite(array).all():
+        raise InvalidVectorError("the vector holds NaN or infinity", hint="check the embedder")
+    if norm == 0.0 and not array.any():
+        raise InvalidVectorError("the vector is all zeros", hint="check the embedder")
+    return array
+
+
+_F32 = np.dtype(np.float32)
+
+
+def _as_array(vector: Any, dim: int) -> NDArray[np.float32]:
+    try:
+        if isinstance(vector, np.ndarray) and vector.dtype.kind == "c":
+            raise TypeError("its components are complex")
+        with np.errstate(over="ignore"):  # what float32 cannot hold is refused below, as infinity
+            return np.array(vector, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidVectorError(
+            f"the vector is not numeric: {error}", hint=f"pass {dim} numbers"
+        ) from None
