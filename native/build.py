@@ -15,7 +15,7 @@ from cffi import FFI
 
 SOURCES = (
     "native/scan.c", "native/score.c", "native/dot.c", "native/popcount.c", "native/crc32c.c",
-    "native/isa.c", "native/index.c",
+    "native/isa.c", "native/index.c", "native/sketch.c", "native/indexed.c",
 )  # fmt: skip
 HEADER = "native/spector.h"
 

@@ -4,6 +4,8 @@
 
 #include "spector.h"
 
+#include <math.h>
+
 enum {
     SPECTOR_INDEX_MAGIC = 0x58444953, /* "SIDX" */
     SPECTOR_INDEX_VERSION = 1,
@@ -11,7 +13,8 @@ enum {
     SPECTOR_INDEX_BLOCK = 512,
     SPECTOR_SKETCH_BITS = 224,
     SPECTOR_SKETCH_BYTES = 32,
-    SPECTOR_NO_ESTIMATE = 0xFFFF
+    SPECTOR_NO_ESTIMATE = 0xFFFF,
+    SPECTOR_PINNED_BIT = 1
 };
 
 #if defined(__GNUC__)
@@ -56,6 +59,7 @@ typedef struct spector_cue {
     uint64_t centre_id;
     float delta; /* size of a level */
     float norm;  /* |y| */
+    float query_norm;
     float base;  /* <q, c> - <c, c> */
     uint32_t sketched;
     uint32_t rotated;
@@ -67,7 +71,7 @@ typedef struct spector_cue {
 typedef uint32_t (*spector_sketch_fn)(const uint8_t *sketch, const spector_cue *cue,
                                       uint32_t *slots, uint32_t n, float threshold,
                                       float *estimates);
-/* Estimates of n slots from sketch and fine code, and their standard errors per unit of |y|. */
+/* Estimates of n slots from sketch and fine code, and their standard errors. */
 typedef void (*spector_fine_fn)(const spector_sections *sections, const spector_cue *cue,
                                 const uint32_t *slots, uint32_t n, float *estimates,
                                 float *errors);
@@ -82,8 +86,19 @@ void spector_sketch_setup(uint32_t caps);
 
 /* All phases over the slots of a partition that its index covers. */
 uint32_t spector_scan_indexed(const spector_part *part, const spector_query *query,
-                              const float *rotated_cue, spector_cue *cue, uint32_t rows,
-                              uint32_t part_index, spector_hit *hits, uint32_t found, uint32_t k,
-                              uint64_t *drops, uint64_t *scored);
+                              const spector_cue *cue, uint32_t rows, uint32_t part_index,
+                              spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
+                              uint64_t *scored);
+/* The cue's dequantised vector, rotated; zero-padded to what the index of dim has. */
+void spector_rotate_cue(const spector_query *query, uint32_t dim, float *rotated_cue);
+/* The cue against the centre of an index; nothing happens when it is there already. */
+void spector_prepare_cue(const float *rotated_cue, const uint8_t *image, spector_cue *cue);
+
+static inline float spector_estimate_error(const spector_cue *cue, float error, float slope,
+                                           uint32_t count) {
+    float spread = error * cue->norm, step = slope * cue->delta;
+    return sqrtf(spread * spread + step * step * (float)count * (1.0f / 3.0f));
+}
+
 
 #endif

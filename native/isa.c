@@ -86,6 +86,7 @@ uint32_t spector_set_caps(uint32_t mask) {
     spector_isa chosen = PORTABLE;
     spector_crc_init();
     spector_index_setup(caps);
+    spector_sketch_setup(caps);
 #if SPECTOR_X86 || SPECTOR_NEON
     choose(caps, &chosen);
 #endif

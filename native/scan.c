@@ -4,7 +4,7 @@
  * the slots that survive, one pass computes their dot products (phase 5, the only one that touches
  * vectors), one pass scores (phase 6, in score.c) and offers to the heap.
  */
-#include "spector.h"
+#include "index.h"
 
 #include <math.h>
 #include <string.h>
@@ -182,11 +182,28 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
 uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
                       uint64_t *scanned, uint64_t *scored) {
-    uint32_t found = 0;
+    float rotated[SPECTOR_INDEX_MAX_DIM];
+    spector_cue cue;
+    uint32_t found = 0, dim = 0;
+    cue.rotated = 0;
+    cue.query_norm = 0.0f;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t index = select ? select[i] : i;
-        *scanned += parts[index].count;
-        found = spector_scan_straight(&parts[index], q, 0, index, hits, found, k, drops, scored);
+        const uint32_t index = select ? select[i] : i;
+        const spector_part *part = &parts[index];
+        uint32_t rows = 0;
+        *scanned += part->count;
+        if (part->index && k) {
+            const spector_index_header *header = (const spector_index_header *)part->index;
+            rows = SPECTOR_LOAD_ACQUIRE(&header->rows);
+            if (rows > part->count) rows = part->count;
+            if (q->codes) {
+                if (!dim) spector_rotate_cue(q, header->dim, rotated);
+                dim = header->dim;
+                spector_prepare_cue(rotated, part->index, &cue);
+            }
+            found = spector_scan_indexed(part, q, &cue, rows, index, hits, found, k, drops, scored);
+        }
+        found = spector_scan_straight(part, q, rows, index, hits, found, k, drops, scored);
     }
     sort_best_first(hits, found);
     return found;

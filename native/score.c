@@ -56,6 +56,35 @@ float spector_retention(const spector_query *q, const spector_record *r) {
     return value < least ? least : value;
 }
 
+float spector_other_terms(const spector_query *q, const spector_record *r, int64_t used_ms) {
+    const double idle = age_ms(q, used_ms);
+    float sum = 0.0f;
+    if (q->w_importance != 0.0f) sum += q->w_importance * r->importance;
+    if (q->w_retention != 0.0f) {
+        float days = (float)(idle * DAYS_PER_MS);
+        float value = lookup(q->retention, retention_x(days, r->stability_days));
+        if (r->flags & SPECTOR_FLASHBULB && value < q->flashbulb_retention)
+            value = q->flashbulb_retention;
+        sum += q->w_retention * value;
+    }
+    if (q->w_recency != 0.0f) {
+        float days = (float)(age_ms(q, r->event_ms) * DAYS_PER_MS);
+        sum += q->w_recency * lookup(q->recency, days * q->recency_rate);
+    }
+    if (q->w_activation != 0.0f) {
+        float uses = (float)(r->access_count ? r->access_count : 1);
+        float since = lookup(q->activation, (float)(idle * SECONDS_PER_MS) * 0x1p-14f);
+        sum += q->w_activation * (uses / (uses + since));
+    }
+    if (q->w_utility != 0.0f) sum += q->w_utility * r->utility;
+    if (q->w_tags != 0.0f && q->overlap_bits) {
+        float shared = (float)SPECTOR_POPCOUNT(r->tags & q->overlap_mask);
+        sum += q->w_tags * (shared / (float)q->overlap_bits);
+    }
+    if (q->w_arousal != 0.0f) sum += q->w_arousal * ((float)r->arousal / 255.0f);
+    return sum;
+}
+
 /* Factors by a flag, to be indexed by its bit: a branch on flags would be mispredicted often. */
 typedef struct {
     float mood[2];

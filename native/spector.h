@@ -251,6 +251,7 @@ uint32_t spector_set_caps(uint32_t mask);
 #if defined(__GNUC__)
 #define SPECTOR_PREFETCH(address) __builtin_prefetch((address), 0, 3)
 #define SPECTOR_POPCOUNT(word) ((uint32_t)__builtin_popcountll(word))
+#define SPECTOR_LOW_BIT(word) ((uint32_t)__builtin_ctzll(word)) /* of a word that is not 0 */
 #else
 #define SPECTOR_PREFETCH(address) ((void)(address))
 static inline uint32_t spector_popcount(uint64_t word) {
@@ -259,6 +260,7 @@ static inline uint32_t spector_popcount(uint64_t word) {
     return bits;
 }
 #define SPECTOR_POPCOUNT(word) spector_popcount(word)
+#define SPECTOR_LOW_BIT(word) spector_popcount(((word) & (0 - (word))) - 1)
 #endif
 
 enum { SPECTOR_BLOCK = 64 };
@@ -315,6 +317,9 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *qu
 /* Fill the columns of the block's slots. */
 void spector_load_block(const spector_query *query, const spector_part *part,
                         spector_block *block);
+/* Additive sum of all terms but similarity that a record last used at used_ms has. */
+float spector_other_terms(const spector_query *query, const spector_record *record,
+                          int64_t used_ms);
 float spector_retention(const spector_query *query, const spector_record *record);
 
 /* Exact dot products of the cue's codes with the vectors of a block's slots. */

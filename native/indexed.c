@@ -1,0 +1,504 @@
+/* The six phases over a partition's scan index.
+ *
+ * Phases 1 to 4 run on bit-slices and columns, a block of 512 slots at a time, and blocks whose
+ * extremes rule them out are not looked at. What survives is collected into batches. From the
+ * heap's floor and the extremes follows the least cosine with which a record of the batch could
+ * enter the heap; sketches rule out nearly all of them, fine codes most of the rest. Whoever is
+ * left goes, most promising first, through the straight scan's own gates, products and scores. So
+ * an index can make a scan miss a record, with the probability that recall_confidence leaves, but
+ * never give it another score.
+ */
+#include "index.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    WORDS = SPECTOR_INDEX_BLOCK / 64,
+    BATCH = 2 * SPECTOR_INDEX_BLOCK,
+    FIRST_CHUNK = 16, /* looked at before the rest when the heap is still filling */
+    LIST_PAD = 16
+};
+
+/* What the records of one or more blocks can have at most, similarity aside. */
+typedef struct bounds {
+    float others;     /* additive: weighted sum of the other terms */
+    float factor_max; /* product of the modifiers */
+    float factor_min;
+    float norm, error, slope;
+} bounds;
+
+typedef struct batch {
+    uint32_t n;
+    uint32_t slots[BATCH + LIST_PAD];
+    float estimates[BATCH + LIST_PAD];
+    bounds bound;
+} batch;
+
+typedef struct scan {
+    const spector_part *part;
+    const spector_query *q;
+    const spector_cue *cue;
+    spector_sections s;
+    uint32_t part_index;
+    spector_hit *hits;
+    uint32_t found, k;
+    uint64_t *drops, *scored;
+    int estimates; /* sketches may rule records out */
+    batch list;
+} scan;
+
+/* ---- bounds ---- */
+
+static inline float larger(float a, float b) { return a > b ? a : b; }
+static inline float smaller(float a, float b) { return a < b ? a : b; }
+
+/* Extremes of a factor table over the codes in a set; bit 31 stands for all codes from 31 on. */
+static void factor_range(const float *table, uint32_t set, float *low, float *high) {
+    float least = INFINITY, most = 0.0f;
+    for (; set; set &= set - 1) {
+        uint32_t first = SPECTOR_LOW_BIT(set), last = first < 31 ? first : 255;
+        for (uint32_t code = first; code <= last; code++) {
+            least = smaller(least, table[code]);
+            most = larger(most, table[code]);
+        }
+    }
+    *low *= least;
+    *high *= most;
+}
+
+static void maybe_factor(int present, float factor, float *low, float *high) {
+    if (!present) return;
+    *low *= smaller(1.0f, factor);
+    *high *= larger(1.0f, factor);
+}
+
+/* The block as one imaginary record that has the best of everything. */
+static spector_record best_of(const spector_extremes *e) {
+    spector_record r = {0};
+    r.event_ms = e->event_max;
+    r.importance = e->importance_max;
+    r.stability_days = e->stability_max;
+    r.utility = e->utility_max;
+    r.arousal = e->arousal_max;
+    r.access_count = e->uses_max;
+    r.tags = e->tags_or;
+    r.flags = e->flags_or & SPECTOR_FLASHBULB;
+    return r;
+}
+
+static bounds bounds_of(const spector_query *q, const spector_extremes *e) {
+    bounds out = {.norm = e->norm_max, .error = e->sketch_error_max, .slope = e->sketch_slope_max};
+    spector_record best = best_of(e);
+    float low = q->confidence[e->confidence_min], high = q->confidence[e->confidence_max];
+    factor_range(q->tier, e->tiers, &low, &high);
+    factor_range(q->category, e->categories, &low, &high);
+    maybe_factor((q->mood > 0 && e->valence_max > 0) || (q->mood < 0 && e->valence_min < 0),
+                 q->mood_boost, &low, &high);
+    maybe_factor(e->flags_or & SPECTOR_UNRESOLVED, q->unresolved_boost, &low, &high);
+    maybe_factor(e->flags_or & SPECTOR_CONSOLIDATED, q->consolidated_factor, &low, &high);
+    out.factor_min = low;
+    out.factor_max = high;
+    out.others = spector_other_terms(q, &best, e->used_max);
+    return out;
+}
+
+static void widen_bounds(bounds *all, const bounds *one) {
+    all->others = larger(all->others, one->others);
+    all->factor_max = larger(all->factor_max, one->factor_max);
+    all->factor_min = smaller(all->factor_min, one->factor_min);
+    /* NaN, from a damaged record, must stay */
+    all->norm = one->norm <= all->norm ? all->norm : one->norm;
+    all->error = larger(all->error, one->error);
+    all->slope = larger(all->slope, one->slope);
+}
+
+/* The least cosine with which a record can reach the floor; -INFINITY when any will do, INFINITY
+ * when none can. The floor is lowered a little, for the roundings of bound and score. */
+static float least_cosine(const spector_query *q, const bounds *b, float floor) {
+    if (!(floor > -INFINITY)) return -INFINITY;
+    floor -= 2e-5f * (1.0f + fabsf(floor));
+    if (q->multiplicative) {
+        if (floor <= 0.0f) return -INFINITY;
+        float most = q->w_similarity * (1.0f + b->others) * b->factor_max;
+        return q->codes ? (most > 0.0f ? floor / most : INFINITY)
+                        : (most >= floor ? -INFINITY : INFINITY);
+    }
+    float factor = floor > 0.0f ? b->factor_max : b->factor_min;
+    if (!(factor > 0.0f)) return floor > 0.0f ? INFINITY : -INFINITY;
+    float missing = floor / factor - b->others;
+    if (!q->codes || q->w_similarity == 0.0f) return missing <= 0.0f ? -INFINITY : INFINITY;
+    return missing / q->w_similarity;
+}
+
+static float floor_of(const scan *c) {
+    return c->found == c->k ? c->hits[0].score : -INFINITY;
+}
+
+/* The largest cosine that a record of the bounds can have. */
+static float most_cosine(const scan *c, const bounds *b) {
+    return b->norm <= 1e6f ? b->norm * c->cue->query_norm * 1.0001f + 1e-5f : INFINITY;
+}
+
+/* For the roundings of the sketch's factors. */
+static float slack(const scan *c) { return 3e-4f * c->cue->norm + 2e-4f; }
+
+/* What a sketch's estimate may fall short by. */
+static float margin(const scan *c, const bounds *b) {
+    float deviation = spector_estimate_error(c->cue, b->error, b->slope, c->cue->sketched);
+    return c->q->recall_confidence * deviation + slack(c);
+}
+
+/* ---- phases 1 to 4: slots as bits ---- */
+
+static uint32_t count_bits(const uint64_t *mask) {
+    uint32_t n = 0;
+    for (int w = 0; w < WORDS; w++) n += SPECTOR_POPCOUNT(mask[w]);
+    return n;
+}
+
+/* Keep what passes; returns how many are left after counting the dropped. */
+static uint32_t keep(uint64_t *mask, const uint64_t *passes, uint32_t before, uint64_t *drops) {
+    for (int w = 0; w < WORDS; w++) mask[w] &= passes[w];
+    uint32_t after = count_bits(mask);
+    *drops += before - after;
+    return after;
+}
+
+static void flag_bits(const scan *c, uint32_t first_word, uint32_t words, uint32_t flags,
+                      uint64_t *out) {
+    for (int w = 0; w < WORDS; w++) out[w] = 0;
+    for (uint32_t f = 0; f < 16; f++)
+        if (flags >> f & 1)
+            for (uint32_t w = 0; w < words; w++)
+                out[w] |= c->s.flags[(size_t)f * c->s.words + first_word + w];
+}
+
+static void tag_bits(const scan *c, uint32_t first_word, uint32_t words, uint64_t tags,
+                     uint64_t *mask) {
+    for (; tags; tags &= tags - 1) {
+        const uint64_t *slice =
+            c->s.tags + (size_t)SPECTOR_LOW_BIT(tags) * c->s.words + first_word;
+        uint64_t left = 0;
+        for (uint32_t w = 0; w < words; w++) left |= mask[w] &= slice[w];
+        if (!left) return;
+    }
+}
+
+static uint32_t tag_phase(const scan *c, const spector_extremes *e, uint32_t first_word,
+                          uint32_t words, uint64_t *mask, uint32_t before, uint64_t *drops) {
+    const spector_query *q = c->q;
+    uint64_t passes[WORDS], some[WORDS] = {0};
+    if (!q->tags_all && !q->any_count) return before;
+    memcpy(passes, mask, sizeof passes);
+    if ((e->tags_or & q->tags_all) != q->tags_all)
+        memset(passes, 0, sizeof passes);
+    else
+        tag_bits(c, first_word, words, q->tags_all, passes);
+    for (uint32_t i = 0; i < q->any_count; i++) {
+        uint64_t one[WORDS];
+        if ((e->tags_or & q->any_masks[i]) != q->any_masks[i]) continue;
+        memcpy(one, passes, sizeof one);
+        tag_bits(c, first_word, words, q->any_masks[i], one);
+        for (int w = 0; w < WORDS; w++) some[w] |= one[w];
+    }
+    return keep(mask, q->any_count ? some : passes, before, drops);
+}
+
+/* Compare a column over the words of the mask that are not empty. */
+#define COLUMN_BITS(passes, mask, words, test)                         \
+    for (uint32_t w = 0; w < (words); w++) {                           \
+        uint64_t bits = 0;                                             \
+        if ((mask)[w])                                                 \
+            for (uint32_t j = 0; j < 64; j++) {                        \
+                const size_t i = (size_t)w * 64 + j;                   \
+                bits |= (uint64_t)(test) << j;                         \
+            }                                                          \
+        (passes)[w] = bits;                                            \
+    }
+
+static uint32_t valence_phase(const scan *c, const spector_extremes *e, uint32_t first,
+                              uint32_t words, uint64_t *mask, uint32_t before, uint64_t *drops) {
+    const spector_query *q = c->q;
+    const int8_t *valence = c->s.valence + first;
+    uint64_t passes[WORDS] = {0};
+    if (e->valence_min >= q->valence_min && e->valence_max <= q->valence_max) return before;
+    if (e->valence_max >= q->valence_min && e->valence_min <= q->valence_max)
+        COLUMN_BITS(passes, mask, words,
+                    (valence[i] >= q->valence_min) & (valence[i] <= q->valence_max));
+    return keep(mask, passes, before, drops);
+}
+
+/* One slot at a time, on the record itself: conditions that few scans have. */
+static uint64_t slow_bits(const scan *c, uint32_t first, uint64_t bits) {
+    uint64_t passes = 0;
+    for (; bits; bits &= bits - 1) {
+        uint32_t j = SPECTOR_LOW_BIT(bits);
+        if (spector_gate(c->part, c->q, first + j) == SPECTOR_DROPS) passes |= UINT64_C(1) << j;
+    }
+    return passes;
+}
+
+static uint32_t strength_phase(const scan *c, const spector_extremes *e, uint32_t first,
+                               uint32_t words, uint64_t *mask, uint32_t n, uint64_t *drops) {
+    const spector_query *q = c->q;
+    uint64_t passes[WORDS] = {0};
+    if (e->event_min < q->event_min_ms || e->event_max >= q->event_max_ms) {
+        const int64_t *event = c->s.event_ms + first;
+        if (e->event_max >= q->event_min_ms && e->event_min < q->event_max_ms)
+            COLUMN_BITS(passes, mask, words,
+                        (event[i] >= q->event_min_ms) & (event[i] < q->event_max_ms));
+        n = keep(mask, passes, n, drops);
+    }
+    /* NaN counts as strong enough: written so that it passes, as in the straight scan */
+    if (n && q->importance_floor > 0.0f && !(e->importance_min >= q->importance_floor)) {
+        const float *importance = c->s.importance + first;
+        const uint64_t *pinned = c->s.flags + (size_t)SPECTOR_PINNED_BIT * c->s.words + first / 64;
+        COLUMN_BITS(passes, mask, words, !(importance[i] < q->importance_floor));
+        for (uint32_t w = 0; w < words; w++) passes[w] |= pinned[w];
+        n = keep(mask, passes, n, drops);
+    }
+    if (n && (q->modality_mask || q->category_mask || q->retention_floor > 0.0f)) {
+        for (uint32_t w = 0; w < words; w++) passes[w] = slow_bits(c, first + w * 64, mask[w]);
+        n = keep(mask, passes, n, drops);
+    }
+    return n;
+}
+
+/* The block's slots that pass phases 1 to 4 as bits of mask; returns how many. */
+static uint32_t gate_bits(const scan *c, uint32_t first, uint32_t count, uint64_t *mask) {
+    const spector_query *q = c->q;
+    const spector_extremes *e = &c->s.blocks[first / SPECTOR_INDEX_BLOCK];
+    const uint32_t words = (count + 63) / 64, first_word = first / 64;
+    uint64_t passes[WORDS] = {0};
+    uint32_t n = count;
+    for (uint32_t w = 0; w < WORDS; w++)
+        mask[w] = w * 64 + 64 <= count ? UINT64_MAX
+                  : w * 64 < count     ? (UINT64_C(1) << (count - w * 64)) - 1
+                                       : 0;
+    if (e->flags_or & q->drop_flags) {
+        flag_bits(c, first_word, words, q->drop_flags, passes);
+        for (int w = 0; w < WORDS; w++) passes[w] = ~passes[w];
+        n = keep(mask, passes, n, &c->drops[SPECTOR_DROP_STATE]);
+    }
+    if (n && c->part->allow) {
+        memset(passes, 0, sizeof passes);
+        memcpy(passes, c->part->allow + first_word, words * sizeof *passes);
+        n = keep(mask, passes, n, &c->drops[SPECTOR_DROP_FILTER]);
+    }
+    if (n) n = tag_phase(c, e, first_word, words, mask, n, &c->drops[SPECTOR_DROP_TAGS]);
+    if (n) n = valence_phase(c, e, first, words, mask, n, &c->drops[SPECTOR_DROP_VALENCE]);
+    if (n) n = strength_phase(c, e, first, words, mask, n, &c->drops[SPECTOR_DROP_STRENGTH]);
+    return n;
+}
+
+/* ---- phases 5 and 6 ---- */
+
+/* Of the block's slots, whose similarity is an upper bound, those that can still enter the heap;
+ * the gates on the record itself decide again, for an index may lag behind. */
+static void keep_promising(scan *c, spector_block *b, int bounded) {
+    float scores[SPECTOR_BLOCK];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->n; i++) {
+        int phase = spector_gate(c->part, c->q, b->slots[i]);
+        if (phase != SPECTOR_DROPS) {
+            c->drops[phase]++;
+            continue;
+        }
+        b->slots[n] = b->slots[i];
+        b->similarity[n++] = b->similarity[i];
+    }
+    b->n = n;
+    if (!n || !bounded || c->found < c->k) return;
+    const float floor = c->hits[0].score;
+    spector_load_block(c->q, c->part, b);
+    spector_active.score(c->q, b, scores);
+    n = 0;
+    for (uint32_t i = 0; i < b->n; i++) {
+        if (scores[i] < floor - 2e-5f * (1.0f + fabsf(floor)))
+            c->drops[SPECTOR_DROP_BOUND]++;
+        else
+            b->slots[n++] = b->slots[i];
+    }
+    b->n = n;
+}
+
+static void fetch_records(const scan *c, const uint32_t *slots, uint32_t n, uint32_t bytes) {
+    for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *record = c->part->data + (size_t)slots[i] * c->part->stride;
+        for (uint32_t at = 0; at < bytes; at += 64) SPECTOR_PREFETCH(record + at);
+    }
+}
+
+/* The exact phases of a block whose slots are set; similarity is a bound when bounded. */
+static void finish_block(scan *c, spector_block *b, int bounded) {
+    memset(b->ahead, 0, sizeof b->ahead);
+    keep_promising(c, b, bounded);
+    if (!b->n) return;
+    fetch_records(c, b->slots, b->n, c->q->codes ? c->part->stride : 0);
+    spector_measure_block(c->part, c->q, b, c->drops);
+    if (!b->n) return;
+    *c->scored += b->n;
+    c->found = spector_rank_block(c->part, c->q, b, c->part_index, c->hits, c->found, c->k);
+}
+
+/* Everything of the batch, in its order. */
+static void finish_all(scan *c) {
+    spector_block b;
+    for (uint32_t at = 0; at < c->list.n; at += b.n) {
+        uint32_t n = c->list.n - at < SPECTOR_BLOCK ? c->list.n - at : SPECTOR_BLOCK;
+        b.n = n;
+        memcpy(b.slots, c->list.slots + at, n * sizeof *b.slots);
+        fetch_records(c, b.slots, n, SPECTOR_HEADER_BYTES);
+        finish_block(c, &b, 0);
+        b.n = n;
+    }
+}
+
+/* Most promising first: heap sort, because the order may be anything and lists are short. */
+static void sort_descending(float *keys, uint32_t *slots, uint32_t n) {
+    for (uint32_t end = n, start = n / 2; end > 1;) {
+        uint32_t at;
+        if (start) {
+            at = --start;
+        } else {
+            float key = keys[--end];
+            uint32_t slot = slots[end];
+            keys[end] = keys[0];
+            slots[end] = slots[0];
+            keys[0] = key;
+            slots[0] = slot;
+            at = 0;
+        }
+        for (uint32_t child; (child = 2 * at + 1) < end;) {
+            if (child + 1 < end && keys[child + 1] < keys[child]) child++;
+            if (!(keys[child] < keys[at])) break;
+            float key = keys[at];
+            uint32_t slot = slots[at];
+            keys[at] = keys[child];
+            slots[at] = slots[child];
+            keys[child] = key;
+            slots[child] = slot;
+            at = child;
+        }
+    }
+}
+
+/* Upper bounds of the cosines of a chunk's n slots in b->similarity, from their fine codes if they
+ * have any; those that cannot enter are dropped. */
+static void refine(scan *c, spector_block *b, const float *estimates, float sketch_margin,
+                   float least) {
+    float fine[SPECTOR_BLOCK], errors[SPECTOR_BLOCK];
+    const float most = most_cosine(c, &c->list.bound);
+    const int refined = c->s.fine_bytes != 0;
+    uint32_t n = 0;
+    if (refined) spector_sketches.fine(&c->s, c->cue, b->slots, b->n, fine, errors);
+    for (uint32_t i = 0; i < b->n; i++) {
+        float bound = estimates[i] + sketch_margin;
+        if (refined && bound < INFINITY) {
+            float spread = c->q->recall_confidence * errors[i] + slack(c);
+            if (fine[i] + spread < bound) bound = fine[i] + spread;
+        }
+        bound += c->cue->base;
+        if (bound < least) {
+            c->drops[SPECTOR_DROP_BOUND]++;
+            continue;
+        }
+        b->slots[n] = b->slots[i];
+        b->similarity[n++] = bound < most ? bound : most;
+    }
+    b->n = n;
+}
+
+/* Rank the batch's records and empty it. */
+static void flush(scan *c) {
+    batch *list = &c->list;
+    const spector_query *q = c->q;
+    if (!c->estimates) {
+        finish_all(c);
+        list->n = 0;
+        return;
+    }
+    const float add = margin(c, &list->bound);
+    float least = larger(least_cosine(q, &list->bound, floor_of(c)), q->min_similarity);
+    for (uint32_t i = 0; i < LIST_PAD; i++) list->slots[list->n + i] = list->slots[list->n - 1];
+    uint32_t n = spector_sketches.sketch(c->s.sketch, c->cue, list->slots, list->n,
+                                         least - c->cue->base - add, list->estimates);
+    c->drops[SPECTOR_DROP_BOUND] += list->n - n;
+    sort_descending(list->estimates, list->slots, n);
+    spector_block b;
+    for (uint32_t at = 0, step; at < n; at += step) {
+        step = at == 0 && c->found < c->k ? FIRST_CHUNK : SPECTOR_BLOCK;
+        if (step > n - at) step = n - at;
+        least = larger(least_cosine(q, &list->bound, floor_of(c)), q->min_similarity);
+        if (list->estimates[at] + c->cue->base + add < least) {
+            c->drops[SPECTOR_DROP_BOUND] += n - at;
+            break;
+        }
+        b.n = step;
+        memcpy(b.slots, list->slots + at, step * sizeof *b.slots);
+        refine(c, &b, list->estimates + at, add, least);
+        fetch_records(c, b.slots, b.n, SPECTOR_HEADER_BYTES);
+        finish_block(c, &b, most_cosine(c, &list->bound) < INFINITY);
+    }
+    list->n = 0;
+}
+
+/* Put the mask's slots on the list; sketches of scattered ones are fetched ahead. */
+static void collect(scan *c, uint32_t first, const uint64_t *mask, uint32_t n) {
+    batch *list = &c->list;
+    uint32_t *out = list->slots + list->n;
+    for (int w = 0; w < WORDS; w++) {
+        const uint32_t base = first + (uint32_t)w * 64;
+        if (mask[w] == UINT64_MAX) {
+            for (uint32_t j = 0; j < 64; j++) *out++ = base + j;
+            continue;
+        }
+        for (uint64_t bits = mask[w]; bits; bits &= bits - 1) *out++ = base + SPECTOR_LOW_BIT(bits);
+    }
+    if (c->estimates && n < SPECTOR_INDEX_BLOCK / 4)
+        for (uint32_t i = list->n; i < list->n + n; i++)
+            SPECTOR_PREFETCH(c->s.sketch + (size_t)list->slots[i] * SPECTOR_SKETCH_BYTES);
+    list->n += n;
+}
+
+uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
+                              const spector_cue *cue, uint32_t rows, uint32_t part_index,
+                              spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
+                              uint64_t *scored) {
+    scan c;
+    c.part = part;
+    c.q = q;
+    c.cue = cue;
+    c.part_index = part_index;
+    c.hits = hits;
+    c.found = found;
+    c.k = k;
+    c.drops = drops;
+    c.scored = scored;
+    c.estimates = q->codes && q->recall_confidence > 0.0f;
+    c.list.n = 0;
+    spector_index_sections(part->index, &c.s);
+    for (uint32_t first = 0; first < rows; first += SPECTOR_INDEX_BLOCK) {
+        const uint32_t count = rows - first < SPECTOR_INDEX_BLOCK ? rows - first
+                                                                  : SPECTOR_INDEX_BLOCK;
+        uint64_t mask[WORDS];
+        uint32_t n = gate_bits(&c, first, count, mask);
+        if (!n) continue;
+        bounds block = bounds_of(q, &c.s.blocks[first / SPECTOR_INDEX_BLOCK]);
+        float least = least_cosine(q, &block, floor_of(&c));
+        if (least > (q->codes ? most_cosine(&c, &block) : 0.0f)) {
+            drops[SPECTOR_DROP_BOUND] += n;
+            continue;
+        }
+        if (c.list.n) {
+            widen_bounds(&c.list.bound, &block);
+        } else {
+            c.list.bound = block;
+        }
+        collect(&c, first, mask, n);
+        if (c.list.n > BATCH - SPECTOR_INDEX_BLOCK) flush(&c);
+    }
+    if (c.list.n) flush(&c);
+    return c.found;
+}

@@ -1,0 +1,243 @@
+/* 1-bit codes against a cue: spector_sketch_u1_<isa> and spector_fine_u1_<isa>.
+ *
+ * The cue's coordinates have 4-bit levels, kept as bit planes, so that the product of signs and
+ * levels is a weighted count of the bits in which code and plane differ:
+ *     sum b_i l_i = 15 d - 2 sum_j 2^j popcount(code XOR plane_j)
+ * Counts are at most 15 * 4096 bits, far below 2^31.
+ */
+#include "index.h"
+
+#include <string.h>
+
+static const float A_UNIT = 1.0f / 16384.0f, B_UNIT = 1.0f / 32768.0f;
+
+/* ---- the cue ---- */
+
+void spector_rotate_cue(const spector_query *q, uint32_t dim, float *out) {
+    const uint32_t rotated = (dim + 63) / 64 * 64;
+    for (uint32_t i = 0; i < rotated; i++)
+        out[i] = i < dim && i < q->vector_bytes ? (float)q->codes[i] * q->scale : 0.0f;
+    spector_rotate_f32(out, rotated);
+}
+
+static void put_level(spector_cue *cue, uint32_t i, uint32_t level) {
+    const uint32_t at = i < SPECTOR_SKETCH_BITS ? i : i - SPECTOR_SKETCH_BITS;
+    for (int j = 0; j < 4; j++) {
+        uint8_t *plane = i < SPECTOR_SKETCH_BITS ? cue->head[j] : cue->tail[j];
+        plane[at / 8] |= (uint8_t)((level >> j & 1) << (at % 8));
+    }
+}
+
+void spector_prepare_cue(const float *rotated_cue, const uint8_t *image, spector_cue *cue) {
+    spector_sections s;
+    const spector_index_header *header = (const spector_index_header *)image;
+    if (cue->rotated == header->rotated && cue->centre_id == header->centre_id) return;
+    spector_index_sections(image, &s);
+    float norm2 = 0.0f, query2 = 0.0f, shared = 0.0f, largest = 0.0f;
+    for (uint32_t i = 0; i < s.rotated; i++) {
+        float q = rotated_cue[i], y = q - s.centre[i];
+        query2 += q * q;
+        norm2 += y * y;
+        shared += q * s.centre[i];
+        if (fabsf(y) > largest) largest = fabsf(y);
+    }
+    cue->rotated = s.rotated;
+    cue->sketched = s.sketched;
+    cue->centre_id = header->centre_id;
+    cue->delta = largest / 15.0f;
+    cue->norm = sqrtf(norm2);
+    cue->query_norm = sqrtf(query2);
+    cue->base = shared - header->centre_norm2;
+    memset(cue->head, 0, sizeof cue->head);
+    memset(cue->tail, 0, sizeof cue->tail);
+    const float per_level = largest > 0.0f ? 7.5f / largest : 0.0f;
+    for (uint32_t i = 0; i < s.rotated; i++) {
+        float level = (rotated_cue[i] - s.centre[i]) * per_level + 8.0f;
+        put_level(cue, i, level >= 15.0f ? 15u : (uint32_t)level);
+    }
+}
+
+/* ---- portable, and the same with the popcnt instruction ---- */
+
+SPECTOR_INLINE uint32_t differing(const uint8_t *code, const uint8_t *plane, uint32_t bytes) {
+    uint32_t bits = 0, at = 0;
+    for (; at + 8 <= bytes; at += 8) {
+        uint64_t a, b;
+        memcpy(&a, code + at, 8);
+        memcpy(&b, plane + at, 8);
+        bits += SPECTOR_POPCOUNT(a ^ b);
+    }
+    if (at < bytes) {
+        uint64_t a = 0, b = 0;
+        memcpy(&a, code + at, bytes - at);
+        memcpy(&b, plane + at, bytes - at);
+        bits += SPECTOR_POPCOUNT(a ^ b);
+    }
+    return bits;
+}
+
+SPECTOR_INLINE int32_t head_sum(const spector_cue *cue, const uint8_t *row) {
+    uint32_t weighted = 0;
+    for (int j = 0; j < 4; j++) weighted += differing(row, cue->head[j], 28) << j;
+    return 15 * (int32_t)cue->sketched - 2 * (int32_t)weighted;
+}
+
+SPECTOR_INLINE uint32_t sketch_all(const uint8_t *sketch, const spector_cue *cue, uint32_t *slots,
+                                   uint32_t n, float threshold, float *estimates) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *row = sketch + (size_t)slots[i] * SPECTOR_SKETCH_BYTES;
+        uint16_t factors[2];
+        memcpy(factors, row + 28, sizeof factors);
+        float a = (float)(int16_t)factors[0] * A_UNIT;
+        float slope = (float)factors[1] * (B_UNIT * cue->delta);
+        float estimate = a + slope * (float)head_sum(cue, row);
+        if (factors[1] == SPECTOR_NO_ESTIMATE) estimate = INFINITY;
+        if (estimate < threshold) continue;
+        slots[kept] = slots[i];
+        estimates[kept++] = estimate;
+    }
+    return kept;
+}
+
+SPECTOR_INLINE void fine_all(const spector_sections *s, const spector_cue *cue,
+                             const uint32_t *slots, uint32_t n, float *estimates, float *errors) {
+    const uint32_t tail_bytes = (s->rotated - s->sketched) / 8;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t at = 0; at < s->fine_bytes; at += 64)
+            SPECTOR_PREFETCH(s->fine + (size_t)slots[i] * s->fine_bytes + at);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *row = s->sketch + (size_t)slots[i] * SPECTOR_SKETCH_BYTES;
+        const uint8_t *fine = s->fine + (size_t)slots[i] * s->fine_bytes;
+        float factors[3]; /* A, B, E */
+        uint32_t weighted = 0;
+        memcpy(factors, fine + s->fine_bytes - sizeof factors, sizeof factors);
+        for (int j = 0; j < 4; j++) weighted += differing(fine, cue->tail[j], tail_bytes) << j;
+        int32_t sum = 15 * (int32_t)(s->rotated - s->sketched) - 2 * (int32_t)weighted;
+        sum += head_sum(cue, row);
+        estimates[i] = factors[0] + factors[1] * cue->delta * (float)sum;
+        errors[i] = spector_estimate_error(cue, factors[2], factors[1], s->rotated);
+    }
+}
+
+static uint32_t spector_sketch_u1_portable(const uint8_t *sketch, const spector_cue *cue,
+                                           uint32_t *slots, uint32_t n, float threshold,
+                                           float *estimates) {
+    return sketch_all(sketch, cue, slots, n, threshold, estimates);
+}
+
+static void spector_fine_u1_portable(const spector_sections *s, const spector_cue *cue,
+                                     const uint32_t *slots, uint32_t n, float *estimates,
+                                     float *errors) {
+    fine_all(s, cue, slots, n, estimates, errors);
+}
+
+#if SPECTOR_X86
+#include <immintrin.h>
+
+#define TARGET_AVX2 __attribute__((target("avx2,popcnt")))
+
+TARGET_AVX2 static uint32_t spector_sketch_u1_avx2(const uint8_t *sketch, const spector_cue *cue,
+                                                   uint32_t *slots, uint32_t n, float threshold,
+                                                   float *estimates) {
+    return sketch_all(sketch, cue, slots, n, threshold, estimates);
+}
+
+TARGET_AVX2 static void spector_fine_u1_avx2(const spector_sections *s, const spector_cue *cue,
+                                             const uint32_t *slots, uint32_t n, float *estimates,
+                                             float *errors) {
+    fine_all(s, cue, slots, n, estimates, errors);
+}
+
+#define TARGET_AVX512 \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bitalg,popcnt")))
+
+/* Two sketches side by side. */
+TARGET_AVX512 static inline __m512i load_pair(const uint8_t *sketch, const uint32_t *slots) {
+    const uint8_t *low = sketch + (size_t)slots[0] * SPECTOR_SKETCH_BYTES;
+    const uint8_t *high = sketch + (size_t)slots[4] * SPECTOR_SKETCH_BYTES;
+    __m512i pair = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)low));
+    return _mm512_inserti64x4(pair, _mm256_loadu_si256((const __m256i *)high), 1);
+}
+
+TARGET_AVX512 static inline __m512i add_unpacked32(__m512i a, __m512i b) {
+    return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+}
+
+TARGET_AVX512 static inline __m512i add_unpacked64(__m512i a, __m512i b) {
+    return _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+}
+
+/* 16 sketches a step: slots 0..3 and 4..7 are the low and high halves of the first four
+ * registers, 8..15 of the others; the order comes out right after the sums over the lanes. */
+TARGET_AVX512 static uint32_t spector_sketch_u1_avx512(const uint8_t *sketch,
+                                                       const spector_cue *cue, uint32_t *slots,
+                                                       uint32_t n, float threshold,
+                                                       float *estimates) {
+    const __mmask64 codes_only = UINT64_C(0x0FFFFFFF0FFFFFFF);
+    __m512i planes[4], weights[4];
+    for (int j = 0; j < 4; j++) {
+        planes[j] = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)cue->head[j]));
+        weights[j] = _mm512_set1_epi8((char)(1 << j));
+    }
+    const __m512i most = _mm512_set1_epi32(15 * (int32_t)cue->sketched);
+    const __m512 slope_unit = _mm512_set1_ps(B_UNIT * cue->delta), a_unit = _mm512_set1_ps(A_UNIT);
+    const __m512 limit = _mm512_set1_ps(threshold);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i += 16) {
+        __m512i sums[8], rows[8];
+        for (int r = 0; r < 8; r++) {
+            rows[r] = load_pair(sketch, slots + i + (r & 3) + 8 * (r >> 2));
+            __m512i sum = _mm512_setzero_si512();
+            for (int j = 0; j < 4; j++) {
+                __m512i bits = _mm512_maskz_popcnt_epi8(codes_only,
+                                                        _mm512_xor_si512(rows[r], planes[j]));
+                sum = _mm512_dpbusd_epi32(sum, bits, weights[j]);
+            }
+            sums[r] = sum;
+        }
+        __m512i x = add_unpacked64(add_unpacked32(sums[0], sums[1]),
+                                   add_unpacked32(sums[2], sums[3]));
+        __m512i y = add_unpacked64(add_unpacked32(sums[4], sums[5]),
+                                   add_unpacked32(sums[6], sums[7]));
+        __m512i weighted = _mm512_add_epi32(_mm512_shuffle_i32x4(x, y, 0x88),
+                                            _mm512_shuffle_i32x4(x, y, 0xDD));
+        /* the factors are the last four bytes of each half */
+        __m512i f01 = _mm512_unpackhi_epi32(rows[0], rows[1]);
+        __m512i f23 = _mm512_unpackhi_epi32(rows[2], rows[3]);
+        __m512i f45 = _mm512_unpackhi_epi32(rows[4], rows[5]);
+        __m512i f67 = _mm512_unpackhi_epi32(rows[6], rows[7]);
+        __m512i factors = _mm512_shuffle_i32x4(_mm512_unpackhi_epi64(f01, f23),
+                                               _mm512_unpackhi_epi64(f45, f67), 0xDD);
+        __m512i sum = _mm512_sub_epi32(most, _mm512_slli_epi32(weighted, 1));
+        __m512i a = _mm512_srai_epi32(_mm512_slli_epi32(factors, 16), 16);
+        __m512i b = _mm512_srli_epi32(factors, 16);
+        __m512 slope = _mm512_mul_ps(_mm512_cvtepi32_ps(b), slope_unit);
+        __m512 estimate = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(a), a_unit),
+                                        _mm512_mul_ps(slope, _mm512_cvtepi32_ps(sum)));
+        __mmask16 none = _mm512_cmpeq_epi32_mask(b, _mm512_set1_epi32(SPECTOR_NO_ESTIMATE));
+        estimate = _mm512_mask_mov_ps(estimate, none, _mm512_set1_ps(INFINITY));
+        __mmask16 keep = _mm512_cmp_ps_mask(estimate, limit, _CMP_NLT_UQ);
+        if (n - i < 16) keep &= (__mmask16)((1u << (n - i)) - 1);
+        if (!keep) continue;
+        __m512i these = _mm512_loadu_si512(slots + i);
+        _mm512_storeu_si512(slots + kept, _mm512_maskz_compress_epi32(keep, these));
+        _mm512_storeu_ps(estimates + kept, _mm512_maskz_compress_ps(keep, estimate));
+        kept += SPECTOR_POPCOUNT(keep);
+    }
+    return kept;
+}
+#endif
+
+spector_sketch_isa spector_sketches = {spector_sketch_u1_portable, spector_fine_u1_portable};
+
+void spector_sketch_setup(uint32_t caps) {
+    spector_sketches = (spector_sketch_isa){spector_sketch_u1_portable, spector_fine_u1_portable};
+#if SPECTOR_X86
+    if (caps & SPECTOR_CAP_AVX2)
+        spector_sketches = (spector_sketch_isa){spector_sketch_u1_avx2, spector_fine_u1_avx2};
+    if (caps & SPECTOR_CAP_AVX512POP) spector_sketches.sketch = spector_sketch_u1_avx512;
+#else
+    (void)caps;
+#endif
+}
