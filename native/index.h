@@ -14,7 +14,9 @@ enum {
     SPECTOR_SKETCH_BITS = 224,
     SPECTOR_SKETCH_BYTES = 32,
     SPECTOR_NO_ESTIMATE = 0xFFFF,
-    SPECTOR_PINNED_BIT = 1
+    SPECTOR_PINNED_BIT = 1,
+    SPECTOR_SAMPLE_BLOCKS = 32,
+    SPECTOR_PROMISES = 256
 };
 
 #if defined(__GNUC__)
@@ -87,8 +89,19 @@ void spector_sketch_setup(uint32_t caps);
 /* All phases over the slots of a partition that its index covers. */
 uint32_t spector_scan_indexed(const spector_part *part, const spector_query *query,
                               const spector_cue *cue, uint32_t rows, uint32_t part_index,
-                              spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
-                              uint64_t *scored);
+                              float seed, spector_hit *hits, uint32_t found, uint32_t k,
+                              uint64_t *drops, uint64_t *scored);
+/* The best estimates of a sample, descending. */
+typedef struct spector_promise {
+    uint32_t n, wanted;
+    float estimates[SPECTOR_PROMISES];
+} spector_promise;
+
+/* Rank the records of one block that are among the most promising of the sample so far. */
+uint32_t spector_sample_block(const spector_part *part, const spector_query *query,
+                              const spector_cue *cue, uint32_t block, uint32_t rows,
+                              uint32_t part_index, spector_promise *best, spector_hit *hits,
+                              uint32_t found, uint32_t k);
 /* The cue's dequantised vector, rotated; zero-padded to what the index of dim has. */
 void spector_rotate_cue(const spector_query *query, uint32_t dim, float *rotated_cue);
 /* The cue against the centre of an index; nothing happens when it is there already. */

@@ -45,6 +45,7 @@ typedef struct scan {
     uint32_t found, k;
     uint64_t *drops, *scored;
     int estimates; /* sketches may rule records out */
+    float seed;
     batch list;
 } scan;
 
@@ -131,8 +132,9 @@ static float least_cosine(const spector_query *q, const bounds *b, float floor) 
     return missing / q->w_similarity;
 }
 
+/* The score to reach: the heap's worst, or what a sample has shown to be beaten k times. */
 static float floor_of(const scan *c) {
-    return c->found == c->k ? c->hits[0].score : -INFINITY;
+    return c->found == c->k && c->hits[0].score > c->seed ? c->hits[0].score : c->seed;
 }
 
 /* The largest cosine that a record of the bounds can have. */
@@ -309,8 +311,8 @@ static void keep_promising(scan *c, spector_block *b, int bounded) {
         b->similarity[n++] = b->similarity[i];
     }
     b->n = n;
-    if (!n || !bounded || c->found < c->k) return;
-    const float floor = c->hits[0].score;
+    const float floor = floor_of(c);
+    if (!n || !bounded || !(floor > -INFINITY)) return;
     spector_load_block(c->q, c->part, b);
     spector_active.score(c->q, b, scores);
     n = 0;
@@ -462,23 +464,30 @@ static void collect(scan *c, uint32_t first, const uint64_t *mask, uint32_t n) {
     list->n += n;
 }
 
+static void begin(scan *c, const spector_part *part, const spector_query *q,
+                  const spector_cue *cue) {
+    c->part = part;
+    c->q = q;
+    c->cue = cue;
+    c->estimates = q->codes && q->recall_confidence > 0.0f;
+    c->seed = -INFINITY;
+    c->list.n = 0;
+    spector_index_sections(part->index, &c->s);
+}
+
 uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
                               const spector_cue *cue, uint32_t rows, uint32_t part_index,
-                              spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
-                              uint64_t *scored) {
+                              float seed, spector_hit *hits, uint32_t found, uint32_t k,
+                              uint64_t *drops, uint64_t *scored) {
     scan c;
-    c.part = part;
-    c.q = q;
-    c.cue = cue;
+    begin(&c, part, q, cue);
+    c.seed = seed;
     c.part_index = part_index;
     c.hits = hits;
     c.found = found;
     c.k = k;
     c.drops = drops;
     c.scored = scored;
-    c.estimates = q->codes && q->recall_confidence > 0.0f;
-    c.list.n = 0;
-    spector_index_sections(part->index, &c.s);
     for (uint32_t first = 0; first < rows; first += SPECTOR_INDEX_BLOCK) {
         const uint32_t count = rows - first < SPECTOR_INDEX_BLOCK ? rows - first
                                                                   : SPECTOR_INDEX_BLOCK;
@@ -500,5 +509,46 @@ uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
         if (c.list.n > BATCH - SPECTOR_INDEX_BLOCK) flush(&c);
     }
     if (c.list.n) flush(&c);
+    return c.found;
+}
+
+static float least_promise(const spector_promise *best) {
+    return best->n == best->wanted ? best->estimates[best->n - 1] : -INFINITY;
+}
+
+/* Insert into a short descending list; the last one falls out when it is full. */
+static void note_promise(spector_promise *best, float estimate) {
+    if (best->n == best->wanted && !(estimate > best->estimates[best->n - 1])) return;
+    uint32_t at = best->n < best->wanted ? best->n++ : best->n - 1;
+    for (; at && best->estimates[at - 1] < estimate; at--)
+        best->estimates[at] = best->estimates[at - 1];
+    best->estimates[at] = estimate;
+}
+
+uint32_t spector_sample_block(const spector_part *part, const spector_query *q,
+                              const spector_cue *cue, uint32_t block, uint32_t rows,
+                              uint32_t part_index, spector_promise *best, spector_hit *hits,
+                              uint32_t found, uint32_t k) {
+    const uint32_t first = block * SPECTOR_INDEX_BLOCK;
+    const uint32_t count = rows - first < SPECTOR_INDEX_BLOCK ? rows - first : SPECTOR_INDEX_BLOCK;
+    uint64_t drops[SPECTOR_DROPS] = {0}, scored = 0, mask[WORDS];
+    scan c;
+    begin(&c, part, q, cue);
+    c.part_index = part_index;
+    c.hits = hits;
+    c.found = found;
+    c.k = k;
+    c.drops = drops;
+    c.scored = &scored;
+    uint32_t n = gate_bits(&c, first, count, mask);
+    if (!n) return found;
+    collect(&c, first, mask, n);
+    for (uint32_t i = 0; i < LIST_PAD; i++) c.list.slots[n + i] = c.list.slots[n - 1];
+    n = spector_sketches.sketch(c.s.sketch, cue, c.list.slots, n, least_promise(best),
+                                c.list.estimates);
+    sort_descending(c.list.estimates, c.list.slots, n);
+    c.list.n = n < best->wanted ? n : best->wanted;
+    for (uint32_t i = 0; i < c.list.n; i++) note_promise(best, c.list.estimates[i]);
+    finish_all(&c);
     return c.found;
 }
