@@ -9,9 +9,12 @@ from spector.errors import InvalidInputError
 
 __all__ = ["Config"]
 
-#: no importance, no confidence, compact every tombstone, no embedding cache
+#: no importance, no confidence, compact every tombstone, no embedding cache, never reorder
 _MAY_BE_ZERO = frozenset(
-    {"default_importance", "default_confidence", "tombstone_ratio", "cache_entries"}
+    {
+        "default_importance", "default_confidence", "tombstone_ratio", "cache_entries",
+        "cluster_records",
+    }
 )
 
 
@@ -76,6 +79,10 @@ class Config:
     tombstone_ratio: float = 0.30
     reflect_interval_s: float = 300.0
     reflect_after_writes: int = 1000
+    #: one cycle begins to put no further partition in order after this many records; 0 never does
+    cluster_records: int = 100_000
+    #: smaller partitions stay in the order of time; the default is two blocks of the scan index
+    cluster_min_records: int = 1024
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -441,7 +441,8 @@ class Memory:
     # -- sleep and upkeep -----------------------------------------------------------------------
 
     def reflect(self) -> ReflectReport:
-        """One sleep cycle: seal finished partitions, mark them, compact the wasteful ones.
+        """One sleep cycle: seal finished partitions, compact the wasteful ones, put the sealed ones
+        in order so that recalls skip more, mark them.
 
         A damaged partition raises nothing; ``report.compaction.failed`` names it.
         """
@@ -469,7 +470,9 @@ class Memory:
         self._ensure(write=not dry_run)
         share = unit_interval(threshold, "threshold")
         assert share is not None
-        return compact_all(self._router, threshold=share, dry_run=dry_run, progress=progress)
+        return compact_all(
+            self._router, config=self._config, threshold=share, dry_run=dry_run, progress=progress
+        )
 
     def checkpoint(self) -> None:
         """Make the partitions durable and empty the journal; also happens by itself."""

@@ -330,6 +330,11 @@ class ReflectReport:
 
     sealed: int = 0
     marked_reflectable: int = 0
+    #: sealed partitions whose records were put in order, similar ones next to one another
+    clustered: int = 0
+    clustered_records: int = 0
+    #: sealed partitions that are left for later cycles (``Config.cluster_records``)
+    unclustered: int = 0
     compaction: CompactionReport = field(default_factory=CompactionReport)
     elapsed_ms: float = 0.0
 

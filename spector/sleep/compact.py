@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from spector.config import Config
 from spector.errors import PartitionCorruptError
 from spector.records import CompactionReport
+from spector.sleep.cluster import arrange, path_of
 from spector.store.compact import Rewrite, compact_partition, needs_purge, purge
 from spector.store.store import Store
 from spector.tiers.router import TierRouter
@@ -38,12 +40,15 @@ def due_partitions(router: TierRouter, threshold: float) -> list[tuple[Store, in
 def compact_all(
     router: TierRouter,
     *,
+    config: Config,
     threshold: float,
     dry_run: bool = False,
     erase: bool = True,
     progress: Progress | None = None,
 ) -> CompactionReport:
     """Rebuild every due partition; with ``erase`` also purge forgotten text from the catalog.
+
+    What is rebuilt and takes no more appends is put in order at the same time.
 
     Each partition is its own commit: interrupting or killing the run leaves a store in which some
     partitions are compacted and the others are as before. One that is damaged is left as it is and
@@ -60,9 +65,13 @@ def compact_all(
     failed: list[dict[str, str]] = []
     kept = reclaimed = removed = saved = 0
     for done, (store, segment_id) in enumerate(due):
-        path = _path(store, segment_id)
+        path = path_of(store, segment_id)
         try:
-            did = _rehearse(store, segment_id) if dry_run else compact_partition(store, segment_id)
+            if dry_run:
+                did = _rehearse(store, segment_id)
+            else:
+                arrangement = arrange(router, store, segment_id, config)
+                did = compact_partition(store, segment_id, arrangement)
         except PartitionCorruptError as error:
             failed.append({"path": path, "message": str(error)})
             did = None
@@ -101,12 +110,6 @@ def _rehearse(store: Store, segment_id: int) -> Rewrite | None:
             path=row.path, kept=row.live, reclaimed=row.dead, bytes_before=segment.file_bytes(),
             bytes_after=segment.bytes_used(row.live) if row.live else 0,
         )
-
-
-def _path(store: Store, segment_id: int) -> str:
-    with store.lock:
-        segment = store.segments.get(segment_id)
-        return "" if segment is None else segment.row.path
 
 
 def _bytes(store: Store) -> int:

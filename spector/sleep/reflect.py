@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from spector.config import Config
@@ -16,7 +17,9 @@ from spector.errors import (
 )
 from spector.layout import PartitionState
 from spector.records import ReflectReport
+from spector.sleep.cluster import cluster_due
 from spector.sleep.compact import compact_all, due_partitions
+from spector.store.catalog import SegmentRow
 from spector.store.store import Store
 from spector.tiers.router import TierRouter
 
@@ -27,7 +30,7 @@ _FINAL = (StoreClosedError, StoreForkedError, StoreReadOnlyError)
 
 
 def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectReport:
-    """Compact wasteful partitions, seal finished ones, mark sealed ones REFLECTABLE.
+    """Seal finished partitions, compact wasteful ones, put sealed ones in order, mark them.
 
     Every step is its own small commit, so a cycle that is killed has simply done less; running it
     again does the rest. Consolidating the content of a sealed partition belongs between the
@@ -35,24 +38,37 @@ def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectR
     as they are and reported under ``compaction.failed``.
     """
     started = time.perf_counter()
-    sealed = marked = 0
-    # first, because what a compaction rebuilds begins a new life as a sealed partition
-    compaction = compact_all(router, threshold=config.tombstone_ratio, erase=False)
-    for store in router.stores():
-        for segment_id in list(store.segments):
-            sealed += _step(store, segment_id, PartitionState.ACTIVE, PartitionState.SEALED,
-                            lambda row: router.by_code(row.tier).finished(row, now_ms))
-            marked += _step(store, segment_id, PartitionState.SEALED, PartitionState.REFLECTABLE,
-                            lambda row: True)
+    sealed = _advance_all(router, PartitionState.ACTIVE, PartitionState.SEALED,
+                          lambda row: router.by_code(row.tier).finished(row, now_ms))
+    # what these two rebuild begins a new life as a sealed partition
+    compaction = compact_all(router, config=config, threshold=config.tombstone_ratio, erase=False)
+    clustered = cluster_due(router, config)
+    marked = _advance_all(router, PartitionState.SEALED, PartitionState.REFLECTABLE,
+                          lambda row: True)
+    failed = {each["path"]: each for each in (*clustered.failed, *compaction.failed)}
     return ReflectReport(
-        sealed=sealed, marked_reflectable=marked, compaction=compaction,
+        sealed=sealed, marked_reflectable=marked, clustered=clustered.partitions,
+        clustered_records=clustered.records, unclustered=clustered.left,
+        compaction=replace(compaction, failed=tuple(failed.values())),
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )
 
 
-def _step(
+def _advance_all(
+    router: TierRouter, before: PartitionState, after: PartitionState,
+    ready: Callable[[SegmentRow], bool],
+) -> int:
+    """How many partitions were taken from one state to the next."""
+    return sum(
+        _advance(store, segment_id, before, after, ready)
+        for store in router.stores()
+        for segment_id in list(store.segments)
+    )
+
+
+def _advance(
     store: Store, segment_id: int, before: PartitionState, after: PartitionState,
-    ready: Callable[..., bool],
+    ready: Callable[[SegmentRow], bool],
 ) -> bool:
     """Take one partition one state further if it is in ``before`` and ready."""
     with store.lock:
@@ -68,8 +84,9 @@ class ReflectDaemon:
     """Runs sleep cycles: at an interval, after enough writes, or when tombstones pile up.
 
     Starting, pausing and stopping are idempotent. A failed cycle is kept in :attr:`last_error` and
-    the next one tries again, unless the store itself has failed or been closed. What could not be
-    compacted is not a reason to wake up before the interval has passed.
+    the next one tries again, unless the store itself has failed or been closed. Partitions that a
+    cycle left to put in order are a reason to wake up a second later; what could not be compacted
+    is not, before the interval has passed.
     """
 
     def __init__(
@@ -89,6 +106,8 @@ class ReflectDaemon:
         self._paused = False
         self._stopping = False
         self._writes = 0
+        #: the last cycle has left partitions unordered, and has come forward
+        self._more = False
         #: paths that the last cycle could not compact; None: it failed as a whole
         self._stuck: frozenset[str] | None = frozenset()
         self.cycles = 0
@@ -151,7 +170,7 @@ class ReflectDaemon:
                 self._wake.notify_all()
 
     def _due(self) -> bool:
-        if self._writes >= self._config.reflect_after_writes:
+        if self._writes >= self._config.reflect_after_writes or self._more:
             return True
         stuck = self._stuck
         if stuck is None:
@@ -173,7 +192,7 @@ class ReflectDaemon:
                 self.last_error = error
                 return
             except Exception as error:  # whatever it was, nobody else would hear of it
-                self.last_error, self._stuck = error, None
+                self.last_error, self._stuck, self._more = error, None, False
                 if any(store.failed for store in self._router.stores()):
                     return
             deadline = time.monotonic() + self._interval_s
@@ -182,9 +201,10 @@ class ReflectDaemon:
         failed = report.compaction.failed
         self.last_report = report
         self.last_error = PartitionCorruptError(
-            f"{len(failed)} partitions could not be compacted; the first: {failed[0]['message']}"
+            f"{len(failed)} partitions could not be rebuilt; the first: {failed[0]['message']}"
         ) if failed else None
         self._stuck = frozenset(each["path"] for each in failed)
+        self._more = report.clustered > 0 and report.unclustered > 0
         self.cycles += 1
 
     def _wait(self, deadline: float) -> bool:

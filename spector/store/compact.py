@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
 from spector.kernel.crc import crc32c_rows
-from spector.layout import Flag, PartitionState
+from spector.layout import RECORD_DTYPE, Flag, PartitionState
 from spector.store.files import Bytes
 from spector.store.hydrate import damaged_record
 from spector.store.rows import move_rows
@@ -19,6 +19,7 @@ from spector.store.segment import Segment
 from spector.store.store import Store
 
 __all__ = [
+    "Arrangement",
     "Rewrite",
     "compact_partition",
     "live_images",
@@ -50,13 +51,32 @@ class Rewrite:
     bytes_after: int
 
 
-def compact_partition(store: Store, segment_id: int) -> Rewrite | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrangement:
+    """In which order the records of a sealed partition are to lie, and in which clusters.
+
+    Record ids name them, so that what is forgotten or moved meanwhile is no matter.
+    """
+
+    #: (n,) u64, in the wanted order
+    ids: NDArray[np.uint64]
+    #: (n,) u16, of the same records; not 0, which means "none"
+    centroids: NDArray[np.uint16]
+
+
+def compact_partition(
+    store: Store, segment_id: int, arrangement: Arrangement | None = None
+) -> Rewrite | None:
     """Rebuild one partition densely and swap it in; an empty one is removed.
 
     None when there is nothing to do: another thread has compacted or removed it meanwhile.
 
     Writers wait for the rebuild of this one partition, scans never do: they keep the map they
     have, and the next one takes the new file.
+
+    Args:
+        arrangement: also put the records in this order, even if none is dead. Only for partitions
+            that take no appends; one that knows too few of the records is not followed.
 
     Raises:
         PartitionCorruptError: a live record's checksum is wrong. The old file stays untouched.
@@ -65,12 +85,17 @@ def compact_partition(store: Store, segment_id: int) -> Rewrite | None:
         store.ensure_usable(write=True)
         store.checkpoint()  # retires moved slots, so that live bytes and live rows agree
         segment = store.segments.get(segment_id)
-        if segment is None or not segment.row.dead:
+        if segment is None or (arrangement is None and not segment.row.dead):
             return None
         row = segment.row
         stays_active = row.state == PartitionState.ACTIVE
-        bytes_before = segment.file_bytes()
+        assert arrangement is None or not stays_active, "appends come in the order of time"
         images = live_images(store, segment)
+        arranged = None if arrangement is None else _arranged(images, arrangement, store.uuid)
+        if arranged is None and not row.dead:
+            return None
+        images = images if arranged is None else arranged
+        bytes_before = segment.file_bytes()
         advance(store, segment_id, PartitionState.TOMBSTONED)
         with store.transaction() as tx:
             if not len(images):
@@ -91,6 +116,27 @@ def compact_partition(store: Store, segment_id: int) -> Rewrite | None:
             path=row.path, kept=len(images), reclaimed=row.slots - len(images),
             bytes_before=bytes_before, bytes_after=after.file_bytes() if after else 0,
         )
+
+
+def _arranged(images: Bytes, wanted: Arrangement, uuid: bytes) -> Bytes | None:
+    """Copy of record images in the wanted order, with their clusters and new checksums.
+
+    None when the arrangement does not know all of them.
+    """
+    by_id = np.argsort(wanted.ids)
+    known, ids = wanted.ids[by_id], record_ids(images)
+    found = np.searchsorted(known, ids)
+    if not len(ids) or found.max() >= len(known) or not np.array_equal(known[found], ids):
+        return None
+    place = by_id[found]
+    turn = np.argsort(place)
+    arranged: Bytes = images[turn]
+    headers: NDArray[np.void] = np.ndarray(
+        (len(arranged),), RECORD_DTYPE, arranged, strides=(arranged.shape[1],)
+    )
+    headers["centroid"] = wanted.centroids[place[turn]]
+    headers["crc"] = crc32c_rows(arranged, seed=uuid)
+    return arranged
 
 
 def split_partition(store: Store, segment_id: int, *, capacity: int) -> Rewrite:

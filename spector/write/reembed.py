@@ -74,6 +74,7 @@ def _with_vectors(images: Bytes, vectors: np.ndarray, dim: int, uuid: bytes) -> 
     codes, scales = quantize(normalize(vectors))
     headers = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
     headers["scale"] = scales
+    headers["centroid"] = 0  # the cluster was one of other vectors
     return reseal(image_rows(headers, codes, HEADER_BYTES + vector_bytes(dim)), uuid).images
 
 

@@ -211,6 +211,9 @@ class Writer:
             moves = bytes(encoded.images[0, :MUTABLE_OFFSET]) != bytes(
                 verified_image(store, row)[:MUTABLE_OFFSET]
             )
+            if moves:  # into a partition that knows no clusters yet
+                encoded.headers["centroid"] = 0
+                encoded = reseal(encoded.images, store.uuid)
             after = _row_of(
                 draft, record_id, encoded.mutable(0), int(encoded.headers[0]["event_ms"]),
                 row.recorded_ms,

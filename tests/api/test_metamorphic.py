@@ -244,6 +244,25 @@ def a_lower_ratio_compacts_sooner(path: Path) -> None:
             assert memory.reflect().compaction.partitions_compacted == compacted
 
 
+def _clustered(**config: Any) -> tuple[int, int]:
+    """Partitions that a cycle puts in order, and that it leaves, of two full ones of ten."""
+    with mind(episodic_capacity=10, **config) as memory:
+        memory.remember_many([f"n {n}" for n in range(20)])
+        report = memory.reflect()
+        return report.clustered, report.unclustered
+
+
+@case(CONFIG, "cluster_records")
+def a_larger_share_of_a_cycle_puts_more_in_order(path: Path) -> None:
+    found = [_clustered(cluster_records=n, cluster_min_records=2) for n in (0, 1, 10, 11, 99)]
+    assert found == [(0, 0), (1, 1), (1, 1), (2, 0), (2, 0)]
+
+
+@case(CONFIG, "cluster_min_records")
+def a_lower_minimum_puts_smaller_partitions_in_order(path: Path) -> None:
+    assert [_clustered(cluster_min_records=n) for n in (11, 10)] == [(0, 0), (2, 0)]
+
+
 def _cycles(seconds: float, writes: int, **config: Any) -> int:
     with mind(**config) as memory:
         memory.daemon.start()

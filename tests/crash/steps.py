@@ -1,4 +1,4 @@
-"""Kill one upkeep operation at each of its steps: migration of an old store, change of model."""
+"""Kill one upkeep operation at each of its steps: migration, change of model, reordering."""
 
 from __future__ import annotations
 
@@ -91,6 +91,44 @@ def change_of_model() -> dict[str, Any]:
         return wrong
 
     return _each_step(prepare, lambda path: spector.reembed(path, after), finished)
+
+
+def reordering() -> dict[str, Any]:
+    """Kill the cycle that puts sealed partitions in order at each step: old or new, then done."""
+    def prepare(path: str) -> dict[int, str]:
+        with open_tiny(path) as memory:
+            for n in range(3):  # a full partition
+                text = f"fact{n} version 0"
+                memory.remember(text, vector=vector_of(text), tier="semantic")
+            memory.update(next(iter(memory)).id, tags=["moved"])  # to a second one
+            return texts_of(memory)
+
+    def finished(path: str, texts: dict[int, str]) -> list[str]:
+        with open_tiny(path, mode="r") as reader:
+            wrong = [] if texts_of(reader) == texts else [f"a reader found {texts_of(reader)}"]
+        with open_tiny(path) as memory:
+            wrong += wrong_in(memory, Model(), sample=3)
+            if texts_of(memory) != texts:
+                wrong.append(f"found {texts_of(memory)}")
+            wrong += [f"half in order: {c}" for c in clusters(memory) if 0 in c and any(c)]
+            memory.reflect()
+            if memory.reflect().clustered or not all(map(all, clusters(memory))):
+                wrong.append(f"not in order: {clusters(memory)}")
+            if texts_of(memory) != texts:
+                wrong.append(f"found {texts_of(memory)} in the end")
+            wrong += [f"check in the end: {p}" for p in memory.check().problems]
+        return wrong
+
+    def clusters(memory: spector.Memory) -> list[list[int]]:
+        partitions = memory._router["semantic"].store.view().partitions
+        return [p.headers()["centroid"].tolist() for p in partitions if p.state and p.live > 1]
+
+    return _each_step(prepare, _reflect, finished)
+
+
+def _reflect(path: str) -> None:
+    with open_tiny(path) as memory:
+        memory.reflect()
 
 
 def _each_step(

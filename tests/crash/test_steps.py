@@ -9,7 +9,7 @@ from tests.crash.harness import in_fresh_process
 pytestmark = pytest.mark.crash
 
 
-@pytest.mark.parametrize("scenario", ["migration", "change_of_model"])
+@pytest.mark.parametrize("scenario", ["migration", "change_of_model", "reordering"])
 def test_killed_at_each_step(scenario: str) -> None:
     found = in_fresh_process(f"tests.crash.steps:{scenario}")
     assert found["wrong"] == {}, found

@@ -1,0 +1,393 @@
+"""Sleep puts the records of sealed partitions in order: what changes, and all that must not.
+
+Mechanism: a reflect cycle finds an order of similar records and rewrites each sealed partition in
+it, once. Damage without care: another answer, a lost memory, a partition rewritten in every cycle,
+writers that wait for k-means.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import spector
+from spector import Config, ManualClock, Memory
+from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
+from spector.sleep import cluster as sleep_cluster
+from spector.store.compact import Arrangement, compact_partition
+from spector.store.segment import Segment
+from spector.store.store import Store
+from tests.api.helpers import fingerprint, ids, own_vectors, vector, vectors
+from tests.fakes import FakeEmbedder
+from tests.sleep.test_daemon import wait_for
+
+CAPACITY = 60
+
+
+@contextmanager
+def mind(path: Path | str = ":memory:", **config: Any) -> Iterator[Memory]:
+    """Own vectors; a partition is full at 60 and worth it from 20."""
+    given = {"semantic_capacity": CAPACITY, "cluster_min_records": 20, **config}
+    clock = ManualClock("2026-11-21T12:00:00Z")
+    with own_vectors(path, clock=clock, config=Config(**given)) as memory:
+        yield memory
+
+
+def fill(memory: Memory, count: int = 150, first: int = 0) -> list[int]:
+    """Semantic memories of five kinds, one after the other; every ninth vector comes twice."""
+    kinds, noise = vectors(5, seed=99), vectors(count + first, seed=3)
+    given = []
+    for n in range(first, first + count):
+        mixed = kinds[n % 5] + 0.4 * noise[n - (n % 9 == 8)]
+        given.append(
+            {"text": f"note {n} of kind {n % 5}", "vector": mixed, "tags": [f"kind{n % 5}"],
+             "importance": (n % 7) / 7, "user_id": f"u{n % 3}", "tier": "semantic"}
+        )
+    return ids(memory.remember_many(given))
+
+
+def segments(memory: Memory) -> list[Segment]:
+    store = memory._router["semantic"].store
+    return [s for s in store.segments.values() if s.row.tier == memory._router["semantic"].code]
+
+
+def store_of(memory: Memory) -> Store:
+    return memory._router["semantic"].store
+
+
+def headers(memory: Memory) -> list[NDArray[np.void]]:
+    return [segment.partition().headers().copy() for segment in segments(memory)]
+
+
+def answers(memory: Memory) -> list[Any]:
+    """What recalls, filters and reading by id say, with scores to the last bit."""
+    asked: list[dict[str, Any]] = [
+        {}, {"k": 100}, {"tags": ["kind3"]}, {"any_tags": ["kind1", "kind2"]},
+        {"profile": "similarity"}, {"user_id": "u1"}, {"min_importance": 0.5}, {"cue": "note 17"},
+    ]
+    found: list[Any] = []
+    for n, more in enumerate(asked * 2):
+        hits = memory.recall(**{"vector": vector(n), "k": 12, **more})
+        found.append([(hit.id, hit.score) for hit in hits])
+    return [*found, [record.to_dict() for record in memory]]
+
+
+# -- what changes -----------------------------------------------------------------------------
+
+
+def test_full_partitions_are_put_in_order_and_the_growing_one_is_not(store_path: Path) -> None:
+    with mind(store_path) as memory:
+        fill(memory)
+        report = memory.reflect()
+        assert (report.clustered, report.clustered_records, report.unclustered) == (2, 120, 0)
+        *full, growing = headers(memory)
+        assert not growing["centroid"].any()
+        assert (np.diff(growing["id"].astype(np.int64)) > 0).all()
+        for each in full:
+            assert each["centroid"].all()
+            assert (np.diff(each["centroid"].astype(int)) >= 0).all()
+            assert (np.diff(each["id"].astype(np.int64)) < 0).any()
+        assert [s.row.state for s in segments(memory)] == [
+            PartitionState.REFLECTABLE, PartitionState.REFLECTABLE, PartitionState.ACTIVE,
+        ]
+        assert memory.check().ok
+
+
+def test_similar_memories_become_neighbours() -> None:
+    with mind(semantic_capacity=400) as memory:
+        made = fill(memory, 400)
+        kind = {record_id: n % 5 for n, record_id in enumerate(made)}
+
+        def changes() -> int:
+            (header,) = headers(memory)
+            kinds = [kind[i] for i in header["id"].tolist()]
+            return sum(a != b for a, b in pairwise(kinds))
+
+        before = changes()
+        assert memory.reflect().clustered == 1
+        assert changes() < before / 3
+
+
+def test_two_stores_of_the_same_memories_come_to_the_same_order(tmp_path: Path) -> None:
+    found = []
+    for name in ("a", "b"):
+        with mind(tmp_path / name) as memory:
+            fill(memory)
+            memory.reflect()
+            found.append([(h["id"].tolist(), h["centroid"].tolist()) for h in headers(memory)])
+    assert found[0] == found[1]
+
+
+def test_a_partition_of_a_day_is_put_in_order_when_the_day_is_over(
+    store_path: Path, clock: ManualClock
+) -> None:
+    with spector.open(
+        store_path, embedder=FakeEmbedder(), clock=clock, config=Config(cluster_min_records=20)
+    ) as memory:
+        memory.remember_many([f"note number {n}" for n in range(40)])
+        assert memory.reflect().clustered == 0
+        clock.advance(days=1)
+        report = memory.reflect()
+        assert (report.sealed, report.clustered, report.marked_reflectable) == (1, 1, 1)
+
+
+# -- what does not ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["disk", "memory"])
+def test_every_answer_stays_the_same_to_the_last_bit(store_path: Path, where: str) -> None:
+    with mind(store_path if where == "disk" else ":memory:") as memory:
+        made = fill(memory)
+        memory.pin(made[5])
+        memory.reinforce(made[6])
+        before = answers(memory)
+        assert memory.reflect().clustered == 2
+        assert answers(memory) == before
+        assert memory.check().ok
+    if where == "disk":
+        with mind(store_path) as memory:
+            assert answers(memory) == before
+
+
+def test_a_second_cycle_finds_nothing_and_changes_no_byte(store_path: Path) -> None:
+    with mind(store_path) as memory:
+        fill(memory)
+        memory.reflect()
+        memory.checkpoint()
+        before = fingerprint(store_path)
+        assert memory.reflect().clustered == 0
+        memory.checkpoint()
+        assert fingerprint(store_path) == before
+    with mind(store_path) as memory:  # nor does one after opening the store again
+        assert memory.reflect().clustered == 0
+
+
+def test_the_working_tier_stays_in_the_order_of_time() -> None:
+    with mind(working_capacity=30) as memory:
+        memory.remember_many(
+            [{"text": f"n {n}", "vector": vector(n), "tier": "working"} for n in range(30)]
+        )
+        assert memory.reflect().clustered == 0
+
+
+def test_what_was_forgotten_meanwhile_stays_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order is found while nobody waits; the rewrite takes what lives by then."""
+    with mind() as memory:
+        made = fill(memory)
+        real = sleep_cluster.cluster
+
+        def slow(codes: NDArray[np.int8]) -> Any:
+            monkeypatch.setattr(sleep_cluster, "cluster", real)
+            memory.forget(made[10:14])
+            memory.update(made[20], vector=vector(5))
+            return real(codes)
+
+        monkeypatch.setattr(sleep_cluster, "cluster", slow)
+        assert memory.reflect().clustered == 2
+        assert ids(memory) == made[:10] + made[14:]
+        assert [len(h) for h in headers(memory)] == [55, 60, 31]
+        assert ids(memory.recall(vector=vector(5), k=1, profile="similarity")) == [made[20]]
+        assert memory.check().ok
+
+
+def test_tombstones_go_with_the_rewrite() -> None:
+    with mind() as memory:
+        made = fill(memory)
+        memory.forget(made[:3])  # 5 %: no reason to compact
+        report = memory.reflect()
+        assert (report.compaction.partitions_compacted, report.clustered_records) == (0, 117)
+        assert memory.stats()["tiers"]["semantic"]["tombstones"] == 0
+        assert memory.check().ok
+
+
+def test_compacting_a_full_partition_puts_it_in_order_at_the_same_time(store_path: Path) -> None:
+    with mind(store_path, cluster_records=0) as memory:
+        made = fill(memory)
+        memory.reflect()
+        assert not headers(memory)[0]["centroid"].any()
+    with mind(store_path) as memory:
+        memory.forget(made[:30])
+        before = answers(memory)
+        assert memory.compact().partitions_compacted == 1
+        first, second, _ = headers(memory)
+        assert first["centroid"].all()
+        assert not second["centroid"].any()
+        assert segments(memory)[0].row.generation == 1
+        assert answers(memory) == before
+
+
+def test_what_is_in_order_stays_so_when_it_is_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with mind() as memory:
+        made = fill(memory)
+        memory.reflect()
+        before = headers(memory)[0]
+        monkeypatch.setattr(sleep_cluster, "cluster", None)  # finding an order again would fail
+        memory.forget(made[:30])
+        memory.compact()
+        after = headers(memory)[0]
+        kept = ~np.isin(before["id"], made[:30])
+        assert after["id"].tolist() == before["id"][kept].tolist()
+        assert after["centroid"].tolist() == before["centroid"][kept].tolist()
+
+
+def test_a_memory_that_moves_leaves_its_cluster_and_joins_one_of_its_new_partition() -> None:
+    with mind() as memory:
+        made = fill(memory, 60)
+        memory.reflect()
+        memory.update(made[0], vector=vector(77))
+        memory.update(made[1], tags=["another"])
+        assert [h["centroid"].any() for h in headers(memory)] == [True, False]
+        made += fill(memory, 58, first=60)
+        memory.reflect()
+        assert all(h["centroid"].all() for h in headers(memory))
+        assert ids(memory) == made
+        assert memory.check().ok
+
+
+def test_a_change_of_model_is_a_reason_to_find_a_new_order(store_path: Path) -> None:
+    old, new = FakeEmbedder(), FakeEmbedder(48, seed=1)
+    config = Config(semantic_capacity=30, cluster_min_records=20)
+    with spector.open(store_path, embedder=old, config=config) as memory:
+        memory.remember_many([f"note number {n}" for n in range(30)], tier="semantic")
+        assert memory.reflect().clustered == 1
+    spector.reembed(store_path, new)
+    with spector.open(store_path, embedder=new, config=config) as memory:
+        assert not headers(memory)[0]["centroid"].any()
+        assert memory.reflect().clustered == 1
+        assert memory.check().ok
+
+
+def test_an_order_that_does_not_know_every_memory_is_not_followed() -> None:
+    with mind(cluster_records=0) as memory:
+        made = fill(memory)
+        memory.reflect()
+        store, row = store_of(memory), segments(memory)[0].row
+        for some in (made[1:60], made[:59], []):
+            names = np.array(some, np.uint64)
+            wrong = Arrangement(names, np.ones(len(names), np.uint16))
+            assert compact_partition(store, row.id, wrong) is None
+        assert segments(memory)[0].row.generation == 0
+
+
+# -- when something is wrong, or somebody is waiting ----------------------------------------------
+
+
+def damage(memory: Memory, segment: Segment, slot: int) -> int:
+    """Flip a bit of a vector on the disk; returns the memory's id."""
+    memory.checkpoint()
+    at = PARTITION_HEADER_BYTES + slot * stride_of(memory.dim) + 70
+    with (Path(memory.path) / segment.row.path).open("r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 1]))
+    return int(segment.partition().headers()["id"][slot])
+
+
+def test_a_damaged_partition_is_reported_and_the_others_are_put_in_order(
+    store_path: Path,
+) -> None:
+    with mind(store_path) as memory:
+        fill(memory)
+        damaged = damage(memory, segments(memory)[0], 7)
+        report = memory.reflect()
+        assert (report.clustered, report.unclustered) == (1, 0)
+        (failed,) = report.compaction.failed
+        assert failed["path"] == segments(memory)[0].row.path
+        assert f"forget({damaged})" in failed["message"]
+        memory.forget(damaged)
+        again = memory.reflect()
+        assert (again.clustered, again.compaction.failed) == (1, ())
+        assert memory.check().ok
+
+
+def test_a_rewrite_that_fails_halfway_leaves_everything_readable_and_can_be_repeated(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mind(store_path) as memory:
+        fill(memory)
+        before = answers(memory)
+        with monkeypatch.context() as patch:
+            patch.setattr("spector.store.compact.move_rows", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                memory.reflect()
+        assert answers(memory) == before
+        assert memory.check().ok
+        assert memory.reflect().clustered == 2
+        assert answers(memory) == before
+        assert memory.check().ok
+
+
+class _Gate:
+    """Holds up a call until it is told to go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, where: Any, name: str) -> None:
+        self.reached, self.open = threading.Event(), threading.Event()
+        real: Callable[..., Any] = getattr(where, name)
+
+        def slow(*args: Any) -> Any:
+            self.reached.set()
+            assert self.open.wait(30)
+            return real(*args)
+
+        monkeypatch.setattr(where, name, slow)
+
+
+def test_writers_do_not_wait_while_an_order_is_being_found(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = _Gate(monkeypatch, sleep_cluster, "cluster")
+    with mind(store_path) as memory:
+        made = fill(memory)
+        sleeper = threading.Thread(target=memory.reflect)
+        sleeper.start()
+        try:
+            assert gate.reached.wait(30)
+            writer = threading.Thread(
+                target=lambda: (fill(memory, 3, first=200), memory.forget(made[0]))
+            )
+            writer.start()
+            writer.join(10)
+            assert not writer.is_alive(), "a writer waited for the order"
+        finally:
+            gate.open.set()
+            sleeper.join(30)
+        assert len(memory) == 152
+        assert headers(memory)[0]["centroid"].all()
+        assert memory.check().ok
+
+
+def test_a_reader_of_the_old_file_goes_on_and_then_sees_the_new_one(store_path: Path) -> None:
+    with mind(store_path) as memory:
+        fill(memory)
+        before = answers(memory)
+        with mind_reader(store_path) as reader:
+            assert answers(reader) == before
+            held = reader._router["semantic"].store.view()
+            assert memory.reflect().clustered == 2
+            assert [p.data[:, 8].tolist() for p in held.partitions], "the old maps are readable"
+            assert answers(reader) == before
+            assert reader._router["semantic"].store.view().partitions[0].headers()["centroid"].all()
+
+
+@contextmanager
+def mind_reader(path: Path) -> Iterator[Memory]:
+    clock = ManualClock("2026-11-21T12:00:00Z")
+    with spector.open(path, mode="r", embedder=None, clock=clock) as reader:
+        yield reader
+
+
+def test_the_daemon_comes_back_until_nothing_is_left_to_put_in_order() -> None:
+    with mind(cluster_records=1, reflect_interval_s=3600, reflect_after_writes=1) as memory:
+        memory.daemon.start()
+        fill(memory)
+        wait_for(lambda: all(h["centroid"].all() for h in headers(memory)[:2]))
+        assert memory.daemon.last_error is None
