@@ -97,17 +97,18 @@ def reordering() -> dict[str, Any]:
     """Kill the cycle that puts sealed partitions in order at each step: old or new, then done."""
     def prepare(path: str) -> dict[int, str]:
         with open_tiny(path) as memory:
-            for n in range(3):  # a full partition
-                text = f"fact{n} version 0"
-                memory.remember(text, vector=vector_of(text), tier="semantic")
-            memory.update(next(iter(memory)).id, tags=["moved"])  # to a second one
+            for n in range(3):  # two full partitions
+                for tier in ("procedural", "semantic"):
+                    text = f"{tier}{n} version 0"
+                    memory.remember(text, vector=vector_of(text), tier=tier)
+            memory.update(next(iter(memory)).id, tags=["moved"])  # one has to be compacted, too
             return texts_of(memory)
 
     def finished(path: str, texts: dict[int, str]) -> list[str]:
         with open_tiny(path, mode="r") as reader:
             wrong = [] if texts_of(reader) == texts else [f"a reader found {texts_of(reader)}"]
         with open_tiny(path) as memory:
-            wrong += wrong_in(memory, Model(), sample=3)
+            wrong += wrong_in(memory, Model(), sample=6)
             if texts_of(memory) != texts:
                 wrong.append(f"found {texts_of(memory)}")
             wrong += [f"half in order: {c}" for c in clusters(memory) if 0 in c and any(c)]
