@@ -23,15 +23,12 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 # Same examples on every CI run, so an unrelated change never lands on a new random failure; a
 # developer's runs explore, and `make test-slow` explores ten times as far. print_blob gives the
-# line that reproduces a failure.
-settings.register_profile("dev", deadline=None, print_blob=True)
-settings.register_profile("ci", settings.get_profile("dev"), derandomize=True)
+# line that reproduces a failure. No example is too slow: that would be a judgement on the machine.
 settings.register_profile(
-    "explore",
-    settings.get_profile("dev"),
-    max_examples=1000,
-    suppress_health_check=[HealthCheck.too_slow],
+    "dev", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True)
+settings.register_profile("explore", settings.get_profile("dev"), max_examples=1000)
 _DEFAULT_PROFILE = "ci" if os.environ.get("CI") else "dev"
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", _DEFAULT_PROFILE))
 

@@ -25,7 +25,7 @@ def test_the_programs_of_a_page_run_in_order(page: str, repo: Path, tmp_path: Pa
     script = tmp_path / "page.py"
     script.write_text("\n\n".join(blocks), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=280,
         env={**os.environ, "PYTHONPATH": str(repo)}, check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -265,7 +265,7 @@ def test_threads_may_do_everything_at_once(store_path: Path, clock: ManualClock)
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join()
         assert errors == []
         assert len(memory) == 4 * (8 + 12)
         assert len(set(ids(memory))) == len(memory)

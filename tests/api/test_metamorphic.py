@@ -276,13 +276,13 @@ def _cycles(seconds: float, writes: int, **config: Any) -> int:
 
 @case(CONFIG, "reflect_interval_s")
 def a_shorter_interval_sleeps_sooner(path: Path) -> None:
-    assert _cycles(10, 0, reflect_interval_s=0.01) >= 1
+    assert _cycles(100, 0, reflect_interval_s=0.01) >= 1
     assert _cycles(0.1, 0, reflect_interval_s=3600) == 0
 
 
 @case(CONFIG, "reflect_after_writes")
 def fewer_writes_wake_the_daemon(path: Path) -> None:
-    assert _cycles(10, 3, reflect_interval_s=3600, reflect_after_writes=3) >= 1
+    assert _cycles(100, 3, reflect_interval_s=3600, reflect_after_writes=3) >= 1
     assert _cycles(0.1, 3, reflect_interval_s=3600, reflect_after_writes=4) == 0
 
 

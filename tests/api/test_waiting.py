@@ -31,7 +31,7 @@ class _Held(FakeEmbedder):
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if any("slow" in text for text in texts):
             self.begun.set()
-            assert self.go.wait(30)
+            assert self.go.wait(200)
         return super().embed(texts)
 
 
@@ -41,15 +41,15 @@ def test_an_update_that_is_being_embedded_holds_up_no_other_writer(store_path: P
         first = memory.remember("first")
         thread = threading.Thread(target=lambda: memory.update(first.id, text="slow words"))
         thread.start()
-        assert embedder.begun.wait(30)
+        assert embedder.begun.wait(100)
         done: list[int] = []
         other = threading.Thread(target=lambda: done.append(memory.remember("second").id))
         other.start()
-        other.join(20)
+        other.join(100)
         held_up = not done
         embedder.go.set()
-        thread.join(30)
-        other.join(30)
+        thread.join(100)
+        other.join(100)
         assert not held_up
         assert memory.get(first.id).text == "slow words"
         assert memory.recall("slow words", k=1)[0].id == first.id

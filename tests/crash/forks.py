@@ -206,7 +206,7 @@ def close_in_a_child_forked_during_a_commit() -> list[str]:
         pid = os.fork()
         if pid == 0:
             run_and_exit(memory.close)
-        deadline, code = time.monotonic() + 5, None
+        deadline, code = time.monotonic() + 60, None
         while code is None and time.monotonic() < deadline:
             done, status = os.waitpid(pid, os.WNOHANG)
             code = os.waitstatus_to_exitcode(status) if done else None

@@ -29,7 +29,11 @@ from tests.crash.workload import (
 
 
 def random_kills(kills: int, seed: int) -> dict[str, Any]:
-    """Kill a writer ``kills`` times at random moments; one store lives through all of them."""
+    """Kill a writer ``kills`` times at random moments; one store lives through all of them.
+
+    A moment is a little after a random number of lines, so that a slow machine gets as far as a
+    fast one.
+    """
     warm_up()
     rng = np.random.default_rng(seed)
     model = Model()
@@ -39,8 +43,9 @@ def random_kills(kills: int, seed: int) -> dict[str, Any]:
         for n in range(kills):
             # every fifth dies while it opens, which is while it recovers from the one before
             recovering = n % 5 == 4
-            delay_s = rng.uniform(0, 0.02) if recovering else rng.exponential(0.04)
-            lines = _killed_writer(path, model, seed * 1000 + n, n, delay_s, recovering)
+            after = -1 if recovering else int(rng.exponential(30))
+            delay_s = rng.uniform(0, 0.02)
+            lines = _killed_writer(path, model, seed * 1000 + n, n, after, delay_s)
             for line in lines:
                 model.take(line)
             acked += sum("ok" in line for line in lines)
@@ -53,16 +58,18 @@ def random_kills(kills: int, seed: int) -> dict[str, Any]:
 
 
 def _killed_writer(
-    path: str, model: Model, seed: int, n: int, delay_s: float, at_once: bool
+    path: str, model: Model, seed: int, n: int, after: int, delay_s: float
 ) -> list[dict[str, Any]]:
+    """What a writer told until it was killed, ``delay_s`` after it had told more than ``after``
+    lines; the first line comes when the store is open."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reading)
         run_and_exit(lambda: _write_for_ever(path, dict(model.alive), seed, n, writing))
     os.close(writing)
-    data, killed = b"", False
-    deadline = time.monotonic() + (delay_s if at_once else 30)
+    data, counting, killed = b"", after >= 0, False
+    deadline = time.monotonic() + (100 if counting else delay_s)
     while True:
         left = deadline - time.monotonic()
         if left <= 0 and not killed:
@@ -73,9 +80,9 @@ def _killed_writer(
             chunk = os.read(reading, 1 << 16)
             if not chunk:
                 break
-            if not data and not at_once:  # the store is open, the first operation announced
-                deadline = time.monotonic() + delay_s
             data += chunk
+            if counting and data.count(b"\n") > after:
+                counting, deadline = False, time.monotonic() + delay_s
     os.close(reading)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if code != -signal.SIGKILL:

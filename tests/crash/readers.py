@@ -26,6 +26,10 @@ from tests.crash.workload import open_tiny, vector_of, warm_up
 
 STABLE = 24
 MOST = 20_000
+#: operations of the writer, and looks of the readers, without which nothing is proved
+ENOUGH = 20
+#: how much longer than asked for a slow machine may take to get there
+PATIENCE_S = 120.0
 #: int8 vectors of 16 dimensions: the cosine is off by a little
 COSINE_ERROR = 0.03
 
@@ -37,6 +41,22 @@ class Board:
         self._raw = mmap.mmap(-1, 6 * 8 * MOST)
         cells: NDArray[np.int64] = np.frombuffer(self._raw, dtype=np.int64).reshape(6, MOST)
         self.ids, self.started, self.acked, self.ending, self.ended, self.misc = cells
+
+    #: cells of ``misc`` after the used count and the stable memories
+    _OVER, _LOOKS = 1 + STABLE, 2 + STABLE
+
+    @property
+    def over(self) -> bool:
+        """Whether the readers shall come to their end."""
+        return bool(self.misc[self._OVER])
+
+    def stop(self) -> None:
+        self.misc[self._OVER] = 1
+
+    @property
+    def looks(self) -> NDArray[np.int64]:
+        """How often each reader has looked."""
+        return self.misc[self._LOOKS :]
 
     def notes(self) -> NDArray[np.int64]:
         """(5, used) copy of all notes."""
@@ -72,10 +92,18 @@ class Churn:
         self.alive: list[int] = []
         self.operations = 0
 
-    def run(self, until: float) -> None:
-        while time.monotonic() < until and self.board.misc[0] < MOST - 1:
-            self.step()
-            self.operations += 1
+    def run(self, seconds: float, enough: Callable[[], bool]) -> None:
+        """Work for ``seconds`` and until there was ``enough``, then tell the readers to stop."""
+        start = time.monotonic()
+        try:
+            while self.board.misc[0] < MOST - 1:
+                spent = time.monotonic() - start
+                if spent > seconds + PATIENCE_S or (spent > seconds and enough()):
+                    break
+                self.step()
+                self.operations += 1
+        finally:
+            self.board.stop()
 
     def step(self) -> None:
         dice = self.rng.random()
@@ -139,26 +167,26 @@ def fill(memory: spector.Memory, board: Board) -> None:
 class Witness:
     """The reading side: looks in every way there is and writes down what cannot be."""
 
-    def __init__(self, memory: spector.Memory, board: Board, seed: int) -> None:
-        self.memory, self.board = memory, board
-        self.rng = np.random.default_rng(seed)
+    def __init__(self, memory: spector.Memory, board: Board, seed: int, number: int) -> None:
+        self.memory, self.board, self.number = memory, board, number
+        self.rng = np.random.default_rng(seed + number)
         self.wrong: list[str] = []
-        self.looks = 0
         self._newest: dict[str, int] = {}
 
-    def run(self, until: float) -> None:
+    def run(self) -> None:
+        """Look until the board says that it is over."""
         looks: list[Callable[[], None]] = [
             self._walk, self._count, self._get_stable, self._get_churn, self._recall_stable,
             self._recall_churn, self._recall_word, self._recall_filtered, self._recall_tagged,
         ]
-        while time.monotonic() < until and len(self.wrong) < 10:
+        while not self.board.over and len(self.wrong) < 10:
             look = looks[self.rng.integers(len(looks))]
             try:
                 look()
             except Exception:
                 lines = traceback.format_exc().splitlines()
                 self.wrong.append(f"{look.__name__}: " + " | ".join(lines[-7:]))
-            self.looks += 1
+            self.board.looks[self.number] += 1
 
     def _say(self, look: str, message: str) -> None:
         self.wrong.append(f"{look}: {message}")
@@ -282,25 +310,27 @@ def processes(seconds: float, readers: int = 4, seed: int = 1) -> dict[str, Any]
         path = os.path.join(root, "mind")
         with open_tiny(path) as memory:
             fill(memory, board)
-        until = time.monotonic() + seconds
-        pipes = [_witness_process(path, board, seed + n, until) for n in range(1, readers + 1)]
+        pipes = [_witness_process(path, board, seed, n) for n in range(1, readers + 1)]
         with open_tiny(path) as memory:
             churn = Churn(memory, board, seed)
-            churn.run(until)
-            looks, wrong = 0, []
+            churn.run(seconds, lambda: _enough(churn, board))
+            wrong = []
             for pid, reading in pipes:
                 with os.fdopen(reading) as lines:
-                    count, *found = lines.read().split("\n")
-                looks += int(count or 0)
-                wrong += [line for line in found if line]
+                    wrong += [line for line in lines.read().split("\n") if line]
                 code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
                 if code:
                     wrong.append(f"a reader ended with {code}")
             wrong += [f"check: {p}" for p in memory.check().problems]
+    looks = int(board.looks.sum())
     return {"operations": churn.operations, "looks": looks, "wrong": wrong[:20]}
 
 
-def _witness_process(path: str, board: Board, seed: int, until: float) -> tuple[int, int]:
+def _enough(churn: Churn, board: Board) -> bool:
+    return churn.operations >= ENOUGH and board.looks.sum() >= ENOUGH
+
+
+def _witness_process(path: str, board: Board, seed: int, number: int) -> tuple[int, int]:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid:
@@ -309,9 +339,9 @@ def _witness_process(path: str, board: Board, seed: int, until: float) -> tuple[
 
     def watch() -> None:
         with open_tiny(path, mode="r") as memory:
-            witness = Witness(memory, board, seed)
-            witness.run(until)
-        report = "\n".join([str(witness.looks), *(w.replace("\n", " ") for w in witness.wrong)])
+            witness = Witness(memory, board, seed, number)
+            witness.run()
+        report = "\n".join(w.replace("\n", " ") for w in witness.wrong)
         os.write(writing, report[:60_000].encode())
 
     run_and_exit(watch)
@@ -326,13 +356,12 @@ def threads(seconds: float, readers: int = 3, seed: int = 1) -> dict[str, Any]:
         fill(memory, board)
         memory.daemon._interval_s = 0.02
         memory.daemon.start()
-        until = time.monotonic() + seconds
-        witnesses = [Witness(memory, board, seed + n) for n in range(1, readers + 1)]
-        running = [threading.Thread(target=w.run, args=(until,)) for w in witnesses]
+        witnesses = [Witness(memory, board, seed, n) for n in range(1, readers + 1)]
+        running = [threading.Thread(target=w.run) for w in witnesses]
         for thread in running:
             thread.start()
         churn = Churn(memory, board, seed)
-        churn.run(until)
+        churn.run(seconds, lambda: _enough(churn, board) and memory.daemon.cycles > ENOUGH / 2)
         for thread in running:
             thread.join()
         wrong = [line for w in witnesses for line in w.wrong]
@@ -341,6 +370,6 @@ def threads(seconds: float, readers: int = 3, seed: int = 1) -> dict[str, Any]:
         cycles = memory.daemon.cycles
         wrong += [f"check: {p}" for p in memory.check().problems]
     return {
-        "operations": churn.operations, "looks": sum(w.looks for w in witnesses),
+        "operations": churn.operations, "looks": int(board.looks.sum()),
         "cycles": cycles, "wrong": wrong[:20],
     }

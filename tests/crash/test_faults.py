@@ -20,7 +20,7 @@ pytestmark = pytest.mark.crash
 
 
 def _sweep(**kwargs: Any) -> dict[str, Any]:
-    found: dict[str, Any] = in_fresh_process("tests.crash.erring:sweep", timeout_s=290, **kwargs)
+    found: dict[str, Any] = in_fresh_process("tests.crash.erring:sweep", **kwargs)
     assert found["wrong"] == {}, found
     return found
 
@@ -32,7 +32,6 @@ def test_error_at_a_sample_of_operations(kind: str, forever: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("forever", [False, True], ids=["once", "for ever"])
 @pytest.mark.parametrize("kind", ["EIO", "ENOSPC"])
 def test_error_at_every_operation(kind: str, forever: bool) -> None:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,7 +26,8 @@ class Reply:
     #: raw bytes instead of JSON
     raw: bytes | None = None
     body: Any = None
-    delay_s: float = 0.0
+    #: keep the client waiting until the server is shut down
+    hold: bool = False
     #: close the connection instead of answering
     hang_up: bool = False
     #: changes a correct answer into a wrong one
@@ -51,6 +51,7 @@ class WireServer:
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
         self._lock = threading.Lock()
+        self._closing = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
@@ -60,6 +61,7 @@ class WireServer:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._closing.set()
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
@@ -93,8 +95,9 @@ class WireServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 reply = outer._next(body, {k.lower(): v for k, v in self.headers.items()})
-                time.sleep(reply.delay_s)
-                if reply.hang_up:
+                if reply.hold:
+                    outer._closing.wait()
+                if reply.hang_up or reply.hold:
                     self.close_connection = True
                     return
                 self._answer(reply, body)

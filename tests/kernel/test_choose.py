@@ -41,7 +41,7 @@ def run(code: str, **env: str) -> str:
         env={**os.environ, **env},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=True,
     )
     return done.stdout.strip()

@@ -41,7 +41,7 @@ def run(kernel: str, flags: int) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", SCRIPT, kernel, str(flags)],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=False,
     )
 

@@ -167,7 +167,7 @@ class _Gate:
 
         def slow(*args: Any) -> None:
             self.reached.set()
-            assert self.open.wait(30)
+            assert self.open.wait(200)
             real(*args)
 
         monkeypatch.setattr(store_compact, "move_rows", slow)
@@ -189,7 +189,7 @@ def test_recalls_go_on_while_a_compaction_is_halfway(
             worker = threading.Thread(target=memory.compact)
             worker.start()
         try:
-            assert gate.reached.wait(30)
+            assert gate.reached.wait(100)
             answers: list[Any] = []
             reading = threading.Thread(
                 target=lambda: answers.extend(
@@ -198,7 +198,7 @@ def test_recalls_go_on_while_a_compaction_is_halfway(
                 )
             )
             reading.start()
-            reading.join(10)
+            reading.join(100)
             assert not reading.is_alive(), "a recall waited for the compaction"
             assert sorted(ids(answers[0])) == made[20:]
             assert answers[1].text == "note number 33"
@@ -209,7 +209,7 @@ def test_recalls_go_on_while_a_compaction_is_halfway(
         if who == "daemon":
             assert memory.daemon.stop()
         else:
-            worker.join(30)
+            worker.join(100)
         assert memory.check().ok
         assert sorted(ids(memory.recall("note number 33", k=50))) == made[20:]
 
@@ -268,7 +268,7 @@ def test_recalls_from_threads_never_miss_a_live_memory_while_others_write_and_co
         finally:
             stop.set()
             for reader in readers:
-                reader.join(30)
+                reader.join(100)
         assert wrong == []
         assert texts(memory)[:5] == ["kept 0"] * 5
         assert memory.check().ok

@@ -156,7 +156,7 @@ def test_more_partitions_than_descriptors_can_be_converted(
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(store_path)],
-        cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=False,
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=250, check=False,
     )
     assert (done.returncode, done.stdout.strip()) == (0, str(days)), done.stderr
     with spector.open(store_path, embedder=FakeEmbedder(48), clock=clock) as memory:
