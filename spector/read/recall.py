@@ -42,7 +42,9 @@ _CANDIDATES_BEFORE_BITMAP = 2048
 _CANDIDATES = 128
 _MATCHES = 128
 #: attempts before writers of this process are made to wait
-_ATTEMPTS = 60
+_ATTEMPTS = 8
+#: attempts of a reading process, for which no writer waits
+_ATTEMPTS_OF_READER = 60
 
 
 class Reader:
@@ -65,7 +67,8 @@ class Reader:
         Raises:
             StoreError: memories kept moving; never an answer that may lack one.
         """
-        for _ in range(_ATTEMPTS):
+        ours = self._router.stores()[0].writable
+        for _ in range(_ATTEMPTS if ours else _ATTEMPTS_OF_READER):
             hits = self._attempt(request)
             if hits is not None:
                 return hits

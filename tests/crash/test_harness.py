@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_process_that_a_scenario_forgot_is_ended(capsys: pytest.CaptureFixture[s
     pid = in_fresh_process("tests.crash.test_harness:with_a_child_that_stays")
     assert "a word of the child's" in capsys.readouterr().err
     while _runs(pid):  # the signal is on its way
-        pass
+        time.sleep(0.01)
 
 
 def _runs(pid: int) -> bool:
