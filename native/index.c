@@ -40,6 +40,31 @@ SPECTOR_INLINE void hadamard(float *x, uint32_t w) {
     for (uint32_t i = 0; i < w * LANES; i++) x[i] *= scale;
 }
 
+/* rows x 16 to 16 x rows; rows is a multiple of 4. */
+#if SPECTOR_X86 && defined(__SSE__)
+#include <xmmintrin.h>
+SPECTOR_INLINE void transpose(const float *restrict x, float *restrict out, uint32_t rows) {
+    for (uint32_t row = 0; row < rows; row += 4)
+        for (uint32_t lane = 0; lane < LANES; lane += 4) {
+            __m128 a = _mm_loadu_ps(x + (size_t)row * LANES + lane);
+            __m128 b = _mm_loadu_ps(x + (size_t)(row + 1) * LANES + lane);
+            __m128 c = _mm_loadu_ps(x + (size_t)(row + 2) * LANES + lane);
+            __m128 d = _mm_loadu_ps(x + (size_t)(row + 3) * LANES + lane);
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            _mm_storeu_ps(out + (size_t)lane * rows + row, a);
+            _mm_storeu_ps(out + (size_t)(lane + 1) * rows + row, b);
+            _mm_storeu_ps(out + (size_t)(lane + 2) * rows + row, c);
+            _mm_storeu_ps(out + (size_t)(lane + 3) * rows + row, d);
+        }
+}
+#else
+SPECTOR_INLINE void transpose(const float *restrict x, float *restrict out, uint32_t rows) {
+    for (uint32_t row = 0; row < rows; row++)
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            out[(size_t)lane * rows + row] = x[(size_t)row * LANES + lane];
+}
+#endif
+
 /* Rotates x in place; spare has room for as many floats. */
 SPECTOR_INLINE void rotate(float *restrict x, float *restrict spare, uint32_t rotated) {
     const uint32_t rows = rotated / LANES;
@@ -53,9 +78,7 @@ SPECTOR_INLINE void rotate(float *restrict x, float *restrict spare, uint32_t ro
             memcpy(&x[i], &bits, sizeof bits);
         }
         hadamard(round % 2 ? x + (size_t)(rows - w) * LANES : x, w);
-        for (uint32_t row = 0; row < rows; row++)
-            for (uint32_t lane = 0; lane < LANES; lane++)
-                spare[lane * rows + row] = x[row * LANES + lane];
+        transpose(x, spare, rows);
         float *swap = x;
         x = spare;
         spare = swap; /* after an even number of rounds the result is back in the caller's x */

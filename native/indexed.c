@@ -16,7 +16,6 @@
 enum {
     WORDS = SPECTOR_INDEX_BLOCK / 64,
     BATCH = 2 * SPECTOR_INDEX_BLOCK,
-    FIRST_CHUNK = 16, /* looked at before the rest when the heap is still filling */
     LIST_PAD = 16
 };
 
@@ -357,35 +356,6 @@ static void finish_all(scan *c) {
     }
 }
 
-/* Most promising first: heap sort, because the order may be anything and lists are short. */
-static void sort_descending(float *keys, uint32_t *slots, uint32_t n) {
-    for (uint32_t end = n, start = n / 2; end > 1;) {
-        uint32_t at;
-        if (start) {
-            at = --start;
-        } else {
-            float key = keys[--end];
-            uint32_t slot = slots[end];
-            keys[end] = keys[0];
-            slots[end] = slots[0];
-            keys[0] = key;
-            slots[0] = slot;
-            at = 0;
-        }
-        for (uint32_t child; (child = 2 * at + 1) < end;) {
-            if (child + 1 < end && keys[child + 1] < keys[child]) child++;
-            if (!(keys[child] < keys[at])) break;
-            float key = keys[at];
-            uint32_t slot = slots[at];
-            keys[at] = keys[child];
-            slots[at] = slots[child];
-            keys[child] = key;
-            slots[child] = slot;
-            at = child;
-        }
-    }
-}
-
 /* Upper bounds of the cosines of a chunk's n slots in b->similarity, from their fine codes if they
  * have any; those that cannot enter are dropped. */
 static void refine(scan *c, spector_block *b, const float *estimates, float sketch_margin,
@@ -412,38 +382,94 @@ static void refine(scan *c, spector_block *b, const float *estimates, float sket
     b->n = n;
 }
 
-/* Rank the batch's records and empty it. */
-static void flush(scan *c) {
-    batch *list = &c->list;
-    const spector_query *q = c->q;
-    if (!c->estimates) {
-        finish_all(c);
-        list->n = 0;
-        return;
-    }
-    const float add = margin(c, &list->bound);
-    float least = larger(least_cosine(q, &list->bound, floor_of(c)), q->min_similarity);
-    for (uint32_t i = 0; i < LIST_PAD; i++) list->slots[list->n + i] = list->slots[list->n - 1];
-    uint32_t n = spector_sketches.sketch(c->s.sketch, c->cue, list->slots, list->n,
-                                         least - c->cue->base - add, list->estimates);
-    c->drops[SPECTOR_DROP_BOUND] += list->n - n;
-    sort_descending(list->estimates, list->slots, n);
+static float least_promise(const spector_promise *best) {
+    return best->n == best->wanted ? best->estimates[best->n - 1] : -INFINITY;
+}
+
+/* Insert into a short descending list; the last one falls out when it is full. */
+static void note_promise(spector_promise *best, float estimate) {
+    if (best->n == best->wanted && !(estimate > best->estimates[best->n - 1])) return;
+    uint32_t at = best->n < best->wanted ? best->n++ : best->n - 1;
+    for (; at && best->estimates[at - 1] < estimate; at--)
+        best->estimates[at] = best->estimates[at - 1];
+    best->estimates[at] = estimate;
+}
+
+static float least_estimate(const scan *c, float add) {
+    const float least = least_cosine(c->q, &c->list.bound, floor_of(c));
+    return larger(least, c->q->min_similarity) - c->cue->base - add;
+}
+
+/* Rank the batch's first n records, a block at a time. */
+static void rank_list(scan *c, uint32_t n, float add) {
+    const int bounded = most_cosine(c, &c->list.bound) < INFINITY;
     spector_block b;
     for (uint32_t at = 0, step; at < n; at += step) {
-        step = at == 0 && c->found < c->k ? FIRST_CHUNK : SPECTOR_BLOCK;
-        if (step > n - at) step = n - at;
-        least = larger(least_cosine(q, &list->bound, floor_of(c)), q->min_similarity);
-        if (list->estimates[at] + c->cue->base + add < least) {
-            c->drops[SPECTOR_DROP_BOUND] += n - at;
-            break;
-        }
+        step = n - at < SPECTOR_BLOCK ? n - at : SPECTOR_BLOCK;
         b.n = step;
-        memcpy(b.slots, list->slots + at, step * sizeof *b.slots);
-        refine(c, &b, list->estimates + at, add, least);
+        memcpy(b.slots, c->list.slots + at, step * sizeof *b.slots);
+        refine(c, &b, c->list.estimates + at, add, least_estimate(c, add) + c->cue->base + add);
         fetch_records(c, b.slots, b.n, SPECTOR_HEADER_BYTES);
-        finish_block(c, &b, most_cosine(c, &list->bound) < INFINITY);
+        finish_block(c, &b, bounded);
     }
-    list->n = 0;
+}
+
+/* Rank the most promising of the batch's n records, so that there is a score to beat, and leave
+ * those of the others that may beat it. */
+static uint32_t rank_promising(scan *c, uint32_t n, float add) {
+    batch *list = &c->list;
+    float rest[BATCH], limit;
+    uint32_t slots[BATCH], others = 0, left = 0;
+    spector_promise best;
+    best.n = 0;
+    best.wanted = c->k < SPECTOR_PROMISES / 2 - 8 ? 2 * c->k + 16 : SPECTOR_PROMISES;
+    if (n <= best.wanted) return n;
+    for (uint32_t i = 0; i < n; i++) note_promise(&best, list->estimates[i]);
+    limit = least_promise(&best);
+    for (uint32_t i = 0; i < n; i++) {
+        const float estimate = list->estimates[i];
+        const uint32_t slot = list->slots[i];
+        if (estimate >= limit) {
+            list->estimates[left] = estimate;
+            list->slots[left++] = slot;
+        } else {
+            rest[others] = estimate;
+            slots[others++] = slot;
+        }
+    }
+    rank_list(c, left, add);
+    limit = least_estimate(c, add);
+    left = 0;
+    for (uint32_t i = 0; i < others; i++) {
+        if (rest[i] < limit) {
+            c->drops[SPECTOR_DROP_BOUND]++;
+            continue;
+        }
+        list->estimates[left] = rest[i];
+        list->slots[left++] = slots[i];
+    }
+    return left;
+}
+
+static uint32_t sketch_list(scan *c, float threshold) {
+    batch *list = &c->list;
+    for (uint32_t i = 0; i < LIST_PAD; i++) list->slots[list->n + i] = list->slots[list->n - 1];
+    return spector_sketches.sketch(c->s.sketch, c->cue, list->slots, list->n, threshold,
+                                   list->estimates);
+}
+
+/* Rank the batch's records and empty it. */
+static void flush(scan *c) {
+    if (c->estimates) {
+        const float add = margin(c, &c->list.bound);
+        uint32_t n = sketch_list(c, least_estimate(c, add));
+        c->drops[SPECTOR_DROP_BOUND] += c->list.n - n;
+        if (!(floor_of(c) > -INFINITY)) n = rank_promising(c, n, add);
+        rank_list(c, n, add);
+    } else {
+        finish_all(c);
+    }
+    c->list.n = 0;
 }
 
 /* Put the mask's slots on the list; sketches of scattered ones are fetched ahead. */
@@ -512,19 +538,6 @@ uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
     return c.found;
 }
 
-static float least_promise(const spector_promise *best) {
-    return best->n == best->wanted ? best->estimates[best->n - 1] : -INFINITY;
-}
-
-/* Insert into a short descending list; the last one falls out when it is full. */
-static void note_promise(spector_promise *best, float estimate) {
-    if (best->n == best->wanted && !(estimate > best->estimates[best->n - 1])) return;
-    uint32_t at = best->n < best->wanted ? best->n++ : best->n - 1;
-    for (; at && best->estimates[at - 1] < estimate; at--)
-        best->estimates[at] = best->estimates[at - 1];
-    best->estimates[at] = estimate;
-}
-
 uint32_t spector_sample_block(const spector_part *part, const spector_query *q,
                               const spector_cue *cue, uint32_t block, uint32_t rows,
                               uint32_t part_index, spector_promise *best, spector_hit *hits,
@@ -543,12 +556,11 @@ uint32_t spector_sample_block(const spector_part *part, const spector_query *q,
     uint32_t n = gate_bits(&c, first, count, mask);
     if (!n) return found;
     collect(&c, first, mask, n);
-    for (uint32_t i = 0; i < LIST_PAD; i++) c.list.slots[n + i] = c.list.slots[n - 1];
-    n = spector_sketches.sketch(c.s.sketch, cue, c.list.slots, n, least_promise(best),
-                                c.list.estimates);
-    sort_descending(c.list.estimates, c.list.slots, n);
-    c.list.n = n < best->wanted ? n : best->wanted;
-    for (uint32_t i = 0; i < c.list.n; i++) note_promise(best, c.list.estimates[i]);
+    n = sketch_list(&c, least_promise(best));
+    for (uint32_t i = 0; i < n; i++) note_promise(best, c.list.estimates[i]);
+    c.list.n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (c.list.estimates[i] >= least_promise(best)) c.list.slots[c.list.n++] = c.list.slots[i];
     finish_all(&c);
     return c.found;
 }
