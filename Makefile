@@ -10,6 +10,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+RIVALS_VENV ?= $(VENV)-rivals
+RIVALS_STAMP := $(RIVALS_VENV)/.installed
 ARGS ?=
 # on two cores the workers' start-up costs more than they win, hence no -n by default
 PYTEST := $(PY) -m pytest $(ARGS)
@@ -18,13 +20,14 @@ PYTEST := $(PY) -m pytest $(ARGS)
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow bench lint clean
+.PHONY: help install demo test test-slow bench bench-rivals lint clean
 
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
 	@echo "make test       install, lint, and run the tests (what CI runs)"
 	@echo "make test-slow  all tests, the slow ones and random exploration included"
 	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
+	@echo "make bench-rivals  beside faiss, hnswlib, LanceDB and others, in $(RIVALS_VENV) (ARGS=--full)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
 	@echo "make install    only the environment in $(VENV)"
 	@echo "make clean      remove the environment, build products and caches"
@@ -43,13 +46,17 @@ test-slow: lint
 bench: $(STAMP)
 	$(PY) -m bench $(ARGS)
 
+# the other engines are large and none of the project's business: an environment of their own
+bench-rivals: $(RIVALS_STAMP)
+	$(RIVALS_VENV)/bin/python -m bench.rivals $(ARGS)
+
 lint: $(STAMP)
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) $(RIVALS_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache .benchmarks spector/_native.c spector/_native*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -68,4 +75,11 @@ $(STAMP): $(SOURCES)
 	@"$(PY)" -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	@"$(PY)" -c 'from spector.kernel.choose import kernel_info as k; i = k(); \
 		print("scan kernel:", i["name"], "-", i["why"])'
+	@touch "$@"
+
+$(RIVALS_STAMP): $(SOURCES) bench/rivals/requirements.txt
+	@test -x "$(RIVALS_VENV)/bin/python" || "$(PYTHON)" -m venv "$(RIVALS_VENV)"
+	@echo "installing the other engines into $(RIVALS_VENV) (some 1.5 GB)"
+	@"$(RIVALS_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check --editable . \
+		--requirement bench/rivals/requirements.txt
 	@touch "$@"

@@ -1,0 +1,229 @@
+"""spector: a store on disk, opened as users open it, asked through the kernel or through recall."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.data import NOW, batches, load_corpus
+from bench.rivals.contenders.base import Ask, UnsupportedError
+from bench.rivals.metrics import F32
+from bench.rivals.workload import FILTERS, PROFILES, SEED, TOPICS, Share, Workload
+from bench.stores import bytes_by_kind, open_store
+
+#: records the read path takes from the scan when the catalog still has to confirm them
+_CANDIDATES = 128
+
+
+class SpectorStore:
+    """The store, and what a scan of it needs: the same snapshot that a recall makes.
+
+    gate: "tags" filters by the Bloom gate, "bitmap" by a ready-made list of admitted slots.
+    exact: ask the kernel to score every survivor, where it would estimate first.
+    k_gated: how many to take from a gated scan, as strangers may pass a Bloom filter.
+    """
+
+    def __init__(
+        self,
+        profile: str = "balanced",
+        gate: str = "tags",
+        exact: bool = False,
+        k_gated: int = _CANDIDATES,
+    ) -> None:
+        self.profile, self.gate, self.exact, self.k_gated = profile, gate, exact, k_gated
+
+    def imports(self) -> None:
+        import spector
+
+        spector.Memory  # noqa: B018  # names are looked up lazily; this one loads the engine
+
+    def build(self, work: Workload, folder: Path) -> dict[str, Any]:
+        """Remember everything with its filters as tags, then read the strengths as stored."""
+        memory = open_store(folder, work.dim)
+        ids = np.zeros(work.records, np.uint64)
+        for start, stop in batches(work.records, 50_000):
+            made = memory.remember_many(_records(work, start, stop))
+            ids[start:stop] = [record.id for record in made]
+        memory.close()
+        np.save(work.folder / "store-ids.npy", ids)
+        return {
+            "bytes_by_kind": {
+                kind: count / work.records for kind, count in bytes_by_kind(folder).items()
+            }
+        }
+
+    def open(self, work: Workload, folder: Path, threads: int) -> None:
+        from spector.kernel.choose import get_kernel
+
+        self.work = work
+        self.memory = open_store(folder, work.dim, mode="r")
+        self.kernel = get_kernel()
+        reader = self.memory._reader
+        stores = tuple(reader._router.stores())
+        with contextlib.ExitStack() as stack:
+            views = tuple(stack.enter_context(store.snapshot()) for store in stores)
+            # the table keeps the maps alive, and nobody writes while it is measured
+            self.table = reader._snapshot(stores, views).table
+        ids = np.load(work.folder / "store-ids.npy", allow_pickle=False)
+        self._order = np.argsort(ids)
+        self._ids = ids[self._order]
+        self._allow: dict[str, Any] = {}
+
+    def ask(self, cue: F32, k: int, share: Share) -> Ask:
+        query_options, scan_options = exact_options() if self.exact else ({}, {})
+        if share.column and self.gate == "bitmap":
+            scan_options = {**scan_options, "allow": self._allow_list(share)}
+        gated = bool(share.column) and self.gate == "tags"
+        query = self._query(cue, share if gated else None, query_options)
+        kernel, table, wanted = self.kernel, self.table, max(k, self.k_gated) if gated else k
+        return lambda: kernel.scan(table, query, wanted, **scan_options)
+
+    def rows(self, answer: Any, share: Share) -> list[int]:
+        """Without the strangers that passed the Bloom gate: the catalog would have dropped them."""
+        rows = self.rows_of(answer.ids)
+        kept = self.work.kept(share)
+        return [row for row in rows if kept is None or kept[row]]
+
+    def rows_of(self, ids: NDArray[np.uint64] | list[int]) -> list[int]:
+        places = np.searchsorted(self._ids, np.asarray(ids, np.uint64))
+        return [int(row) for row in self._order[places]]
+
+    def close(self) -> None:
+        self.memory.close()
+
+    def _query(self, cue: F32, share: Share | None, options: dict[str, Any]) -> Any:
+        from spector.clock import to_ms
+        from spector.kernel.query import make_query
+        from spector.kernel.tags import tags_mask
+
+        mask = tags_mask([share.column]) if share else 0
+        return make_query(
+            now_ms=to_ms(NOW),
+            vector=cue,
+            profile=self.profile,
+            tags_all=mask,
+            overlap_mask=mask,
+            **options,
+        )
+
+    def _allow_list(self, share: Share) -> Any:
+        """Ready-made: a list is made once a filter and serves every cue."""
+        from spector.kernel.base import AllowList
+
+        if share.column not in self._allow:
+            kept = self.work.kept(share)
+            assert kept is not None
+            parts, slots = [], []
+            for part, slot, record_id in self._places():
+                inside = kept[self.rows_of(record_id)]
+                parts.append(part[inside])
+                slots.append(slot[inside])
+            self._allow[share.column] = AllowList.from_records(
+                self.table, np.concatenate(parts), np.concatenate(slots)
+            )
+        return self._allow[share.column]
+
+    def _places(self) -> Any:
+        """Per partition: position, slot and id of its records."""
+        for n, part in enumerate(self.table.parts):
+            ids = headers_of(part)["id"]
+            yield np.full(len(ids), n), np.arange(len(ids)), ids
+
+
+class SpectorRecall(SpectorStore):
+    """The public verb, end to end: gate, scan, catalog, checksums, text of the hits."""
+
+    def ask(self, cue: F32, k: int, share: Share) -> Ask:
+        if k > 1000:
+            raise UnsupportedError("recall gives at most 1,000 hits")
+        tags, memory, profile = [share.column] if share.column else None, self.memory, self.profile
+        exact = self.exact
+        return lambda: memory.recall(vector=cue, k=k, tags=tags, profile=profile, exact=exact)
+
+    def rows(self, answer: Any, share: Share) -> list[int]:
+        return self.rows_of([hit.id for hit in answer])
+
+
+def exact_options() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Keywords of ``make_query`` and ``scan`` that forbid estimates; none where none are made."""
+    from spector.kernel.choose import get_kernel
+    from spector.kernel.query import make_query
+
+    if "exact" in inspect.signature(get_kernel().scan).parameters:
+        return {}, {"exact": True}
+    accepted = inspect.signature(make_query).parameters
+    if "exact" in accepted:
+        return {"exact": True}, {}
+    if "recall_confidence" in accepted:
+        return {"recall_confidence": 0.0}, {}
+    return {}, {}
+
+
+def write_formula(work: Workload, folder: Path) -> dict[str, Any]:
+    """Base and slope of the fused score of every record, from the bytes that the store holds.
+
+    Additive scores are linear in the cosine, so two evaluations of the reference formula, at
+    cosine 0 and 1, give the whole line. The truth and the rivals' re-ranking both use it.
+    """
+    from spector.kernel.reference import score_terms
+
+    store = SpectorStore()
+    store.open(work, folder, 1)
+    lines = {}
+    for name in PROFILES:
+        store.profile = name
+        query = store._query(work.cues[0], None, {})
+        assert query.profile.fusion == "additive", "a product is not linear in the cosine"
+        base, slope = np.zeros((2, work.records), np.float32)
+        for part in store.table.parts:
+            headers = headers_of(part)
+            rows = store.rows_of(headers["id"])
+            low = score_terms(headers, np.zeros(len(headers), np.float32), query)["score"]
+            high = score_terms(headers, np.ones(len(headers), np.float32), query)["score"]
+            base[rows], slope[rows] = low, high - low
+        lines[f"{name}-base"], lines[f"{name}-slope"] = base, slope
+    store.close()
+    np.savez(work.folder / "formula.npz", **lines)
+    return {"profiles": len(PROFILES)}
+
+
+def headers_of(part: Any) -> NDArray[Any]:
+    from spector.layout import HEADER_BYTES, RECORD_DTYPE
+
+    rows = np.ascontiguousarray(part.data[: part.count, :HEADER_BYTES])
+    headers: NDArray[Any] = rows.view(RECORD_DTYPE)[:, 0]
+    return headers
+
+
+def _records(work: Workload, start: int, stop: int) -> list[dict[str, Any]]:
+    """As `bench.data` makes them, with tags that the filters name and strengths that vary freely.
+
+    Importance must not follow from the turn that a record copies, or the trap would spring for
+    whole groups of neighbours at once.
+    """
+    rng = np.random.default_rng([SEED, 100, start])
+    count = stop - start
+    importance = rng.random(count)
+    topics = rng.integers(0, TOPICS, (count, 2))
+    made = _corpus().records(start, stop, work.records)
+    for n, record in enumerate(made):
+        held = work.members[1:, start + n]
+        named = [share.column for share, kept in zip(FILTERS, held, strict=True) if kept]
+        record["tags"] = [*named, *(f"topic-{topic:03d}" for topic in sorted(set(topics[n])))]
+        record["importance"] = float(importance[n])
+        record["vector"] = work.vectors[start + n]
+    return made
+
+
+_CORPUS: list[Any] = []
+
+
+def _corpus() -> Any:
+    if not _CORPUS:
+        _CORPUS.append(load_corpus())
+    return _CORPUS[0]

@@ -1,0 +1,113 @@
+"""spector and faiss SQ8 flat in turns, cue by cue, in one process on one core.
+
+Neighbours on a machine change from second to second; what both met in the same round divides out.
+Each also finds the caches as the other left them, which is harder on the smaller one than running
+alone is, and closer to how an agent asks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from bench.measure import settle
+from bench.rivals import metrics
+from bench.rivals.contenders import entry_named
+from bench.rivals.contenders.spector_store import SpectorStore
+from bench.rivals.workload import SHARES, K, Share, Workload, truth_name
+
+YARDSTICK: Final = "faiss-sq8"
+_FEWEST: Final = 7
+
+
+def pair(work: Workload, budget_s: float, profiles: tuple[str, ...]) -> dict[str, Any]:
+    """Per filter: times of every way to ask spector, and the yardstick's time over each."""
+    yardstick = entry_named(YARDSTICK).make()
+    yardstick.imports()
+    yardstick.open(work, work.folder / "stores" / YARDSTICK, 1)
+    store = work.folder / "stores" / "spector"
+    profile = profiles[0]
+    ways = {
+        "default": SpectorStore(profile, k_gated=K),
+        "as recall asks": SpectorStore(profile),
+        "bitmap": SpectorStore(profile, "bitmap"),
+        "exact": SpectorStore(profile, exact=True, k_gated=K),
+        "cosine only": SpectorStore("similarity", k_gated=K),
+    }
+    for way in ways.values():
+        way.imports()
+        way.open(work, store, 1)
+    truth = work.truth()
+    found = {}
+    for share in SHARES:
+        right = truth[truth_name(profile, share)]
+        found[share.label] = _share(work, yardstick, ways, share, budget_s, right)
+    return {"yardstick": YARDSTICK, "profile": profile, "k": K, "filters": found}
+
+
+def _share(
+    work: Workload,
+    yardstick: Any,
+    ways: dict[str, SpectorStore],
+    share: Share,
+    budget_s: float,
+    right: Any,
+) -> dict[str, Any]:
+    skipped = () if share.column else ("as recall asks", "bitmap")
+    asked = {name: way for name, way in ways.items() if name not in skipped}
+    contenders = {YARDSTICK: yardstick, **asked}
+    asks = {
+        name: [contender.ask(cue, K, share) for cue in work.cues]
+        for name, contender in contenders.items()
+    }
+    seconds, answers = _in_turns(asks, budget_s * len(asks))
+    rows = {
+        name: [contenders[name].rows(answer, share)[:K] for answer in answers[name]]
+        for name in asked
+    }
+    out: dict[str, Any] = {YARDSTICK: metrics.times_ms(seconds[YARDSTICK])}
+    for name in asked:
+        out[name] = {
+            **metrics.times_ms(seconds[name]),
+            **metrics.paired_ratio(seconds[YARDSTICK], seconds[name]),
+        }
+        if name != "cosine only":
+            out[name]["recall"] = metrics.mean_recall(rows[name], right)
+            # what the promise is about: the estimate against the same scores without it
+            out[name]["recall_of_exact"] = metrics.mean_recall(rows[name], _padded(rows["exact"]))
+    return out
+
+
+def _in_turns(
+    asks: dict[str, list[Callable[[], Any]]], budget_s: float
+) -> tuple[dict[str, list[float]], dict[str, list[Any]]]:
+    """Rounds in which everyone answers the same cue; who begins changes from round to round."""
+    names = list(asks)
+    cues = len(asks[names[0]])
+    for name in names:
+        for ask in asks[name][-2:]:
+            ask()
+    settle()
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    answers: dict[str, list[Any]] = {name: [] for name in names}
+    ends = time.perf_counter() + budget_s
+    for n in range(cues):
+        for name in names[n % len(names) :] + names[: n % len(names)]:
+            ask = asks[name][n]
+            begin = time.perf_counter()
+            answer = ask()
+            seconds[name].append(time.perf_counter() - begin)
+            answers[name].append(answer)
+        if time.perf_counter() > ends and n + 1 >= _FEWEST:
+            break
+    return seconds, answers
+
+
+def _padded(rows: list[list[int]]) -> Any:
+    import numpy as np
+
+    out = np.full((len(rows), K), metrics.NOBODY, np.int64)
+    for n, row in enumerate(rows):
+        out[n, : len(row)] = row
+    return out
