@@ -77,13 +77,23 @@ SPECTOR_INLINE void rotate(float *restrict x, float *restrict spare, uint32_t ro
             bits ^= flips[round][i];
             memcpy(&x[i], &bits, sizeof bits);
         }
-        hadamard(round % 2 ? x + (size_t)(rows - w) * LANES : x, w);
+        /* two windows that overlap, unless one covers all rows: every coordinate is mixed */
+        hadamard(x, w);
+        if (w < rows) hadamard(x + (size_t)(rows - w) * LANES, w);
         transpose(x, spare, rows);
         float *swap = x;
         x = spare;
         spare = swap; /* after an even number of rounds the result is back in the caller's x */
     }
 }
+
+/* A NaN bounds nothing. */
+#define RAISE_FLOAT(field, value) \
+    if (!((value) <= block->field)) block->field = (value) == (value) ? (value) : INFINITY
+#define RAISE(field, value) \
+    if ((value) > block->field) block->field = (value)
+#define LOWER(field, value) \
+    if ((value) < block->field) block->field = (value)
 
 /* ---- one record's codes ---- */
 
@@ -179,7 +189,7 @@ SPECTOR_INLINE void encode(const spector_sections *s, const uint8_t *record, uin
     if (usable && error > block->sketch_error_max) block->sketch_error_max = error;
     if (usable && slope > block->sketch_slope_max) block->sketch_slope_max = slope;
     float norm = sqrtf(sums.norm2);
-    if (!(norm <= block->norm_max)) block->norm_max = norm; /* a NaN stays, and rules nothing out */
+    RAISE_FLOAT(norm_max, norm);
 
     if (!s->fine_bytes) return;
     uint8_t *fine = s->fine + (size_t)slot * s->fine_bytes;
@@ -324,21 +334,17 @@ static void add_bits(uint64_t *slices, uint32_t words, uint32_t slot, uint64_t s
 
 static uint32_t code_bit(uint8_t code) { return UINT32_C(1) << (code < 31 ? code : 31); }
 
-#define RAISE(field, value) \
-    if ((value) > block->field) block->field = (value)
-#define LOWER(field, value) \
-    if ((value) < block->field) block->field = (value)
-
 /* Everything but what the codes contribute. */
 static void widen(spector_extremes *block, const spector_record *r) {
     int64_t used = r->last_access_s ? (int64_t)r->last_access_s * 1000 : r->event_ms;
     RAISE(event_max, r->event_ms);
     LOWER(event_min, r->event_ms);
     RAISE(used_max, used);
-    RAISE(importance_max, r->importance);
-    LOWER(importance_min, r->importance);
-    RAISE(stability_max, r->stability_days);
-    RAISE(utility_max, r->utility);
+    RAISE_FLOAT(importance_max, r->importance);
+    if (!(r->importance >= block->importance_min))
+        block->importance_min = r->importance == r->importance ? r->importance : -INFINITY;
+    RAISE_FLOAT(stability_max, r->stability_days);
+    RAISE_FLOAT(utility_max, r->utility);
     RAISE(uses_max, r->access_count);
     RAISE(valence_max, r->valence);
     LOWER(valence_min, r->valence);

@@ -83,40 +83,39 @@ typedef struct spector_index_header {
     uint32_t fine_bytes;
     uint32_t body_crc;
     uint64_t centre_id;
-    uint8_t store_uuid[16];
+    uint8_t uuid[16];
     int64_t change_seq;
     uint32_t segment_id;
     uint32_t generation;
     float centre_norm2;
     uint8_t reserved[48];
-    uint32_t crc;
+    uint32_t header_crc;
 } spector_index_header;
 
-/* Of 512 slots: nothing in the block lies outside. The first cache line serves the gates. */
+/* Of 512 slots: nothing in the block lies outside. */
 typedef struct spector_extremes {
-    uint64_t tags_or;
     int64_t event_min;
     int64_t event_max;
     int64_t used_max; /* ms: last access, or the event where there was none */
-    float importance_min;
+    uint64_t tags_or;
     float importance_max;
+    float importance_min;
+    float stability_max;
+    float utility_max;
+    float norm_max; /* length of the dequantised vectors */
+    float sketch_error_max;
+    float sketch_slope_max;
+    uint32_t uses_max;
     uint32_t categories; /* bit min(code, 31) */
     uint32_t modalities;
     uint32_t tiers;
     uint16_t flags_or;
     int8_t valence_min;
     int8_t valence_max;
-    uint8_t confidence_min;
     uint8_t confidence_max;
+    uint8_t confidence_min;
     uint8_t arousal_max;
-    uint8_t reserved1[5];
-    float stability_max;
-    float utility_max;
-    uint32_t uses_max;
-    float norm_max; /* length of the dequantised vectors */
-    float sketch_error_max;
-    float sketch_slope_max;
-    uint8_t reserved2[40];
+    uint8_t reserved[45];
 } spector_extremes;
 
 /* Indexes of the drop counters, in the order of the phases. */

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from spector.kernel.base import (
     DROP_PHASES,
     HIT_DTYPE,
+    PART_DTYPE,
     AllowList,
     Part,
     Partitions,
@@ -24,13 +25,22 @@ from spector.kernel.base import (
     table_of,
 )
 from spector.kernel.index_reference import NumpyIndex
-from spector.kernel.query import Query
+from spector.kernel.query import QUERY_DTYPE, Query
 
 __all__ = ["CAPS", "NativeKernel", "caps_names", "set_caps", "stream"]
 
 _native: Any = import_module("spector._native")
 _ffi: Any = _native.ffi
 _lib: Any = _native.lib
+
+for _struct, _dtype in (
+    ("spector_part", PART_DTYPE),
+    ("spector_query", QUERY_DTYPE),
+    ("spector_hit", HIT_DTYPE),
+):
+    if _ffi.sizeof(_struct) != _dtype.itemsize:
+        # an editable install whose extension was not built again would read past its arguments
+        raise ImportError(f"the extension was built from other sources ({_struct} differs)")
 
 CAPS: Final = {
     "sse4.2": int(_lib.SPECTOR_CAP_SSE42),
