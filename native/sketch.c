@@ -82,17 +82,20 @@ SPECTOR_INLINE int32_t head_sum(const spector_cue *cue, const uint8_t *row) {
     return 15 * (int32_t)cue->sketched - 2 * (int32_t)weighted;
 }
 
+SPECTOR_INLINE float estimate_of(const uint8_t *row, const spector_cue *cue, int32_t sum) {
+    uint16_t factors[2];
+    memcpy(factors, row + 28, sizeof factors);
+    float a = (float)(int16_t)factors[0] * A_UNIT;
+    float slope = (float)factors[1] * (B_UNIT * cue->delta);
+    return factors[1] == SPECTOR_NO_ESTIMATE ? INFINITY : a + slope * (float)sum;
+}
+
 SPECTOR_INLINE uint32_t sketch_all(const uint8_t *sketch, const spector_cue *cue, uint32_t *slots,
                                    uint32_t n, float threshold, float *estimates) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint8_t *row = sketch + (size_t)slots[i] * SPECTOR_SKETCH_BYTES;
-        uint16_t factors[2];
-        memcpy(factors, row + 28, sizeof factors);
-        float a = (float)(int16_t)factors[0] * A_UNIT;
-        float slope = (float)factors[1] * (B_UNIT * cue->delta);
-        float estimate = a + slope * (float)head_sum(cue, row);
-        if (factors[1] == SPECTOR_NO_ESTIMATE) estimate = INFINITY;
+        float estimate = estimate_of(row, cue, head_sum(cue, row));
         if (estimate < threshold) continue;
         slots[kept] = slots[i];
         estimates[kept++] = estimate;
@@ -137,10 +140,83 @@ static void spector_fine_u1_portable(const spector_sections *s, const spector_cu
 
 #define TARGET_AVX2 __attribute__((target("avx2,popcnt")))
 
+/* The planes split into nibbles, and their weights as tables of nibble counts. */
+typedef struct nibble_cue {
+    __m256i low[4], high[4], counts[4];
+} nibble_cue;
+
+TARGET_AVX2 static inline nibble_cue split_planes(const spector_cue *cue) {
+    const __m256i nibble = _mm256_set1_epi8(15);
+    const __m256i ones = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1,
+                                          2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    nibble_cue out;
+    for (int j = 0; j < 4; j++) {
+        __m256i plane = _mm256_loadu_si256((const __m256i *)cue->head[j]);
+        out.low[j] = _mm256_and_si256(plane, nibble);
+        out.high[j] = _mm256_and_si256(_mm256_srli_epi16(plane, 4), nibble);
+        out.counts[j] = _mm256_slli_epi16(ones, j); /* at most 32, so no bit crosses a byte */
+    }
+    return out;
+}
+
+/* Weighted counts of one sketch in four words; bytes reach 120, words 960. */
+TARGET_AVX2 static inline __m256i weigh(const nibble_cue *cue, __m256i row) {
+    const __m256i nibble = _mm256_set1_epi8(15);
+    const __m256i codes = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, -1, 0);
+    __m256i low = _mm256_and_si256(row, nibble);
+    __m256i high = _mm256_and_si256(_mm256_srli_epi16(row, 4), nibble);
+    __m256i sum = _mm256_setzero_si256();
+    for (int j = 0; j < 4; j++) {
+        __m256i a = _mm256_shuffle_epi8(cue->counts[j], _mm256_xor_si256(low, cue->low[j]));
+        __m256i b = _mm256_shuffle_epi8(cue->counts[j], _mm256_xor_si256(high, cue->high[j]));
+        sum = _mm256_add_epi8(sum, _mm256_add_epi8(a, b));
+    }
+    return _mm256_sad_epu8(_mm256_and_si256(sum, codes), _mm256_setzero_si256());
+}
+
 TARGET_AVX2 static uint32_t spector_sketch_u1_avx2(const uint8_t *sketch, const spector_cue *cue,
                                                    uint32_t *slots, uint32_t n, float threshold,
                                                    float *estimates) {
-    return sketch_all(sketch, cue, slots, n, threshold, estimates);
+    const nibble_cue split = split_planes(cue);
+    const __m128 slope_unit = _mm_set1_ps(B_UNIT * cue->delta), a_unit = _mm_set1_ps(A_UNIT);
+    const __m128i most = _mm_set1_epi32(15 * (int32_t)cue->sketched);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i += 4) {
+        __m256i sums[4];
+        __m128i factors = _mm_setzero_si128();
+        uint32_t last[4];
+        float found[4];
+        for (int r = 0; r < 4; r++) {
+            const uint8_t *row = sketch + (size_t)slots[i + r] * SPECTOR_SKETCH_BYTES;
+            sums[r] = weigh(&split, _mm256_loadu_si256((const __m256i *)row));
+            memcpy(&last[r], row + 28, sizeof *last);
+        }
+        factors = _mm_loadu_si128((const __m128i *)last);
+        __m256i even = _mm256_or_si256(sums[0], _mm256_slli_epi64(sums[1], 32));
+        __m256i odd = _mm256_or_si256(sums[2], _mm256_slli_epi64(sums[3], 32));
+        __m256i pairs = _mm256_add_epi32(_mm256_unpacklo_epi64(even, odd),
+                                         _mm256_unpackhi_epi64(even, odd));
+        __m128i weighted = _mm_add_epi32(_mm256_castsi256_si128(pairs),
+                                         _mm256_extracti128_si256(pairs, 1));
+        __m128i sum = _mm_sub_epi32(most, _mm_slli_epi32(weighted, 1));
+        __m128i a = _mm_srai_epi32(_mm_slli_epi32(factors, 16), 16);
+        __m128i b = _mm_srli_epi32(factors, 16);
+        __m128 slope = _mm_mul_ps(_mm_cvtepi32_ps(b), slope_unit);
+        __m128 estimate = _mm_add_ps(_mm_mul_ps(_mm_cvtepi32_ps(a), a_unit),
+                                     _mm_mul_ps(slope, _mm_cvtepi32_ps(sum)));
+        __m128i none = _mm_cmpeq_epi32(b, _mm_set1_epi32(SPECTOR_NO_ESTIMATE));
+        estimate = _mm_blendv_ps(estimate, _mm_set1_ps(INFINITY), _mm_castsi128_ps(none));
+        int keep = _mm_movemask_ps(_mm_cmpnlt_ps(estimate, _mm_set1_ps(threshold)));
+        if (n - i < 4) keep &= (1 << (n - i)) - 1;
+        if (!keep) continue;
+        _mm_storeu_ps(found, estimate);
+        for (int r = 0; r < 4; r++) {
+            if (!(keep >> r & 1)) continue;
+            slots[kept] = slots[i + r];
+            estimates[kept++] = found[r];
+        }
+    }
+    return kept;
 }
 
 TARGET_AVX2 static void spector_fine_u1_avx2(const spector_sections *s, const spector_cue *cue,
@@ -229,6 +305,38 @@ TARGET_AVX512 static uint32_t spector_sketch_u1_avx512(const uint8_t *sketch,
 }
 #endif
 
+#if SPECTOR_NEON
+#include <arm_neon.h>
+
+static inline uint32_t weigh_neon(const spector_cue *cue, const uint8_t *row) {
+    /* the last four bytes are factors, not codes */
+    const uint8x16_t tail = vreinterpretq_u8_u32((uint32x4_t){~0u, ~0u, ~0u, 0});
+    uint8x16_t low = vld1q_u8(row), high = vld1q_u8(row + 16);
+    uint8x16_t sum = vdupq_n_u8(0); /* two bytes of at most 120 */
+    for (int j = 0; j < 4; j++) {
+        uint8x16_t a = vcntq_u8(veorq_u8(low, vld1q_u8(cue->head[j])));
+        uint8x16_t b = vcntq_u8(vandq_u8(veorq_u8(high, vld1q_u8(cue->head[j] + 16)), tail));
+        sum = vmlaq_u8(sum, vaddq_u8(a, b), vdupq_n_u8((uint8_t)(1 << j)));
+    }
+    return vaddlvq_u8(sum);
+}
+
+static uint32_t spector_sketch_u1_neon(const uint8_t *sketch, const spector_cue *cue,
+                                       uint32_t *slots, uint32_t n, float threshold,
+                                       float *estimates) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *row = sketch + (size_t)slots[i] * SPECTOR_SKETCH_BYTES;
+        const int32_t sum = 15 * (int32_t)cue->sketched - 2 * (int32_t)weigh_neon(cue, row);
+        float estimate = estimate_of(row, cue, sum);
+        if (estimate < threshold) continue;
+        slots[kept] = slots[i];
+        estimates[kept++] = estimate;
+    }
+    return kept;
+}
+#endif
+
 spector_sketch_isa spector_sketches = {spector_sketch_u1_portable, spector_fine_u1_portable};
 
 void spector_sketch_setup(uint32_t caps) {
@@ -237,6 +345,8 @@ void spector_sketch_setup(uint32_t caps) {
     if (caps & SPECTOR_CAP_AVX2)
         spector_sketches = (spector_sketch_isa){spector_sketch_u1_avx2, spector_fine_u1_avx2};
     if (caps & SPECTOR_CAP_AVX512POP) spector_sketches.sketch = spector_sketch_u1_avx512;
+#elif SPECTOR_NEON
+    if (caps & SPECTOR_CAP_NEON) spector_sketches.sketch = spector_sketch_u1_neon;
 #else
     (void)caps;
 #endif
