@@ -161,3 +161,14 @@ def test_recall_end_to_end_names_the_same_rows(small: workload.Workload) -> None
     right = small.truth()[workload.truth_name("importance", share)][1]
     assert recall(rows, right) >= 0.9
     store.close()
+
+
+def test_the_kernel_is_asked_to_estimate_as_far_as_recall_asks(small: workload.Workload) -> None:
+    store = spector_store.SpectorStore()
+    store.open(small, small.folder / "store", 1)
+    spied = store._as_recall_asks()
+    query = store._query(small.cues[0], None, spied)
+    for name, value in spied.items():
+        assert float(query.params[name][0]) == value
+    assert store.memory._reader._kernel is store.kernel, "the spy is gone"
+    store.close()

@@ -69,13 +69,14 @@ class SpectorStore:
             views = tuple(stack.enter_context(store.snapshot()) for store in stores)
             # the table keeps the maps alive, and nobody writes while it is measured
             self.table = reader._snapshot(stores, views).table
+        self._options = exact_options() if self.exact else (self._as_recall_asks(), {})
         ids = np.load(work.folder / "store-ids.npy", allow_pickle=False)
         self._order = np.argsort(ids)
         self._ids = ids[self._order]
         self._allow: dict[str, Any] = {}
 
     def ask(self, cue: F32, k: int, share: Share) -> Ask:
-        query_options, scan_options = exact_options() if self.exact else ({}, {})
+        query_options, scan_options = self._options
         if share.column and self.gate == "bitmap":
             scan_options = {**scan_options, "allow": self._allow_list(share)}
         gated = bool(share.column) and self.gate == "tags"
@@ -95,6 +96,23 @@ class SpectorStore:
 
     def close(self) -> None:
         self.memory.close()
+
+    def _as_recall_asks(self) -> dict[str, Any]:
+        """Options of a query that recall chooses and its caller does not: how far it may estimate.
+
+        Taken from a query that a recall really made, so that no default is repeated here.
+        """
+        spy = _Spy(self.kernel)
+        reader = self.memory._reader
+        reader._kernel, kernel = spy, reader._kernel
+        try:
+            self.memory.recall(vector=self.work.cues[0], k=1, profile=self.profile)
+        finally:
+            reader._kernel = kernel
+        params = spy.queries[0].params
+        if "recall_confidence" not in (params.dtype.names or ()):
+            return {}
+        return {"recall_confidence": float(params["recall_confidence"][0])}
 
     def _query(self, cue: F32, share: Share | None, options: dict[str, Any]) -> Any:
         from spector.clock import to_ms
@@ -147,6 +165,21 @@ class SpectorRecall(SpectorStore):
 
     def rows(self, answer: Any, share: Share) -> list[int]:
         return self.rows_of([hit.id for hit in answer])
+
+
+class _Spy:
+    """A kernel that remembers which queries it was asked."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self.queries: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kernel, name)
+
+    def scan(self, table: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+        self.queries.append(query)
+        return self._kernel.scan(table, query, *arguments, **options)
 
 
 def exact_options() -> tuple[dict[str, Any], dict[str, Any]]:
