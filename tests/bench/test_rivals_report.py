@@ -47,7 +47,7 @@ def a_pair(ratio: float = 13.0) -> dict[str, Any]:
     times = {"p50_ms": 1.0, "p99_ms": 2.0, "best_ms": 0.5, "samples": 9}
     way = {
         **times, "ratio": ratio, "ratio_p25": 1.0, "ratio_p75": 30.0, "recall": 0.99,
-        "recall_of_exact": 0.999,
+        "recall_of_exact": 0.999, "ratio_best": 12.0, "ratio_cpu": 11.0,
     }  # fmt: skip
     filters = {label: {"faiss-sq8": times, "default": way} for label in tables.LABELS}
     return {"yardstick": "faiss-sq8", "profile": "balanced", "k": 10, "filters": filters}
@@ -88,6 +88,7 @@ def test_a_promise_is_judged_by_its_ratio_and_only_at_its_size() -> None:
     assert line_with("at least 12 x", lines).endswith("13, kept.")
     assert line_with("at least 20 x", lines).endswith("13, **missed**.")
     assert line_with("at most 50 us", lines).endswith("1 ms, **missed**.")
+    assert "| 13 x (1 to 30) | 12 x | 11 x | 0.990 | 0.999 |" in line_with("| 10 % |", lines)
     small = tables.promises(a_run(records=100_000))
     assert "not judged here" in line_with("at least 20 x", small)
 
