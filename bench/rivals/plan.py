@@ -26,12 +26,12 @@ class Limits:
     def of(
         cls, records: int, budget_s: float | None, cell_s: float | None, memory_gb: float
     ) -> Self:
-        """Defaults grow with the number of records: a minute and a half for 100,000."""
-        build_s = budget_s or max(90.0, records * 0.0009)
+        """Defaults grow with the number of records: four minutes for 100,000, fifteen for a million."""
+        build_s = budget_s or max(240.0, records * 0.0009)
         return cls(
             records=records,
             build_s=build_s,
-            query_s=max(60.0, build_s / 2),
+            query_s=max(120.0, build_s / 2),
             cell_s=cell_s or (1.0 if records <= 100_000 else 3.0),
             memory_bytes=int(memory_gb * 2**30),
         )

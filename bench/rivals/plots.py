@@ -70,5 +70,5 @@ def _groups(known: dict[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
                 if profile in cell:
                     group[known[name]["title"]] = cell[profile]
             if group:
-                groups[f"{profile} x {times}"] = group
+                groups[f"k x {times}\n{profile}"] = group
     return groups

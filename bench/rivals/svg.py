@@ -72,7 +72,7 @@ def scatter(
 
 
 def bars(title: str, y_title: str, groups: Mapping[str, Mapping[str, float]]) -> str:
-    """Grouped bars from 0 to 1: group label -> bar name -> value."""
+    """Grouped bars from 0 to 1: group label (lines) -> bar name -> value."""
     names = list(dict.fromkeys(name for group in groups.values() for name in group))
     if not names:
         return _page(title, [])
@@ -86,7 +86,9 @@ def bars(title: str, y_title: str, groups: Mapping[str, Mapping[str, float]]) ->
     width = room * 0.86 / len(names)
     for n, (label, group) in enumerate(groups.items()):
         begin = _LEFT + room * n + room * 0.07
-        body.append(_text(begin + room * 0.43, _HEIGHT - _BOTTOM + 18, label, "middle"))
+        for line, words in enumerate(label.split("\n")):
+            y = _HEIGHT - _BOTTOM + 18 + 15 * line
+            body.append(_text(begin + room * 0.43, y, words, "middle"))
         for m, name in enumerate(names):
             if name in group:
                 top = place_y(group[name])
@@ -164,10 +166,10 @@ def _dot(x: float, y: float, colour: str, name: str, value: str, radius: int = 4
 
 
 def _legend(n: int, name: str, colour: str) -> str:
-    x, y = _WIDTH - _RIGHT + 18, _TOP + 8 + n * 18
+    x, y = _WIDTH - _RIGHT + 18, _TOP + n * 17
     return (
         f'<rect x="{x}" y="{y - 9}" width="12" height="10" fill="{colour}"/>'
-        + _text(x + 18, y, name)
+        + _text(x + 18, y, name.replace("`", ""), size=11)
     )  # fmt: skip
 
 
