@@ -33,6 +33,7 @@ def pair(work: Workload, budget_s: float, profiles: tuple[str, ...]) -> dict[str
         "as recall asks": SpectorStore(profile),
         "bitmap": SpectorStore(profile, "bitmap"),
         "exact": SpectorStore(profile, exact=True, k_gated=K),
+        "straight": SpectorStore(profile, exact=True, k_gated=K, straight=True),
         "cosine only": SpectorStore("similarity", k_gated=K),
     }
     for way in ways.values():

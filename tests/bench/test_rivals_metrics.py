@@ -8,6 +8,7 @@ force, and the engine's own score beside the line that stands for it.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -134,12 +135,15 @@ def test_the_line_that_stands_for_the_fused_score_is_the_engines_score(
         store.close()
 
 
-@pytest.mark.parametrize("gate", ["tags", "bitmap"])
+@pytest.mark.parametrize(
+    "asked",
+    [{"gate": "tags"}, {"gate": "bitmap"}, {"exact": True}, {"exact": True, "straight": True}],
+)
 def test_spector_finds_the_truth_behind_every_filter(
-    small: workload.Workload, gate: str
+    small: workload.Workload, asked: dict[str, Any]
 ) -> None:
     truth = small.truth()
-    store = spector_store.SpectorStore("balanced", gate)
+    store = spector_store.SpectorStore("balanced", **asked)
     store.open(small, small.folder / "store", 1)
     for share in workload.SHARES:
         kept = small.kept(share)

@@ -26,6 +26,7 @@ class SpectorStore:
     gate: "tags" filters by the Bloom gate, "bitmap" by a ready-made list of admitted slots.
     exact: ask the kernel to score every survivor, where it would estimate first.
     k_gated: how many to take from a gated scan, as strangers may pass a Bloom filter.
+    straight: scan the records themselves, without the index that recall would use.
     """
 
     def __init__(
@@ -34,7 +35,9 @@ class SpectorStore:
         gate: str = "tags",
         exact: bool = False,
         k_gated: int = _CANDIDATES,
+        straight: bool = False,
     ) -> None:
+        self.straight = straight
         self.profile, self.gate, self.exact, self.k_gated = profile, gate, exact, k_gated
 
     def imports(self) -> None:
@@ -58,6 +61,7 @@ class SpectorStore:
         }
 
     def open(self, work: Workload, folder: Path, threads: int) -> None:
+        from spector.kernel.base import Part
         from spector.kernel.choose import get_kernel
 
         self.work = work
@@ -69,6 +73,9 @@ class SpectorStore:
             views = tuple(stack.enter_context(store.snapshot()) for store in stores)
             # the table keeps the maps alive, and nobody writes while it is measured
             self.table = reader._snapshot(stores, views).table
+        if self.straight:
+            bare = [Part(part.data, part.count) for part in self.table.parts]
+            self.table = self.kernel.prepare(bare)
         self._options = exact_options() if self.exact else (self._as_recall_asks(), {})
         ids = np.load(work.folder / "store-ids.npy", allow_pickle=False)
         self._order = np.argsort(ids)
