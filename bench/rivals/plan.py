@@ -26,7 +26,7 @@ class Limits:
     def of(
         cls, records: int, budget_s: float | None, cell_s: float | None, memory_gb: float
     ) -> Self:
-        """Defaults grow with the number of records: four minutes for 100,000, fifteen for a million."""
+        """Defaults grow with the records: four minutes for 100,000, fifteen for a million."""
         build_s = budget_s or max(240.0, records * 0.0009)
         return cls(
             records=records,
