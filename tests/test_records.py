@@ -43,7 +43,8 @@ def given() -> Hit:
 def test_text_id_and_tier_need_no_record_and_the_rest_makes_it_once() -> None:
     source = Source()
     hit = Hit.of(source, 0.5, why)
-    assert (hit.id, hit.text, hit.tier, repr(hit)) == (7, "the river stone", "episodic", repr(given()))
+    assert (hit.id, hit.text, hit.tier) == (7, "the river stone", "episodic")
+    assert repr(hit) == repr(given())
     assert source.made == 0
     assert hit.record is RECORD
     assert (hit.tags, hit.importance) == (("a",), 0.25)
@@ -55,7 +56,6 @@ def test_a_found_hit_is_like_one_that_was_given_its_record() -> None:
         return Hit.of(Source(), 0.5, why)
 
     assert found() == given()
-    assert hash(found()) == hash(given())
     assert found().to_dict() == given().to_dict()
     assert found() != dataclasses.replace(given(), score=0.25)
     assert dataclasses.replace(found(), score=0.25).score == 0.25

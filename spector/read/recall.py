@@ -63,7 +63,7 @@ class Reader:
         Raises:
             StoreError: memories kept moving; never an answer that may lack one.
         """
-        ours = self._router.stores()[0].writable
+        ours = self._stores[0].writable
         for _ in range(_ATTEMPTS if ours else _ATTEMPTS_OF_READER):
             hits = self._attempt(request)
             if hits is not None:
