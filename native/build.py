@@ -14,8 +14,9 @@ from pathlib import Path
 from cffi import FFI
 
 SOURCES = (
-    "native/scan.c", "native/score.c", "native/dot.c", "native/popcount.c", "native/crc32c.c",
-    "native/isa.c", "native/index.c", "native/sketch.c", "native/indexed.c",
+    "native/scan.c", "native/gate.c", "native/dot.c", "native/columns.c", "native/score.c",
+    "native/popcount.c", "native/crc32c.c", "native/isa.c", "native/index.c", "native/sketch.c",
+    "native/indexed.c",
 )  # fmt: skip
 HEADER = "native/spector.h"
 

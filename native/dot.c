@@ -4,17 +4,17 @@
  */
 #include "spector.h"
 
-static inline const int8_t *vector_at(const spector_part *part, uint32_t slot) {
-    return (const int8_t *)(part->data + (size_t)slot * part->stride + SPECTOR_HEADER_BYTES);
+static inline const int8_t *vector_at(const spector_block *block, uint32_t i) {
+    return (const int8_t *)(block->rows[i] + 1);
 }
 
-void spector_dot_i8_portable(const spector_query *query, const spector_part *part,
-                          const spector_block *block, int32_t *out) {
+void spector_dot_i8_portable(const spector_query *query, const spector_block *block,
+                             int32_t *out) {
     const int8_t *codes = query->codes;
     for (uint32_t i = 0; i < block->n; i++) {
-        const int8_t *vector = vector_at(part, block->slots[i]);
+        const int8_t *vector = vector_at(block, i);
         int32_t sum = 0;
-        spector_fetch_ahead(part, block, block->slots[i], 1);
+        spector_fetch_ahead(block, i, 1);
         for (size_t j = 0; j < query->vector_bytes; j++) sum += (int32_t)vector[j] * codes[j];
         out[i] = sum;
     }
@@ -34,14 +34,13 @@ __attribute__((target("avx2"))) static inline __m256i step_avx2(__m256i sum, con
 }
 
 __attribute__((target("avx2"))) void spector_dot_i8_avx2(const spector_query *query,
-                                                      const spector_part *part,
-                                                      const spector_block *block, int32_t *out) {
+                                                         const spector_block *block, int32_t *out) {
     const int8_t *codes = query->codes;
     const size_t vector_bytes = query->vector_bytes;
     for (uint32_t i = 0; i < block->n; i++) {
-        const int8_t *vector = vector_at(part, block->slots[i]);
+        const int8_t *vector = vector_at(block, i);
         __m256i even = _mm256_setzero_si256(), odd = _mm256_setzero_si256();
-        spector_fetch_ahead(part, block, block->slots[i], 1);
+        spector_fetch_ahead(block, i, 1);
         for (size_t j = 0; j < vector_bytes; j += 64) {
             even = step_avx2(even, vector + j, codes + j);
             odd = step_avx2(odd, vector + j + 32, codes + j + 32);
@@ -84,8 +83,8 @@ AVX512 static inline __m128i raise_avx512(const int8_t *codes, size_t vector_byt
 
 /* Four records at a time: each line of the cue is loaded once for all, and four chains of
  * dependent additions hide one another's latency. A last group of fewer repeats its last record. */
-AVX512 void spector_dot_i8_avx512(const spector_query *query, const spector_part *part,
-                                  const spector_block *block, int32_t *out) {
+AVX512 void spector_dot_i8_avx512(const spector_query *query, const spector_block *block,
+                                  int32_t *out) {
     const int8_t *codes = query->codes;
     const size_t vector_bytes = query->vector_bytes;
     const __m128i raise = raise_avx512(codes, vector_bytes);
@@ -93,9 +92,8 @@ AVX512 void spector_dot_i8_avx512(const spector_query *query, const spector_part
         const uint32_t left = block->n - i < 4 ? block->n - i : 4;
         const int8_t *vectors[4];
         for (uint32_t lane = 0; lane < 4; lane++) {
-            uint32_t slot = block->slots[i + (lane < left ? lane : left - 1)];
-            vectors[lane] = vector_at(part, slot);
-            if (lane < left) spector_fetch_ahead(part, block, slot, 1);
+            vectors[lane] = vector_at(block, i + (lane < left ? lane : left - 1));
+            spector_fetch_ahead(block, i + lane, 1);
         }
         __m512i a = _mm512_setzero_si512(), b = a, c = a, d = a;
         for (size_t j = 0; j < vector_bytes; j += 64) {
@@ -121,13 +119,12 @@ static inline int32x4_t step_neon(int32x4_t sum, const int8_t *vector, const int
     return vpadalq_s16(sum, vmull_high_s8(v, q));
 }
 
-void spector_dot_i8_neon(const spector_query *query, const spector_part *part,
-                         const spector_block *block, int32_t *out) {
+void spector_dot_i8_neon(const spector_query *query, const spector_block *block, int32_t *out) {
     const int8_t *codes = query->codes;
     for (uint32_t i = 0; i < block->n; i++) {
-        const int8_t *vector = vector_at(part, block->slots[i]);
+        const int8_t *vector = vector_at(block, i);
         int32x4_t even = vdupq_n_s32(0), odd = even;
-        spector_fetch_ahead(part, block, block->slots[i], 1);
+        spector_fetch_ahead(block, i, 1);
         for (size_t j = 0; j < query->vector_bytes; j += 32) {
             even = step_neon(even, vector + j, codes + j);
             odd = step_neon(odd, vector + j + 16, codes + j + 16);
@@ -139,13 +136,13 @@ void spector_dot_i8_neon(const spector_query *query, const spector_part *part,
 #define DOTPROD __attribute__((target("arch=armv8.2-a+dotprod")))
 
 /* sdot adds four products of signed bytes to each int32, unsaturated. */
-DOTPROD void spector_dot_i8_dotprod(const spector_query *query, const spector_part *part,
-                                    const spector_block *block, int32_t *out) {
+DOTPROD void spector_dot_i8_dotprod(const spector_query *query, const spector_block *block,
+                                    int32_t *out) {
     const int8_t *codes = query->codes;
     for (uint32_t i = 0; i < block->n; i++) {
-        const int8_t *vector = vector_at(part, block->slots[i]);
+        const int8_t *vector = vector_at(block, i);
         int32x4_t sums[4] = {vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)};
-        spector_fetch_ahead(part, block, block->slots[i], 1);
+        spector_fetch_ahead(block, i, 1);
         for (size_t j = 0; j < query->vector_bytes; j += 64)
             for (size_t lane = 0; lane < 4; lane++)
                 sums[lane] = vdotq_s32(sums[lane], vld1q_s8(vector + j + 16 * lane),

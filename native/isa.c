@@ -12,15 +12,16 @@
 #endif
 
 #define PORTABLE                                                                                  \
-    {spector_dot_i8_portable, spector_score_f32_portable, spector_crc32c_u8_portable,             \
-     spector_popcount_u64_portable}
+    {spector_gate_rec_portable,  spector_dot_i8_portable,    spector_load_rec_portable,           \
+     spector_score_f32_portable, spector_crc32c_u8_portable, spector_popcount_u64_portable}
 
 spector_isa spector_active = PORTABLE;
 
 #if SPECTOR_X86
 static uint32_t x86_caps(void) {
     uint32_t caps = 0;
-    __builtin_cpu_init(); /* __builtin_cpu_supports also asks whether the system saves the registers */
+    /* __builtin_cpu_supports also asks whether the system saves the registers */
+    __builtin_cpu_init();
     if (__builtin_cpu_supports("sse4.2")) caps |= SPECTOR_CAP_SSE42;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt"))
         caps |= SPECTOR_CAP_AVX2;
@@ -42,7 +43,9 @@ static void choose(uint32_t caps, spector_isa *isa) {
         isa->popcount = spector_popcount_u64_avx2;
     }
     if (caps & SPECTOR_CAP_AVX512) {
+        isa->gate = spector_gate_rec_avx512;
         isa->dot = spector_dot_i8_avx512;
+        isa->load = spector_load_rec_avx512;
         isa->score = spector_score_f32_avx512;
     }
     if (caps & SPECTOR_CAP_AVX512POP) isa->popcount = spector_popcount_u64_avx512pop;

@@ -9,42 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static inline int code_admitted(uint32_t mask, uint8_t code) {
-    return !mask || (code < 32 && (mask >> code & 1));
-}
-
-static int any_tags_pass(const spector_query *q, uint64_t tags) {
-    if (!q->any_count) return 1;
-    for (uint32_t i = 0; i < q->any_count; i++)
-        if ((tags & q->any_masks[i]) == q->any_masks[i]) return 1;
-    return 0;
-}
-
-static inline int strength_passes(const spector_query *q, const spector_record *r) {
-    if (r->event_ms < q->event_min_ms || r->event_ms >= q->event_max_ms) return 0;
-    if (!code_admitted(q->modality_mask, r->modality)) return 0;
-    if (!code_admitted(q->category_mask, r->category)) return 0;
-    if (r->flags & SPECTOR_PINNED) return 1;
-    if (q->importance_floor > 0.0f && r->importance < q->importance_floor) return 0;
-    return !(q->retention_floor > 0.0f && spector_retention(q, r) < q->retention_floor);
-}
-
-/* Phases 1 to 4: the counter to bump for a dropped record, SPECTOR_DROPS for one that passes. */
-static inline int gate(const spector_part *part, const spector_query *q, uint32_t slot,
-                       const spector_record *r) {
-    if (r->flags & q->drop_flags) return SPECTOR_DROP_STATE;
-    if (part->allow && !(part->allow[slot >> 6] >> (slot & 63) & 1)) return SPECTOR_DROP_FILTER;
-    if ((r->tags & q->tags_all) != q->tags_all || !any_tags_pass(q, r->tags))
-        return SPECTOR_DROP_TAGS;
-    if (r->valence < q->valence_min || r->valence > q->valence_max) return SPECTOR_DROP_VALENCE;
-    if (!strength_passes(q, r)) return SPECTOR_DROP_STRENGTH;
-    return SPECTOR_DROPS;
-}
-
-static inline const spector_record *record_at(const spector_part *part, uint32_t slot) {
-    return (const spector_record *)(part->data + (size_t)slot * part->stride);
-}
-
 /* Whether a ranks behind b: lower score, then higher id, part, slot. */
 static inline int worse(const spector_hit *a, const spector_hit *b) {
     if (a->score != b->score) return a->score < b->score;
@@ -90,57 +54,79 @@ static void sort_best_first(spector_hit *heap, uint32_t n) {
     }
 }
 
-/* Share the next block's cache lines among the passes over this one, so that the memory bus never
- * idles: while one pass computes, what the next block needs is on its way. The gates are short and
- * fetch one line, the products take two thirds of the vector. Where few records survive, headers
- * alone are worth fetching ahead, and the vectors of survivors as they turn up. */
-static void plan_ahead(const spector_query *q, spector_block *b, int dense) {
-    uint32_t lines = dense ? q->vector_bytes / 64 : 0;
-    b->ahead[0] = 0;
-    b->ahead[1] = SPECTOR_HEADER_BYTES;
-    b->ahead[2] = b->ahead[1] + (2 * lines + 2) / 3 * 64;
-    b->ahead[3] = b->ahead[1] + lines * 64;
+/* Share the cache lines of the next block among the passes over this one, in the order of their
+ * addresses: while one pass computes, what the next block needs is on its way. The gates are short
+ * and get a seventh, the columns two. Where few records survive, headers alone are worth fetching
+ * ahead, and the vectors of survivors as they turn up. */
+static void plan_ahead(const spector_query *q, const spector_part *part, uint32_t next, int dense,
+                       spector_block *b) {
+    const uint8_t *from = part->data + (size_t)next * part->stride;
+    const uint32_t lines = part->stride / 64, gates = lines / 7, columns = 2 * lines / 7;
+    const uint32_t shares[3] = {gates, lines - gates - columns, columns};
+    memset(b->ahead, 0, sizeof b->ahead);
+    if (!dense || !q->codes) {
+        b->ahead[0].from = from;
+        b->ahead[0].step = part->stride;
+        b->ahead[0].lines = 1;
+        return;
+    }
+    for (int pass = 0; pass < 3; pass++) {
+        b->ahead[pass].from = from;
+        b->ahead[pass].step = (size_t)64 * shares[pass];
+        b->ahead[pass].lines = shares[pass];
+        from += b->ahead[pass].step * SPECTOR_BLOCK;
+    }
 }
 
 /* Phases 1 to 4 of count records from first on. */
 static void gate_block(const spector_part *part, const spector_query *q, uint32_t first,
                        uint32_t count, int dense, spector_block *b, uint64_t *drops) {
-    uint32_t n = 0;
-    for (uint32_t slot = first; slot < first + count; slot++) {
-        const spector_record *r = record_at(part, slot);
-        spector_fetch_ahead(part, b, slot, 0);
-        int phase = gate(part, q, slot, r);
-        if (phase == SPECTOR_DROPS) {
-            if (!dense)
-                for (size_t line = 0; line < q->vector_bytes; line += 64)
-                    SPECTOR_PREFETCH((const uint8_t *)(r + 1) + line);
-            b->slots[n++] = slot;
-        } else {
-            drops[phase]++;
-        }
+    spector_active.gate(q, part, first, count, b, drops);
+    if (dense) return;
+    for (uint32_t i = 0; i < b->n; i++)
+        for (size_t line = 0; line < q->vector_bytes; line += 64)
+            SPECTOR_PREFETCH((const uint8_t *)(spector_record_at(part, b->slots[i]) + 1) + line);
+}
+
+/* Cosines of the block's rows. */
+static void measure_rows(const spector_query *q, spector_block *b) {
+    int32_t dots[SPECTOR_BLOCK];
+    float scales[SPECTOR_BLOCK];
+    if (!q->codes) {
+        memset(b->similarity, 0, sizeof b->similarity);
+        return;
     }
+    spector_active.dot(q, b, dots);
+    for (uint32_t i = 0; i < b->n; i++) scales[i] = b->rows[i]->scale;
+    for (uint32_t i = 0; i < b->n; i++) b->similarity[i] = (float)dots[i] * (q->scale * scales[i]);
+}
+
+/* Keeps what reaches the similarity floor; most scans have none. */
+static void keep_similar(const spector_query *q, spector_block *b, uint64_t *drops) {
+    uint32_t n = 0;
+    if (!q->codes || q->min_similarity == -INFINITY) return;
+    for (uint32_t i = 0; i < b->n; i++) {
+        b->slots[n] = b->slots[i];
+        b->rows[n] = b->rows[i];
+        b->similarity[n] = b->similarity[i];
+        n += !(b->similarity[i] < q->min_similarity);
+    }
+    drops[SPECTOR_DROP_SIMILARITY] += b->n - n;
     b->n = n;
 }
 
 void spector_measure_block(const spector_part *part, const spector_query *q, spector_block *b,
                            uint64_t *drops) {
-    int32_t dots[SPECTOR_BLOCK];
-    uint32_t kept = 0;
-    if (!q->codes) {
-        memset(b->similarity, 0, sizeof b->similarity);
-        return;
-    }
-    spector_active.dot(q, part, b, dots);
-    for (uint32_t i = 0; i < b->n; i++) {
-        float sim = (float)dots[i] * (q->scale * record_at(part, b->slots[i])->scale);
-        b->similarity[kept] = sim;
-        b->slots[kept] = b->slots[i];
-        if (sim < q->min_similarity)
-            drops[SPECTOR_DROP_SIMILARITY]++;
-        else
-            kept++;
-    }
-    b->n = kept;
+    spector_locate_block(part, b);
+    measure_rows(q, b);
+    keep_similar(q, b, drops);
+}
+
+/* Whether any score can still enter a full heap with this floor; ties may, by their id. */
+static int any_reaches(const float *scores, uint32_t n, float floor) {
+    uint32_t some = 0;
+    for (uint32_t i = 0; i < n; i++) some |= scores[i] >= floor;
+    return some != 0;
 }
 
 uint32_t spector_rank_block(const spector_part *part, const spector_query *q, spector_block *b,
@@ -148,17 +134,13 @@ uint32_t spector_rank_block(const spector_part *part, const spector_query *q, sp
     float scores[SPECTOR_BLOCK];
     spector_load_block(q, part, b);
     spector_active.score(q, b, scores);
+    if (found == k && !any_reaches(scores, b->n, k ? hits[0].score : INFINITY)) return found;
     for (uint32_t i = 0; i < b->n; i++) {
         if (found == k && (!k || scores[i] < hits[0].score)) continue;
-        spector_hit hit = {record_at(part, b->slots[i])->id, scores[i], b->similarity[i], index,
-                           b->slots[i]};
+        spector_hit hit = {b->rows[i]->id, scores[i], b->similarity[i], index, b->slots[i]};
         found = offer(hits, found, k, hit);
     }
     return found;
-}
-
-int spector_gate(const spector_part *part, const spector_query *q, uint32_t slot) {
-    return gate(part, q, slot, record_at(part, slot));
 }
 
 uint32_t spector_scan_straight(const spector_part *part, const spector_query *q, uint32_t first,
@@ -168,7 +150,7 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
     int dense = 0;
     for (; first < part->count; first += SPECTOR_BLOCK) {
         uint32_t left = part->count - first;
-        plan_ahead(q, &b, dense);
+        plan_ahead(q, part, first + SPECTOR_BLOCK, dense, &b);
         gate_block(part, q, first, left < SPECTOR_BLOCK ? left : SPECTOR_BLOCK, dense, &b, drops);
         dense = b.n >= SPECTOR_BLOCK * 3 / 4;
         if (b.n) spector_measure_block(part, q, &b, drops);
@@ -257,22 +239,51 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
     return found;
 }
 
+/* Fetch the headers of up to a block of given records. */
+static void fetch_headers(const spector_part *parts, const uint32_t *part, const uint32_t *slot,
+                          uint32_t n) {
+    for (uint32_t i = 0; i < n && i < SPECTOR_BLOCK; i++)
+        SPECTOR_PREFETCH(spector_record_at(&parts[part[i]], slot[i]));
+}
+
+/* Phases 1 to 4 of n given records; the block's slots are positions in the arrays. */
+static void gate_given(const spector_part *parts, const spector_query *q, const uint32_t *part,
+                       const uint32_t *slot, uint32_t n, spector_block *b) {
+    b->n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const spector_part *p = &parts[part[i]];
+        if (spector_gate(p, q, slot[i]) != SPECTOR_DROPS) continue;
+        const spector_record *row = spector_record_at(p, slot[i]);
+        for (size_t line = 0; line < q->vector_bytes; line += 64)
+            SPECTOR_PREFETCH((const uint8_t *)(row + 1) + line);
+        b->slots[b->n] = i;
+        b->rows[b->n++] = row;
+    }
+}
+
+/* A block at a time, with the headers of the next one on their way: one by one, each record would
+ * wait twice for memory, for its header and for its vector. */
 void spector_score(const spector_part *parts, const spector_query *q, const uint32_t *part,
                    const uint32_t *slot, uint32_t n, float *scores, float *similarity) {
     uint64_t drops[SPECTOR_DROPS] = {0};
     float block_scores[SPECTOR_BLOCK];
     spector_block b = {0};
-    for (uint32_t i = 0; i < n; i++) {
-        const spector_part *p = &parts[part[i]];
-        scores[i] = -INFINITY;
-        similarity[i] = 0.0f;
-        gate_block(p, q, slot[i], 1, 0, &b, drops);
+    fetch_headers(parts, part, slot, n);
+    for (uint32_t first = 0; first < n; first += SPECTOR_BLOCK) {
+        const uint32_t left = n - first, count = left < SPECTOR_BLOCK ? left : SPECTOR_BLOCK;
+        for (uint32_t i = first; i < first + count; i++) {
+            scores[i] = -INFINITY;
+            similarity[i] = 0.0f;
+        }
+        fetch_headers(parts, part + first + count, slot + first + count, left - count);
+        gate_given(parts, q, part + first, slot + first, count, &b);
         if (!b.n) continue;
-        spector_measure_block(p, q, &b, drops);
-        similarity[i] = b.similarity[0];
+        measure_rows(q, &b);
+        for (uint32_t i = 0; i < b.n; i++) similarity[first + b.slots[i]] = b.similarity[i];
+        keep_similar(q, &b, drops);
         if (!b.n) continue;
-        spector_load_block(q, p, &b);
+        spector_active.load(q, &b);
         spector_active.score(q, &b, block_scores);
-        scores[i] = block_scores[0];
+        for (uint32_t i = 0; i < b.n; i++) scores[first + b.slots[i]] = block_scores[i];
     }
 }

@@ -16,10 +16,6 @@
 #define ALWAYS_INLINE static inline
 #endif
 
-static const int64_t MAX_ABS_MS = (int64_t)1 << 61;
-static const double DAYS_PER_MS = 1.0 / 86400000.0;
-static const double SECONDS_PER_MS = 1.0 / 1000.0;
-
 /* The index is the float's own exponent and top six mantissa bits; the rest interpolates.
  * Without branches: x below the range, and NaN, read the first entry; x above it the last. */
 ALWAYS_INLINE float lookup(const float *table, float x) {
@@ -34,46 +30,35 @@ ALWAYS_INLINE float lookup(const float *table, float x) {
     return low + (table[(bits >> 17) + 1] - low) * fraction;
 }
 
-static inline double age_ms(const spector_query *q, int64_t then_ms) {
-    if (then_ms >= q->now_ms) return 0.0;
-    if (then_ms < -MAX_ABS_MS) then_ms = -MAX_ABS_MS;
-    return (double)(q->now_ms - then_ms);
-}
-
-static inline double idle_ms(const spector_query *q, const spector_record *r) {
-    const int64_t used_ms = (int64_t)r->last_access_s * 1000, event_ms = r->event_ms;
-    return age_ms(q, used_ms ? used_ms : event_ms);
-}
-
 ALWAYS_INLINE float retention_x(float idle_days, float stability_days) {
     return idle_days / (stability_days >= 1e-6f ? stability_days : 1e-6f);
 }
 
 float spector_retention(const spector_query *q, const spector_record *r) {
-    float idle_days = (float)(idle_ms(q, r) * DAYS_PER_MS);
+    float idle_days = (float)(spector_idle_ms(q, r) * SPECTOR_DAYS_PER_MS);
     float value = lookup(q->retention, retention_x(idle_days, r->stability_days));
     float least = r->flags & SPECTOR_FLASHBULB ? q->flashbulb_retention : 0.0f;
     return value < least ? least : value;
 }
 
 float spector_other_terms(const spector_query *q, const spector_record *r, int64_t used_ms) {
-    const double idle = age_ms(q, used_ms);
+    const double idle = spector_age_ms(q, used_ms);
     float sum = 0.0f;
     if (q->w_importance != 0.0f) sum += q->w_importance * r->importance;
     if (q->w_retention != 0.0f) {
-        float days = (float)(idle * DAYS_PER_MS);
+        float days = (float)(idle * SPECTOR_DAYS_PER_MS);
         float value = lookup(q->retention, retention_x(days, r->stability_days));
         if (r->flags & SPECTOR_FLASHBULB && value < q->flashbulb_retention)
             value = q->flashbulb_retention;
         sum += q->w_retention * value;
     }
     if (q->w_recency != 0.0f) {
-        float days = (float)(age_ms(q, r->event_ms) * DAYS_PER_MS);
+        float days = (float)(spector_age_ms(q, r->event_ms) * SPECTOR_DAYS_PER_MS);
         sum += q->w_recency * lookup(q->recency, days * q->recency_rate);
     }
     if (q->w_activation != 0.0f) {
         float uses = (float)(r->access_count ? r->access_count : 1);
-        float since = lookup(q->activation, (float)(idle * SECONDS_PER_MS) * 0x1p-14f);
+        float since = lookup(q->activation, (float)(idle * SPECTOR_SECONDS_PER_MS) * 0x1p-14f);
         sum += q->w_activation * (uses / (uses + since));
     }
     if (q->w_utility != 0.0f) sum += q->w_utility * r->utility;
@@ -85,63 +70,6 @@ float spector_other_terms(const spector_query *q, const spector_record *r, int64
     return sum;
 }
 
-/* Factors by a flag, to be indexed by its bit: a branch on flags would be mispredicted often. */
-typedef struct {
-    float mood[2];
-    float unresolved[2];
-    float consolidated[2];
-    float flashbulb[2];
-} by_flag;
-
-static inline uint32_t bit_of(const spector_record *r, uint32_t flag) {
-    return (r->flags & flag) != 0;
-}
-
-static inline float factor_of(const spector_query *q, const spector_record *r, const by_flag *f) {
-    uint32_t agrees = ((q->mood > 0) & (r->valence > 0)) | ((q->mood < 0) & (r->valence < 0));
-    float factor = q->confidence[r->confidence] * q->tier[r->tier];
-    factor *= q->category[r->category];
-    factor *= f->mood[agrees];
-    factor *= f->unresolved[bit_of(r, SPECTOR_UNRESOLVED)];
-    return factor * f->consolidated[bit_of(r, SPECTOR_CONSOLIDATED)];
-}
-
-static inline void load_record(const spector_query *q, const by_flag *f, const spector_record *r,
-                               spector_block *b, uint32_t at) {
-    if (q->w_retention != 0.0f || q->w_activation != 0.0f) {
-        double idle = idle_ms(q, r);
-        b->idle_days[at] = (float)(idle * DAYS_PER_MS);
-        b->stability[at] = r->stability_days;
-        b->retention_min[at] = f->flashbulb[bit_of(r, SPECTOR_FLASHBULB)];
-        b->activation_x[at] = (float)(idle * SECONDS_PER_MS) * 0x1p-14f;
-        b->uses[at] = (float)(r->access_count ? r->access_count : 1);
-    }
-    if (q->w_recency != 0.0f)
-        b->recency_x[at] = (float)(age_ms(q, r->event_ms) * DAYS_PER_MS) * q->recency_rate;
-    if (q->w_tags != 0.0f && q->overlap_bits) {
-        float shared = (float)SPECTOR_POPCOUNT(r->tags & q->overlap_mask);
-        b->tags[at] = shared / (float)q->overlap_bits;
-    }
-    b->importance[at] = r->importance;
-    b->utility[at] = r->utility;
-    if (q->w_arousal != 0.0f) b->arousal[at] = (float)r->arousal / 255.0f;
-    b->factor[at] = factor_of(q, r, f);
-}
-
-void spector_load_block(const spector_query *q, const spector_part *part, spector_block *b) {
-    const by_flag f = {
-        .mood = {1.0f, q->mood_boost},
-        .unresolved = {1.0f, q->unresolved_boost},
-        .consolidated = {1.0f, q->consolidated_factor},
-        .flashbulb = {0.0f, q->flashbulb_retention},
-    };
-    for (uint32_t i = 0; i < b->n; i++) {
-        const uint8_t *row = part->data + (size_t)b->slots[i] * part->stride;
-        spector_fetch_ahead(part, b, b->slots[i], 2);
-        load_record(q, &f, (const spector_record *)row, b, i);
-    }
-}
-
 ALWAYS_INLINE void add(float *restrict sums, const float *restrict values, float weight, uint32_t n) {
     if (weight == 0.0f) return;
     for (uint32_t i = 0; i < n; i++) sums[i] += weight * values[i];
@@ -149,7 +77,7 @@ ALWAYS_INLINE void add(float *restrict sums, const float *restrict values, float
 
 typedef void (*lookup_fn)(const float *table, float *x, uint32_t n);
 
-/* Replaces n values of x, a multiple of 16, by what the table says. */
+/* Replaces n values of x, a multiple of SPECTOR_LANES, by what the table says. */
 static void lookup_portable(const float *table, float *x, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) x[i] = lookup(table, x[i]);
 }
@@ -157,7 +85,7 @@ static void lookup_portable(const float *table, float *x, uint32_t n) {
 ALWAYS_INLINE void score_block(const spector_query *q, const spector_block *b,
                                float *restrict sums, lookup_fn look) {
     float term[SPECTOR_BLOCK];
-    const uint32_t n = (b->n + 15) / 16 * 16;
+    const uint32_t n = (b->n + SPECTOR_LANES - 1) / SPECTOR_LANES * SPECTOR_LANES;
     for (uint32_t i = 0; i < n; i++) sums[i] = 0.0f;
     if (!q->multiplicative) add(sums, b->similarity, q->w_similarity, n);
     add(sums, b->importance, q->w_importance, n);
@@ -238,6 +166,8 @@ AVX512 static inline void lookup_avx512(const float *table, float *x, uint32_t n
     const __m512 lowest = _mm512_set1_ps(0x1p-20f);
     const __m512i base = _mm512_set1_epi32((127 - 20) << 23);
     const __m512i last = _mm512_set1_epi32((SPECTOR_TABLE - 2) << 17);
+    const __m512i even =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     for (uint32_t i = 0; i < n; i += 16) {
         /* max returns its second operand for NaN */
         __m512 inside = _mm512_max_ps(_mm512_loadu_ps(x + i), lowest);
@@ -246,8 +176,13 @@ AVX512 static inline void lookup_avx512(const float *table, float *x, uint32_t n
         __m512i rest = _mm512_and_si512(bits, _mm512_set1_epi32(0x1FFFF));
         __m512 fraction = _mm512_mul_ps(_mm512_cvtepi32_ps(rest), _mm512_set1_ps(0x1p-17f));
         __m512i index = _mm512_srli_epi32(bits, 17);
-        __m512 low = _mm512_i32gather_ps(index, table, 4);
-        __m512 high = _mm512_i32gather_ps(index, table + 1, 4);
+        /* both neighbours in one 8-byte load: half as many as two gathers of floats */
+        __m512 a = _mm512_castpd_ps(
+            _mm512_i32gather_pd(_mm512_castsi512_si256(index), (const void *)table, 4));
+        __m512 b = _mm512_castpd_ps(
+            _mm512_i32gather_pd(_mm512_extracti64x4_epi64(index, 1), (const void *)table, 4));
+        __m512 low = _mm512_permutex2var_ps(a, even, b);
+        __m512 high = _mm512_permutex2var_ps(a, _mm512_or_si512(even, _mm512_set1_epi32(1)), b);
         __m512 rise = _mm512_mul_ps(_mm512_sub_ps(high, low), fraction);
         _mm512_storeu_ps(x + i, _mm512_add_ps(low, rise));
     }

@@ -262,17 +262,22 @@ static inline uint32_t spector_popcount(uint64_t word) {
 #define SPECTOR_LOW_BIT(word) spector_popcount(((word) & (0 - (word))) - 1)
 #endif
 
-enum { SPECTOR_BLOCK = 64 };
+enum { SPECTOR_BLOCK = 64, SPECTOR_LANES = 16 };
 
 /* Records that survived the gates, their terms column by column so that phase 6 vectorises.
  * Columns whose weight is 0 are not filled, and what lies behind n is of no account: loops run to
- * the next multiple of 16. */
+ * the next multiple of SPECTOR_LANES. */
 typedef struct spector_block {
     uint32_t n;
-    /* Byte ranges [ahead[i], ahead[i + 1]) of the records one block further on that the three
-     * passes over this block fetch. */
-    uint32_t ahead[4];
+    /* What each of the three passes over this block (gates, products, columns) fetches for the
+     * next one: so many lines a record, step bytes further on for each. */
+    struct {
+        const uint8_t *from;
+        size_t step;
+        uint32_t lines;
+    } ahead[3];
     uint32_t slots[SPECTOR_BLOCK];
+    const spector_record *rows[SPECTOR_BLOCK]; /* see spector_locate_block */
     float similarity[SPECTOR_BLOCK];
     float importance[SPECTOR_BLOCK];
     float idle_days[SPECTOR_BLOCK];
@@ -287,21 +292,44 @@ typedef struct spector_block {
     float factor[SPECTOR_BLOCK]; /* product of the modifiers */
 } spector_block;
 
-/* Fetch what pass 0 (gates), 1 (products) or 2 (terms) shall of the record one block further on.
- * Prefetching behind the end of a map is harmless. */
-static inline void spector_fetch_ahead(const spector_part *part, const spector_block *block,
-                                       uint32_t slot, int pass) {
-    const uint8_t *record = part->data + ((size_t)slot + SPECTOR_BLOCK) * part->stride;
-    for (uint32_t i = block->ahead[pass]; i < block->ahead[pass + 1]; i += 64)
-        SPECTOR_PREFETCH(record + i);
+/* Fetch what a pass shall beside the i-th record of its own. Prefetching behind the end of a map
+ * is harmless. */
+static inline void spector_fetch_ahead(const spector_block *block, uint32_t i, int pass) {
+    const uint8_t *from = block->ahead[pass].from + i * block->ahead[pass].step;
+    for (uint32_t line = 0; line < block->ahead[pass].lines; line++)
+        SPECTOR_PREFETCH(from + 64 * line);
+}
+
+static inline const spector_record *spector_record_at(const spector_part *part, uint32_t slot) {
+    return (const spector_record *)(part->data + (size_t)slot * part->stride);
+}
+
+static const int64_t SPECTOR_MAX_ABS_MS = (int64_t)1 << 61;
+static const double SPECTOR_DAYS_PER_MS = 1.0 / 86400000.0;
+static const double SPECTOR_SECONDS_PER_MS = 1.0 / 1000.0;
+
+/* Milliseconds since an instant, never negative. */
+static inline double spector_age_ms(const spector_query *query, int64_t then_ms) {
+    if (then_ms >= query->now_ms) return 0.0;
+    if (then_ms < -SPECTOR_MAX_ABS_MS) then_ms = -SPECTOR_MAX_ABS_MS;
+    return (double)(query->now_ms - then_ms);
+}
+
+static inline double spector_idle_ms(const spector_query *query, const spector_record *record) {
+    const int64_t used_ms = (int64_t)record->last_access_s * 1000, event_ms = record->event_ms;
+    return spector_age_ms(query, used_ms ? used_ms : event_ms);
 }
 
 /* The passes of a straight scan, shared with the scan over an index. */
 
 /* Phases 1 to 4 of one record: the counter of the phase that drops it, or SPECTOR_DROPS. */
 int spector_gate(const spector_part *part, const spector_query *query, uint32_t slot);
-/* Phase 5 of the block's slots; keeps those at or above the similarity floor. The first entry of
- * similarity is set even when its record is dropped. */
+/* Find the rows of the block's slots, which the products and the columns read. */
+static inline void spector_locate_block(const spector_part *part, spector_block *block) {
+    for (uint32_t i = 0; i < block->n; i++)
+        block->rows[i] = spector_record_at(part, block->slots[i]);
+}
+/* Phase 5 of the block's slots; keeps those at or above the similarity floor. */
 void spector_measure_block(const spector_part *part, const spector_query *query,
                            spector_block *block, uint64_t *drops);
 /* Phase 6 of a block into the heap of found hits; returns the heap's new size. */
@@ -313,17 +341,22 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *qu
                                uint32_t first, uint32_t part_index, spector_hit *hits,
                                uint32_t found, uint32_t k, uint64_t *drops, uint64_t *scored);
 
-/* Fill the columns of the block's slots. */
-void spector_load_block(const spector_query *query, const spector_part *part,
-                        spector_block *block);
 /* Additive sum of all terms but similarity that a record last used at used_ms has. */
 float spector_other_terms(const spector_query *query, const spector_record *record,
                           int64_t used_ms);
 float spector_retention(const spector_query *query, const spector_record *record);
 
-/* Exact dot products of the cue's codes with the vectors of a block's slots. */
-typedef void (*spector_dot_fn)(const spector_query *query, const spector_part *part,
-                               const spector_block *block, int32_t *out);
+/* Phases 1 to 4 of at most SPECTOR_BLOCK records from first on: leaves the survivors' slots in the
+ * block and adds to drops. */
+typedef void (*spector_gate_fn)(const spector_query *query, const spector_part *part,
+                                uint32_t first, uint32_t count, spector_block *block,
+                                uint64_t *drops);
+/* Fill the columns from the block's rows. */
+typedef void (*spector_load_fn)(const spector_query *query, spector_block *block);
+
+/* Exact dot products of the cue's codes with the vectors of a block's rows. */
+typedef void (*spector_dot_fn)(const spector_query *query, const spector_block *block,
+                               int32_t *out);
 /* Phase 6 of the records loaded into a block; scores has room for a whole one. */
 typedef void (*spector_score_fn)(const spector_query *query, const spector_block *block,
                                  float *scores);
@@ -333,7 +366,9 @@ typedef uint64_t (*spector_popcount_fn)(const uint64_t *words, size_t n);
 
 /* What spector_set_caps chose, see isa.c. Members are spector_{op}_{dtype}_{isa}. */
 typedef struct spector_isa {
+    spector_gate_fn gate;
     spector_dot_fn dot;
+    spector_load_fn load;
     spector_score_fn score;
     spector_crc_fn crc32c;
     spector_popcount_fn popcount;
@@ -341,9 +376,21 @@ typedef struct spector_isa {
 
 extern spector_isa spector_active;
 
+/* Fill the columns of the block's slots. */
+static inline void spector_load_block(const spector_query *query, const spector_part *part,
+                                      spector_block *block) {
+    spector_locate_block(part, block);
+    spector_active.load(query, block);
+}
+
+#define SPECTOR_DECLARE_GATE(isa)                                                                 \
+    void spector_gate_rec_##isa(const spector_query *query, const spector_part *part,             \
+                                uint32_t first, uint32_t count, spector_block *block,             \
+                                uint64_t *drops)
+#define SPECTOR_DECLARE_LOAD(isa)                                                                 \
+    void spector_load_rec_##isa(const spector_query *query, spector_block *block)
 #define SPECTOR_DECLARE_DOT(isa)                                                                  \
-    void spector_dot_i8_##isa(const spector_query *query, const spector_part *part,               \
-                              const spector_block *block, int32_t *out)
+    void spector_dot_i8_##isa(const spector_query *query, const spector_block *block, int32_t *out)
 #define SPECTOR_DECLARE_SCORE(isa)                                                                \
     void spector_score_f32_##isa(const spector_query *query, const spector_block *block,          \
                                  float *scores)
@@ -352,7 +399,9 @@ extern spector_isa spector_active;
 #define SPECTOR_DECLARE_POPCOUNT(isa)                                                             \
     uint64_t spector_popcount_u64_##isa(const uint64_t *words, size_t n)
 
+SPECTOR_DECLARE_GATE(portable);
 SPECTOR_DECLARE_DOT(portable);
+SPECTOR_DECLARE_LOAD(portable);
 SPECTOR_DECLARE_SCORE(portable);
 SPECTOR_DECLARE_CRC32C(portable);
 SPECTOR_DECLARE_POPCOUNT(portable);
@@ -364,7 +413,9 @@ SPECTOR_DECLARE_CRC32C(sse42);
 SPECTOR_DECLARE_DOT(avx2);
 SPECTOR_DECLARE_SCORE(avx2);
 SPECTOR_DECLARE_POPCOUNT(avx2);
+SPECTOR_DECLARE_GATE(avx512);
 SPECTOR_DECLARE_DOT(avx512);
+SPECTOR_DECLARE_LOAD(avx512);
 SPECTOR_DECLARE_SCORE(avx512);
 SPECTOR_DECLARE_POPCOUNT(avx512pop);
 #else

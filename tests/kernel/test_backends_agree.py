@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from spector.kernel.base import AllowList, Kernel, Part, PartTable, ScanResult
 from spector.kernel.query import Query, make_query
@@ -106,23 +107,41 @@ def test_gathered_scores_equal_scanned_ones(backends: list[Kernel]) -> None:
     for number in range(150):
         query = random_query(rng, 48, profiles, headers_of(rows))
         scan = backends[0].scan(table, query, 10_000)
-        scanned = {
-            (part, slot): (score, sim)
-            for part, slot, score, sim in zip(
-                scan.part.tolist(), scan.slot.tolist(), scan.scores, scan.similarity, strict=True
-            )
-        }
+        # any order, some records twice, whole blocks and a rest
+        order = rng.permutation(np.concatenate([np.arange(len(parts)), [0, 7, 7]]))
+        order = order[: int(rng.integers(1, len(order) + 1))]
+        scores = np.full((len(table), 200), -np.inf, np.float32)
+        scores[scan.part, scan.slot] = scan.scores
+        sims = np.zeros((len(table), 200), np.float32)
+        sims[scan.part, scan.slot] = scan.similarity
+        asked = parts[order], slots[order]
+        scored = np.isin(asked[0] * 200 + asked[1], scan.part.astype(np.int64) * 200 + scan.slot)
         first = None
-        for kernel in backends:
+        for name, got, got_sims in gather_everywhere(backends, table, query, *asked):
+            np.testing.assert_array_equal(got, scores[asked], f"{number} {name}")
+            np.testing.assert_array_equal(got_sims[scored], sims[asked][scored], f"{number} {name}")
+            first = got_sims if first is None else first
+            np.testing.assert_array_equal(got_sims, first, f"{number} {name}")
+
+
+def gather_everywhere(
+    backends: list[Kernel],
+    table: PartTable,
+    query: Query,
+    parts: NDArray[np.int64],
+    slots: NDArray[np.int64],
+) -> Iterator[tuple[str, NDArray[np.float32], NDArray[np.float32]]]:
+    """Scores and cosines from every backend, C on every instruction set."""
+    for kernel in backends:
+        masks = instruction_sets() if kernel.name == "native" else [0]
+        for mask in masks:
+            if kernel.name == "native":
+                from spector.kernel.native import set_caps
+
+                set_caps(mask)
             sims = np.full(len(parts), 9, np.float32)
             scores = kernel.score(table, query, parts, slots, similarity=sims)
-            for i, place in enumerate(zip(parts.tolist(), slots.tolist(), strict=True)):
-                if place in scanned:
-                    np.testing.assert_array_equal([scores[i], sims[i]], scanned[place])
-                else:
-                    assert scores[i] == -np.inf, (number, kernel.name, place)
-            first = sims if first is None else first
-            np.testing.assert_array_equal(sims, first)
+            yield f"{kernel.name} {mask:x}", scores, sims
 
 
 def test_select_and_allow_lists_restrict_alike(backends: list[Kernel]) -> None:
