@@ -29,6 +29,7 @@ from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import Category, Flag, Modality
 from spector.read.recall import Reader
 from spector.read.request import (
+    EVERYTHING,
     RecallRequest,
     Selection,
     make_selection,
@@ -668,6 +669,8 @@ class Memory:
         known = ("tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range",
                  "where")
         _refuse_unknown(given, known, verb)
+        if not any(value is not None for value in given.values()):
+            return EVERYTHING
         get, config = given.get, self._config
         chosen = make_selection(
             config,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from spector.clock import from_ms, iso_of_ms
 from spector.layout import Category, Flag, Modality
@@ -164,13 +164,57 @@ class Explanation:
         return "\n".join(lines)
 
 
+class Found(Protocol):
+    """What a hit is made from: the record, or all that it takes to make it."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def tier(self) -> str: ...
+
+    def record(self) -> MemoryRecord: ...
+
+
+class _Lazy:
+    """A slot beside the fields of a hit: it is no part of what a hit is."""
+
+    __slots__ = ("_found",)
+    _found: Found | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(_Lazy):
     """A recalled memory and its score. Attributes of the record are reachable directly."""
 
     record: MemoryRecord
     score: float
     explainer: Callable[[], Explanation] = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, found: Found, score: float, explainer: Callable[[], Explanation]) -> Self:
+        """A hit whose record is made when somebody asks for it; most callers want the text."""
+        hit = cls.__new__(cls)
+        fill = object.__setattr__
+        fill(hit, "_found", found)
+        fill(hit, "score", score)
+        fill(hit, "explainer", explainer)
+        return hit
+
+    if not TYPE_CHECKING:  # a checker shall not believe that a hit has any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """What is not there yet: the record of a hit that was found, or where one is from."""
+            if name == "_found":
+                return None
+            if name != "record" or self._found is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            record = self._found.record()
+            object.__setattr__(self, "record", record)
+            return record
 
     def __repr__(self) -> str:
         return (
@@ -180,15 +224,15 @@ class Hit:
 
     @property
     def id(self) -> int:
-        return self.record.id
+        return (self._found or self.record).id
 
     @property
     def text(self) -> str:
-        return self.record.text
+        return (self._found or self.record).text
 
     @property
     def tier(self) -> str:
-        return self.record.tier
+        return (self._found or self.record).tier
 
     @property
     def tags(self) -> tuple[str, ...]:

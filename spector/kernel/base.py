@@ -236,25 +236,40 @@ class ScanResult:
     A record whose header is so damaged that its score is not finite has score -inf.
 
     Attributes:
-        ids, scores, part, slot, similarity: (m,) arrays, m <= k; uint64, float32, uint32,
-            uint32, float32. ``part`` is the position in the scanned table.
+        hits: (m,) `HIT_DTYPE`, m <= k. ``part`` is the position in the scanned table.
         drops: (7,) uint64, records dropped per phase, see `DROP_PHASES`; the last counts those that
             a bound ruled out before anything else was asked of them.
         scanned: records looked at; equals ``drops.sum() + scored``.
         scored: records that reached phase 6.
     """
 
-    ids: NDArray[np.uint64]
-    scores: NDArray[np.float32]
-    part: NDArray[np.uint32]
-    slot: NDArray[np.uint32]
-    similarity: NDArray[np.float32]
+    hits: NDArray[Any]
     drops: NDArray[np.uint64]
     scanned: int
     scored: int
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.hits)
+
+    @property
+    def ids(self) -> NDArray[np.uint64]:
+        return np.ascontiguousarray(self.hits["id"])
+
+    @property
+    def scores(self) -> NDArray[np.float32]:
+        return np.ascontiguousarray(self.hits["score"])
+
+    @property
+    def similarity(self) -> NDArray[np.float32]:
+        return np.ascontiguousarray(self.hits["similarity"])
+
+    @property
+    def part(self) -> NDArray[np.uint32]:
+        return np.ascontiguousarray(self.hits["part"])
+
+    @property
+    def slot(self) -> NDArray[np.uint32]:
+        return np.ascontiguousarray(self.hits["slot"])
 
 
 Partitions = PartTable | Sequence[Part]
@@ -414,16 +429,7 @@ def result_of_hits(
     hits: NDArray[Any], drops: NDArray[np.uint64], scanned: int, scored: int
 ) -> ScanResult:
     """A result from a sorted array of `HIT_DTYPE`."""
-    return ScanResult(
-        ids=np.ascontiguousarray(hits["id"]),
-        scores=np.ascontiguousarray(hits["score"]),
-        part=np.ascontiguousarray(hits["part"]),
-        slot=np.ascontiguousarray(hits["slot"]),
-        similarity=np.ascontiguousarray(hits["similarity"]),
-        drops=drops,
-        scanned=scanned,
-        scored=scored,
-    )
+    return ScanResult(hits, drops, scanned, scored)
 
 
 def _address(array: NDArray[Any]) -> int:

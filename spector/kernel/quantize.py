@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from spector.errors import InvalidVectorError
 
-__all__ = ["MAX_CODE", "dequantize", "normalize", "quantize"]
+__all__ = ["MAX_CODE", "MIN_NORM", "dequantize", "normalize", "quantize"]
 
 #: codes lie in -127..127; -128 is never written, so a code can always be negated
 MAX_CODE: Final = 127
 #: rows handled at once: keeps the temporaries inside the cache
 _CHUNK: Final = 512
 #: a norm below this has lost its direction to rounding
-_MIN_NORM: Final = 1e-20
+MIN_NORM: Final = 1e-20
 
 
 def normalize(vectors: ArrayLike) -> NDArray[np.float32]:
@@ -35,7 +35,7 @@ def normalize(vectors: ArrayLike) -> NDArray[np.float32]:
         chunk = rows[start : start + _CHUNK].astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.sqrt(np.einsum("ij,ij->i", chunk, chunk))
-        bad = np.flatnonzero(~(np.isfinite(norms) & (norms >= _MIN_NORM)))
+        bad = np.flatnonzero(~(np.isfinite(norms) & (norms >= MIN_NORM)))
         if bad.size:
             _refuse(start + int(bad[0]), chunk[bad[0]])
         np.divide(chunk, norms[:, None], out=out[start : start + _CHUNK], casting="same_kind")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spector.errors import InvalidFilterError, InvalidVectorError
 from spector.kernel.profile import ScoringProfile, get_profile
-from spector.kernel.quantize import normalize, quantize
+from spector.kernel.quantize import MAX_CODE, MIN_NORM, normalize
 from spector.kernel.retention import build_activation_table, build_table
 from spector.layout import Flag, vector_bytes
 
@@ -25,6 +26,7 @@ _TOMBSTONE: Final = int(Flag.TOMBSTONE)
 MAX_ABS_MS: Final = 1 << 61
 _MIN_I64: Final = -(1 << 63)
 _MAX_I64: Final = (1 << 63) - 1
+_MAX_U64: Final = (1 << 64) - 1
 
 _POINTERS = (
     "codes", "any_masks", "retention", "recency", "activation", "confidence", "tier", "category",
@@ -53,6 +55,17 @@ QUERY_DTYPE: Final = np.dtype(
     + [(name, "<i4") for name in _I32]
     + [(name, "<f4") for name in _F32]
 )
+
+# What differs from query to query, packed in two writes: setting twenty fields of a NumPy struct
+# one by one would take longer than scanning a small store.
+_ADDRESSES: Final = struct.Struct("<2Q")
+#: now_ms .. retention_floor, all fields between them
+_VARYING: Final = struct.Struct(
+    f"<{len(_I64)}q{len(_U64)}Q{len(_U32)}I{len(_I32)}i{_F32.index('min_similarity')}f"
+)
+_VARYING_AT: Final[int] = QUERY_DTYPE.fields["now_ms"][1]  # type: ignore[index]
+_CONFIDENCE: Final = struct.Struct("<f")
+_CONFIDENCE_AT: Final[int] = QUERY_DTYPE.fields["recall_confidence"][1]  # type: ignore[index]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,16 +162,16 @@ def make_query(
     chosen = get_profile(profile)
     floor = chosen.retention_floor if retention_floor is None else float(retention_floor)
     for name, number in (("importance_floor", importance_floor), ("retention_floor", floor)):
-        if not math.isfinite(number) or not 0 <= number <= 1:
+        if not 0 <= number <= 1:
             raise InvalidFilterError(f"{name} must be in 0..1, got {number!r}")
-    if not math.isfinite(recall_confidence) or not 0 <= recall_confidence <= 100:
+    if not 0 <= recall_confidence <= 100:
         raise InvalidFilterError(f"recall_confidence must be in 0..100, got {recall_confidence!r}")
     _check_int("now_ms", now_ms, -MAX_ABS_MS, MAX_ABS_MS)
     event_min = _MIN_I64 if event_min_ms is None else event_min_ms
     event_max = _MAX_I64 if event_max_ms is None else event_max_ms
     for name, integer, low, high in (
-        ("tags_all", tags_all, 0, (1 << 64) - 1),
-        ("overlap_mask", overlap_mask, 0, (1 << 64) - 1),
+        ("tags_all", tags_all, 0, _MAX_U64),
+        ("overlap_mask", overlap_mask, 0, _MAX_U64),
         ("valence_min", valence_min, -128, 127),
         ("valence_max", valence_max, -128, 127),
         ("event_min_ms", event_min, _MIN_I64, _MAX_I64),
@@ -168,34 +181,29 @@ def make_query(
         ("category_mask", category_mask, 0, 0xFFFF_FFFF),
         ("mood", mood, -128, 127),
     ):
-        _check_int(name, integer, low, high)
+        if type(integer) is not int or not low <= integer <= high:
+            _check_int(name, integer, low, high)
     masks = _any_array(any_masks)
     unit, codes, scale = _cue(vector)
     template, tables = _prepared(chosen)
-    params = template.copy().view(QUERY_DTYPE)
-    row = params[0]
-    row["now_ms"] = now_ms
-    row["event_min_ms"] = event_min
-    row["event_max_ms"] = event_max
-    row["tags_all"] = tags_all
-    row["overlap_mask"] = overlap_mask
-    row["overlap_bits"] = overlap_mask.bit_count()
-    row["drop_flags"] = drop_flags | _TOMBSTONE
-    row["modality_mask"] = modality_mask
-    row["category_mask"] = category_mask
-    row["valence_min"] = valence_min
-    row["valence_max"] = valence_max
-    row["mood"] = mood
-    row["importance_floor"] = importance_floor
-    row["retention_floor"] = floor
-    row["recall_confidence"] = recall_confidence
-    if masks.size:
-        row["any_masks"] = masks.ctypes.data
-        row["any_count"] = masks.size
-    if unit is not None:
-        row["codes"] = codes.ctypes.data
-        row["vector_bytes"] = codes.size
-        row["scale"] = scale
+    drop_flags |= _TOMBSTONE
+    params = template.copy()
+    raw = params.data
+    _ADDRESSES.pack_into(
+        raw, 0,
+        codes.ctypes.data if codes.size else 0,
+        masks.ctypes.data if masks.size else 0,
+    )  # fmt: skip
+    _VARYING.pack_into(
+        raw, _VARYING_AT,
+        now_ms, event_min, event_max,
+        tags_all, overlap_mask,
+        masks.size, codes.size, modality_mask, category_mask,
+        drop_flags, chosen.fusion == "multiplicative", overlap_mask.bit_count(), 0,
+        valence_min, valence_max, mood, 0,
+        scale, importance_floor, floor,
+    )  # fmt: skip
+    _CONFIDENCE.pack_into(raw, _CONFIDENCE_AT, recall_confidence)
     return Query(
         profile=chosen,
         now_ms=now_ms,
@@ -209,14 +217,14 @@ def make_query(
         event_max_ms=event_max_ms,
         importance_floor=importance_floor,
         retention_floor=floor,
-        drop_flags=drop_flags | _TOMBSTONE,
+        drop_flags=drop_flags,
         modality_mask=modality_mask,
         category_mask=category_mask,
         mood=mood,
         codes=codes,
         scale=scale,
         tables=tables,
-        params=params,
+        params=params.view(QUERY_DTYPE),
     )
 
 
@@ -232,27 +240,44 @@ def _check_int(name: str, value: object, low: int, high: int) -> None:
 
 def _any_array(any_masks: Iterable[int]) -> NDArray[np.uint64]:
     masks = [int(mask) for mask in any_masks]
+    if not masks:
+        return _NO_MASKS
     for mask in masks:
-        _check_int("any_masks", mask, 0, (1 << 64) - 1)
+        _check_int("any_masks", mask, 0, _MAX_U64)
     return np.array(masks, np.uint64)
 
 
+_NO_MASKS: Final = np.zeros(0, np.uint64)
 _NO_CODES: Final = np.zeros(0, np.int8)
+_LIMIT: Final = np.float32(MAX_CODE)
 
 
 def _cue(
     vector: ArrayLike | None,
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.int8], np.float32]:
+    """The cue as a unit vector, its codes padded with zeros, and their scale.
+
+    To the bit what `normalize` and `quantize` make of one row, without what only many rows need.
+    """
     if vector is None:
         return None, _NO_CODES, np.float32(0)
     array = np.asarray(vector)
     if array.ndim != 1:
         raise InvalidVectorError(f"a cue must have shape (dim,), got {array.shape}")
-    unit = normalize(array[None, :])
-    codes, scales = quantize(unit)
+    if array.dtype != np.float32 or not array.size:
+        unit = normalize(array[None, :])[0]
+    else:
+        wide = array.astype(np.float64)  # squares of float32 cannot overflow here
+        norm = math.sqrt(np.einsum("ij,ij->i", wide[None, :], wide[None, :])[0])
+        if not MIN_NORM <= norm < math.inf:
+            normalize(array[None, :])  # raises
+        wide /= norm
+        unit = wide.astype(np.float32)
+    scale: np.float32 = max(np.maximum.reduce(unit), -np.minimum.reduce(unit)) / _LIMIT
     padded = np.zeros(vector_bytes(array.size), np.int8)
-    padded[: array.size] = codes[0]
-    return unit[0], padded, scales[0]
+    # a unit vector's scale is no denormal, so no step can round to more than MAX_CODE
+    padded[: array.size] = np.rint(unit / scale)
+    return unit, padded, scale
 
 
 @lru_cache(maxsize=256)

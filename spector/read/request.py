@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from spector.kernel.tags import scope_tag, tags_mask
 from spector.layout import Category, Flag, Modality
 from spector.store.filters import SqlFilter, compile_where
 
-__all__ = ["RecallRequest", "Selection", "make_selection"]
+__all__ = ["EVERYTHING", "RecallRequest", "Selection", "make_selection"]
 
 _INCLUDABLE = {
     "dormant": Flag.DORMANT, "superseded": Flag.SUPERSEDED, "quarantined": Flag.QUARANTINED,
@@ -106,7 +106,10 @@ class Selection:
 
     @property
     def is_everything(self) -> bool:
-        return self == Selection()
+        return self == EVERYTHING
+
+
+EVERYTHING: Final = Selection()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

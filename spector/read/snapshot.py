@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 from spector.errors import PartitionCorruptError
@@ -32,10 +32,27 @@ class Snapshot:
     offsets: tuple[int, ...]
     #: per store: segment id -> index in the view
     indexes: tuple[dict[int, int], ...]
+    #: per store: has any of its memories a validity window; None until somebody asks
+    validity: list[bool | None]
+
+    def has_validity(self, n: int) -> bool:
+        """False when no memory of a store has a validity window.
+
+        A store on disk is asked once: its catalog is of the same moment as the view. A catalog in
+        memory may be ahead of it.
+        """
+        found = self.validity[n]
+        if found is None:
+            store = self.stores[n]
+            found = bool(self.views[n].partitions) and store.catalog.has_validity()
+            if store.files.durable:
+                self.validity[n] = found
+        return found
 
     def store_of(self, position: int) -> int:
         """Index of the store whose partition is at a position in the table."""
-        return bisect_right(self.offsets, position) - 1
+        later = self.offsets[1:]
+        return bisect_right(later, position) if later and position >= later[0] else 0
 
     def position(self, store: int, segment_id: int) -> int:
         """Position in the table of a partition of the view."""
@@ -67,6 +84,8 @@ class Candidate:
     """A record that may become a hit."""
 
     id: int
+    #: index of its store in the snapshot
+    store: int
     part: int
     slot: int
     fused: float
@@ -83,7 +102,8 @@ def make_snapshot(
     """One kernel table over all partitions of all views."""
     table = kernel.prepare([_part(p) for view in views for p in view.partitions])
     return Snapshot(
-        stores, views, table, _offsets(views), tuple(_indexes(view.partitions) for view in views)
+        stores, views, table, _offsets(views), tuple(_indexes(view.partitions) for view in views),
+        [None] * len(views),
     )
 
 
@@ -103,10 +123,9 @@ def patched_snapshot(old: Snapshot, views: tuple[View, ...]) -> Snapshot:
             same_places = same_places and gone == [p.segment_id for p in new]
         if not same_places:
             indexes[n] = _indexes(after.partitions)
-    if not edits:
-        return replace(old, views=views)
     return Snapshot(
-        old.stores, views, old.table.patched(edits), _offsets(views), tuple(indexes)
+        old.stores, views, old.table.patched(edits) if edits else old.table, _offsets(views),
+        tuple(indexes), [None] * len(views),
     )
 
 

@@ -1,0 +1,214 @@
+"""From candidates to hits: the catalog's rows, verified bytes, records, explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.base import Kernel
+from spector.kernel.query import Query
+from spector.kernel.reference import score_terms
+from spector.layout import HEADER_BYTES, RECORD_DTYPE
+from spector.read.snapshot import Candidate, Snapshot
+from spector.records import Explanation, Hit, MemoryRecord
+from spector.store.catalog import Row
+from spector.store.files import Bytes
+from spector.store.filters import SqlFilter
+from spector.store.hydrate import damaged_record, header_of, to_record
+from spector.tiers.router import TierRouter
+
+__all__ = ["Confirmer"]
+
+#: candidates that are looked up at once: at least, and at most
+_CHUNK = 16
+_MAX_CHUNK = 512
+
+
+class Confirmer:
+    """Asks catalog and checksums whether candidates are what they seem."""
+
+    def __init__(self, router: TierRouter, kernel: Kernel) -> None:
+        self._router = router
+        self._kernel = kernel
+        #: tier code -> name
+        self._names: dict[int, str] = {}
+        #: uuid of a store -> the checksum that every record's begins with
+        self._seeds: dict[bytes, int] = {}
+
+    def first(
+        self, snap: Snapshot, k: int, query: Query, filters: Sequence[SqlFilter | None],
+        found: dict[tuple[int, int], Candidate],
+    ) -> tuple[list[Hit], int]:
+        """The first k candidates that the catalog confirms, and how many it did not.
+
+        Raises:
+            PartitionCorruptError: bytes of a memory are not what was written.
+            Moved: a memory in memory moved meanwhile.
+        """
+        ordered = sorted(found.values(), key=Candidate.order)
+        hits: list[Hit] = []
+        seen: set[int] = set()
+        dropped = 0
+        start, step = 0, max(k, _CHUNK)
+        while start < len(ordered):
+            chunk = [c for c in ordered[start : start + step] if c.id not in seen]
+            start, step = start + step, min(2 * step, _MAX_CHUNK)
+            rows = self._rows(snap, chunk, filters)
+            asked = len(chunk)
+            chunk = [c for c in chunk if c.id in rows]
+            dropped += asked - len(chunk)
+            if not chunk:
+                continue
+            images = _images(snap, chunk)
+            headers: NDArray[np.void] = np.ndarray(
+                (len(chunk),), RECORD_DTYPE, buffer=images, strides=(images.shape[1],)
+            )
+            ids = headers["id"].tolist()
+            self._verify(snap, chunk, rows, images, headers)
+            kept: list[int] = []
+            for n, candidate in enumerate(chunk):
+                row = rows.get(candidate.id)
+                if row is None or candidate.id in seen or _is_old(snap, candidate, row, ids[n]):
+                    dropped += 1
+                    continue
+                seen.add(candidate.id)
+                kept.append(n)
+                if len(seen) == k:
+                    break
+            hits += self._hits(chunk, rows, images, headers, kept, query)
+            if len(hits) == k:
+                break
+        return hits, dropped
+
+    def _rows(
+        self, snap: Snapshot, chunk: list[Candidate], filters: Sequence[SqlFilter | None]
+    ) -> dict[int, Row]:
+        """Rows of those candidates that their store's filter lets through."""
+        out: dict[int, Row] = {}
+        for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
+            ids = [c.id for c in chunk if c.store == n]
+            if ids:
+                sql, params = (condition.sql, condition.params) if condition else ("1", ())
+                out.update(store.catalog.fetch(ids, sql=sql, params=params))
+        return out
+
+    def _verify(
+        self, snap: Snapshot, chunk: list[Candidate], rows: dict[int, Row], images: Bytes,
+        headers: NDArray[np.void],
+    ) -> None:
+        """No hit leaves without its checksum having been verified."""
+        for n, store in enumerate(snap.stores):
+            mine = [i for i, c in enumerate(chunk) if c.store == n]
+            if not mine:
+                continue
+            whole = len(mine) == len(chunk)
+            checked = images if whole else np.ascontiguousarray(images[mine])
+            expected = np.empty(len(mine), np.uint32)
+            self._kernel.crc32c_rows(checked, expected, self._seed(store.uuid))
+            stored = headers["crc"] if whole else headers["crc"][mine]
+            for index in np.flatnonzero(stored != expected).tolist():
+                candidate = chunk[mine[index]]
+                if store.files.durable:
+                    segment = store.segments.get(rows[candidate.id].segment_id)
+                    where = segment.where if segment else "a partition"
+                    raise damaged_record(where, candidate.slot, candidate.id)
+                del rows[candidate.id]  # a ring slot was overwritten while it was read
+
+    def _seed(self, uuid: bytes) -> int:
+        seed = self._seeds.get(uuid)
+        if seed is None:
+            seed = self._seeds[uuid] = self._kernel.crc32c(uuid)
+        return seed
+
+    def _hits(
+        self, chunk: list[Candidate], rows: dict[int, Row], images: Bytes,
+        headers: NDArray[np.void], kept: list[int], query: Query,
+    ) -> list[Hit]:
+        names = self._names
+        tiers = headers["tier"].tolist()
+        out: list[Hit] = []
+        for n in kept:
+            candidate, image = chunk[n], images[n]
+            row = rows[candidate.id]
+            tier = names.get(tiers[n]) or self._name(tiers[n])
+            out.append(
+                Hit.of(
+                    _Found(row.id, row.text, tier, row, image),
+                    candidate.fused + candidate.lexical,
+                    partial(_explain, image, candidate.similarity, candidate.lexical, query),
+                )
+            )
+        return out
+
+    def _name(self, tier: int) -> str:
+        return self._names.setdefault(tier, self._router.by_code(tier).name)
+
+
+class _Found:
+    """All that it takes to make a hit's record; ``image`` is (stride,) u8."""
+
+    __slots__ = ("_image", "_row", "id", "text", "tier")
+
+    def __init__(self, record_id: int, text: str, tier: str, row: Row, image: Bytes) -> None:
+        self.id = record_id
+        self.text = text
+        self.tier = tier
+        self._row = row
+        self._image = image
+
+    def record(self) -> MemoryRecord:
+        return to_record(self._row, header_of(self._image), self.tier)
+
+
+def _is_old(snap: Snapshot, candidate: Candidate, row: Row, found_id: int) -> bool:
+    """True for the slot that a memory has left for another one of this snapshot.
+
+    Such a slot keeps its bytes until the next checkpoint, for scans that cannot see the new
+    one. Its score belongs to the old text, which must not be shown beside the new one.
+    """
+    store = candidate.store
+    position = snap.position_of(store, row.segment_id, row.slot)
+    if (position, row.slot) == (candidate.part, candidate.slot):
+        if found_id != candidate.id:
+            raise snap.misplaced(store, f"memory {candidate.id} gave way to another one")
+        return False
+    if _id_in(snap.table.parts[position].data[row.slot]) != candidate.id:
+        raise snap.misplaced(store, f"memory {candidate.id} is not where the catalog says")
+    return True
+
+
+def _id_in(image: Bytes) -> int:
+    return int(image[8:16].view("<u8")[0])
+
+
+def _images(snap: Snapshot, chunk: list[Candidate]) -> Bytes:
+    """(n, stride) u8 copies of the candidates' records."""
+    out = np.empty((len(chunk), snap.table.stride), dtype=np.uint8)
+    parts = snap.table.parts
+    for n, candidate in enumerate(chunk):
+        out[n] = parts[candidate.part].data[candidate.slot]
+    return out
+
+
+def _explain(image: Bytes, similarity: float, lexical: float, query: Query) -> Explanation:
+    """The terms of one score, computed by the reference formula."""
+    header = image[:HEADER_BYTES].view(RECORD_DTYPE)
+    values = score_terms(header, np.array([similarity], dtype=np.float32), query)
+    profile = query.profile
+    weights = profile.weights()
+    raw = {name: float(values[name][0]) for name, weight in weights.items() if weight}
+    terms = {name: weights[name] * value for name, value in raw.items()}
+    if profile.fusion == "multiplicative":
+        terms["similarity"] = max(0.0, terms.get("similarity", 0.0))
+    modifiers = {
+        name: float(values[name][0])
+        for name in ("confidence", "tier", "category", "mood", "unresolved", "consolidated")
+        if float(values[name][0]) != 1.0
+    }
+    return Explanation(
+        profile=profile.name, fusion=profile.fusion, values=raw, terms=terms,
+        modifiers=modifiers, lexical=lexical, score=float(values["score"][0]) + lexical,
+    )
