@@ -9,11 +9,12 @@ from spector.errors import InvalidInputError
 
 __all__ = ["Config"]
 
-#: no importance, no confidence, compact every tombstone, no embedding cache, never reorder
+#: no importance, no confidence, compact every tombstone, no embedding cache, never reorder, no
+#: building of indexes
 _MAY_BE_ZERO = frozenset(
     {
         "default_importance", "default_confidence", "tombstone_ratio", "cache_entries",
-        "cluster_records",
+        "cluster_records", "index_rows_per_recall",
     }
 )
 
@@ -70,6 +71,13 @@ class Config:
     #: full-text matches that one recall ranks at most; the commonest words of a cue go first
     lexical_matches: int = 20_000
     max_k: int = 10_000
+
+    # scan index
+    #: a smaller partition is scanned straight
+    index_min_rows: int = 64
+    #: missing or outdated indexes are built by recalls, at most so many records each; the records
+    #: that have to wait are scanned straight. 0: they wait for reflect
+    index_rows_per_recall: int = 20_000
 
     # embedding cache
     cache_entries: int = 4096

@@ -400,6 +400,8 @@ class CheckReport:
     """The result of ``Memory.check()``."""
 
     problems: tuple[Problem, ...] = ()
+    #: derived files that are of no use; they are made anew by themselves
+    notes: tuple[Problem, ...] = ()
     partitions: int = 0
     records: int = 0
     tombstones: int = 0

@@ -30,7 +30,7 @@ _FINAL = (StoreClosedError, StoreForkedError, StoreReadOnlyError)
 
 
 def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectReport:
-    """Seal finished partitions, compact wasteful ones, put sealed ones in order, mark them.
+    """Seal finished partitions, compact wasteful ones, put sealed ones in order, mark and index.
 
     Every step is its own small commit, so a cycle that is killed has simply done less; running it
     again does the rest. Consolidating the content of a sealed partition belongs between the
@@ -46,6 +46,8 @@ def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectR
     marked = _advance_all(router, PartitionState.SEALED, PartitionState.REFLECTABLE,
                           lambda row: True)
     failed = {each["path"]: each for each in (*clustered.failed, *compaction.failed)}
+    for store in router.stores():
+        store.index_rest()
     return ReflectReport(
         sealed=sealed, marked_reflectable=marked, clustered=clustered.partitions,
         clustered_records=clustered.records, unclustered=clustered.left,

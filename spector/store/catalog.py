@@ -133,6 +133,8 @@ class SegmentRow:
     capacity: int
     slots: int
     live: int
+    #: change counter of the transaction that touched it last
+    change_seq: int = -1
 
     @property
     def dead(self) -> int:
@@ -444,8 +446,8 @@ class Catalog:
     ) -> list[SegmentRow]:
         """Partitions changed after ``since``, in the order of tier, day and sequence."""
         found = (connection or self.main).execute(
-            "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live"
-            " FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
+            "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live,"
+            " change_seq FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
             (since,),
         )
         return [SegmentRow(*row) for row in found]

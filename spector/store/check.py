@@ -27,6 +27,7 @@ from spector.records import CheckReport, Problem
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes, Files
+from spector.store.idx import idx_of, is_idx, problem_of_file
 from spector.store.segment import unpack_header
 from spector.store.store import TierFiles
 from spector.store.transaction import JOURNAL_RECORDS
@@ -44,6 +45,7 @@ Progress = Callable[[int, int], None]
 @dataclass(slots=True)
 class _Findings:
     problems: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
     records: int = 0
     tombstones: int = 0
     bytes: int = 0
@@ -51,6 +53,11 @@ class _Findings:
     def add(self, code: str, where: str, message: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem(code=code, where=where, message=message))
+
+    def note(self, where: str, message: str) -> None:
+        """Something about a derived file, which costs nothing but making it anew."""
+        if len(self.notes) < MAX_PROBLEMS:
+            self.notes.append(Problem(code="N1", where=where, message=message))
 
 
 def check_files(
@@ -62,7 +69,8 @@ def check_files(
     The journal counts as part of the partitions: what it holds is laid over their bytes first.
     Problem codes: I1 header, I2 size, I3 record checksum, I4 rows and slots are not a bijection,
     I7 full text, I8 tags, I10 vector, I11 strength, I14 unknown or missing file, I15 catalog,
-    I16 the mutable half differs between partition and catalog.
+    I16 the mutable half differs between partition and catalog. Notes have the code N1: a scan index
+    that cannot be used, and will be built anew.
     """
     started = time.perf_counter()
     found = _Findings()
@@ -83,8 +91,8 @@ def check_files(
     except (SpectorError, sqlite3.Error) as error:
         found.add("I15", CATALOG_NAME, str(error))
     return CheckReport(
-        problems=tuple(found.problems), partitions=len(segments), records=found.records,
-        tombstones=found.tombstones, bytes=found.bytes,
+        problems=tuple(found.problems), notes=tuple(found.notes), partitions=len(segments),
+        records=found.records, tombstones=found.tombstones, bytes=found.bytes,
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )
 
@@ -106,6 +114,9 @@ def _check_segments(
     for done, row in enumerate(segments):
         try:
             images = _read_partition(files, row, dim, uuid, tiers, pending.get(row.id, []), found)
+            useless = problem_of_file(files, row, dim=dim, uuid=uuid)
+            if useless is not None:
+                found.note(idx_of(row.path), f"{useless}; it will be built anew")
             if images is not None:
                 _check_records(db, row, images, uuid, dim, found)
         except StoreError as error:
@@ -301,12 +312,14 @@ def _check_tags_and_text(db: sqlite3.Connection, found: _Findings) -> None:
 
 def _check_unknown(files: Files, segments: list[SegmentRow], found: _Findings) -> None:
     named = {row.path for row in segments}
+    derived = {idx_of(path) for path in named}
     for name in files.listing():
-        if name in named or name in _OWN:
+        if name in named or name in derived or name in _OWN or name.startswith("lexical/"):
             continue
-        if name.endswith(".idx") or name.startswith("lexical/"):
-            continue
-        found.add("I14", name, "a file that does not belong to the store")
+        if is_idx(files, name):
+            found.note(name, "a scan index without a partition; the next opening removes it")
+        else:
+            found.add("I14", name, "a file that does not belong to the store")
 
 
 def check_settled(

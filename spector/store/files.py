@@ -291,7 +291,7 @@ class DiskFiles:
     def map_private(self, name: str) -> Bytes | None:
         path = self._path(name)
         try:
-            fd = os.open(path, _OPEN | os.O_RDONLY)
+            fd = os.open(path, _OPEN | os.O_RDONLY | os.O_NONBLOCK)  # what if it is a pipe
             try:
                 status = os.fstat(fd)
                 if not stat.S_ISREG(status.st_mode) or not status.st_size:
@@ -431,7 +431,8 @@ class MemoryFiles:
         self._files[target] = self._files.pop(source)
 
     def remove(self, name: str) -> None:
-        del self._files[name]
+        if self._files.pop(name, None) is None:
+            raise StoreNotFoundError(f"no slab named {name}")
 
     def sync_dir(self, name: str) -> None:
         pass

@@ -109,11 +109,12 @@ class ReadStore(Store):
             f" AND (seq > ? OR segment_id IN ({again})) ORDER BY seq",
             (JOURNAL_RECORDS, JOURNAL_MUTABLE, self._seen.journal_seq),
         ).fetchall()
+        touched = {row.id for row in changed} | self._pending
         for row in changed:
             self._adopt(row)
         self._overlay(redo)
         self._head = head
-        self.publish()
+        self.publish(touched | self._pending)
         self._seen = head  # last: after a failure all of it is done again
 
     def _adopt(self, row: SegmentRow) -> None:
@@ -123,13 +124,14 @@ class ReadStore(Store):
             return
         if present is not None and present.row.path == row.path:
             present.row = row
+            present.scan.stale = present.scan.index is not None
             return
         segment = self.segment_of(row)
         segment.look(verify=False)
         if present is not None:
             present.close()
         self._pending.discard(row.id)
-        self.segments[row.id] = segment
+        self.meet(segment)
 
     def _overlay(self, redo: list[tuple[int, int, int, bytes]]) -> None:
         """Patch private copies of the partitions whose files lag behind the journal."""

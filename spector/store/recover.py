@@ -20,6 +20,7 @@ from spector.errors import (
 from spector.layout import FORMAT_VERSION, PARTITION_HEADER_BYTES
 from spector.store.catalog import CATALOG_NAME, Catalog, translated_sql
 from spector.store.files import DiskFiles, Files, MemoryFiles
+from spector.store.idx import idx_of, is_idx
 from spector.store.lock import WriterLock
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
@@ -267,10 +268,17 @@ def _remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
     died before its flip, or after it and before the unlink), a partition that was dropped and not
     unlinked, or one without a single record whose row was never committed; after a crash in relaxed
     mode also ``all_unnamed`` ones, whose commits are lost. Anything else is left for
-    ``spector check``.
+    ``spector check``. Scan indexes of partitions that are not there go, too.
     """
     named = {segment.row.path for segment in store.segments.values()}
-    strange = [n for n in store.files.listing() if n.endswith(".mem") and n not in named]
+    derived = {idx_of(path) for path in named}
+    strange = []
+    for name in store.files.listing():
+        if name.endswith(".mem") and name not in named:
+            strange.append(name)
+        elif name not in derived and is_idx(store.files, name):
+            with contextlib.suppress(SpectorError):
+                store.files.remove(name)
     if not strange:
         return
     stems = {_stem(path) for path in named} | {_stem(r.path) for r in store.dropped.values()}

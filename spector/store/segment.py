@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from spector.errors import (
     StoreNotFoundError,
 )
 from spector.kernel.crc import crc32c
+from spector.kernel.scan_index import ScanIndex
 from spector.layout import (
     FORMAT_VERSION,
     HEADER_BYTES,
@@ -34,7 +35,7 @@ from spector.layout import (
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, File, Files, as_bytes
 
-__all__ = ["Partition", "Segment", "check_transition", "pack_header", "unpack_header"]
+__all__ = ["IndexState", "Partition", "Segment", "check_transition", "pack_header", "unpack_header"]
 
 
 #: ``PARTITION_DTYPE`` without the checksum
@@ -45,7 +46,8 @@ _HEADER = struct.Struct("<8IiI16sI")
 class Partition:
     """What a scan sees of a segment: an immutable snapshot that keeps its map alive.
 
-    ``data`` is (slots, stride) u8, read-only.
+    ``data`` is (slots, stride) u8, read-only. Where ``index`` has no row yet, scans look at the
+    records themselves.
     """
 
     segment_id: int
@@ -56,6 +58,8 @@ class Partition:
     slots: int
     live: int
     data: Bytes
+    #: image of the partition's scan index, see ``spector.kernel.scan_index``
+    index: Bytes | None = None
 
     def headers(self) -> NDArray[np.void]:
         """(slots,) view of the record headers."""
@@ -112,6 +116,44 @@ def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, An
     }
 
 
+@dataclass(slots=True, eq=False)
+class IndexState:
+    """The scan index of one partition, and what it does not know of its records yet."""
+
+    index: ScanIndex | None = None
+    #: there may be a file with it, which has not been looked at
+    unread: bool = False
+    #: records were overwritten: no index for this partition
+    refused: bool = False
+    #: any mutable half may have changed; until it was refreshed, no scan may use the index
+    stale: bool = False
+    #: slots whose mutable half was rewritten since the index took over the last one
+    changed: list[int] = field(default_factory=list)
+    #: mutable halves taken over since extremes were tight
+    loose: int = 0
+    #: rows that the centre was computed from
+    centred_rows: int = 0
+    #: rows and change counter of the file
+    saved_rows: int = 0
+    saved_seq: int = -1
+    #: slots of the partition when this process met it
+    adopted_rows: int = 0
+
+    @property
+    def rows(self) -> int:
+        return 0 if self.index is None else self.index.rows
+
+    def adopt(self, index: ScanIndex) -> None:
+        """Take an index whose rows are those of the records at this moment."""
+        self.index = index
+        self.stale, self.loose, self.centred_rows = False, 0, index.rows
+        self.changed.clear()
+
+    def refuse(self) -> None:
+        self.index, self.refused = None, True
+        self.changed.clear()
+
+
 class Segment:
     """The writer's handle of one partition file."""
 
@@ -132,6 +174,7 @@ class Segment:
         self._partition: Partition | None = None
         #: a reader's private copy with committed bytes that the writer has not put in place yet
         self.patched: Bytes | None = None
+        self.scan = IndexState()
 
     @property
     def where(self) -> str:
@@ -250,12 +293,16 @@ class Segment:
             file.extend(end)
         file.write_at(self.bytes_used(slot), images)
         self.dirty = True
+        if slot < self.row.slots:
+            self.scan.refuse()
 
     def write_mutable(self, slot: int, block: bytes) -> None:
         """Rewrite the 24 mutable bytes of one record in one write."""
         assert len(block) == MUTABLE_BYTES
         self.file().write_at(self.bytes_used(slot) + MUTABLE_OFFSET, block)
         self.dirty = True
+        if self.scan.index is not None:
+            self.scan.changed.append(slot)
 
     def write_header(self, row: SegmentRow) -> None:
         """Adopt ``row`` and write the header that it implies."""
@@ -290,17 +337,24 @@ class Segment:
         """Snapshot of the records committed so far."""
         current = self._partition
         row = self.row
+        image = self._image()
         if (
-            current is not None
+            current is not None and current.index is image
             and (current.slots, current.live, current.state) == (row.slots, row.live, row.state)
         ):
             return current
         snapshot = Partition(
             segment_id=row.id, tier=row.tier, day=row.day, sequence=row.sequence,
-            state=row.state, slots=row.slots, live=row.live, data=self.records(),
+            state=row.state, slots=row.slots, live=row.live, data=self.records(), index=image,
         )
         self._partition = snapshot
         return snapshot
+
+    def _image(self) -> Bytes | None:
+        """The image of the scan index, if scans may use it."""
+        scan = self.scan
+        usable = scan.index is not None and not scan.stale and self.patched is None
+        return scan.index.image if usable and scan.index is not None else None
 
     def records(self) -> Bytes:
         """(slots, stride) u8 read-only view of the committed records."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import sqlite3
 import threading
 import time
@@ -39,6 +40,7 @@ from spector.errors import (
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.store.catalog import CATALOG_NAME, Catalog, Head, SegmentRow
 from spector.store.files import Bytes, Files
+from spector.store.indexes import Indexes
 from spector.store.segment import Partition, Segment
 from spector.store.transaction import Transaction
 
@@ -49,6 +51,11 @@ UNSYNCED = "unsynced"
 _SNAPSHOT_ATTEMPTS = 20
 #: partitions that keep their descriptor between writes
 OPEN_FILES = 64
+#: the first commit after an opening moves the change counter by less than this, at random
+_LEAP = 1 << 36
+#: one call of ``index_rest`` builds so many times what a recall may build
+_QUIET_STEPS = 10
+_QUIET_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,9 @@ class Store:
         self._view = View((), -1, 0)
         self._shown: list[Partition] = []
         self._position: dict[int, int] = {}
+        self._opened_at = self._head.change_seq
+        self._leap = secrets.randbelow(_LEAP) if writable and files.durable else 0
+        self.indexes = Indexes(self)
 
     # -- state --------------------------------------------------------------------------------
 
@@ -173,10 +183,22 @@ class Store:
         does not have. The catalog in memory knows no moments; there the caller has to notice.
         """
         if self.catalog.in_memory:
-            yield self.view()
+            yield self._indexed(self.view())
             return
         with self.catalog.snapshot() as db:
-            yield self._settled_view(db)
+            yield self._indexed(self._settled_view(db))
+
+    def _indexed(self, view: View) -> View:
+        """The same moment with more scan indexes, if some are missing and nobody writes now."""
+        if not self.indexes.behind or not self.lock.acquire(blocking=False):
+            return view
+        try:
+            if view is self._view and self.is_open and not self.failed:
+                self.show(self.indexes.catch_up())
+                return self._view
+        finally:
+            self.lock.release()
+        return view
 
     def _settled_view(self, db: sqlite3.Connection) -> View:
         for attempt in range(_SNAPSHOT_ATTEMPTS):
@@ -228,7 +250,7 @@ class Store:
                 continue
             segment = self.segment_of(row)
             segment.look(verify=verify)
-            self.segments[row.id] = segment
+            self.meet(segment)
         found = self.catalog.main.execute("SELECT coalesce(max(id), 0) FROM segment").fetchone()
         self._next_segment_id = int(found[0]) + 1
         self.publish()
@@ -246,8 +268,20 @@ class Store:
             writable=self.writable,
         )
 
+    def meet(self, segment: Segment) -> None:
+        """Add a partition that was there before this process."""
+        segment.scan.unread = self.files.durable
+        segment.scan.adopted_rows = segment.row.slots
+        self.segments[segment.row.id] = segment
+
     def publish(self, changed: Iterable[int] | None = None) -> None:
         """Make the current state visible to scans; ``changed`` names the partitions to look at."""
+        ids = self.segments if changed is None else list(changed)
+        self.indexes.follow(self.segments[i] for i in ids if i in self.segments)
+        self.show(changed)
+
+    def show(self, changed: Iterable[int] | None = None) -> None:
+        """A new view of the current state, in which those partitions may have changed."""
         if changed is None:
             live = [segment for segment in self.segments.values() if segment.row.slots]
             live.sort(key=lambda segment: (segment.row.tier, segment.row.day, segment.row.sequence))
@@ -257,7 +291,7 @@ class Store:
             for segment_id in changed:
                 segment, position = self.segments.get(segment_id), self._position.get(segment_id)
                 if segment is None or position is None or not segment.row.slots:
-                    self.publish()
+                    self.show()
                     return
                 self._shown[position] = segment.partition()
         self._view = View(tuple(self._shown), self._head.change_seq, self._head.retire_epoch)
@@ -315,6 +349,28 @@ class Store:
                 raise
             self._journal_bytes = 0
             self.trim_files()
+            self.indexes.save_some()
+
+    def index_rest(self) -> None:
+        """Build what scan indexes are missing, a bounded amount, and save it; for quiet times."""
+        for _ in range(_QUIET_STEPS):
+            with self.lock:  # given back in between, so that writers wait for one step at most
+                self.ensure_usable(write=True)
+                if not self.indexes.behind:
+                    break
+                self.show(self.indexes.catch_up(self.config.index_rows_per_recall or _QUIET_ROWS))
+        with self.lock:
+            self.indexes.save_some()
+
+    def next_change_seq(self) -> int:
+        """Change counter of the next commit.
+
+        It only grows, and the first commit after an opening takes it a random distance further. So
+        no value is used twice, even if a power cut or a restored copy takes the catalog back: a
+        derived file that bears the counter of a row was made from exactly what the row describes.
+        """
+        first = self._head.change_seq == self._opened_at
+        return self._head.change_seq + 1 + (self._leap if first else 0)
 
     def begin_retiring(self) -> None:
         """Tell every reader, durably or not, that slots which memories have left now die."""
@@ -328,11 +384,12 @@ class Store:
             return
         self.begin_retiring()
         self.publish(())  # scans that start from here on have seen the moves
+        touched = {i for i, *_ in self._retired if i in self.segments}
         for segment_id, slot, block in self._retired:
-            if segment_id in self.segments:
+            if segment_id in touched:
                 self.segments[segment_id].write_mutable(slot, block)
         self._retired = []
-        self.publish(())  # with the new epoch, or every scan would repeat itself for nothing
+        self.publish(touched)  # with the new epoch, or every scan would repeat itself for nothing
 
     def trim_files(self) -> None:
         """Close partitions until few enough are open; those with unsynced writes are synced."""
@@ -380,6 +437,7 @@ class Store:
         """Forget a partition whose file is gone; scans that still hold its map finish in peace."""
         segment = self.segments.pop(segment_id, None)
         if segment is not None:
+            self.indexes.forget(segment_id)
             row = segment.row
             self.dropped[segment_id] = replace(
                 row, state=int(PartitionState.COMPACTED), slots=0, live=0
@@ -408,6 +466,7 @@ class Store:
             try:
                 if self.writable and self._failed is None:
                     self.checkpoint()
+                    self.indexes.save_all()
                     if self.catalog.relaxed:
                         self.catalog.set_meta(UNSYNCED, None)
             finally:

@@ -12,6 +12,7 @@ from spector.errors import SpectorError
 from spector.layout import PartitionState
 from spector.store.catalog import Head, SegmentRow
 from spector.store.files import Bytes, as_bytes
+from spector.store.idx import remove_idx
 from spector.store.segment import Segment, check_transition
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Transaction:
         self.connection: sqlite3.Connection
         self._before = head
         self._last_id = head.last_id
+        self._change_seq = store.next_change_seq()
         self._journal: list[tuple[int, int, int, bytes | memoryview]] = []
         self._rows: dict[int, SegmentRow] = {}
         self._created: dict[int, Segment] = {}
@@ -179,7 +181,7 @@ class Transaction:
     def head(self) -> Head:
         return Head(
             last_id=self._last_id,
-            change_seq=self._before.change_seq + 1,
+            change_seq=self._change_seq,
             journal_seq=self._before.journal_seq + len(self._journal),
             # slots mean other records now: scans over the old file must not mix the two
             retire_epoch=self._before.retire_epoch + self._moves_places,
@@ -194,6 +196,9 @@ class Transaction:
             segment.sync()
         self._open_files()
         head = self.head()
+        self._rows = {
+            i: replace(row, change_seq=head.change_seq) for i, row in self._rows.items()
+        }
         db = self.connection
         first = self._before.journal_seq + 1
         if self.store.files.durable:
@@ -205,7 +210,7 @@ class Transaction:
             "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (r.id, r.tier, r.day, r.sequence, r.generation, r.path, r.state, r.capacity,
-                 r.slots, r.live, head.change_seq)
+                 r.slots, r.live, r.change_seq)
                 for r in self._rows.values()
             ],
         )
@@ -259,6 +264,7 @@ class Transaction:
             if segment_id >= 0:
                 store.drop_segment(segment_id)
             store.files.remove(path)
+            remove_idx(store.files, path)
             store.files.sync_dir(path)
         store.note_journal(sum(len(entry[3]) + 64 for entry in self._journal))
 

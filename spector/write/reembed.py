@@ -15,6 +15,7 @@ from spector.layout import HEADER_BYTES, RECORD_DTYPE, PartitionState, stride_of
 from spector.store.catalog import SegmentRow
 from spector.store.compact import live_images, record_ids
 from spector.store.files import Bytes, as_bytes
+from spector.store.idx import remove_idx
 from spector.store.rows import move_rows
 from spector.store.segment import Segment, image_rows
 from spector.store.store import Store
@@ -101,7 +102,7 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int) -> SegmentRow
 
 def _switch(store: Store, embedder: Embedder, fresh: list[_Rewritten]) -> None:
     with store.catalog.writing() as db:
-        change_seq = store.head.change_seq + 1
+        change_seq = store.next_change_seq()
         db.execute("DELETE FROM journal")
         for each in fresh:
             row = each.new
@@ -120,4 +121,5 @@ def _switch(store: Store, embedder: Embedder, fresh: list[_Rewritten]) -> None:
         db.execute("UPDATE head SET change_seq = ?", (change_seq,))
     for each in fresh:
         store.files.remove(each.old.path)
+        remove_idx(store.files, each.old.path)
         store.files.sync_dir(each.old.path)

@@ -20,6 +20,7 @@ import pytest
 
 import spector
 from spector import Config, InvalidInputError, ManualClock, Memory, MemoryRecord, SpectorError
+from spector.kernel.choose import get_kernel
 from tests.api.helpers import ids, own_vectors, texts, vector, vectors
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
@@ -284,6 +285,30 @@ def a_shorter_interval_sleeps_sooner(path: Path) -> None:
 def fewer_writes_wake_the_daemon(path: Path) -> None:
     assert _cycles(100, 3, reflect_interval_s=3600, reflect_after_writes=3) >= 1
     assert _cycles(0.1, 3, reflect_interval_s=3600, reflect_after_writes=4) == 0
+
+
+def _index_files(path: Path) -> int:
+    if not get_kernel().indexes:
+        pytest.skip("this kernel scans without indexes")
+    return len(list(path.glob("*/*.idx")))
+
+
+@case(CONFIG, "index_min_rows")
+def larger_partitions_get_an_index(path: Path) -> None:
+    for least, files in ((1, 1), (10, 1), (11, 0)):
+        with mind(path / str(least), index_min_rows=least) as memory:
+            memory.remember_many([f"n {n}" for n in range(10)])
+        assert _index_files(path / str(least)) == files
+
+
+@case(CONFIG, "index_rows_per_recall")
+def a_recall_builds_what_it_may(path: Path) -> None:
+    with mind(path, index_min_rows=1 << 20) as memory:
+        memory.remember_many([f"n {n}" for n in range(10)])
+    for rows, files in ((0, 0), (10, 1)):
+        with mind(path, index_min_rows=1, index_rows_per_recall=rows) as memory:
+            memory.recall("n 3")
+        assert _index_files(path) == files
 
 
 # -- remember -------------------------------------------------------------------------------------

@@ -50,8 +50,9 @@ def migration() -> dict[str, Any]:
                 wrong.append(f"found {texts_of(memory)}")
         if os.path.exists(os.path.join(path, _LEGACY)):
             wrong.append("the old file is still there")
-        if len(os.listdir(os.path.join(path, "semantic"))) != 4:
-            wrong.append(f"files: {os.listdir(os.path.join(path, 'semantic'))}")
+        files = os.listdir(os.path.join(path, "semantic"))
+        if sum(name.endswith(".mem") for name in files) != 4:
+            wrong.append(f"files: {files}")
         return wrong
 
     return _each_step(legacy_store, lambda path: open_tiny(path), finished)

@@ -20,7 +20,7 @@ def _seed(default: int) -> int:
 def test_kill_at_random_moments_loses_nothing_acknowledged() -> None:
     found = in_fresh_process("tests.crash.kills:random_kills", kills=30, seed=_seed(1))
     assert found["wrong"] == [], found
-    assert found["acked"] > 100, "the writers were killed before they wrote anything"
+    assert found["acked"] > 20, "the writers were killed before they wrote anything"
 
 
 @pytest.mark.slow

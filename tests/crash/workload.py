@@ -27,7 +27,7 @@ DIM = 16
 TINY = Config(
     episodic_capacity=4, semantic_capacity=3, procedural_capacity=3, working_capacity=5,
     min_extent_bytes=200, max_extent_bytes=400, checkpoint_bytes=1500, batch_records=3,
-    tombstone_ratio=0.3, cluster_min_records=2,
+    tombstone_ratio=0.3, cluster_min_records=2, index_min_rows=1,
 )
 START = datetime(2026, 11, 20, 22, tzinfo=UTC)
 _TIERS = ("episodic", "episodic", "semantic", "procedural")

@@ -105,10 +105,11 @@ def test_relaxed_compaction_syncs_the_log_before_it_unlinks_the_old_file(
         for owner, name in ((store, "sync_log"), (store.files, "remove")):
             inner = getattr(owner, name)
             monkeypatch.setattr(
-                owner, name, lambda *a, n=name, f=inner: (steps.append(n), f(*a))[1]
+                owner, name, lambda *a, n=name, f=inner: (steps.append(" ".join((n, *a))), f(*a))[1]
             )
         memory.compact()
-    assert steps == ["sync_log", "remove"]
+    old = "semantic/semantic-000"
+    assert steps == ["sync_log", f"remove {old}.mem", f"remove {old}.idx"]
 
 
 def test_strict_store_with_partitions_of_another_moment_is_still_refused(

@@ -1,0 +1,127 @@
+"""Files of scan indexes: their names, what seals them, and when one may be used.
+
+The layout of the bytes is that of ``spector.kernel.scan_index``; this module adds whose they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from spector.errors import StoreError, StoreNotFoundError
+from spector.kernel.crc import crc32c
+from spector.kernel.scan_index import INDEX_HEADER_BYTES, ScanIndex, problem_of
+from spector.store.catalog import SegmentRow
+from spector.store.files import Bytes, Files
+
+__all__ = [
+    "IDX", "TEMPORARY", "LoadedImage", "idx_of", "is_idx", "problem_of_file", "read_image",
+    "remove_idx", "seal_image",
+]
+
+#: suffix of an index; its partition's is ``.mem``
+IDX: Final = ".idx"
+#: a file that is being written bears this behind its name
+TEMPORARY: Final = ".tmp"
+
+_MAGIC: Final = b"SIDX"
+_ROWS_AT: Final = 16
+_CHANGE_SEQ_AT: Final = 56
+_RECORDS_CRC_AT: Final = 76
+_HEADER_CRC_AT: Final = 124
+_RECORD_CRC = slice(36, 40)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedImage:
+    """A whole image in private memory, and the change counter of the row that it reflects."""
+
+    image: Bytes
+    change_seq: int
+
+
+def idx_of(path: str) -> str:
+    """Name of the index of the partition ``path``."""
+    return path.removesuffix(".mem") + IDX
+
+
+def seal_image(index: ScanIndex, row: SegmentRow, *, uuid: bytes, records: Bytes) -> bytearray:
+    """The bytes of an index's file; it must be up to date with ``row`` and (n, stride) records."""
+    image = bytearray(index.stamped(
+        uuid=uuid, segment_id=row.id, generation=row.generation, change_seq=row.change_seq
+    ))
+    struct.pack_into("<I", image, _RECORDS_CRC_AT, _records_crc(records[: index.rows]))
+    struct.pack_into("<I", image, _HEADER_CRC_AT, crc32c(image[:_HEADER_CRC_AT]))
+    return image
+
+
+def read_image(
+    files: Files, row: SegmentRow, *, dim: int, uuid: bytes, records: Bytes
+) -> LoadedImage | None:
+    """The image in the file of a partition's index, if it can be used; None in every other case.
+
+    If its ``change_seq`` is not the row's, the mutable halves have to be read again.
+    """
+    try:
+        image = files.map_private(idx_of(row.path))
+    except StoreError:
+        return None
+    if image is None or len(image) < INDEX_HEADER_BYTES:
+        return None
+    change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
+    problem = problem_of(
+        image, dim=dim, uuid=uuid, segment_id=row.id, generation=row.generation,
+        change_seq=change_seq, rows=min(row.slots, len(records)), verify=True,
+    )
+    if problem is not None:
+        return None
+    if change_seq != row.change_seq:
+        rows = _number(image, _ROWS_AT, "<u4")
+        if _records_crc(records[:rows]) != _number(image, _RECORDS_CRC_AT, "<u4"):
+            return None
+    return LoadedImage(image, change_seq)
+
+
+def problem_of_file(files: Files, row: SegmentRow, *, dim: int, uuid: bytes) -> str | None:
+    """Why the file of a partition's index is of no use; None when it is of use, or absent."""
+    try:
+        image = files.map_private(idx_of(row.path))
+    except StoreError as error:
+        return error.message
+    if image is None or len(image) < INDEX_HEADER_BYTES:
+        return None if image is None else f"only {len(image)} bytes"
+    change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
+    return problem_of(
+        image, dim=dim, uuid=uuid, segment_id=row.id, generation=row.generation,
+        change_seq=change_seq, rows=row.slots, verify=True,
+    )
+
+
+def remove_idx(files: Files, path: str) -> None:
+    """Remove the index of the partition ``path``, if it has one: it tells of forgotten vectors."""
+    with contextlib.suppress(StoreNotFoundError):
+        files.remove(idx_of(path))
+
+
+def is_idx(files: Files, name: str) -> bool:
+    """True for a file that this module wrote, or began to write."""
+    if not name.endswith((IDX, IDX + TEMPORARY)) or "/" not in name:
+        return False
+    try:
+        image = files.map_private(name)
+    except StoreError:
+        return False
+    return image is None or image[:4].tobytes() in (_MAGIC, bytes(4))
+
+
+def _number(image: Bytes, offset: int, kind: str) -> int:
+    return int(image[offset : offset + int(kind[2])].view(kind)[0])
+
+
+def _records_crc(records: Bytes) -> int:
+    """CRC-32C of the checksums of records (n, stride), in order: the same for the same vectors."""
+    return crc32c(np.ascontiguousarray(records[:, _RECORD_CRC]))
