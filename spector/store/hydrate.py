@@ -19,7 +19,7 @@ from spector.layout import (
     Flag,
     Modality,
 )
-from spector.records import MemoryRecord
+from spector.records import MemoryRecord, make_records
 from spector.store.catalog import Row
 from spector.store.files import Bytes
 from spector.store.store import Store
@@ -27,6 +27,7 @@ from spector.store.store import Store
 __all__ = [
     "current_image",
     "damaged_record",
+    "header_columns",
     "header_of",
     "to_record",
     "to_records",
@@ -131,16 +132,30 @@ def to_records(
     rows: Sequence[Row], headers: NDArray[np.void], tiers: Sequence[str]
 ) -> list[MemoryRecord]:
     """The user's views of many records, column by column."""
-    columns = [headers[name].tolist() for name in _FIELDS]
-    return [
-        _record(row, tier, *values)
-        for row, tier, values in zip(rows, tiers, zip(*columns, strict=True), strict=True)
-    ]
+    given = {name: [getattr(row, name) for row in rows] for name in _ROW_FIELDS}
+    return make_records({**given, "tier": tiers, **header_columns(headers)})
+
+
+def header_columns(headers: NDArray[np.void]) -> dict[str, list[Any]]:
+    """Those fields of the user's view that a record's header holds, a list each."""
+    out = {name: headers[name].tolist() for name in _FIELDS}
+    out["confidence"] = (headers["confidence"].astype(np.float64) / 255).tolist()
+    out["valence"] = np.maximum(headers["valence"].astype(np.float64) / 127, -1.0).tolist()
+    out["arousal"] = (headers["arousal"].astype(np.float64) / 255).tolist()
+    out["flags"] = [_FLAGS[flags & 0x1FF] for flags in out["flags"]]
+    # a newer version may have written values that this one has no name for
+    out["category"] = [_CATEGORIES.get(value, Category.OTHER) for value in out["category"]]
+    out["modality"] = [_MODALITIES.get(value, Modality.TEXT) for value in out["modality"]]
+    return out
 
 
 _FIELDS = (
     "event_ms", "confidence", "importance", "valence", "arousal", "stability_days", "utility",
     "access_count", "last_access_s", "flags", "category", "modality",
+)
+_ROW_FIELDS = (
+    "id", "text", "tags", "metadata", "recorded_ms", "valid_from_ms", "valid_until_ms",
+    "session_id", "agent_id", "user_id", "role", "source", "parents",
 )
 _FLAGS = [Flag(value) for value in range(512)]
 _CATEGORIES = {int(member): member for member in Category}

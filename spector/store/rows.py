@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from spector.store.catalog import Row, chunked
 
-__all__ = ["delete_rows", "insert_rows", "move_rows", "set_mutable", "update_row"]
+__all__ = [
+    "Columns", "delete_rows", "insert_rows", "move_rows", "set_mutable", "tags_json", "to_json",
+    "update_row",
+]
 
+
+Columns = Mapping[str, list[Any]]
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
@@ -27,36 +33,23 @@ def tags_json(tags: tuple[str, ...]) -> str | None:
     return to_json(tags)
 
 
-def insert_rows(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    """Insert records with content, exact tags and full text."""
-    _insert(
-        db, "record",
-        {name: [getattr(row, name) for row in rows] for name in _RECORD}
-        | {"mutable": [bytearray(row.mutable) for row in rows]},
-    )
-    _insert(
-        db, "content",
-        {
-            "id": [row.id for row in rows],
-            "text": [row.text for row in rows],
-            "tags": [tags_json(row.tags) for row in rows],
-            "metadata": [row.metadata_json or to_json(row.metadata) for row in rows],
-            "role": [row.role for row in rows],
-            "source": [row.source for row in rows],
-            "parents": [to_json(row.parents) for row in rows],
-        },
-    )
-    _insert_tags(db, rows)
-    _insert_fulltext(db, rows)
+def insert_rows(
+    db: sqlite3.Connection, record: Columns, content: Columns, tags: Sequence[tuple[str, ...]]
+) -> None:
+    """Insert records with content, exact tags and full text, by ascending id.
+
+    Args:
+        record, content: a list for every column of the table that is not NULL throughout; the
+            mutable blocks as bytearrays (see ``_insert``), tags, metadata and parents as JSON.
+        tags: the exact tags of every record.
+    """
+    _insert(db, "record", record)
+    _insert(db, "content", content)
+    _insert_tags(db, record["id"], tags)
+    _insert_fulltext(db, content["id"], content["text"])
 
 
-_RECORD = (
-    "id", "segment_id", "slot", "event_ms", "recorded_ms", "valid_from_ms", "valid_until_ms",
-    "session_id", "agent_id", "user_id",
-)
-
-
-def _insert(db: sqlite3.Connection, table: str, columns: Mapping[str, list[Any]]) -> None:
+def _insert(db: sqlite3.Connection, table: str, columns: Columns) -> None:
     """Insert rows given by columns of equal length; a column of nothing but None is not named.
 
     Binding None or bytes costs the sqlite3 module ten times what an int costs, because it first
@@ -69,16 +62,18 @@ def _insert(db: sqlite3.Connection, table: str, columns: Mapping[str, list[Any]]
     )
 
 
-def _insert_tags(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    """Exact tags. Many rows share few tags, and ids of one tag lie together in the table."""
-    by_tag: dict[str, list[int]] = {}
-    for row in rows:
-        for tag in row.tags:
-            by_tag.setdefault(tag, []).append(row.id)
+def _insert_tags(
+    db: sqlite3.Connection, ids: Sequence[int], tags: Sequence[tuple[str, ...]]
+) -> None:
+    """Exact tags. Many records share few tags, and ids of one tag lie together in the table."""
+    by_tag: dict[str, list[int]] = defaultdict(list)
+    for record_id, each in zip(ids, tags, strict=True):
+        for tag in each:
+            by_tag[tag].append(record_id)
     if 2 * len(by_tag) > sum(map(len, by_tag.values())):
         db.executemany(
             "INSERT INTO record_tag VALUES (?, ?)",
-            [(tag, record_id) for tag, ids in by_tag.items() for record_id in ids],
+            [(tag, record_id) for tag, members in by_tag.items() for record_id in members],
         )
     else:
         db.executemany(
@@ -87,10 +82,9 @@ def _insert_tags(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
         )
 
 
-def _insert_fulltext(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    """Full text of rows whose content is in place already."""
-    ids = [row.id for row in rows]
-    if ids == list(range(ids[0], ids[0] + len(ids))):
+def _insert_fulltext(db: sqlite3.Connection, ids: Sequence[int], texts: Sequence[str]) -> None:
+    """Full text of records whose content is in place already."""
+    if ids[-1] - ids[0] == len(ids) - 1:  # they ascend, so nothing else lies between them
         db.execute(
             "INSERT INTO fulltext(rowid, text) SELECT id, text FROM content"
             " WHERE id BETWEEN ? AND ?",
@@ -98,7 +92,7 @@ def _insert_fulltext(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
         )
     else:
         db.executemany(
-            "INSERT INTO fulltext(rowid, text) VALUES (?, ?)", [(r.id, r.text) for r in rows]
+            "INSERT INTO fulltext(rowid, text) VALUES (?, ?)", zip(ids, texts, strict=True)
         )
 
 

@@ -17,25 +17,15 @@ from spector.layout import (
     MUTABLE_OFFSET,
     RECORD_DTYPE,
     RECORD_VERSION,
-    Flag,
     stride_of,
 )
 from spector.store.files import Bytes
 from spector.store.segment import image_rows
-from spector.write.draft import Draft
+from spector.write.batch import Batch, Strengths
 
-__all__ = ["Encoded", "Strength", "bloom_of", "encode", "reseal", "strength_of"]
+__all__ = ["Encoded", "bloom_of", "encode", "reseal"]
 
 _MAX_U32 = 0xFFFF_FFFF
-
-
-@dataclass(frozen=True, slots=True)
-class Strength:
-    """The starting values of the mutable half of a record."""
-
-    flags: Flag
-    importance: float
-    stability_days: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,30 +39,10 @@ class Encoded:
         """The 24 mutable bytes of record n."""
         return self.images[n, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES].tobytes()
 
-
-def strength_of(draft: Draft, importance: float, config: Config) -> Strength:
-    """Starting strength: stability grows with importance; strong arousal makes a flashbulb.
-
-    Flashbulb memories (Brown and Kulik; Cognitive Memory v9): pinned, importance at least 0.9,
-    stability x 1.5.
-    """
-    flags = Flag.NONE
-    if not (draft.pinned or draft.immutable or draft.unresolved or draft.arousal):
-        stability = config.initial_stability_days * (0.5 + importance)
-        return Strength(flags, importance, min(stability, config.max_stability_days))
-    if draft.pinned:
-        flags |= Flag.PINNED
-    if draft.immutable:
-        flags |= Flag.IMMUTABLE
-    if draft.unresolved:
-        flags |= Flag.UNRESOLVED
-    if draft.arousal >= config.flashbulb_arousal:
-        flags |= Flag.FLASHBULB | Flag.PINNED
-        importance = max(importance, 0.9)
-    stability = config.initial_stability_days * (0.5 + importance)
-    if Flag.FLASHBULB in flags:
-        stability *= 1.5
-    return Strength(flags, importance, min(stability, config.max_stability_days))
+    def mutables(self) -> list[bytearray]:
+        """The 24 mutable bytes of every record."""
+        whole = bytearray(self.images[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES].tobytes())
+        return [whole[at : at + MUTABLE_BYTES] for at in range(0, len(whole), MUTABLE_BYTES)]
 
 
 def bloom_of(
@@ -89,9 +59,21 @@ def bloom_of(
     return mask
 
 
+def _blooms_of(batch: Batch) -> list[int]:
+    """``bloom_of`` every draft; many have the same tags and scopes."""
+    keys = list(
+        zip(
+            batch.column("tags", ()), batch.column("user_id"), batch.column("agent_id"),
+            batch.column("session_id"), strict=True,
+        )
+    )
+    known = {key: bloom_of(*key) for key in set(keys)}
+    return [known[key] for key in keys]
+
+
 def encode(
-    drafts: Sequence[Draft],
-    strengths: Sequence[Strength],
+    batch: Batch,
+    strengths: Strengths,
     ids: Sequence[int],
     tier_codes: Sequence[int],
     vectors: NDArray[np.float32] | None,
@@ -102,34 +84,30 @@ def encode(
     config: Config,
 ) -> Encoded:
     """Record images of drafts. ``vectors`` is (n, dim) f32; zeros, or None, mean without one."""
-    count = len(drafts)
-    headers = np.zeros(count, dtype=RECORD_DTYPE)
-    codes = np.zeros((count, dim), dtype=np.int8)
+    headers = np.zeros(batch.size, dtype=RECORD_DTYPE)
+    codes = np.zeros((batch.size, dim), dtype=np.int8)
     if vectors is not None:
         given = vectors.any(axis=1)
         if given.all():
             codes, headers["scale"] = quantize(normalize(vectors))
         else:
             codes[given], headers["scale"][given] = quantize(normalize(vectors[given]))
-    events = [now_ms if d.event_ms is None else d.event_ms for d in drafts]
     headers["version"] = RECORD_VERSION
     headers["tier"] = tier_codes
-    headers["category"] = [d.category for d in drafts]
-    headers["modality"] = [d.modality for d in drafts]
     headers["id"] = ids
-    headers["event_ms"] = events
-    headers["tags"] = [bloom_of(d.tags, d.user_id, d.agent_id, d.session_id) for d in drafts]
-    headers["confidence"] = [
-        round(255 * (config.default_confidence if d.confidence is None else d.confidence))
-        for d in drafts
-    ]
-    headers["flags"] = [s.flags for s in strengths]
-    headers["valence"] = [round(127 * d.valence) for d in drafts]
-    headers["arousal"] = [round(255 * d.arousal) for d in drafts]
-    headers["importance"] = [s.importance for s in strengths]
-    headers["stability_days"] = [s.stability_days for s in strengths]
+    headers["event_ms"] = [now_ms if ms is None else ms for ms in batch.column("event_ms")]
+    headers["tags"] = _blooms_of(batch)
+    headers["confidence"] = round(255 * config.default_confidence)
+    for name, column in batch.given("category", "modality").items():
+        headers[name] = column
+    for name, column in batch.given("valence", "arousal", "confidence").items():
+        values = [config.default_confidence if each is None else each for each in column]
+        headers[name] = np.rint(np.array(values) * (127 if name == "valence" else 255))
+    headers["flags"] = strengths.flags
+    headers["importance"] = strengths.importance
+    headers["stability_days"] = strengths.stability_days
     headers["utility"] = 0.5
-    headers["last_access_s"] = [max(0, min(_MAX_U32, ms // 1000)) for ms in events]
+    headers["last_access_s"] = np.clip(headers["event_ms"] // 1000, 0, _MAX_U32)
     images = image_rows(headers, codes, stride_of(dim))
     return reseal(images, uuid)
 

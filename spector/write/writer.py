@@ -27,13 +27,15 @@ from spector.records import ForgetReport, MemoryRecord
 from spector.store import rows as catalog_rows
 from spector.store.catalog import Row
 from spector.store.compact import note_purge
-from spector.store.hydrate import to_record, to_records, verified_image
+from spector.store.hydrate import to_record, verified_image
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
+from spector.write.append import append, records_of
+from spector.write.batch import Batch, strengths_of
 from spector.write.draft import Draft
-from spector.write.encode import Encoded, Strength, bloom_of, encode, reseal, strength_of
+from spector.write.encode import Encoded, bloom_of, encode, reseal
 
 __all__ = ["Writer", "unknown"]
 
@@ -70,63 +72,39 @@ class Writer:
         """Store drafts; one transaction per store that keeps any of their tiers."""
         tiers = [self._router[draft.tier] for draft in drafts]
         vectors = self._vectors(drafts, tiers)
-        strengths = [
-            strength_of(d, self._importance_of(d), self._config) for d in drafts
-        ]
+        importance = [self._importance_of(draft) for draft in drafts]
         by_store: dict[Store, list[int]] = {}
         for n, tier in enumerate(tiers):
             by_store.setdefault(tier.store, []).append(n)
+        if len(by_store) == 1:
+            return self._store_batch(tiers[0].store, drafts, tiers, importance, vectors)
         out: dict[int, MemoryRecord] = {}
         for store, members in by_store.items():
-            out.update(self._store_batch(store, members, drafts, tiers, strengths, vectors))
+            records = self._store_batch(
+                store, [drafts[n] for n in members], [tiers[n] for n in members],
+                [importance[n] for n in members], None if vectors is None else vectors[members],
+            )
+            out.update(zip(members, records, strict=True))
         return [out[n] for n in range(len(drafts))]
 
     def _store_batch(
         self,
         store: Store,
-        members: Sequence[int],
         drafts: Sequence[Draft],
         tiers: Sequence[TierStore],
-        strengths: Sequence[Strength],
+        importance: Sequence[float],
         vectors: NDArray[np.float32] | None,
-    ) -> dict[int, MemoryRecord]:
-        now_ms = self._clock.now_ms()
+    ) -> list[MemoryRecord]:
+        now_ms, batch = self._clock.now_ms(), Batch(drafts)
         with store.lock, store.transaction() as tx:
-            ids = self._claim_ids(tx, len(members), now_ms)
+            ids = self._claim_ids(tx, len(drafts), now_ms)
             encoded = encode(
-                [drafts[n] for n in members], [strengths[n] for n in members], ids,
-                [tiers[n].code for n in members],
-                None if vectors is None else vectors[list(members)],
+                batch, strengths_of(batch, importance, self._config), ids,
+                [tier.code for tier in tiers], vectors,
                 now_ms=now_ms, dim=self._dim, uuid=store.uuid, config=self._config,
             )
-            events = encoded.headers["event_ms"].tolist()
-            rows = [
-                _row_of(drafts[n], ids[i], encoded.mutable(i), events[i], now_ms)
-                for i, n in enumerate(members)
-            ]
-            for tier, local in _grouped([tiers[n] for n in members]):
-                for start in range(0, len(local), tier.max_batch):
-                    part = local[start : start + tier.max_batch]
-                    self._place(tx, tier, part, encoded, rows)
-        names = [tiers[n].name for n in members]
-        return dict(zip(members, to_records(rows, encoded.headers, names), strict=True))
-
-    def _place(
-        self, tx: Transaction, tier: TierStore, part: list[int], encoded: Encoded,
-        rows: list[Row],
-    ) -> None:
-        whole = len(part) == len(encoded.images)
-        images = encoded.images if whole else np.ascontiguousarray(encoded.images[part])
-        events = encoded.headers["event_ms"][part].astype(np.int64)
-        placed = tier.place(tx, images, events)
-        for i, segment_id, slot in zip(
-            part, placed.segment_ids.tolist(), placed.slots.tolist(), strict=True
-        ):
-            rows[i].segment_id, rows[i].slot = segment_id, slot
-        if placed.evicted:
-            gone = tx.store.catalog.fetch(placed.evicted)
-            catalog_rows.delete_rows(tx.connection, gone.values())
-        catalog_rows.insert_rows(tx.connection, [rows[i] for i in part])
+            append(tx, tiers, batch, ids, encoded, now_ms)
+        return records_of(batch, ids, [tier.name for tier in tiers], encoded.headers, now_ms)
 
     def _claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
         """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248.
@@ -169,11 +147,13 @@ class Writer:
                 )
             if len(missing) == len(drafts):
                 return None
+        if not missing:
+            return np.array([draft.vector for draft in drafts])
         out = np.zeros((len(drafts), self._dim), dtype=np.float32)
         for n, draft in enumerate(drafts):
             if draft.vector is not None:
                 out[n] = draft.vector
-        if missing and self._embedder is not None:
+        if self._embedder is not None:
             out[missing] = embedded(self._embedder, [drafts[n].text for n in missing])
         return out
 
@@ -239,8 +219,9 @@ class Writer:
         if "text" in changes or "vector" in changes:
             vectors = self._vectors([draft], [tier])
             if vectors is not None:
+                batch = Batch([draft])
                 fresh = encode(
-                    [draft], [Strength(Flag.NONE, 0.0, 1.0)], [row.id], [tier.code], vectors,
+                    batch, strengths_of(batch, [0.0], self._config), [row.id], [tier.code], vectors,
                     now_ms=0, dim=self._dim, uuid=store.uuid, config=self._config,
                 )
                 image[:, 64:] = fresh.images[:, 64:]
@@ -443,13 +424,6 @@ def _with_flag(block: bytes, flag: Flag) -> bytes:
     array = np.frombuffer(block, dtype=MUTABLE_DTYPE).copy()
     array["flags"] |= int(flag)
     return array.tobytes()
-
-
-def _grouped(tiers: Sequence[TierStore]) -> list[tuple[TierStore, list[int]]]:
-    found: dict[str, tuple[TierStore, list[int]]] = {}
-    for n, tier in enumerate(tiers):
-        found.setdefault(tier.name, (tier, []))[1].append(n)
-    return list(found.values())
 
 
 def _row_of(

@@ -1,0 +1,112 @@
+"""Putting a batch of new memories into a store: places, rows, and the view that its user gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.records import MemoryRecord, make_records
+from spector.store import rows as catalog_rows
+from spector.store.hydrate import header_columns
+from spector.store.transaction import Transaction
+from spector.tiers.base import TierStore
+from spector.write.batch import Batch
+from spector.write.encode import Encoded
+
+__all__ = ["append", "records_of"]
+
+#: columns of the catalog's table of records that a draft has under the same name
+_RECORD = ("valid_from_ms", "valid_until_ms", "session_id", "agent_id", "user_id")
+#: fields of the user's view that a draft has under the same name
+_VIEW = ("text", "tags", *_RECORD, "role", "source", "parents")
+
+
+def append(
+    tx: Transaction,
+    tiers: Sequence[TierStore],
+    batch: Batch,
+    ids: list[int],
+    encoded: Encoded,
+    now_ms: int,
+) -> None:
+    """Stage the images and the rows of new records, a part for each tier among them."""
+    record = {
+        "id": ids,
+        "event_ms": encoded.headers["event_ms"].tolist(),
+        "recorded_ms": [now_ms] * batch.size,
+        "mutable": encoded.mutables(),
+        **batch.given(*_RECORD),
+    }
+    content = {"id": ids, **_content(batch)}
+    tags = batch.column("tags", ())
+    for tier, members in _grouped(tiers):
+        for start in range(0, len(members), tier.max_batch):
+            part = members[start : start + tier.max_batch]
+            if len(part) == batch.size:
+                _place(tx, tier, encoded.images, record, content, tags)
+            else:
+                _place(
+                    tx, tier, np.ascontiguousarray(encoded.images[part]),
+                    _part_of(record, part), _part_of(content, part), [tags[n] for n in part],
+                )
+
+
+def _content(batch: Batch) -> dict[str, list[Any]]:
+    columns = batch.given("text", "tags", "role", "source", "parents")
+    if "tags" in columns:
+        columns["tags"] = [catalog_rows.tags_json(tags) for tags in columns["tags"]]
+    if "parents" in columns:
+        columns["parents"] = [catalog_rows.to_json(parents) for parents in columns["parents"]]
+    for encoded in batch.given("metadata_json").values():
+        columns["metadata"] = [None if text == "{}" else text for text in encoded]
+    return columns
+
+
+def _place(
+    tx: Transaction,
+    tier: TierStore,
+    images: NDArray[np.uint8],
+    record: dict[str, list[Any]],
+    content: dict[str, list[Any]],
+    tags: list[tuple[str, ...]],
+) -> None:
+    placed = tier.place(tx, images, np.array(record["event_ms"], dtype=np.int64))
+    if placed.evicted:
+        gone = tx.store.catalog.fetch(placed.evicted)
+        catalog_rows.delete_rows(tx.connection, gone.values())
+    places = {"segment_id": placed.segment_ids.tolist(), "slot": placed.slots.tolist()}
+    catalog_rows.insert_rows(tx.connection, record | places, content, tags)
+
+
+def _part_of(columns: dict[str, list[Any]], part: list[int]) -> dict[str, list[Any]]:
+    return {name: [column[n] for n in part] for name, column in columns.items()}
+
+
+def _grouped(tiers: Sequence[TierStore]) -> list[tuple[TierStore, list[int]]]:
+    found: dict[str, tuple[TierStore, list[int]]] = {}
+    for n, tier in enumerate(tiers):
+        found.setdefault(tier.name, (tier, []))[1].append(n)
+    return list(found.values())
+
+
+def records_of(
+    batch: Batch,
+    ids: list[int],
+    tier_names: list[str],
+    headers: NDArray[np.void],
+    now_ms: int,
+) -> list[MemoryRecord]:
+    """The user's view of records that were just stored."""
+    return make_records(
+        {
+            "id": ids,
+            "tier": tier_names,
+            "recorded_ms": [now_ms] * batch.size,
+            "metadata": [{} if given is None else given for given in batch.column("metadata")],
+            **batch.given(*_VIEW),
+            **header_columns(headers),
+        }
+    )
