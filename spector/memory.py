@@ -25,6 +25,7 @@ from spector.errors import (
 )
 from spector.exchange import Vectors, export_lines, import_lines
 from spector.kernel.choose import get_kernel, kernel_info
+from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import Category, Flag, Modality
 from spector.read.recall import Reader
@@ -95,6 +96,7 @@ class Memory:
         profile: ScoringProfile,
         durability: str,
         mode: str,
+        threads: int,
     ) -> None:
         self._router = router
         self._opened = opened
@@ -110,7 +112,8 @@ class Memory:
             router, embedder=embedder, importance=importance, clock=clock, config=config,
             dim=self.dim,
         )
-        self._reader = Reader(router, get_kernel(), config)
+        self._kernel = ParallelKernel(get_kernel(), threads)
+        self._reader = Reader(router, self._kernel, config)
         self._vectors = Vectors(
             dim=self.dim, fingerprint=opened[0].store.meta.get("fingerprint") or "",
             can_embed=embedder is not None,
@@ -605,6 +608,7 @@ class Memory:
         """Checkpoint, close every file and give up the lock. Idempotent."""
         if not self._opened[0].store.forked:  # the daemon's thread stayed with the parent
             self.daemon.stop()
+        self._kernel.close()
         try:
             self._writer.keep_last_id()
             for opened in self._opened:

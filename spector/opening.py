@@ -10,6 +10,7 @@ from spector.clock import Clock, SystemClock
 from spector.config import Config
 from spector.embed import Embedder, ImportanceScorer, resolve
 from spector.errors import InvalidInputError
+from spector.kernel.parallel import usable_cores
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import MAX_DIM
 from spector.memory import Memory
@@ -32,6 +33,7 @@ def open_memory_at(
     profile: str | ScoringProfile = "balanced",
     importance: ImportanceScorer | None = None,
     extra_tiers: Iterable[TierStore] = (),
+    threads: int | None = None,
 ) -> Memory:
     """Open the memory in the directory ``path``, creating it if there is none.
 
@@ -47,6 +49,9 @@ def open_memory_at(
         config: limits and capacities. profile: how recall ranks by default.
         importance: judges texts that are remembered without an importance.
         extra_tiers: tiers of yours, in addition to the four.
+        threads: how many one recall over many partitions may use; the usable cores if None, 1 for
+            the caller's own only. Answers are the same. An application that recalls from threads
+            of its own gets no more of them than there are cores.
 
     Raises:
         StoreLockedError: another process is writing. StoreNotFoundError, ModelMismatchError,
@@ -63,6 +68,12 @@ def open_memory_at(
     ):
         raise InvalidInputError(
             f"dim is {dim!r}", hint=f"pass the length of your vectors, 1..{MAX_DIM}"
+        )
+    if threads is not None and (
+        not isinstance(threads, int) or isinstance(threads, bool) or threads < 1
+    ):
+        raise InvalidInputError(
+            f"threads is {threads!r}", hint="pass 1 or more, or None for as many as there are cores"
         )
     ranking = get_profile(profile)
     config = Config() if config is None else config
@@ -104,7 +115,7 @@ def open_memory_at(
         return Memory(
             router, opened, path=where, embedder=found, importance=importance,
             clock=clock or SystemClock(), config=config, profile=ranking,
-            durability=durability, mode=mode,
+            durability=durability, mode=mode, threads=threads or usable_cores(),
         )
     except BaseException:
         for each in opened:

@@ -24,6 +24,7 @@ __all__ = [
     "PartTable",
     "Partitions",
     "ScanResult",
+    "Scanner",
     "Select",
     "empty_result",
     "result_of_hits",
@@ -277,16 +278,10 @@ Partitions = PartTable | Sequence[Part]
 Select = Sequence[int] | NDArray[Any]
 
 
-class Kernel(Protocol):
-    """A scan backend. All of them return the same records in the same order.
-
-    The ``index_`` operations fill the image of a scan index (contiguous bytes, aligned to 64);
-    they trust their arguments, which `spector.kernel.scan_index.ScanIndex` checks.
-    """
+class Scanner(Protocol):
+    """What reads partitions. All of them return the same records in the same order."""
 
     name: str
-    #: whether scans profit from ``Part.index``; if not, building one is a waste
-    indexes: bool
 
     def prepare(self, parts: Sequence[Part]) -> PartTable:
         """Build the table that scans read; keep it as long as the partitions stay the same."""
@@ -327,6 +322,17 @@ class Kernel(Protocol):
     def crc32c_rows(self, rows: NDArray[np.uint8], out: NDArray[np.uint32], crc: int) -> None:
         """Checksums of records (n, stride), see `spector.kernel.crc.crc32c_rows`."""
         ...
+
+
+class Kernel(Scanner, Protocol):
+    """A scan backend.
+
+    The ``index_`` operations fill the image of a scan index (contiguous bytes, aligned to 64);
+    they trust their arguments, which `spector.kernel.scan_index.ScanIndex` checks.
+    """
+
+    #: whether scans profit from ``Part.index``; if not, building one is a waste
+    indexes: bool
 
     def index_bytes(self, dim: int, room: int) -> int:
         """Bytes of an image for ``room`` slots, a multiple of 64."""

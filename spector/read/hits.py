@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.base import Kernel
+from spector.kernel.base import Scanner
 from spector.kernel.query import Query
 from spector.kernel.reference import score_terms
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
@@ -30,7 +30,7 @@ _MAX_CHUNK = 512
 class Confirmer:
     """Asks catalog and checksums whether candidates are what they seem."""
 
-    def __init__(self, router: TierRouter, kernel: Kernel) -> None:
+    def __init__(self, router: TierRouter, kernel: Scanner) -> None:
         self._router = router
         self._kernel = kernel
         #: tier code -> name

@@ -16,7 +16,7 @@ import numpy as np
 
 from spector.config import Config
 from spector.errors import StoreError
-from spector.kernel.base import AllowList, Kernel, ScanResult
+from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query, make_query
 from spector.kernel.tags import tag_mask
 from spector.read.hits import Confirmer
@@ -44,7 +44,7 @@ _ATTEMPTS_OF_READER = 60
 class Reader:
     """The read path over all tiers of a memory. Thread-safe, takes no lock while it scans."""
 
-    def __init__(self, router: TierRouter, kernel: Kernel, config: Config) -> None:
+    def __init__(self, router: TierRouter, kernel: Scanner, config: Config) -> None:
         self._router = router
         self._stores = tuple(router.stores())
         self._kernel = kernel

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from spector.errors import PartitionCorruptError
-from spector.kernel.base import Edit, Kernel, Part, PartTable
+from spector.kernel.base import Edit, Part, PartTable, Scanner
 from spector.store.segment import Partition
 from spector.store.store import Store, View
 
@@ -97,7 +97,7 @@ class Candidate:
 
 
 def make_snapshot(
-    stores: tuple[Store, ...], views: tuple[View, ...], kernel: Kernel
+    stores: tuple[Store, ...], views: tuple[View, ...], kernel: Scanner
 ) -> Snapshot:
     """One kernel table over all partitions of all views."""
     table = kernel.prepare([_part(p) for view in views for p in view.partitions])
