@@ -20,7 +20,7 @@ from spector.kernel.index_reference import (
     NumpyIndex,
     sign_flips,
 )
-from spector.kernel.jit_tools import compiled, compiled_sum, pointer
+from spector.kernel.jit_tools import compiled, inner, inner_sum, pointer
 from spector.kernel.scan_index import (
     BLOCK_DTYPE,
     BLOCK_ROWS,
@@ -68,13 +68,13 @@ class NumbaIndex(NumpyIndex):
         _refresh(image, layout, records, int(header["rows"][0]))
 
 
-@compiled
+@inner
 def _record(records, slot):  # type: ignore[no-untyped-def]
     address = np.uint64(records.ctypes.data) + np.uint64(slot * records.shape[1])
     return carray(pointer(address), (1,), RECORD_DTYPE)[0]
 
 
-@compiled
+@inner
 def _block(image, layout, slot):  # type: ignore[no-untyped-def]
     at = layout.blocks_at + slot // BLOCK_ROWS * 128
     return carray(pointer(np.uint64(image.ctypes.data) + np.uint64(at)), (1,), BLOCK_DTYPE)[0]
@@ -147,7 +147,7 @@ def _refresh(image, layout, records, rows):  # type: ignore[no-untyped-def]
                 word[f] = 0
 
 
-@compiled
+@inner
 def _set_bits(slices, words, slot, value):  # type: ignore[no-untyped-def]
     """Bit i of the value into slice i, where it is 0 so far."""
     bit = np.uint64(1) << np.uint64(slot & 63)
@@ -157,13 +157,13 @@ def _set_bits(slices, words, slot, value):  # type: ignore[no-untyped-def]
         value ^= lowest
 
 
-@compiled
+@inner
 def _bit_number(power):  # type: ignore[no-untyped-def]
     """Which bit it is that is set in a power of two: its exponent as a float."""
     return (np.float64(power).view(np.int64) >> 52) - 1023
 
 
-@compiled
+@inner
 def _write_mutable(image, layout, slot, r):  # type: ignore[no-untyped-def]
     image[layout.valence_at : layout.confidence_at].view(np.int8)[slot] = r.valence
     uses = image[layout.uses_at : layout.importance_at].view(np.uint16)
@@ -175,7 +175,7 @@ def _write_mutable(image, layout, slot, r):  # type: ignore[no-untyped-def]
     stability[slot] = r.stability_days
 
 
-@compiled
+@inner
 def _clear(b):  # type: ignore[no-untyped-def]
     """Extremes of no rows."""
     b.event_min, b.event_max, b.used_max = _I64_MAX, _I64_MIN, _I64_MIN
@@ -188,7 +188,7 @@ def _clear(b):  # type: ignore[no-untyped-def]
     b.confidence_max, b.confidence_min, b.arousal_max = 0, 255, 0
 
 
-@compiled
+@inner
 def _widen(b, r):  # type: ignore[no-untyped-def]
     """Take a header into the extremes; what is not a number bounds nothing."""
     used_ms = r.event_ms if r.last_access_s == 0 else np.int64(r.last_access_s) * 1000
@@ -212,14 +212,14 @@ def _widen(b, r):  # type: ignore[no-untyped-def]
     b.arousal_max = max(b.arousal_max, r.arousal)
 
 
-@compiled
+@inner
 def _upper(bound, value):  # type: ignore[no-untyped-def]
     if np.isnan(value):
         return _INF
     return value if value > bound else bound
 
 
-@compiled
+@inner
 def rotate_one(x, spare, flips):  # type: ignore[no-untyped-def]
     """`index_reference.rotate` of one vector (D,) in place; ``spare`` is (D,) as well."""
     rows = len(x) // _LANES
@@ -248,7 +248,7 @@ def rotate_one(x, spare, flips):  # type: ignore[no-untyped-def]
         x[:] = spare
 
 
-@compiled_sum
+@inner_sum
 def _sums(x, centre, bits):  # type: ignore[no-untyped-def]
     """Squared lengths of x + centre and of x, their product with the centre, and sums of |x_i|."""
     norm2, x2, a, head, rest = _ZERO, _ZERO, _ZERO, _ZERO, _ZERO
@@ -267,14 +267,14 @@ def _sums(x, centre, bits):  # type: ignore[no-untyped-def]
     return norm2, x2, a, head, rest
 
 
-@compiled
+@inner
 def _factors(x2, total, bits, dim):  # type: ignore[no-untyped-def]
     slope = np.float64(x2) / np.float64(total) if total > 0 else np.nan
     error2 = (bits * slope * slope - np.float64(x2)) / (dim - 1)
     return np.float32(slope), np.float32(np.sqrt(max(error2, 0.0)))
 
 
-@compiled
+@inner
 def _sketch(image, layout, slot, x):  # type: ignore[no-untyped-def]
     """Codes and factors of a rotated vector, from which the centre is taken off here."""
     dim = len(x)
@@ -309,7 +309,7 @@ def _sketch(image, layout, slot, x):  # type: ignore[no-untyped-def]
         tail[1], tail[2] = _factors(x2, head + rest, dim, dim)
 
 
-@compiled
+@inner
 def _write_signs(out, x):  # type: ignore[no-untyped-def]
     for byte in range(len(x) // 8):
         value = 0

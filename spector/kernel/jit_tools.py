@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from numba import njit
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["compiled", "compiled_sum", "pointer"]
+__all__ = ["compiled", "inner", "inner_sum", "pointer", "popcount"]
+
+#: divisions by zero give what IEEE 754 says instead of branches to an exception
+_OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy"}
+#: wrappers for callers from Python take most of the time that compiling takes
+_INNER: Final[dict[str, Any]] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile without the GIL and keep the result on disk where a directory can be written."""
-    return _compiled(function)
-
-
-def compiled_sum(function: Callable[..., Any]) -> Any:
-    """The same for sums of floats whose last bits do not matter: their order is the compiler's."""
-    return _compiled(function, fastmath={"reassoc"})
-
-
-def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     try:
-        return njit(cache=True, nogil=True, **options)(function)
+        return njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:
-        return njit(nogil=True, **options)(function)
+        return njit(**_OPTIONS)(function)
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile as part of a `compiled` function, to be called from nowhere else."""
+    return njit(**_OPTIONS, **_INNER)(function)
+
+
+def inner_sum(function: Callable[..., Any]) -> Any:
+    """An `inner` one whose sums of floats may run in any order, as their last bits do not matter."""
+    return njit(fastmath={"reassoc"}, **_OPTIONS, **_INNER)(function)
 
 
 @intrinsic
@@ -37,3 +43,13 @@ def pointer(typing_context: Any, address: Any) -> Any:
         return builder.inttoptr(args[0], cgutils.voidptr_t)
 
     return types.voidptr(types.uint64), generate
+
+
+@intrinsic
+def popcount(typing_context: Any, word: Any) -> Any:
+    """Bits set in an unsigned word."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return word(word), generate

@@ -1,0 +1,230 @@
+"""What can still enter the heap, compiled by Numba: bounds of a block's and a record's score.
+
+`spector.kernel.index_reference` says what the codes mean. Bounds err on the side of looking: sums
+of float32 get a margin for rounding, and what is not a number rules nothing out.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import carray
+
+from spector.kernel.index_reference import A_SCALE, B_SCALE
+from spector.kernel.jit_index import rotate_one
+from spector.kernel.jit_terms import (
+    CONSOLIDATED,
+    FLASHBULB,
+    MINUS_INF,
+    UNRESOLVED,
+    activation_at,
+    recency_at,
+    retention_at,
+)
+from spector.kernel.jit_tools import inner, pointer, popcount
+from spector.kernel.scan_index import NO_ESTIMATE, SKETCH_BITS
+
+__all__ = [
+    "estimate_fine",
+    "estimate_sketches",
+    "factor_limit",
+    "needed_cosine",
+    "prepare_cue",
+    "rest_limit",
+]
+
+_INF: Final = np.float32(np.inf)
+_ZERO: Final = np.float32(0)
+_ONE: Final = np.float32(1)
+_THIRD: Final = np.float32(1 / 3)
+_A_STEP: Final = np.float32(1 / A_SCALE)
+_B_STEP: Final = np.float32(1 / B_SCALE)
+#: relative rounding error of a dozen float32 operations, four times over
+_MARGIN: Final = 4e-6
+_SKETCH_TAIL: Final = np.uint64(0xFFFF_FFFF)
+
+# a prepared cue's numbers: <q, c> - <c, c>; step of the levels; length of y; |c|^2; least slack
+BASE, DELTA, LENGTH, CENTRE2, SLACK = range(5)
+
+
+@inner
+def prepare_cue(q, codes, centre, centre_norm2, flips, cue):  # type: ignore[no-untyped-def]
+    """Quantise y = P(q) - P(c) to 4 bits a coordinate.
+
+    cue: planes (4, D / 32) uint32; those of the sketch's coordinates as (4, 4) uint64; numbers
+    (5,) float32. Returns whether the numbers are some.
+    """
+    planes, heads, numbers = cue
+    rotated = len(centre)
+    y, spare = np.empty(rotated, np.float32), np.empty(rotated, np.float32)
+    for i in range(rotated):
+        y[i] = np.float32(codes[i]) * q.scale
+    rotate_one(y, spare, flips)
+    dot, length2, largest = 0.0, 0.0, _ZERO
+    for i in range(rotated):
+        dot += np.float64(y[i]) * centre[i]
+        y[i] -= centre[i]
+        length2 += np.float64(y[i]) * y[i]
+        largest = max(largest, abs(y[i]))
+    delta = largest / np.float32(15)
+    planes[:] = 0
+    heads[:] = 0
+    if delta > _ZERO:
+        for i in range(rotated):
+            level = np.int64(np.rint((y[i] / delta + np.float32(15)) * np.float32(0.5)))
+            for j in range(4):
+                planes[j, i >> 5] |= np.uint32((level >> j) & 1) << np.uint32(i & 31)
+    for j in range(4):
+        for w in range(min(SKETCH_BITS, rotated) // 32):
+            heads[j, w >> 1] |= np.uint64(planes[j, w]) << np.uint64(32 * (w & 1))
+    length = np.sqrt(length2)
+    numbers[BASE], numbers[DELTA], numbers[LENGTH] = dot - centre_norm2, delta, length
+    numbers[CENTRE2], numbers[SLACK] = centre_norm2, 3e-4 * length + 2e-4
+    return np.isfinite(length) and np.isfinite(numbers[BASE])
+
+
+@inner
+def estimate_sketches(sketch, first, count, cue, z, needed, estimates, bounds):  # type: ignore[no-untyped-def]
+    """Estimates and upper bounds of the cosines of neighbouring slots.
+
+    sketch: (4 * room,) uint64. Returns how many bounds do not stay below ``needed``.
+    """
+    planes, heads, numbers = cue
+    bits = np.int32(min(32 * planes.shape[1], SKETCH_BITS))
+    base, delta, centre2, slack = numbers[BASE], numbers[DELTA], numbers[CENTRE2], numbers[SLACK]
+    length2 = z * z * numbers[LENGTH] * numbers[LENGTH]
+    spread = z * z * delta * delta * np.float32(bits) * _THIRD
+    per_dim = np.float32(1) / np.float32(32 * planes.shape[1] - 1)
+    hot = np.int32(0)
+    for i in range(count):
+        at = 4 * (first + i)
+        last = sketch[at + 3]
+        unlike = np.int32(0)
+        for j in range(4):
+            ones = popcount(sketch[at] ^ heads[j, 0]) + popcount(sketch[at + 1] ^ heads[j, 1])
+            ones += popcount(sketch[at + 2] ^ heads[j, 2])
+            ones += popcount((last & _SKETCH_TAIL) ^ heads[j, 3])
+            unlike += np.int32(ones) << np.int32(j)
+        b = np.int32(last >> np.uint64(48))
+        slope = np.float32(b) * _B_STEP
+        a = np.float32(np.int32(np.int16(last >> np.uint64(32)))) * _A_STEP
+        estimate = slope * (delta * np.float32(np.int32(15) * bits - unlike - unlike)) + a + base
+        error2 = (np.float32(bits) * slope * slope - (_ONE + centre2 - (a + a))) * per_dim
+        error2 = error2 if error2 > _ZERO else _ZERO
+        bound = estimate + np.sqrt(error2 * length2 + slope * slope * spread) + slack
+        bound = _INF if b == NO_ESTIMATE else bound
+        estimates[i], bounds[i] = estimate, bound
+        hot += np.int32(0) if bound < needed else np.int32(1)
+    return hot
+
+
+@inner
+def estimate_fine(sketch_at, fine_at, fine_bytes, cue, z):  # type: ignore[no-untyped-def]
+    """Upper bound of one record's cosine from the signs of all coordinates, by addresses."""
+    planes, _, numbers = cue
+    heads = SKETCH_BITS // 32
+    head = carray(pointer(sketch_at), (heads,), np.uint32)
+    fine = carray(pointer(fine_at), (fine_bytes // 4,), np.uint32)
+    tail = fine[len(fine) - 3 :].view(np.float32)
+    words = planes.shape[1]
+    unlike = 0
+    for j in range(4):
+        ones = 0
+        for w in range(heads):
+            ones += np.int64(popcount(head[w] ^ planes[j, w]))
+        for w in range(heads, words):
+            ones += np.int64(popcount(fine[w - heads] ^ planes[j, w]))
+        unlike += ones << j
+    a, slope, error = tail[0], tail[1], tail[2] * numbers[LENGTH]
+    delta, bits = numbers[DELTA], np.float32(32 * words)
+    estimate = slope * (delta * np.float32(15 * 32 * words - 2 * unlike)) + a + numbers[BASE]
+    spread = slope * slope * delta * delta * bits * _THIRD
+    return estimate + z * np.sqrt(error * error + spread) + numbers[SLACK]
+
+
+@inner
+def needed_cosine(q, floor, rest, size, factor, least):  # type: ignore[no-untyped-def]
+    """The cosine that a record must reach for its score not to be below the floor.
+
+    rest, size: upper bound of the other terms' sum, and of the sum of their magnitudes; factor: of
+    the modifiers' product. -inf when every record must be looked at, +inf when none.
+    """
+    if not floor > _ZERO:
+        return least
+    has_cue = q.vector_bytes != 0
+    if q.multiplicative != 0:
+        most = q.w_similarity * (1.0 + rest + _MARGIN * (1.0 + size)) * factor * (1.0 + _MARGIN)
+        if not has_cue:
+            return _INF if most < floor else MINUS_INF
+        if not most > 0.0:
+            return least
+        needed = floor / most * (1.0 - _MARGIN)
+    else:
+        if factor == 0.0:
+            return _INF
+        wanted = floor / factor * (1.0 - _MARGIN)
+        missing = wanted - rest - _MARGIN * (wanted + size + q.w_similarity)
+        if not has_cue or q.w_similarity == _ZERO:
+            return _INF if missing > 0.0 else least
+        needed = missing / q.w_similarity
+    # a comparison with NaN is false: nothing is ruled out
+    return least if needed < least else np.float32(needed)
+
+
+@inner
+def rest_limit(b, q, tables):  # type: ignore[no-untyped-def]
+    """Upper bound of the weighted terms but similarity, and of the sum of their magnitudes."""
+    retention, recency, activation = tables[0], tables[1], tables[2]
+    rest, size = 0.0, 0.0
+    if q.w_importance != _ZERO:
+        term = np.float64(q.w_importance) * b.importance_max
+        rest, size = rest + term, size + abs(term)
+    if q.w_retention != _ZERO:
+        kept = retention_at(q, b.used_max, b.stability_max, b.flags_or & FLASHBULB != 0, retention)
+        rest, size = rest + q.w_retention * kept, size + q.w_retention * kept
+    if q.w_recency != _ZERO:
+        term = np.float64(q.w_recency) * recency_at(q, b.event_max, recency)
+        rest, size = rest + term, size + term
+    if q.w_activation != _ZERO:
+        term = np.float64(q.w_activation) * activation_at(q, b.uses_max, b.used_max, activation)
+        rest, size = rest + term, size + term
+    if q.w_utility != _ZERO:
+        term = np.float64(q.w_utility) * b.utility_max
+        rest, size = rest + term, size + abs(term)
+    if q.w_tags != _ZERO and q.overlap_bits != 0:
+        term = np.float64(q.w_tags) * popcount(b.tags_or & q.overlap_mask) / q.overlap_bits
+        rest, size = rest + term, size + term
+    if q.w_arousal != _ZERO:
+        term = np.float64(q.w_arousal) * b.arousal_max / 255.0
+        rest, size = rest + term, size + term
+    return rest, size
+
+
+@inner
+def factor_limit(b, q, tables, beyond):  # type: ignore[no-untyped-def]
+    """Upper bound of the product of the modifiers; ``beyond``: largest factors of codes >= 31."""
+    confidence, tier, category = tables[3], tables[4], tables[5]
+    factor = np.float64(max(confidence[b.confidence_max], confidence[b.confidence_min]))
+    factor *= _largest(tier, b.tiers, beyond[0])
+    factor *= _largest(category, b.categories, beyond[1])
+    if (q.mood > 0 and b.valence_max > 0) or (q.mood < 0 and b.valence_min < 0):
+        factor *= max(q.mood_boost, _ONE)
+    if b.flags_or & UNRESOLVED:
+        factor *= max(q.unresolved_boost, _ONE)
+    if b.flags_or & CONSOLIDATED:
+        factor *= max(q.consolidated_factor, _ONE)
+    return factor
+
+
+@inner
+def _largest(table, codes, beyond):  # type: ignore[no-untyped-def]
+    most = _ZERO
+    for code in range(31):
+        if codes >> np.uint32(code) == np.uint32(0):
+            break
+        if (codes >> np.uint32(code)) & np.uint32(1):
+            most = max(most, table[code])
+    if codes >> np.uint32(31):
+        most = max(most, beyond)
+    return most

@@ -1,0 +1,280 @@
+"""The scan over an index, compiled by Numba: the twin of native/indexed.c.
+
+Per 512 slots: bit-slices and columns decide phases 1 to 4, extremes say which cosine a record
+needs to enter the heap, sketches rule out those whose upper bound stays below it. The rest is
+read, gated, measured and scored as in a straight scan, the most promising first, so that the
+heap's floor rises early.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import carray
+
+from spector.kernel.jit_bound import (
+    estimate_fine,
+    estimate_sketches,
+    factor_limit,
+    needed_cosine,
+    prepare_cue,
+    rest_limit,
+)
+from spector.kernel.jit_gates import narrow
+from spector.kernel.jit_heap import offer
+from spector.kernel.jit_terms import (
+    BOUND,
+    MINUS_INF,
+    PASS,
+    SCORED,
+    SIMILARITY,
+    ZERO,
+    cosine,
+    fuse,
+    gate,
+    record_at,
+)
+from spector.kernel.jit_tools import inner, pointer, popcount
+from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE
+
+__all__ = ["is_usable", "make_scratch", "scan_indexed"]
+
+_BLOCK: Final = 512
+#: this many of a block's candidates are read in the order of their estimates
+_FIRST: Final = 16
+#: a word with this many survivors is estimated as a whole
+_DENSE: Final = 12
+_WORD: Final = np.int64(64)
+_LONE: Final = np.int64(1)
+_INF: Final = np.float32(np.inf)
+
+
+@inner
+def make_scratch(q, codes):  # type: ignore[no-untyped-def]
+    """Buffers of one scan over any number of indexes.
+
+    The cue of the centre in use (see `prepare_cue`); whose it is, as two uint64: whether one is
+    there, its centre's id; survivors (8,); a word's estimates and bounds; candidates; the cue's
+    length.
+    """
+    rotated = max(len(codes), 64)
+    cue = (
+        np.zeros((4, rotated // 32), np.uint32),
+        np.zeros((4, 4), np.uint64),
+        np.zeros(5, np.float32),
+    )
+    norm2 = 0.0
+    for i in range(len(codes)):
+        norm2 += np.float64(codes[i]) * codes[i]
+    return (
+        cue,
+        np.zeros(3, np.uint64),
+        np.zeros(_BLOCK // 64, np.uint64),
+        (np.zeros(64, np.float32), np.zeros(64, np.float32)),
+        (np.zeros(_BLOCK, np.int64), np.zeros(_BLOCK, np.float32), np.zeros(_BLOCK, np.float32)),
+        np.sqrt(norm2) * q.scale,
+    )
+
+
+@inner
+def is_usable(entry, q):  # type: ignore[no-untyped-def]
+    """Whether the partition has an index that fits the cue."""
+    if entry.index == 0:
+        return False
+    header = carray(pointer(entry.index), (1,), INDEX_DTYPE)[0]
+    return q.vector_bytes == 0 or header.rotated == q.vector_bytes
+
+
+@inner
+def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: ignore[no-untyped-def]
+    """Scan the indexed slots of a partition; returns hits found and slots dealt with.
+
+    query: (params, codes, any_masks, tables, largest factors of codes >= 31, sign flips, allow).
+    """
+    q, codes, any_masks, tables, beyond, flips, allow = query
+    cue, ready, alive, _, _, cue_norm = scratch
+    header = carray(pointer(entry.index), (1,), INDEX_DTYPE)[0]
+    rows = min(np.int64(header.rows), np.int64(entry.count))
+    image = _sections(entry.index, np.int64(header.rotated), np.int64(header.room))
+    blocks = image[0]
+    has_cue = q.vector_bytes != 0
+    estimating = False
+    if has_cue and q.recall_confidence > ZERO:
+        if ready[0] == 0 or ready[1] != header.centre_id:
+            ready[2] = prepare_cue(q, codes, image[6], header.centre_norm2, flips, cue)
+        ready[0], ready[1] = 1, header.centre_id
+        estimating = ready[2] != 0
+    k = len(hits) - 2
+    fine_bytes = np.int64(header.fine_bytes)
+    for first in range(0, rows, _BLOCK):
+        b = blocks[first // _BLOCK]
+        left = narrow(entry, image, b, first, rows, q, any_masks, allow, tables, alive, counters)
+        if left == 0:
+            continue
+        floor = hits[0].score if found == k else MINUS_INF
+        limits = _limits(b, q, tables, beyond) if floor > ZERO else (0.0, 0.0, 0.0)
+        needed = _needed(q, floor, limits)
+        reach = np.float64(b.norm_max) * cue_norm * 1.00001 + 1e-6
+        if needed > reach or needed == _INF:
+            counters[BOUND] += np.uint64(left)
+        elif estimating:
+            found = _scan_block(
+                entry, part, first, image, fine_bytes, query, limits, needed, scratch, hits, found,
+                counters,
+            )  # fmt: skip
+        else:
+            for w in range(len(alive)):
+                word = alive[w]
+                while word != np.uint64(0):
+                    slot = first + 64 * w + _lowest(word)
+                    word &= word - np.uint64(1)
+                    found = _look(entry, part, slot, _INF, query, hits, found, counters)
+    return found, rows
+
+
+@inner
+def _sections(index, rotated, room):  # type: ignore[no-untyped-def]
+    """blocks, flags, tags, (columns), sketches, address of fine codes, centre, words a slice."""
+    words = room // 64
+    at = index + np.uint64(128)
+    centre = carray(pointer(at), (rotated,), np.float32)
+    at += np.uint64(4 * rotated)
+    blocks = carray(pointer(at), ((room + 511) // 512,), BLOCK_DTYPE)
+    at += np.uint64(128 * len(blocks))
+    flags = carray(pointer(at), (16 * words,), np.uint64)
+    at += np.uint64(128 * words)
+    tags = carray(pointer(at), (64 * words,), np.uint64)
+    at += np.uint64(512 * words)
+    valence = carray(pointer(at), (room,), np.int8)
+    at += np.uint64(4 * room)  # confidence and uses are read from the records
+    importance = carray(pointer(at), (room,), np.float32)
+    at += np.uint64(4 * room)
+    last_access_s = carray(pointer(at), (room,), np.uint32)
+    at += np.uint64(4 * room)
+    stability_days = carray(pointer(at), (room,), np.float32)
+    at += np.uint64(4 * room)
+    event_ms = carray(pointer(at), (room,), np.int64)
+    at += np.uint64(8 * room)
+    sketches = carray(pointer(at), (4 * room,), np.uint64)
+    columns = (valence, importance, last_access_s, stability_days, event_ms)
+    return blocks, flags, tags, columns, sketches, at, centre, words
+
+
+@inner
+def _limits(b, q, tables, beyond):  # type: ignore[no-untyped-def]
+    rest, size = rest_limit(b, q, tables)
+    return rest, size, factor_limit(b, q, tables, beyond)
+
+
+@inner
+def _needed(q, floor, limits):  # type: ignore[no-untyped-def]
+    least = q.min_similarity if q.vector_bytes != 0 else MINUS_INF
+    return needed_cosine(q, floor, limits[0], limits[1], limits[2], least)
+
+
+@inner
+def _lowest(word):  # type: ignore[no-untyped-def]
+    """Number of the lowest bit that is set."""
+    return np.int64(popcount((word & (~word + np.uint64(1))) - np.uint64(1)))
+
+
+@inner
+def _scan_block(  # type: ignore[no-untyped-def]
+    entry, part, first, image, fine_bytes, query, limits, needed, scratch, hits, found, counters
+):
+    """Estimate the survivors of a block, and look at those that can enter the heap."""
+    q, tables = query[0], query[3]
+    cue, candidates = scratch[0], scratch[4]
+    slots, _, bounds = candidates
+    n = _collect(first, image[4], q.recall_confidence, needed, scratch, counters)
+    if n > 2 * _FIRST:
+        _best_first(candidates, n)
+    k = len(hits) - 2
+    floor = hits[0].score if found == k else MINUS_INF
+    for i in range(n):
+        if found == k and hits[0].score != floor:
+            floor = hits[0].score
+            if limits[2] == 0.0:  # not computed as long as there was no floor
+                limits = _limits(image[0][first // _BLOCK], q, tables, query[4])
+            needed = _needed(q, floor, limits)
+        bound, slot = bounds[i], slots[i]
+        if fine_bytes != 0 and not bound < needed and bound < _INF:
+            sketch_at = image[5] + np.uint64(32 * slot)
+            fine_at = image[5] + np.uint64(32 * 64 * image[7] + fine_bytes * slot)
+            bound = estimate_fine(sketch_at, fine_at, fine_bytes, cue, q.recall_confidence)
+        if bound < needed:
+            counters[BOUND] += np.uint64(1)
+        else:
+            found = _look(entry, part, slot, bound, query, hits, found, counters)
+    return found
+
+
+@inner
+def _collect(first, sketches, z, needed, scratch, counters):  # type: ignore[no-untyped-def]
+    """Candidates among a block's survivors: those whose bound is not below ``needed``."""
+    cue, _, alive, (near, high), (slots, estimates, bounds), _ = scratch
+    n = 0
+    for w in range(len(alive)):
+        word = alive[w]
+        if word == np.uint64(0):
+            continue
+        start, survivors = first + 64 * w, popcount(word)
+        dense = survivors >= np.uint64(_DENSE)
+        if dense and estimate_sketches(sketches, start, _WORD, cue, z, needed, near, high) == 0:
+            counters[BOUND] += survivors
+            continue
+        while word != np.uint64(0):
+            i = _lowest(word)
+            word &= word - np.uint64(1)
+            if not dense:
+                estimate_sketches(sketches, start + i, _LONE, cue, z, needed, near[i:], high[i:])
+            if high[i] < needed:
+                counters[BOUND] += np.uint64(1)
+            else:
+                slots[n], estimates[n], bounds[n] = start + i, near[i], high[i]
+                n += 1
+    return n
+
+
+@inner
+def _best_first(candidates, n):  # type: ignore[no-untyped-def]
+    """Bring the candidates with the highest estimates to the front, in order."""
+    slots, estimates, bounds = candidates
+    for i in range(_FIRST):
+        best = i
+        for j in range(i + 1, n):
+            if estimates[j] > estimates[best]:
+                best = j
+        slots[i], slots[best] = slots[best], slots[i]
+        estimates[i], estimates[best] = estimates[best], estimates[i]
+        bounds[i], bounds[best] = bounds[best], bounds[i]
+
+
+@inner
+def _look(entry, part, slot, bound, query, hits, found, counters):  # type: ignore[no-untyped-def]
+    """All phases of one record, but its vector only if its cosine may be enough."""
+    q, codes, any_masks, tables, _, _, allow = query
+    k = len(hits) - 2
+    address = entry.data + np.uint64(slot * np.int64(entry.stride))
+    r = record_at(address)
+    phase = gate(r, q, slot, allow, any_masks, tables[0])
+    if phase != PASS:
+        counters[phase] += np.uint64(1)
+        return found
+    if found == k and bound < _INF:
+        most = fuse(r, q, bound, tables)
+        if most < hits[0].score and most != MINUS_INF:
+            counters[BOUND] += np.uint64(1)
+            return found
+    sim = ZERO
+    if q.vector_bytes != 0:
+        sim = cosine(address, r, q, codes)
+        if sim < q.min_similarity:
+            counters[SIMILARITY] += np.uint64(1)
+            return found
+    counters[SCORED] += np.uint64(1)
+    score = fuse(r, q, sim, tables)
+    if found < k or score >= hits[0].score:
+        found = offer(hits, found, k, r.id, score, sim, part, np.uint32(slot))
+    return found
