@@ -9,9 +9,9 @@ B = |x|^2 / S with S = sum |x_i| over the d, and the error E. Then B * sum b_i y
 <x, y> without bias, with a standard error of E |y|, where E = |x| sqrt(1/f^2 - 1) / sqrt(D - 1)
 and f = S / (sqrt(d) |x|) is the cosine of x and b (RaBitQ; Gao and Long, SIGMOD 2024).
 
-The sketch has the signs of the first 224 coordinates with A and B in 16 bits each; its E follows
-from them because |x|^2 = 1 + |c|^2 - 2 A for unit vectors. What is not (nearly) of length 1 gets
-no estimate at all. The fine code has the other signs and A, B, E over all coordinates.
+The sketch has the signs of the first 224 coordinates with A and B in 16 bits each; for E, the
+largest of a block of 512 has to do. The fine code has the other signs and A, B, E over all
+coordinates.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ __all__ = ["NumpyIndex", "factors", "mix", "rotate", "sign_flips"]
 
 ROUNDS: Final = 4
 LANES: Final = 16
-#: squared lengths for which |x|^2 = 1 + |c|^2 - 2 A is good enough
-NORM2_MIN: Final = np.float32(0.98)
-NORM2_MAX: Final = np.float32(1.02)
 A_SCALE: Final = 2.0**14
 B_SCALE: Final = 2.0**15
+#: sketches have no A of this magnitude or more
+A_LIMIT: Final = 2.0
+#: what is beyond counts as not finite
+LARGEST: Final = 3.4e38
 _CHUNK: Final = 4096
 
 F32 = NDArray[np.float32]
@@ -73,37 +74,41 @@ def sign_flips(rotated: int) -> F32:
 def rotate(x: F32) -> F32:
     """An isometry of D coordinates, D a multiple of 64: (n, D) float32 -> (n, D) float32.
 
-    Four rounds over rows of 16 lanes: flip signs, transform the first or last power of two of the
-    rows by Walsh and Hadamard (each lane alone), transpose.
+    Four rounds over rows of 16 lanes: flip signs; transform a power of two of rows, the first ones
+    and then the last ones, by Walsh and Hadamard (each lane alone); transpose.
     """
     n, dim = x.shape
     rows = dim // LANES
     width = 1 << (rows.bit_length() - 1)
-    for r, flips in enumerate(sign_flips(dim)):
-        x = x * flips
-        cube = x.reshape(n, rows, LANES)
-        first = 0 if r % 2 == 0 else rows - width
-        window = cube[:, first : first + width]
-        half = 1
-        while half < width:
-            pairs = window.reshape(n, width // (2 * half), 2, half, LANES)
-            upper, lower = pairs[:, :, 0], pairs[:, :, 1]
-            window = np.stack([upper + lower, upper - lower], axis=2).reshape(n, width, LANES)
-            half *= 2
-        cube[:, first : first + width] = window * np.float32(1 / np.sqrt(width))
+    for flips in sign_flips(dim):
+        cube = (x * flips).reshape(n, rows, LANES)
+        for first in sorted({0, rows - width}):
+            _hadamard(cube[:, first : first + width])
         x = cube.transpose(0, 2, 1).reshape(n, dim)
     return x
+
+
+def _hadamard(window: F32) -> None:
+    """Walsh-Hadamard transform over axis 1 of (n, w, lanes), in place, scaled to keep lengths."""
+    n, width, lanes = window.shape
+    turned, half = window, 1
+    while half < width:
+        pairs = turned.reshape(n, width // (2 * half), 2, half, lanes)
+        upper, lower = pairs[:, :, 0], pairs[:, :, 1]
+        turned = np.stack([upper + lower, upper - lower], axis=2).reshape(n, width, lanes)
+        half *= 2
+    window[:] = turned * np.float32(1 / np.sqrt(width))
 
 
 def factors(x: F32, bits: int) -> tuple[F32, F32]:
     """Slope B and error E of the estimate from the signs of the first ``bits`` coordinates.
 
-    (n, D) float32 -> two (n,) float32; not finite where x is zero or not finite.
+    (n, D) float32 -> two (n,) float32; 0 where x is, not finite where x is not.
     """
     dim = x.shape[1]
     wide = x.astype(np.float64)
     norm2 = np.einsum("ij,ij->i", wide, wide)
-    slope = norm2 / np.abs(wide[:, :bits]).sum(axis=1)
+    slope = np.where(norm2 == 0, 0, norm2 / np.abs(wide[:, :bits]).sum(axis=1))
     error2 = (bits * slope**2 - norm2) / (dim - 1)
     return slope.astype(np.float32), np.sqrt(np.maximum(error2, 0)).astype(np.float32)
 
@@ -118,13 +123,14 @@ class NumpyIndex:
 
     def index_init(self, image: NDArray[np.uint8], dim: int, room: int, centre: F32 | None) -> None:
         image[:] = 0
-        write_header(image, dim, room, centre_id_of(centre), 0.0)
+        write_header(image, dim, room)
         if centre is not None:
             sections = sections_of(image)
             padded = np.zeros((1, len(sections.centre)), np.float32)
             padded[0, :dim] = centre
             sections.centre[:] = rotate(padded)[0]
-            sections.header["centre_norm2"] = np.dot(centre, centre)
+            sections.header["centre_norm2"] = np.dot(sections.centre, sections.centre)
+            sections.header["centre_id"] = _hash(sections.centre.tobytes())
 
     def index_append(self, image: NDArray[np.uint8], records: NDArray[np.uint8], n: int) -> None:
         sections = sections_of(image)
@@ -166,12 +172,10 @@ class NumpyIndex:
                 block[name] = value
 
 
-def centre_id_of(centre: F32 | None) -> int:
-    """A number for a centre: 0 for none, else FNV-1a of its bytes (never 0)."""
-    if centre is None:
-        return 0
+def _hash(data: bytes) -> int:
+    """FNV-1a, never 0."""
     value = 0xCBF29CE484222325
-    for byte in np.asarray(centre, "<f4").tobytes():
+    for byte in data:
         value = ((value ^ byte) * 0x100000001B3) & ((1 << 64) - 1)
     return value or 1
 
@@ -209,17 +213,20 @@ def _sketch(
 ) -> dict[str, F32]:
     """Codes and factors of the records' vectors; returns what the blocks take of them."""
     dim, stop = len(s.centre), first + len(records)
+    used = int(s.header["dim"])  # the padding is nobody's, and 0 in the cue
     bits = min(dim, SKETCH_BITS)
     with np.errstate(all="ignore"):
-        vectors = records[:, HEADER_BYTES:].view(np.int8).astype(np.float32)
-        vectors = vectors * headers["scale"][:, None]
+        vectors = np.zeros((len(records), dim), np.float32)
+        vectors[:, :used] = records[:, HEADER_BYTES : HEADER_BYTES + used].view(np.int8)
+        vectors[:, :used] *= headers["scale"][:, None]
         turned = rotate(vectors)
         x = turned - s.centre
         norm2 = np.einsum("ij,ij->i", turned, turned, dtype=np.float64)
         a = np.einsum("ij,j->i", turned, s.centre, dtype=np.float64)
         slope, error = factors(x, bits)
         rounded = np.rint(slope * B_SCALE)
-        sound = (norm2 >= NORM2_MIN) & (norm2 <= NORM2_MAX) & (rounded < NO_ESTIMATE)
+        sound = (np.abs(a) < A_LIMIT) & (norm2 <= LARGEST) & (error <= LARGEST)
+        sound &= rounded < NO_ESTIMATE
         signs = np.packbits(x >= 0, axis=1, bitorder="little")
         sketch = s.sketch[first:stop]
         sketch["signs"] = 0

@@ -26,9 +26,10 @@ from spector.kernel.jit_tools import inner, pointer, popcount
 from spector.kernel.scan_index import NO_ESTIMATE, SKETCH_BITS
 
 __all__ = [
-    "estimate_fine",
+    "bound_finely",
     "estimate_sketches",
     "factor_limit",
+    "margin_of",
     "needed_cosine",
     "prepare_cue",
     "rest_limit",
@@ -44,8 +45,8 @@ _B_STEP: Final = np.float32(1 / B_SCALE)
 _MARGIN: Final = 4e-6
 _SKETCH_TAIL: Final = np.uint64(0xFFFF_FFFF)
 
-# a prepared cue's numbers: <q, c> - <c, c>; step of the levels; length of y; |c|^2; least slack
-BASE, DELTA, LENGTH, CENTRE2, SLACK = range(5)
+# a prepared cue's numbers: <q, c> - <c, c>; step of the levels; length of y
+BASE, DELTA, LENGTH = range(3)
 
 
 @inner
@@ -53,7 +54,7 @@ def prepare_cue(q, codes, centre, centre_norm2, flips, cue):  # type: ignore[no-
     """Quantise y = P(q) - P(c) to 4 bits a coordinate.
 
     cue: planes (4, D / 32) uint32; those of the sketch's coordinates as (4, 4) uint64; numbers
-    (5,) float32. Returns whether the numbers are some.
+    (3,) float32. Returns whether the numbers are some.
     """
     planes, heads, numbers = cue
     rotated = len(centre)
@@ -80,22 +81,28 @@ def prepare_cue(q, codes, centre, centre_norm2, flips, cue):  # type: ignore[no-
             heads[j, w >> 1] |= np.uint64(planes[j, w]) << np.uint64(32 * (w & 1))
     length = np.sqrt(length2)
     numbers[BASE], numbers[DELTA], numbers[LENGTH] = dot - centre_norm2, delta, length
-    numbers[CENTRE2], numbers[SLACK] = centre_norm2, 3e-4 * length + 2e-4
     return np.isfinite(length) and np.isfinite(numbers[BASE])
 
 
 @inner
-def estimate_sketches(sketch, first, count, cue, z, needed, estimates, bounds):  # type: ignore[no-untyped-def]
-    """Estimates and upper bounds of the cosines of neighbouring slots.
+def margin_of(cue, z, error, slope, bits):  # type: ignore[no-untyped-def]
+    """By how much an estimate from ``bits`` signs may fall short, at z standard errors."""
+    numbers = cue[2]
+    spread, step = error * numbers[LENGTH], slope * numbers[DELTA]
+    # the constants are for the roundings of a sketch's factors
+    slack = np.float32(3e-4) * numbers[LENGTH] + np.float32(2e-4)
+    return z * np.sqrt(spread * spread + step * step * np.float32(bits) * _THIRD) + slack
 
-    sketch: (4 * room,) uint64. Returns how many bounds do not stay below ``needed``.
+
+@inner
+def estimate_sketches(sketch, first, count, cue, limit, estimates):  # type: ignore[no-untyped-def]
+    """Estimates of the cosines of neighbouring slots, infinite where none is possible.
+
+    sketch: (4 * room,) uint64. Returns how many estimates are not below ``limit``.
     """
     planes, heads, numbers = cue
     bits = np.int32(min(32 * planes.shape[1], SKETCH_BITS))
-    base, delta, centre2, slack = numbers[BASE], numbers[DELTA], numbers[CENTRE2], numbers[SLACK]
-    length2 = z * z * numbers[LENGTH] * numbers[LENGTH]
-    spread = z * z * delta * delta * np.float32(bits) * _THIRD
-    per_dim = np.float32(1) / np.float32(32 * planes.shape[1] - 1)
+    most, base, unit = np.int32(15) * bits, numbers[BASE], _B_STEP * numbers[DELTA]
     hot = np.int32(0)
     for i in range(count):
         at = 4 * (first + i)
@@ -107,20 +114,17 @@ def estimate_sketches(sketch, first, count, cue, z, needed, estimates, bounds): 
             ones += popcount((last & _SKETCH_TAIL) ^ heads[j, 3])
             unlike += np.int32(ones) << np.int32(j)
         b = np.int32(last >> np.uint64(48))
-        slope = np.float32(b) * _B_STEP
-        a = np.float32(np.int32(np.int16(last >> np.uint64(32)))) * _A_STEP
-        estimate = slope * (delta * np.float32(np.int32(15) * bits - unlike - unlike)) + a + base
-        error2 = (np.float32(bits) * slope * slope - (_ONE + centre2 - (a + a))) * per_dim
-        error2 = error2 if error2 > _ZERO else _ZERO
-        bound = estimate + np.sqrt(error2 * length2 + slope * slope * spread) + slack
-        bound = _INF if b == NO_ESTIMATE else bound
-        estimates[i], bounds[i] = estimate, bound
-        hot += np.int32(0) if bound < needed else np.int32(1)
+        a = np.int32(np.int16(last >> np.uint64(32)))
+        slope = np.float32(b) * unit
+        estimate = slope * np.float32(most - unlike - unlike) + np.float32(a) * _A_STEP + base
+        estimate = _INF if b == NO_ESTIMATE else estimate
+        estimates[i] = estimate
+        hot += np.int32(0) if estimate < limit else np.int32(1)
     return hot
 
 
 @inner
-def estimate_fine(sketch_at, fine_at, fine_bytes, cue, z):  # type: ignore[no-untyped-def]
+def bound_finely(sketch_at, fine_at, fine_bytes, cue, z):  # type: ignore[no-untyped-def]
     """Upper bound of one record's cosine from the signs of all coordinates, by addresses."""
     planes, _, numbers = cue
     heads = SKETCH_BITS // 32
@@ -128,19 +132,17 @@ def estimate_fine(sketch_at, fine_at, fine_bytes, cue, z):  # type: ignore[no-un
     fine = carray(pointer(fine_at), (fine_bytes // 4,), np.uint32)
     tail = fine[len(fine) - 3 :].view(np.float32)
     words = planes.shape[1]
-    unlike = 0
+    unlike = np.int64(0)
     for j in range(4):
-        ones = 0
+        ones = np.int64(0)
         for w in range(heads):
             ones += np.int64(popcount(head[w] ^ planes[j, w]))
         for w in range(heads, words):
             ones += np.int64(popcount(fine[w - heads] ^ planes[j, w]))
         unlike += ones << j
-    a, slope, error = tail[0], tail[1], tail[2] * numbers[LENGTH]
-    delta, bits = numbers[DELTA], np.float32(32 * words)
-    estimate = slope * (delta * np.float32(15 * 32 * words - 2 * unlike)) + a + numbers[BASE]
-    spread = slope * slope * delta * delta * bits * _THIRD
-    return estimate + z * np.sqrt(error * error + spread) + numbers[SLACK]
+    a, slope, error = tail[0], tail[1], tail[2]
+    estimate = slope * (numbers[DELTA] * np.float32(15 * 32 * words - 2 * unlike)) + a
+    return estimate + numbers[BASE] + margin_of(cue, z, error, slope, 32 * words)
 
 
 @inner

@@ -70,7 +70,7 @@ def narrow(entry, image, b, first, rows, q, any_masks, allow, tables, alive, cou
 
 @inner
 def _tally(alive, before, phase, counters):  # type: ignore[no-untyped-def]
-    left = 0
+    left = np.int64(0)
     for w in range(len(alive)):
         left += np.int64(popcount(alive[w]))
     counters[phase] += np.uint64(before - left)

@@ -13,10 +13,10 @@ from numba import carray
 from numpy.typing import NDArray
 
 from spector.kernel.index_reference import (
+    A_LIMIT,
     A_SCALE,
     B_SCALE,
-    NORM2_MAX,
-    NORM2_MIN,
+    LARGEST,
     NumpyIndex,
     sign_flips,
 )
@@ -48,10 +48,9 @@ class NumbaIndex(NumpyIndex):
 
     def index_append(self, image: NDArray[np.uint8], records: NDArray[np.uint8], n: int) -> None:
         header = image[:INDEX_HEADER_BYTES].view(INDEX_DTYPE)
-        layout = layout_of(int(header["dim"][0]), int(header["room"][0]))
-        first = int(header["rows"][0])
-        with np.errstate(all="ignore"):
-            _append(image, layout, records, first, n, sign_flips(layout.rotated))
+        dim, first = int(header["dim"][0]), int(header["rows"][0])
+        layout = layout_of(dim, int(header["room"][0]))
+        _append(image, layout, dim, records, first, n, sign_flips(layout.rotated))
         # last, and not by the compiled code, which may reorder its stores
         header["rows"] = first + n
 
@@ -81,7 +80,7 @@ def _block(image, layout, slot):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _append(image, layout, records, first, n, flips):  # type: ignore[no-untyped-def]
+def _append(image, layout, dim, records, first, n, flips):  # type: ignore[no-untyped-def]
     words = layout.words
     flags = image[layout.flags_at : layout.tags_at].view(np.uint64)
     tags = image[layout.tags_at : layout.valence_at].view(np.uint64)
@@ -100,7 +99,8 @@ def _append(image, layout, records, first, n, flips):  # type: ignore[no-untyped
         _write_mutable(image, layout, slot, r)
         _widen(_block(image, layout, slot), r)
         codes = records[slot, HEADER_BYTES:].view(np.int8)
-        for i in range(layout.rotated):
+        x[dim:] = _ZERO
+        for i in range(dim):
             x[i] = np.float32(codes[i]) * r.scale
         rotate_one(x, spare, flips)
         _sketch(image, layout, slot, x)
@@ -227,25 +227,32 @@ def rotate_one(x, spare, flips):  # type: ignore[no-untyped-def]
     while 2 * width <= rows:
         width *= 2
     shrink = np.float32(1 / np.sqrt(np.float64(width)))
+    span = width * _LANES
     for r in range(4):
         for i in range(len(x)):
             x[i] *= flips[r, i]
-        first = 0 if r % 2 == 0 else (rows - width) * _LANES
-        half = _LANES
-        while half < width * _LANES:
-            for pair in range(first, first + width * _LANES, 2 * half):
-                upper, lower = x[pair : pair + half], x[pair + half : pair + 2 * half]
-                for i in range(half):
-                    u, v = upper[i], lower[i]
-                    upper[i] = u + v
-                    lower[i] = u - v
-            half *= 2
-        for i in range(first, first + width * _LANES):
-            x[i] *= shrink
+        _hadamard(x[:span], shrink)
+        if span < len(x):
+            _hadamard(x[len(x) - span :], shrink)
         for row in range(rows):
             for lane in range(_LANES):
                 spare[lane * rows + row] = x[row * _LANES + lane]
         x[:] = spare
+
+
+@inner
+def _hadamard(x, shrink):  # type: ignore[no-untyped-def]
+    half = _LANES
+    while half < len(x):
+        for pair in range(0, len(x), 2 * half):
+            upper, lower = x[pair : pair + half], x[pair + half : pair + 2 * half]
+            for i in range(half):
+                u, v = upper[i], lower[i]
+                upper[i] = u + v
+                lower[i] = u - v
+        half *= 2
+    for i in range(len(x)):
+        x[i] *= shrink
 
 
 @inner_sum
@@ -269,7 +276,7 @@ def _sums(x, centre, bits):  # type: ignore[no-untyped-def]
 
 @inner
 def _factors(x2, total, bits, dim):  # type: ignore[no-untyped-def]
-    slope = np.float64(x2) / np.float64(total) if total > 0 else np.nan
+    slope = np.float64(x2) / np.float64(total) if x2 != _ZERO else 0.0
     error2 = (bits * slope * slope - np.float64(x2)) / (dim - 1)
     return np.float32(slope), np.float32(np.sqrt(max(error2, 0.0)))
 
@@ -285,7 +292,7 @@ def _sketch(image, layout, slot, x):  # type: ignore[no-untyped-def]
     norm2, x2, a, head, rest = _sums(x, centre, bits)
     slope, error = _factors(x2, head, bits, dim)
     rounded = np.rint(slope * np.float32(B_SCALE))
-    sound = norm2 >= NORM2_MIN and norm2 <= NORM2_MAX and rounded < NO_ESTIMATE
+    sound = abs(a) < A_LIMIT and norm2 <= LARGEST and error <= LARGEST and rounded < NO_ESTIMATE
     sketch = image[layout.sketch_at + slot * 32 : layout.sketch_at + slot * 32 + 32]
     sketch[:] = 0
     _write_signs(sketch, x[:bits])

@@ -14,9 +14,10 @@ import numpy as np
 from numba import carray
 
 from spector.kernel.jit_bound import (
-    estimate_fine,
+    bound_finely,
     estimate_sketches,
     factor_limit,
+    margin_of,
     needed_cosine,
     prepare_cue,
     rest_limit,
@@ -36,7 +37,7 @@ from spector.kernel.jit_terms import (
     record_at,
 )
 from spector.kernel.jit_tools import inner, pointer, popcount
-from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE
+from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE, SKETCH_BITS
 
 __all__ = ["is_usable", "make_scratch", "scan_indexed"]
 
@@ -55,14 +56,14 @@ def make_scratch(q, codes):  # type: ignore[no-untyped-def]
     """Buffers of one scan over any number of indexes.
 
     The cue of the centre in use (see `prepare_cue`); whose it is, as two uint64: whether one is
-    there, its centre's id; survivors (8,); a word's estimates and bounds; candidates; the cue's
+    there, its centre's id; survivors (8,); estimates of a word; candidates with theirs; the cue's
     length.
     """
     rotated = max(len(codes), 64)
     cue = (
         np.zeros((4, rotated // 32), np.uint32),
         np.zeros((4, 4), np.uint64),
-        np.zeros(5, np.float32),
+        np.zeros(3, np.float32),
     )
     norm2 = 0.0
     for i in range(len(codes)):
@@ -71,8 +72,8 @@ def make_scratch(q, codes):  # type: ignore[no-untyped-def]
         cue,
         np.zeros(3, np.uint64),
         np.zeros(_BLOCK // 64, np.uint64),
-        (np.zeros(64, np.float32), np.zeros(64, np.float32)),
-        (np.zeros(_BLOCK, np.int64), np.zeros(_BLOCK, np.float32), np.zeros(_BLOCK, np.float32)),
+        np.zeros(64, np.float32),
+        (np.zeros(_BLOCK, np.int64), np.zeros(_BLOCK, np.float32)),
         np.sqrt(norm2) * q.scale,
     )
 
@@ -185,24 +186,27 @@ def _scan_block(  # type: ignore[no-untyped-def]
 ):
     """Estimate the survivors of a block, and look at those that can enter the heap."""
     q, tables = query[0], query[3]
-    cue, candidates = scratch[0], scratch[4]
-    slots, _, bounds = candidates
-    n = _collect(first, image[4], q.recall_confidence, needed, scratch, counters)
+    cue, (slots, estimates) = scratch[0], scratch[4]
+    b = image[0][first // _BLOCK]
+    z = q.recall_confidence
+    bits = min(32 * cue[0].shape[1], SKETCH_BITS)
+    margin = margin_of(cue, z, b.sketch_error_max, b.sketch_slope_max, bits)
+    n = _collect(first, image[4], needed - margin, scratch, counters)
     if n > 2 * _FIRST:
-        _best_first(candidates, n)
+        _best_first(slots, estimates, n)
     k = len(hits) - 2
     floor = hits[0].score if found == k else MINUS_INF
     for i in range(n):
         if found == k and hits[0].score != floor:
             floor = hits[0].score
             if limits[2] == 0.0:  # not computed as long as there was no floor
-                limits = _limits(image[0][first // _BLOCK], q, tables, query[4])
+                limits = _limits(b, q, tables, query[4])
             needed = _needed(q, floor, limits)
-        bound, slot = bounds[i], slots[i]
+        bound, slot = estimates[i] + margin, slots[i]
         if fine_bytes != 0 and not bound < needed and bound < _INF:
             sketch_at = image[5] + np.uint64(32 * slot)
             fine_at = image[5] + np.uint64(32 * 64 * image[7] + fine_bytes * slot)
-            bound = estimate_fine(sketch_at, fine_at, fine_bytes, cue, q.recall_confidence)
+            bound = bound_finely(sketch_at, fine_at, fine_bytes, cue, z)
         if bound < needed:
             counters[BOUND] += np.uint64(1)
         else:
@@ -211,9 +215,9 @@ def _scan_block(  # type: ignore[no-untyped-def]
 
 
 @inner
-def _collect(first, sketches, z, needed, scratch, counters):  # type: ignore[no-untyped-def]
-    """Candidates among a block's survivors: those whose bound is not below ``needed``."""
-    cue, _, alive, (near, high), (slots, estimates, bounds), _ = scratch
+def _collect(first, sketches, limit, scratch, counters):  # type: ignore[no-untyped-def]
+    """Candidates among a block's survivors: those whose estimate is not below the limit."""
+    cue, _, alive, near, (slots, estimates), _ = scratch
     n = 0
     for w in range(len(alive)):
         word = alive[w]
@@ -221,26 +225,25 @@ def _collect(first, sketches, z, needed, scratch, counters):  # type: ignore[no-
             continue
         start, survivors = first + 64 * w, popcount(word)
         dense = survivors >= np.uint64(_DENSE)
-        if dense and estimate_sketches(sketches, start, _WORD, cue, z, needed, near, high) == 0:
+        if dense and estimate_sketches(sketches, start, _WORD, cue, limit, near) == 0:
             counters[BOUND] += survivors
             continue
         while word != np.uint64(0):
             i = _lowest(word)
             word &= word - np.uint64(1)
             if not dense:
-                estimate_sketches(sketches, start + i, _LONE, cue, z, needed, near[i:], high[i:])
-            if high[i] < needed:
+                estimate_sketches(sketches, start + i, _LONE, cue, limit, near[i:])
+            if near[i] < limit:
                 counters[BOUND] += np.uint64(1)
             else:
-                slots[n], estimates[n], bounds[n] = start + i, near[i], high[i]
+                slots[n], estimates[n] = start + i, near[i]
                 n += 1
     return n
 
 
 @inner
-def _best_first(candidates, n):  # type: ignore[no-untyped-def]
+def _best_first(slots, estimates, n):  # type: ignore[no-untyped-def]
     """Bring the candidates with the highest estimates to the front, in order."""
-    slots, estimates, bounds = candidates
     for i in range(_FIRST):
         best = i
         for j in range(i + 1, n):
@@ -248,7 +251,6 @@ def _best_first(candidates, n):  # type: ignore[no-untyped-def]
                 best = j
         slots[i], slots[best] = slots[best], slots[i]
         estimates[i], estimates[best] = estimates[best], estimates[i]
-        bounds[i], bounds[best] = bounds[best], bounds[i]
 
 
 @inner

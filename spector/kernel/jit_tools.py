@@ -31,7 +31,7 @@ def inner(function: Callable[..., Any]) -> Any:
 
 
 def inner_sum(function: Callable[..., Any]) -> Any:
-    """An `inner` one whose sums of floats may run in any order, as their last bits do not matter."""
+    """An `inner` one whose sums of floats may run in any order; their last bits do not matter."""
     return njit(fastmath={"reassoc"}, **_OPTIONS, **_INNER)(function)
 
 

@@ -378,15 +378,12 @@ def centre_of(records: NDArray[np.uint8], dim: int) -> NDArray[np.float32]:
     return np.asarray(weights @ codes.astype(np.float64), np.float32)
 
 
-def write_header(
-    image: NDArray[np.uint8], dim: int, room: int, centre_id: int, centre_norm2: float
-) -> None:
-    """The header of an index without rows, over an image of zeros."""
+def write_header(image: NDArray[np.uint8], dim: int, room: int) -> None:
+    """The header of an index without rows or centre, over an image of zeros."""
     layout, header = layout_of(dim, room), _header(image)
     header["magic"], header["version"] = _MAGIC, _VERSION
     header["dim"], header["rotated"] = dim, layout.rotated
     header["room"], header["fine_bytes"] = room, layout.fine_bytes
-    header["centre_id"], header["centre_norm2"] = centre_id, centre_norm2
 
 
 def _header(image: NDArray[np.uint8]) -> NDArray[Any]:
