@@ -31,7 +31,7 @@ class Limits:
         return cls(
             records=records,
             build_s=build_s,
-            query_s=max(120.0, build_s / 2),
+            query_s=max(180.0, build_s / 2),
             cell_s=cell_s or (1.0 if records <= 100_000 else 3.0),
             memory_bytes=int(memory_gb * 2**30),
         )
