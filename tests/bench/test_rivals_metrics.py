@@ -167,12 +167,15 @@ def test_recall_end_to_end_names_the_same_rows(small: workload.Workload) -> None
     store.close()
 
 
-def test_the_kernel_is_asked_to_estimate_as_far_as_recall_asks(small: workload.Workload) -> None:
+def test_scans_are_of_the_table_that_recall_scans(small: workload.Workload) -> None:
     store = spector_store.SpectorStore()
     store.open(small, small.folder / "store", 1)
-    spied = store._as_recall_asks()
-    query = store._query(small.cues[0], None, spied)
-    for name, value in spied.items():
-        assert float(query.params[name][0]) == value
-    assert store.memory._reader._kernel is store.kernel, "the spy is gone"
+    assert store.table.counts.sum() == 400
+    if store.scanned.kernel.indexes:
+        assert all(part.index is not None for part in store.table.parts)
+    assert store.memory._reader._kernel is store.scanned.kernel, "the spy is gone"
     store.close()
+    straight = spector_store.SpectorStore(exact=True, straight=True)
+    straight.open(small, small.folder / "store", 1)
+    assert all(part.index is None for part in straight.table.parts)
+    straight.close()

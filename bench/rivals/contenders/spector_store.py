@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from bench.stores import bytes_by_kind, open_store
 
 #: records the read path takes from the scan when the catalog still has to confirm them
 _CANDIDATES = 128
+#: recalls after which the indexes of even a large store are there
+_SETTLED_AFTER = 50
 
 
 class SpectorStore:
@@ -38,6 +40,7 @@ class SpectorStore:
         straight: bool = False,
     ) -> None:
         self.straight = straight
+        self._allow: dict[str, Any] = {}
         self.profile, self.gate, self.exact, self.k_gated = profile, gate, exact, k_gated
 
     def imports(self) -> None:
@@ -61,34 +64,55 @@ class SpectorStore:
         }
 
     def open(self, work: Workload, folder: Path, threads: int) -> None:
+        self.work = work
+        self.memory = open_store(folder, work.dim, mode="r")
+
+    @cached_property
+    def scanned(self) -> _Scanned:
+        """Kernel, table and options of the scans that recall makes, taken from one that it made.
+
+        Nothing of the read path is repeated here, so what it learns (an index, estimates) is
+        measured without a change. Indexes may come with the first few recalls.
+        """
         from spector.kernel.base import Part
         from spector.kernel.choose import get_kernel
 
-        self.work = work
-        self.memory = open_store(folder, work.dim, mode="r")
-        self.kernel = get_kernel()
-        reader = self.memory._reader
-        stores = tuple(reader._router.stores())
-        with contextlib.ExitStack() as stack:
-            views = tuple(stack.enter_context(store.snapshot()) for store in stores)
-            # the table keeps the maps alive, and nobody writes while it is measured
-            self.table = reader._snapshot(stores, views).table
+        kernel, reader = get_kernel(), self.memory._reader
+        spy = _Spy(kernel)
+        reader._kernel = spy
+        try:
+            for _ in range(_SETTLED_AFTER):
+                self.memory.recall(vector=self.work.cues[0], k=1, profile=self.profile)
+                if len(spy.scans) > 1 and spy.scans[-1][0] is spy.scans[-2][0]:
+                    break
+        finally:
+            reader._kernel = kernel
+        table, query = spy.scans[-1]
         if self.straight:
-            bare = [Part(part.data, part.count) for part in self.table.parts]
-            self.table = self.kernel.prepare(bare)
-        self._options = exact_options() if self.exact else (self._as_recall_asks(), {})
-        ids = np.load(work.folder / "store-ids.npy", allow_pickle=False)
-        self._order = np.argsort(ids)
-        self._ids = ids[self._order]
-        self._allow: dict[str, Any] = {}
+            table = kernel.prepare([Part(part.data, part.count) for part in table.parts])
+        if self.exact:
+            return _Scanned(kernel, table, *exact_options())
+        names = [n for n in ("recall_confidence",) if n in (query.params.dtype.names or ())]
+        return _Scanned(kernel, table, {n: float(query.params[n][0]) for n in names}, {})
+
+    @cached_property
+    def table(self) -> Any:
+        return self.scanned.table
+
+    @cached_property
+    def _ids(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Ids in ascending order, and the row of each."""
+        ids = np.load(self.work.folder / "store-ids.npy", allow_pickle=False)
+        order = np.argsort(ids)
+        return ids[order], order
 
     def ask(self, cue: F32, k: int, share: Share) -> Ask:
-        query_options, scan_options = self._options
+        kernel, table, query_options, scan_options = self.scanned
         if share.column and self.gate == "bitmap":
             scan_options = {**scan_options, "allow": self._allow_list(share)}
         gated = bool(share.column) and self.gate == "tags"
         query = self._query(cue, share if gated else None, query_options)
-        kernel, table, wanted = self.kernel, self.table, max(k, self.k_gated) if gated else k
+        wanted = max(k, self.k_gated) if gated else k
         return lambda: kernel.scan(table, query, wanted, **scan_options)
 
     def rows(self, answer: Any, share: Share) -> list[int]:
@@ -98,28 +122,11 @@ class SpectorStore:
         return [row for row in rows if kept is None or kept[row]]
 
     def rows_of(self, ids: NDArray[np.uint64] | list[int]) -> list[int]:
-        places = np.searchsorted(self._ids, np.asarray(ids, np.uint64))
-        return [int(row) for row in self._order[places]]
+        sorted_ids, order = self._ids
+        return [int(row) for row in order[np.searchsorted(sorted_ids, np.asarray(ids, np.uint64))]]
 
     def close(self) -> None:
         self.memory.close()
-
-    def _as_recall_asks(self) -> dict[str, Any]:
-        """Options of a query that recall chooses and its caller does not: how far it may estimate.
-
-        Taken from a query that a recall really made, so that no default is repeated here.
-        """
-        spy = _Spy(self.kernel)
-        reader = self.memory._reader
-        reader._kernel, kernel = spy, reader._kernel
-        try:
-            self.memory.recall(vector=self.work.cues[0], k=1, profile=self.profile)
-        finally:
-            reader._kernel = kernel
-        params = spy.queries[0].params
-        if "recall_confidence" not in (params.dtype.names or ()):
-            return {}
-        return {"recall_confidence": float(params["recall_confidence"][0])}
 
     def _query(self, cue: F32, share: Share | None, options: dict[str, Any]) -> Any:
         from spector.clock import to_ms
@@ -174,18 +181,25 @@ class SpectorRecall(SpectorStore):
         return self.rows_of([hit.id for hit in answer])
 
 
+class _Scanned(NamedTuple):
+    kernel: Any
+    table: Any
+    query_options: dict[str, Any]
+    scan_options: dict[str, Any]
+
+
 class _Spy:
-    """A kernel that remembers which queries it was asked."""
+    """A kernel that remembers what it was asked to scan."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
-        self.queries: list[Any] = []
+        self.scans: list[tuple[Any, Any]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kernel, name)
 
     def scan(self, table: Any, query: Any, *arguments: Any, **options: Any) -> Any:
-        self.queries.append(query)
+        self.scans.append((table, query))
         return self._kernel.scan(table, query, *arguments, **options)
 
 
