@@ -32,6 +32,7 @@ def pair(work: Workload, budget_s: float, profiles: tuple[str, ...]) -> dict[str
         "default": SpectorStore(profile, k_gated=K),
         "as recall asks": SpectorStore(profile),
         "bitmap": SpectorStore(profile, "bitmap"),
+        "confidence 3": SpectorStore(profile, k_gated=K, confidence=3.0),
         "exact": SpectorStore(profile, exact=True, k_gated=K),
         "straight": SpectorStore(profile, exact=True, k_gated=K, straight=True),
         "cosine only": SpectorStore("similarity", k_gated=K),

@@ -26,6 +26,7 @@ from bench.rivals.metrics import (
     reranked,
     times_ms,
 )
+from spector.kernel.choose import get_kernel
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -171,7 +172,7 @@ def test_scans_are_of_the_table_that_recall_scans(small: workload.Workload) -> N
     store = spector_store.SpectorStore()
     store.open(small, small.folder / "store", 1)
     assert store.table.counts.sum() == 400
-    if store.scanned.kernel.indexes:
+    if get_kernel().indexes:
         assert all(part.index is not None for part in store.table.parts)
     assert store.memory._reader._kernel is store.scanned.kernel, "the spy is gone"
     store.close()

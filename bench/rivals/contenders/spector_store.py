@@ -28,6 +28,7 @@ class SpectorStore:
     gate: "tags" filters by the Bloom gate, "bitmap" by a ready-made list of admitted slots.
     exact: ask the kernel to score every survivor, where it would estimate first.
     k_gated: how many to take from a gated scan, as strangers may pass a Bloom filter.
+    confidence: standard errors that an estimate is given; None for as many as recall gives it.
     straight: scan the records themselves, without the index that recall would use.
     """
 
@@ -38,7 +39,9 @@ class SpectorStore:
         exact: bool = False,
         k_gated: int = _CANDIDATES,
         straight: bool = False,
+        confidence: float | None = None,
     ) -> None:
+        self.confidence = confidence
         self.straight = straight
         self._allow: dict[str, Any] = {}
         self.profile, self.gate, self.exact, self.k_gated = profile, gate, exact, k_gated
@@ -65,7 +68,7 @@ class SpectorStore:
 
     def open(self, work: Workload, folder: Path, threads: int) -> None:
         self.work = work
-        self.memory = open_store(folder, work.dim, mode="r")
+        self.memory = open_store(folder, work.dim, mode="r", threads=threads)
 
     @cached_property
     def scanned(self) -> _Scanned:
@@ -75,9 +78,9 @@ class SpectorStore:
         measured without a change. Indexes may come with the first few recalls.
         """
         from spector.kernel.base import Part
-        from spector.kernel.choose import get_kernel
 
-        kernel, reader = get_kernel(), self.memory._reader
+        reader = self.memory._reader
+        kernel = reader._kernel
         spy = _Spy(kernel)
         reader._kernel = spy
         try:
@@ -92,8 +95,11 @@ class SpectorStore:
             table = kernel.prepare([Part(part.data, part.count) for part in table.parts])
         if self.exact:
             return _Scanned(kernel, table, *exact_options())
-        names = [n for n in ("recall_confidence",) if n in (query.params.dtype.names or ())]
-        return _Scanned(kernel, table, {n: float(query.params[n][0]) for n in names}, {})
+        options = {}
+        if "recall_confidence" in (query.params.dtype.names or ()):
+            chosen = float(query.params["recall_confidence"][0])
+            options = {"recall_confidence": chosen if self.confidence is None else self.confidence}
+        return _Scanned(kernel, table, options, {})
 
     @cached_property
     def table(self) -> Any:
