@@ -86,9 +86,16 @@ typedef struct spector_sketch_isa {
 extern spector_sketch_isa spector_sketches;
 void spector_sketch_setup(uint32_t caps);
 
+/* A scan's cue in the space of the indexes: rotated once, then set against centre after centre. */
+typedef struct spector_indexed_cue {
+    float rotated[SPECTOR_INDEX_MAX_DIM];
+    uint32_t dim; /* 0: not rotated yet */
+    spector_cue cue;
+} spector_indexed_cue;
+
 /* All phases over the slots of a partition that its index covers. */
 uint32_t spector_scan_indexed(const spector_part *part, const spector_query *query,
-                              const spector_cue *cue, uint32_t rows, uint32_t part_index,
+                              spector_indexed_cue *cue, uint32_t rows, uint32_t part_index,
                               float seed, spector_hit *hits, uint32_t found, uint32_t k,
                               uint64_t *drops, uint64_t *scored);
 /* The best estimates of a sample, descending. */
@@ -99,13 +106,12 @@ typedef struct spector_promise {
 
 /* Rank the records of one block that are among the most promising of the sample so far. */
 uint32_t spector_sample_block(const spector_part *part, const spector_query *query,
-                              const spector_cue *cue, uint32_t block, uint32_t rows,
+                              spector_indexed_cue *cue, uint32_t block, uint32_t rows,
                               uint32_t part_index, spector_promise *best, spector_hit *hits,
                               uint32_t found, uint32_t k);
-/* The cue's dequantised vector, rotated; zero-padded to what the index of dim has. */
-void spector_rotate_cue(const spector_query *query, uint32_t dim, float *rotated_cue);
 /* The cue against the centre of an index; nothing happens when it is there already. */
-void spector_prepare_cue(const float *rotated_cue, const uint8_t *image, spector_cue *cue);
+void spector_prepare_cue(const spector_query *query, const spector_sections *sections,
+                         spector_indexed_cue *cue);
 
 static inline float spector_estimate_error(const spector_cue *cue, float error, float slope,
                                            uint32_t count) {

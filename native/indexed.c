@@ -37,6 +37,7 @@ typedef struct batch {
 typedef struct scan {
     const spector_part *part;
     const spector_query *q;
+    spector_indexed_cue *indexed;
     const spector_cue *cue;
     spector_sections s;
     uint32_t part_index;
@@ -491,10 +492,11 @@ static void collect(scan *c, uint32_t first, const uint64_t *mask, uint32_t n) {
 }
 
 static void begin(scan *c, const spector_part *part, const spector_query *q,
-                  const spector_cue *cue) {
+                  spector_indexed_cue *cue) {
     c->part = part;
     c->q = q;
-    c->cue = cue;
+    c->indexed = cue;
+    c->cue = &cue->cue;
     c->estimates = q->codes && q->recall_confidence > 0.0f;
     c->seed = -INFINITY;
     c->list.n = 0;
@@ -502,7 +504,7 @@ static void begin(scan *c, const spector_part *part, const spector_query *q,
 }
 
 uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
-                              const spector_cue *cue, uint32_t rows, uint32_t part_index,
+                              spector_indexed_cue *cue, uint32_t rows, uint32_t part_index,
                               float seed, spector_hit *hits, uint32_t found, uint32_t k,
                               uint64_t *drops, uint64_t *scored) {
     scan c;
@@ -520,6 +522,7 @@ uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
         uint64_t mask[WORDS];
         uint32_t n = gate_bits(&c, first, count, mask);
         if (!n) continue;
+        if (q->codes) spector_prepare_cue(q, &c.s, cue);
         bounds block = bounds_of(q, &c.s.blocks[first / SPECTOR_INDEX_BLOCK]);
         float least = least_cosine(q, &block, floor_of(&c));
         if (least > (q->codes ? most_cosine(&c, &block) : 0.0f)) {
@@ -539,7 +542,7 @@ uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
 }
 
 uint32_t spector_sample_block(const spector_part *part, const spector_query *q,
-                              const spector_cue *cue, uint32_t block, uint32_t rows,
+                              spector_indexed_cue *cue, uint32_t block, uint32_t rows,
                               uint32_t part_index, spector_promise *best, spector_hit *hits,
                               uint32_t found, uint32_t k) {
     const uint32_t first = block * SPECTOR_INDEX_BLOCK;
@@ -555,6 +558,7 @@ uint32_t spector_sample_block(const spector_part *part, const spector_query *q,
     c.scored = &scored;
     uint32_t n = gate_bits(&c, first, count, mask);
     if (!n) return found;
+    spector_prepare_cue(q, &c.s, cue);
     collect(&c, first, mask, n);
     n = sketch_list(&c, least_promise(best));
     for (uint32_t i = 0; i < n; i++) note_promise(best, c.list.estimates[i]);

@@ -161,30 +161,18 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
     return found;
 }
 
-/* A scan's cue in the space of the indexes, rotated once. */
-typedef struct indexed_cue {
-    float rotated[SPECTOR_INDEX_MAX_DIM];
-    uint32_t dim;
-    spector_cue cue;
-} indexed_cue;
-
-/* Rows of the partition that its index covers; prepares the cue for them. */
-static uint32_t indexed_rows(const spector_part *part, const spector_query *q, indexed_cue *cue) {
+/* Rows of the partition that its index covers. */
+static uint32_t indexed_rows(const spector_part *part) {
     if (!part->index) return 0;
     const spector_index_header *header = (const spector_index_header *)part->index;
     uint32_t rows = SPECTOR_LOAD_ACQUIRE(&header->rows);
-    if (q->codes) {
-        if (!cue->dim) spector_rotate_cue(q, header->dim, cue->rotated);
-        cue->dim = header->dim;
-        spector_prepare_cue(cue->rotated, part->index, &cue->cue);
-    }
     return rows < part->count ? rows : part->count;
 }
 
 /* A score that at least k records reach, from the most promising of a sample of blocks. Without
  * it the first tenth of a scan would let nearly everything through. hits serves as scratch. */
 static float seed_of(const spector_part *parts, const uint32_t *select, uint32_t n,
-                     const spector_query *q, indexed_cue *cue, spector_hit *hits, uint32_t k) {
+                     const spector_query *q, spector_indexed_cue *cue, spector_hit *hits, uint32_t k) {
     uint64_t blocks = 0, at = 0;
     uint32_t found = 0;
     if (!q->codes || !(q->recall_confidence > 0.0f))
@@ -204,9 +192,9 @@ static float seed_of(const spector_part *parts, const uint32_t *select, uint32_t
         const spector_part *part = &parts[index];
         const uint64_t mine = part->index ? part->count / SPECTOR_INDEX_BLOCK : 0;
         for (; at < mine; at += step) {
-            uint32_t rows = indexed_rows(part, q, cue);
+            uint32_t rows = indexed_rows(part);
             if (at * SPECTOR_INDEX_BLOCK >= rows) continue;
-            found = spector_sample_block(part, q, &cue->cue, (uint32_t)at, rows, index, &best,
+            found = spector_sample_block(part, q, cue, (uint32_t)at, rows, index, &best,
                                          hits, found, k);
         }
         at -= mine;
@@ -217,9 +205,9 @@ static float seed_of(const spector_part *parts, const uint32_t *select, uint32_t
 uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
                       uint64_t *scanned, uint64_t *scored) {
-    indexed_cue cue;
+    spector_indexed_cue cue;
     uint32_t found = 0;
-    cue.dim = cue.cue.rotated = 0;
+    cue.dim = 0;
     cue.cue.query_norm = 0.0f;
     const float seed = k ? seed_of(parts, select, n, q, &cue, hits, k) : -INFINITY;
     for (uint32_t i = 0; i < n; i++) {
@@ -228,9 +216,9 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
         uint32_t rows = 0;
         *scanned += part->count;
         if (k) {
-            rows = indexed_rows(part, q, &cue);
+            rows = indexed_rows(part);
             if (rows)
-                found = spector_scan_indexed(part, q, &cue.cue, rows, index, seed, hits, found, k,
+                found = spector_scan_indexed(part, q, &cue, rows, index, seed, hits, found, k,
                                              drops, scored);
         }
         found = spector_scan_straight(part, q, rows, index, hits, found, k, drops, scored);

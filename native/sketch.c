@@ -13,48 +13,76 @@ static const float A_UNIT = 1.0f / 16384.0f, B_UNIT = 1.0f / 32768.0f;
 
 /* ---- the cue ---- */
 
-void spector_rotate_cue(const spector_query *q, uint32_t dim, float *out) {
-    const uint32_t rotated = (dim + 63) / 64 * 64;
-    for (uint32_t i = 0; i < rotated; i++)
-        out[i] = i < dim && i < q->vector_bytes ? (float)q->codes[i] * q->scale : 0.0f;
-    spector_rotate_f32(out, rotated);
+/* The dequantised cue, rotated. */
+static void rotate_cue(const spector_query *q, const spector_sections *s, float *out) {
+    for (uint32_t i = 0; i < s->rotated; i++)
+        out[i] = i < s->dim && i < q->vector_bytes ? (float)q->codes[i] * q->scale : 0.0f;
+    spector_rotate_f32(out, s->rotated);
 }
 
-static void put_level(spector_cue *cue, uint32_t i, uint32_t level) {
-    const uint32_t at = i < SPECTOR_SKETCH_BITS ? i : i - SPECTOR_SKETCH_BITS;
-    for (int j = 0; j < 4; j++) {
-        uint8_t *plane = i < SPECTOR_SKETCH_BITS ? cue->head[j] : cue->tail[j];
-        plane[at / 8] |= (uint8_t)((level >> j & 1) << (at % 8));
+/* Bit j of eight levels of a byte each, as a byte. */
+static inline uint8_t gather_bits(uint64_t levels, int j) {
+    const uint64_t low = (levels >> j) & UINT64_C(0x0101010101010101);
+    return (uint8_t)(low * UINT64_C(0x0102040810204080) >> 56);
+}
+
+/* Levels of n coordinates, a multiple of 16. */
+static void set_levels(const float *q, const float *centre, uint32_t n, float per_level,
+                       uint8_t *levels) {
+    for (uint32_t i = 0; i < n; i++) {
+        float level = (q[i] - centre[i]) * per_level + 8.0f;
+        levels[i] = (uint8_t)(int32_t)(level < 15.0f ? level : 15.0f);
     }
 }
 
-void spector_prepare_cue(const float *rotated_cue, const uint8_t *image, spector_cue *cue) {
-    spector_sections s;
-    const spector_index_header *header = (const spector_index_header *)image;
-    if (cue->rotated == header->rotated && cue->centre_id == header->centre_id) return;
-    spector_index_sections(image, &s);
+static void set_planes(spector_cue *cue, const uint8_t *levels) {
+    memset(cue->head, 0, sizeof cue->head);
+    for (uint32_t i = 0; i < cue->rotated; i += 8) {
+        uint64_t eight;
+        memcpy(&eight, levels + i, sizeof eight);
+        for (int j = 0; j < 4; j++) {
+            const uint8_t byte = gather_bits(eight, j);
+            if (i < SPECTOR_SKETCH_BITS)
+                cue->head[j][i / 8] = byte;
+            else
+                cue->tail[j][(i - SPECTOR_SKETCH_BITS) / 8] = byte;
+        }
+    }
+}
+
+void spector_prepare_cue(const spector_query *q, const spector_sections *s,
+                         spector_indexed_cue *indexed) {
+    spector_cue *cue = &indexed->cue;
+    const float *rotated = indexed->rotated;
+    if (!indexed->dim) rotate_cue(q, s, indexed->rotated);
+    if (indexed->dim && cue->centre_id == s->header->centre_id) return;
+    indexed->dim = s->dim;
+    float norm2s[16] = {0}, query2s[16] = {0}, shareds[16] = {0}, largests[16] = {0};
+    for (uint32_t i = 0; i < s->rotated; i += 16)
+        for (uint32_t lane = 0; lane < 16; lane++) {
+            const float q = rotated[i + lane], y = q - s->centre[i + lane];
+            query2s[lane] += q * q;
+            norm2s[lane] += y * y;
+            shareds[lane] += q * s->centre[i + lane];
+            largests[lane] = fabsf(y) > largests[lane] ? fabsf(y) : largests[lane];
+        }
     float norm2 = 0.0f, query2 = 0.0f, shared = 0.0f, largest = 0.0f;
-    for (uint32_t i = 0; i < s.rotated; i++) {
-        float q = rotated_cue[i], y = q - s.centre[i];
-        query2 += q * q;
-        norm2 += y * y;
-        shared += q * s.centre[i];
-        if (fabsf(y) > largest) largest = fabsf(y);
+    for (uint32_t lane = 0; lane < 16; lane++) {
+        norm2 += norm2s[lane];
+        query2 += query2s[lane];
+        shared += shareds[lane];
+        if (largests[lane] > largest) largest = largests[lane];
     }
-    cue->rotated = s.rotated;
-    cue->sketched = s.sketched;
-    cue->centre_id = header->centre_id;
+    cue->rotated = s->rotated;
+    cue->sketched = s->sketched;
+    cue->centre_id = s->header->centre_id;
     cue->delta = largest / 15.0f;
     cue->norm = sqrtf(norm2);
     cue->query_norm = sqrtf(query2);
-    cue->base = shared - header->centre_norm2;
-    memset(cue->head, 0, sizeof cue->head);
-    memset(cue->tail, 0, sizeof cue->tail);
-    const float per_level = largest > 0.0f ? 7.5f / largest : 0.0f;
-    for (uint32_t i = 0; i < s.rotated; i++) {
-        float level = (rotated_cue[i] - s.centre[i]) * per_level + 8.0f;
-        put_level(cue, i, level >= 15.0f ? 15u : (uint32_t)level);
-    }
+    cue->base = shared - s->header->centre_norm2;
+    uint8_t levels[SPECTOR_INDEX_MAX_DIM];
+    set_levels(rotated, s->centre, s->rotated, largest > 0.0f ? 7.5f / largest : 0.0f, levels);
+    set_planes(cue, levels);
 }
 
 /* ---- portable, and the same with the popcnt instruction ---- */
