@@ -16,7 +16,7 @@ from cffi import FFI
 SOURCES = (
     "native/scan.c", "native/gate.c", "native/dot.c", "native/columns.c", "native/score.c",
     "native/popcount.c", "native/crc32c.c", "native/isa.c", "native/index.c", "native/sketch.c",
-    "native/indexed.c",
+    "native/indexed.c", "native/gates.c",
 )  # fmt: skip
 HEADER = "native/spector.h"
 

@@ -16,7 +16,8 @@ enum {
     SPECTOR_NO_ESTIMATE = 0xFFFF,
     SPECTOR_PINNED_BIT = 1,
     SPECTOR_SAMPLE_BLOCKS = 32,
-    SPECTOR_PROMISES = 256
+    SPECTOR_PROMISES = 272,
+    SPECTOR_CHUNK_WORDS = 512
 };
 
 #if defined(__GNUC__)
@@ -49,6 +50,21 @@ typedef struct spector_sections {
 } spector_sections;
 
 void spector_index_sections(const uint8_t *image, spector_sections *sections);
+/* Phases 1 to 4 over the indexed rows of a partition. */
+typedef struct spector_gates {
+    const spector_part *part;
+    const spector_query *query;
+    uint64_t *drops;
+    spector_sections s;
+    uint32_t rows, next;
+    uint64_t tagged[SPECTOR_CHUNK_WORDS]; /* of the chunk that next lies in */
+} spector_gates;
+
+/* The slots of the block from first on that pass, as bits of mask (8 words); returns how many. */
+uint32_t spector_gates_block(const spector_gates *gates, uint32_t first, uint64_t *mask);
+/* The next block of which anything passes; 0 at the end. */
+uint32_t spector_gates_next(spector_gates *gates, uint32_t *first, uint64_t *mask);
+
 /* Once per spector_set_caps. */
 void spector_index_setup(uint32_t caps);
 
@@ -98,17 +114,20 @@ uint32_t spector_scan_indexed(const spector_part *part, const spector_query *que
                               spector_indexed_cue *cue, uint32_t rows, uint32_t part_index,
                               float seed, spector_hit *hits, uint32_t found, uint32_t k,
                               uint64_t *drops, uint64_t *scored);
-/* The best estimates of a sample, descending. */
-typedef struct spector_promise {
-    uint32_t n, wanted;
-    float estimates[SPECTOR_PROMISES];
-} spector_promise;
+/* A score that at least k records reach, from a sample; -INFINITY when there is none. Without it
+ * the first tenth of a scan would let nearly everything through. hits serves as scratch. */
+float spector_sample_floor(const spector_part *parts, const uint32_t *select, uint32_t n,
+                           const spector_query *query, spector_indexed_cue *cue,
+                           spector_hit *hits, uint32_t k);
 
-/* Rank the records of one block that are among the most promising of the sample so far. */
-uint32_t spector_sample_block(const spector_part *part, const spector_query *query,
-                              spector_indexed_cue *cue, uint32_t block, uint32_t rows,
-                              uint32_t part_index, spector_promise *best, spector_hit *hits,
-                              uint32_t found, uint32_t k);
+/* Rows of the partition that its index covers. */
+static inline uint32_t spector_indexed_rows(const spector_part *part) {
+    if (!part->index) return 0;
+    const spector_index_header *header = (const spector_index_header *)part->index;
+    uint32_t rows = SPECTOR_LOAD_ACQUIRE(&header->rows);
+    return rows < part->count ? rows : part->count;
+}
+
 /* The cue against the centre of an index; nothing happens when it is there already. */
 void spector_prepare_cue(const spector_query *query, const spector_sections *sections,
                          spector_indexed_cue *cue);

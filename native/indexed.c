@@ -16,7 +16,10 @@
 enum {
     WORDS = SPECTOR_INDEX_BLOCK / 64,
     BATCH = 2 * SPECTOR_INDEX_BLOCK,
-    LIST_PAD = 16
+    LIST_PAD = 16,
+    /* of a sample: records that are enough for a floor; fewer in all are not worth one */
+    ENOUGH_SEEN = 2048,
+    FEW_LEFT = 1024
 };
 
 /* What the records of one or more blocks can have at most, similarity aside. */
@@ -35,11 +38,11 @@ typedef struct batch {
 } batch;
 
 typedef struct scan {
+    spector_gates gates;
     const spector_part *part;
     const spector_query *q;
-    spector_indexed_cue *indexed;
     const spector_cue *cue;
-    spector_sections s;
+    const spector_sections *s;
     uint32_t part_index;
     spector_hit *hits;
     uint32_t found, k;
@@ -48,6 +51,23 @@ typedef struct scan {
     float seed;
     batch list;
 } scan;
+
+/* The most promising records of a sample, best first. */
+typedef struct promise {
+    float estimate;
+    uint32_t part, slot;
+} promise;
+
+typedef struct estimates_list {
+    uint32_t n, wanted;
+    float estimates[SPECTOR_PROMISES];
+} estimates_list;
+
+typedef struct promises {
+    uint32_t n, wanted;
+    uint64_t seen;
+    promise all[SPECTOR_PROMISES];
+} promises;
 
 /* ---- bounds ---- */
 
@@ -151,149 +171,6 @@ static float margin(const scan *c, const bounds *b) {
     return c->q->recall_confidence * deviation + slack(c);
 }
 
-/* ---- phases 1 to 4: slots as bits ---- */
-
-static uint32_t count_bits(const uint64_t *mask) {
-    uint32_t n = 0;
-    for (int w = 0; w < WORDS; w++) n += SPECTOR_POPCOUNT(mask[w]);
-    return n;
-}
-
-/* Keep what passes; returns how many are left after counting the dropped. */
-static uint32_t keep(uint64_t *mask, const uint64_t *passes, uint32_t before, uint64_t *drops) {
-    for (int w = 0; w < WORDS; w++) mask[w] &= passes[w];
-    uint32_t after = count_bits(mask);
-    *drops += before - after;
-    return after;
-}
-
-static void flag_bits(const scan *c, uint32_t first_word, uint32_t words, uint32_t flags,
-                      uint64_t *out) {
-    for (int w = 0; w < WORDS; w++) out[w] = 0;
-    for (uint32_t f = 0; f < 16; f++)
-        if (flags >> f & 1)
-            for (uint32_t w = 0; w < words; w++)
-                out[w] |= c->s.flags[(size_t)f * c->s.words + first_word + w];
-}
-
-static void tag_bits(const scan *c, uint32_t first_word, uint32_t words, uint64_t tags,
-                     uint64_t *mask) {
-    for (; tags; tags &= tags - 1) {
-        const uint64_t *slice =
-            c->s.tags + (size_t)SPECTOR_LOW_BIT(tags) * c->s.words + first_word;
-        uint64_t left = 0;
-        for (uint32_t w = 0; w < words; w++) left |= mask[w] &= slice[w];
-        if (!left) return;
-    }
-}
-
-static uint32_t tag_phase(const scan *c, const spector_extremes *e, uint32_t first_word,
-                          uint32_t words, uint64_t *mask, uint32_t before, uint64_t *drops) {
-    const spector_query *q = c->q;
-    uint64_t passes[WORDS], some[WORDS] = {0};
-    if (!q->tags_all && !q->any_count) return before;
-    memcpy(passes, mask, sizeof passes);
-    if ((e->tags_or & q->tags_all) != q->tags_all)
-        memset(passes, 0, sizeof passes);
-    else
-        tag_bits(c, first_word, words, q->tags_all, passes);
-    for (uint32_t i = 0; i < q->any_count; i++) {
-        uint64_t one[WORDS];
-        if ((e->tags_or & q->any_masks[i]) != q->any_masks[i]) continue;
-        memcpy(one, passes, sizeof one);
-        tag_bits(c, first_word, words, q->any_masks[i], one);
-        for (int w = 0; w < WORDS; w++) some[w] |= one[w];
-    }
-    return keep(mask, q->any_count ? some : passes, before, drops);
-}
-
-/* Compare a column over the words of the mask that are not empty. */
-#define COLUMN_BITS(passes, mask, words, test)                         \
-    for (uint32_t w = 0; w < (words); w++) {                           \
-        uint64_t bits = 0;                                             \
-        if ((mask)[w])                                                 \
-            for (uint32_t j = 0; j < 64; j++) {                        \
-                const size_t i = (size_t)w * 64 + j;                   \
-                bits |= (uint64_t)(test) << j;                         \
-            }                                                          \
-        (passes)[w] = bits;                                            \
-    }
-
-static uint32_t valence_phase(const scan *c, const spector_extremes *e, uint32_t first,
-                              uint32_t words, uint64_t *mask, uint32_t before, uint64_t *drops) {
-    const spector_query *q = c->q;
-    const int8_t *valence = c->s.valence + first;
-    uint64_t passes[WORDS] = {0};
-    if (e->valence_min >= q->valence_min && e->valence_max <= q->valence_max) return before;
-    if (e->valence_max >= q->valence_min && e->valence_min <= q->valence_max)
-        COLUMN_BITS(passes, mask, words,
-                    (valence[i] >= q->valence_min) & (valence[i] <= q->valence_max));
-    return keep(mask, passes, before, drops);
-}
-
-/* One slot at a time, on the record itself: conditions that few scans have. */
-static uint64_t slow_bits(const scan *c, uint32_t first, uint64_t bits) {
-    uint64_t passes = 0;
-    for (; bits; bits &= bits - 1) {
-        uint32_t j = SPECTOR_LOW_BIT(bits);
-        if (spector_gate(c->part, c->q, first + j) == SPECTOR_DROPS) passes |= UINT64_C(1) << j;
-    }
-    return passes;
-}
-
-static uint32_t strength_phase(const scan *c, const spector_extremes *e, uint32_t first,
-                               uint32_t words, uint64_t *mask, uint32_t n, uint64_t *drops) {
-    const spector_query *q = c->q;
-    uint64_t passes[WORDS] = {0};
-    if (e->event_min < q->event_min_ms || e->event_max >= q->event_max_ms) {
-        const int64_t *event = c->s.event_ms + first;
-        if (e->event_max >= q->event_min_ms && e->event_min < q->event_max_ms)
-            COLUMN_BITS(passes, mask, words,
-                        (event[i] >= q->event_min_ms) & (event[i] < q->event_max_ms));
-        n = keep(mask, passes, n, drops);
-    }
-    /* NaN counts as strong enough: written so that it passes, as in the straight scan */
-    if (n && q->importance_floor > 0.0f && !(e->importance_min >= q->importance_floor)) {
-        const float *importance = c->s.importance + first;
-        const uint64_t *pinned = c->s.flags + (size_t)SPECTOR_PINNED_BIT * c->s.words + first / 64;
-        COLUMN_BITS(passes, mask, words, !(importance[i] < q->importance_floor));
-        for (uint32_t w = 0; w < words; w++) passes[w] |= pinned[w];
-        n = keep(mask, passes, n, drops);
-    }
-    if (n && (q->modality_mask || q->category_mask || q->retention_floor > 0.0f)) {
-        for (uint32_t w = 0; w < words; w++) passes[w] = slow_bits(c, first + w * 64, mask[w]);
-        n = keep(mask, passes, n, drops);
-    }
-    return n;
-}
-
-/* The block's slots that pass phases 1 to 4 as bits of mask; returns how many. */
-static uint32_t gate_bits(const scan *c, uint32_t first, uint32_t count, uint64_t *mask) {
-    const spector_query *q = c->q;
-    const spector_extremes *e = &c->s.blocks[first / SPECTOR_INDEX_BLOCK];
-    const uint32_t words = (count + 63) / 64, first_word = first / 64;
-    uint64_t passes[WORDS] = {0};
-    uint32_t n = count;
-    for (uint32_t w = 0; w < WORDS; w++)
-        mask[w] = w * 64 + 64 <= count ? UINT64_MAX
-                  : w * 64 < count     ? (UINT64_C(1) << (count - w * 64)) - 1
-                                       : 0;
-    if (e->flags_or & q->drop_flags) {
-        flag_bits(c, first_word, words, q->drop_flags, passes);
-        for (int w = 0; w < WORDS; w++) passes[w] = ~passes[w];
-        n = keep(mask, passes, n, &c->drops[SPECTOR_DROP_STATE]);
-    }
-    if (n && c->part->allow) {
-        memset(passes, 0, sizeof passes);
-        memcpy(passes, c->part->allow + first_word, words * sizeof *passes);
-        n = keep(mask, passes, n, &c->drops[SPECTOR_DROP_FILTER]);
-    }
-    if (n) n = tag_phase(c, e, first_word, words, mask, n, &c->drops[SPECTOR_DROP_TAGS]);
-    if (n) n = valence_phase(c, e, first, words, mask, n, &c->drops[SPECTOR_DROP_VALENCE]);
-    if (n) n = strength_phase(c, e, first, words, mask, n, &c->drops[SPECTOR_DROP_STRENGTH]);
-    return n;
-}
-
 /* ---- phases 5 and 6 ---- */
 
 /* Of the block's slots, whose similarity is an upper bound, those that can still enter the heap;
@@ -363,9 +240,9 @@ static void refine(scan *c, spector_block *b, const float *estimates, float sket
                    float least) {
     float fine[SPECTOR_BLOCK], errors[SPECTOR_BLOCK];
     const float most = most_cosine(c, &c->list.bound);
-    const int refined = c->s.fine_bytes != 0;
+    const int refined = c->s->fine_bytes != 0;
     uint32_t n = 0;
-    if (refined) spector_sketches.fine(&c->s, c->cue, b->slots, b->n, fine, errors);
+    if (refined) spector_sketches.fine(c->s, c->cue, b->slots, b->n, fine, errors);
     for (uint32_t i = 0; i < b->n; i++) {
         float bound = estimates[i] + sketch_margin;
         if (refined && bound < INFINITY) {
@@ -383,12 +260,12 @@ static void refine(scan *c, spector_block *b, const float *estimates, float sket
     b->n = n;
 }
 
-static float least_promise(const spector_promise *best) {
+static float least_promise(const estimates_list *best) {
     return best->n == best->wanted ? best->estimates[best->n - 1] : -INFINITY;
 }
 
 /* Insert into a short descending list; the last one falls out when it is full. */
-static void note_promise(spector_promise *best, float estimate) {
+static void note_promise(estimates_list *best, float estimate) {
     if (best->n == best->wanted && !(estimate > best->estimates[best->n - 1])) return;
     uint32_t at = best->n < best->wanted ? best->n++ : best->n - 1;
     for (; at && best->estimates[at - 1] < estimate; at--)
@@ -421,7 +298,7 @@ static uint32_t rank_promising(scan *c, uint32_t n, float add) {
     batch *list = &c->list;
     float rest[BATCH], limit;
     uint32_t slots[BATCH], others = 0, left = 0;
-    spector_promise best;
+    estimates_list best;
     best.n = 0;
     best.wanted = c->k < SPECTOR_PROMISES / 2 - 8 ? 2 * c->k + 16 : SPECTOR_PROMISES;
     if (n <= best.wanted) return n;
@@ -455,7 +332,7 @@ static uint32_t rank_promising(scan *c, uint32_t n, float add) {
 static uint32_t sketch_list(scan *c, float threshold) {
     batch *list = &c->list;
     for (uint32_t i = 0; i < LIST_PAD; i++) list->slots[list->n + i] = list->slots[list->n - 1];
-    return spector_sketches.sketch(c->s.sketch, c->cue, list->slots, list->n, threshold,
+    return spector_sketches.sketch(c->s->sketch, c->cue, list->slots, list->n, threshold,
                                    list->estimates);
 }
 
@@ -487,20 +364,23 @@ static void collect(scan *c, uint32_t first, const uint64_t *mask, uint32_t n) {
     }
     if (c->estimates && n < SPECTOR_INDEX_BLOCK / 4)
         for (uint32_t i = list->n; i < list->n + n; i++)
-            SPECTOR_PREFETCH(c->s.sketch + (size_t)list->slots[i] * SPECTOR_SKETCH_BYTES);
+            SPECTOR_PREFETCH(c->s->sketch + (size_t)list->slots[i] * SPECTOR_SKETCH_BYTES);
     list->n += n;
 }
 
 static void begin(scan *c, const spector_part *part, const spector_query *q,
-                  spector_indexed_cue *cue) {
-    c->part = part;
-    c->q = q;
-    c->indexed = cue;
+                  spector_indexed_cue *cue, uint32_t rows, uint64_t *drops) {
+    c->gates.part = c->part = part;
+    c->gates.query = c->q = q;
+    c->gates.drops = c->drops = drops;
+    c->gates.rows = rows;
+    c->gates.next = 0;
+    spector_index_sections(part->index, &c->gates.s);
+    c->s = &c->gates.s;
     c->cue = &cue->cue;
     c->estimates = q->codes && q->recall_confidence > 0.0f;
     c->seed = -INFINITY;
     c->list.n = 0;
-    spector_index_sections(part->index, &c->s);
 }
 
 uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
@@ -508,22 +388,17 @@ uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
                               float seed, spector_hit *hits, uint32_t found, uint32_t k,
                               uint64_t *drops, uint64_t *scored) {
     scan c;
-    begin(&c, part, q, cue);
+    uint64_t mask[WORDS];
+    begin(&c, part, q, cue, rows, drops);
     c.seed = seed;
     c.part_index = part_index;
     c.hits = hits;
     c.found = found;
     c.k = k;
-    c.drops = drops;
     c.scored = scored;
-    for (uint32_t first = 0; first < rows; first += SPECTOR_INDEX_BLOCK) {
-        const uint32_t count = rows - first < SPECTOR_INDEX_BLOCK ? rows - first
-                                                                  : SPECTOR_INDEX_BLOCK;
-        uint64_t mask[WORDS];
-        uint32_t n = gate_bits(&c, first, count, mask);
-        if (!n) continue;
-        if (q->codes) spector_prepare_cue(q, &c.s, cue);
-        bounds block = bounds_of(q, &c.s.blocks[first / SPECTOR_INDEX_BLOCK]);
+    for (uint32_t n, first; (n = spector_gates_next(&c.gates, &first, mask));) {
+        if (q->codes) spector_prepare_cue(q, c.s, cue);
+        bounds block = bounds_of(q, &c.s->blocks[first / SPECTOR_INDEX_BLOCK]);
         float least = least_cosine(q, &block, floor_of(&c));
         if (least > (q->codes ? most_cosine(&c, &block) : 0.0f)) {
             drops[SPECTOR_DROP_BOUND] += n;
@@ -541,30 +416,100 @@ uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
     return c.found;
 }
 
-uint32_t spector_sample_block(const spector_part *part, const spector_query *q,
-                              spector_indexed_cue *cue, uint32_t block, uint32_t rows,
-                              uint32_t part_index, spector_promise *best, spector_hit *hits,
-                              uint32_t found, uint32_t k) {
-    const uint32_t first = block * SPECTOR_INDEX_BLOCK;
-    const uint32_t count = rows - first < SPECTOR_INDEX_BLOCK ? rows - first : SPECTOR_INDEX_BLOCK;
-    uint64_t drops[SPECTOR_DROPS] = {0}, scored = 0, mask[WORDS];
-    scan c;
-    begin(&c, part, q, cue);
-    c.part_index = part_index;
-    c.hits = hits;
-    c.found = found;
-    c.k = k;
-    c.drops = drops;
-    c.scored = &scored;
-    uint32_t n = gate_bits(&c, first, count, mask);
-    if (!n) return found;
-    spector_prepare_cue(q, &c.s, cue);
-    collect(&c, first, mask, n);
-    n = sketch_list(&c, least_promise(best));
-    for (uint32_t i = 0; i < n; i++) note_promise(best, c.list.estimates[i]);
-    c.list.n = 0;
+/* ---- a first idea of the scores ---- */
+
+/* Insert into a short descending list; the last one falls out when it is full. */
+static void note_record(promises *best, promise one) {
+    if (best->n == best->wanted && !(one.estimate > best->all[best->n - 1].estimate)) return;
+    uint32_t at = best->n < best->wanted ? best->n++ : best->n - 1;
+    for (; at && best->all[at - 1].estimate < one.estimate; at--) best->all[at] = best->all[at - 1];
+    best->all[at] = one;
+}
+
+/* Note the most promising records among those of the mask; all of them have the same margin. */
+static void sample_block(scan *c, spector_indexed_cue *cue, uint32_t first, const uint64_t *mask,
+                         uint32_t n, promises *best) {
+    batch *list = &c->list;
+    const int full = best->n == best->wanted;
+    spector_prepare_cue(c->q, c->s, cue);
+    list->n = 0;
+    collect(c, first, mask, n);
+    best->seen += n;
+    n = sketch_list(c, full ? best->all[best->n - 1].estimate - c->cue->base : -INFINITY);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(list->estimates[i] < INFINITY)) continue;
+        promise one = {list->estimates[i] + c->cue->base, c->part_index, list->slots[i]};
+        note_record(best, one);
+    }
+}
+
+/* Every step-th block. */
+static void sample(const spector_part *parts, const uint32_t *select, uint32_t n,
+                   const spector_query *q, spector_indexed_cue *cue, uint64_t step,
+                   promises *best) {
+    uint64_t drops[SPECTOR_DROPS] = {0}, mask[WORDS], at = 0;
+    best->n = 0;
+    best->seen = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t index = select ? select[i] : i, rows = spector_indexed_rows(&parts[index]);
+        const uint64_t blocks = rows / SPECTOR_INDEX_BLOCK;
+        scan c;
+        if (at < blocks) {
+            begin(&c, &parts[index], q, cue, rows, drops);
+            c.part_index = index;
+        }
+        if (step == 1)
+            for (uint32_t count, first; (count = spector_gates_next(&c.gates, &first, mask));)
+                sample_block(&c, cue, first, mask, count, best);
+        for (; step > 1 && at < blocks; at += step) {
+            const uint32_t first = (uint32_t)at * SPECTOR_INDEX_BLOCK;
+            const uint32_t count = spector_gates_block(&c.gates, first, mask);
+            if (count) sample_block(&c, cue, first, mask, count, best);
+        }
+        at -= step > 1 ? blocks : 0;
+    }
+}
+
+static float exact_floor(const spector_part *parts, const spector_query *q, const promises *best,
+                         spector_hit *hits, uint32_t k) {
+    uint64_t drops[SPECTOR_DROPS] = {0};
+    uint32_t found = 0;
+    spector_block b;
+    memset(b.ahead, 0, sizeof b.ahead);
+    for (uint32_t i = 0; i < best->n; i++) {
+        const spector_part *part = &parts[best->all[i].part];
+        const uint8_t *record = part->data + (size_t)best->all[i].slot * part->stride;
+        for (uint32_t line = 0; line < part->stride; line += 64) SPECTOR_PREFETCH(record + line);
+    }
+    for (uint32_t i = 0; i < best->n; i++) {
+        const spector_part *part = &parts[best->all[i].part];
+        b.n = 1;
+        b.slots[0] = best->all[i].slot;
+        if (spector_gate(part, q, b.slots[0]) != SPECTOR_DROPS) continue;
+        spector_measure_block(part, q, &b, drops);
+        if (b.n) found = spector_rank_block(part, q, &b, best->all[i].part, hits, found, k);
+    }
+    return found == k ? hits[0].score : -INFINITY;
+}
+
+float spector_sample_floor(const spector_part *parts, const uint32_t *select, uint32_t n,
+                           const spector_query *q, spector_indexed_cue *cue, spector_hit *hits,
+                           uint32_t k) {
+    promises best;
+    uint64_t blocks = 0;
+    best.wanted = 2 * k + 16;
+    if (!k || best.wanted > SPECTOR_PROMISES || !q->codes || !(q->recall_confidence > 0.0f))
+        return -INFINITY;
     for (uint32_t i = 0; i < n; i++)
-        if (c.list.estimates[i] >= least_promise(best)) c.list.slots[c.list.n++] = c.list.slots[i];
-    finish_all(&c);
-    return c.found;
+        blocks += spector_indexed_rows(&parts[select ? select[i] : i]) / SPECTOR_INDEX_BLOCK;
+    if (blocks < 4 * SPECTOR_SAMPLE_BLOCKS) return -INFINITY;
+    sample(parts, select, n, q, cue, blocks / SPECTOR_SAMPLE_BLOCKS, &best);
+    if (best.seen < ENOUGH_SEEN) {
+        /* a filter leaves few: a sample of them must be taken from more blocks, or from all */
+        const uint64_t left = best.seen * blocks / SPECTOR_SAMPLE_BLOCKS;
+        if (left < FEW_LEFT) return -INFINITY;
+        const uint64_t step = left / ENOUGH_SEEN;
+        sample(parts, select, n, q, cue, step ? step : 1, &best);
+    }
+    return exact_floor(parts, q, &best, hits, k);
 }

@@ -161,66 +161,25 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
     return found;
 }
 
-/* Rows of the partition that its index covers. */
-static uint32_t indexed_rows(const spector_part *part) {
-    if (!part->index) return 0;
-    const spector_index_header *header = (const spector_index_header *)part->index;
-    uint32_t rows = SPECTOR_LOAD_ACQUIRE(&header->rows);
-    return rows < part->count ? rows : part->count;
-}
-
-/* A score that at least k records reach, from the most promising of a sample of blocks. Without
- * it the first tenth of a scan would let nearly everything through. hits serves as scratch. */
-static float seed_of(const spector_part *parts, const uint32_t *select, uint32_t n,
-                     const spector_query *q, spector_indexed_cue *cue, spector_hit *hits, uint32_t k) {
-    uint64_t blocks = 0, at = 0;
-    uint32_t found = 0;
-    if (!q->codes || !(q->recall_confidence > 0.0f))
-        return -INFINITY;
-    if (2 * k + 16 > SPECTOR_PROMISES) return -INFINITY;
-    for (uint32_t i = 0; i < n; i++) {
-        const spector_part *part = &parts[select ? select[i] : i];
-        if (part->index) blocks += part->count / SPECTOR_INDEX_BLOCK;
-    }
-    if (blocks < 4 * SPECTOR_SAMPLE_BLOCKS) return -INFINITY;
-    const uint64_t step = blocks / SPECTOR_SAMPLE_BLOCKS;
-    spector_promise best;
-    best.n = 0;
-    best.wanted = 2 * k + 16;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t index = select ? select[i] : i;
-        const spector_part *part = &parts[index];
-        const uint64_t mine = part->index ? part->count / SPECTOR_INDEX_BLOCK : 0;
-        for (; at < mine; at += step) {
-            uint32_t rows = indexed_rows(part);
-            if (at * SPECTOR_INDEX_BLOCK >= rows) continue;
-            found = spector_sample_block(part, q, cue, (uint32_t)at, rows, index, &best,
-                                         hits, found, k);
-        }
-        at -= mine;
-    }
-    return found == k ? hits[0].score : -INFINITY;
-}
-
 uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
                       uint64_t *scanned, uint64_t *scored) {
     spector_indexed_cue cue;
+    uint64_t indexed = 0;
     uint32_t found = 0;
     cue.dim = 0;
     cue.cue.query_norm = 0.0f;
-    const float seed = k ? seed_of(parts, select, n, q, &cue, hits, k) : -INFINITY;
+    for (uint32_t i = 0; i < n; i++) indexed += spector_indexed_rows(&parts[select ? select[i] : i]);
+    const int worth = k && indexed >= q->index_from_rows;
+    const float seed = worth ? spector_sample_floor(parts, select, n, q, &cue, hits, k) : -INFINITY;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = select ? select[i] : i;
         const spector_part *part = &parts[index];
-        uint32_t rows = 0;
+        const uint32_t rows = worth ? spector_indexed_rows(part) : 0;
         *scanned += part->count;
-        if (k) {
-            rows = indexed_rows(part);
-            if (rows)
-                found = spector_scan_indexed(part, q, &cue, rows, index, seed, hits, found, k,
-                                             drops, scored);
-        }
+        if (rows)
+            found = spector_scan_indexed(part, q, &cue, rows, index, seed, hits, found, k, drops,
+                                         scored);
         found = spector_scan_straight(part, q, rows, index, hits, found, k, drops, scored);
     }
     sort_best_first(hits, found);

@@ -87,26 +87,31 @@ void spector_prepare_cue(const spector_query *q, const spector_sections *s,
 
 /* ---- portable, and the same with the popcnt instruction ---- */
 
-SPECTOR_INLINE uint32_t differing(const uint8_t *code, const uint8_t *plane, uint32_t bytes) {
+typedef uint32_t (*count_fn)(uint64_t word);
+
+SPECTOR_INLINE uint32_t count_portable(uint64_t word) { return SPECTOR_POPCOUNT(word); }
+
+SPECTOR_INLINE uint32_t differing(const uint8_t *code, const uint8_t *plane, uint32_t bytes,
+                                  count_fn count) {
     uint32_t bits = 0, at = 0;
     for (; at + 8 <= bytes; at += 8) {
         uint64_t a, b;
         memcpy(&a, code + at, 8);
         memcpy(&b, plane + at, 8);
-        bits += SPECTOR_POPCOUNT(a ^ b);
+        bits += count(a ^ b);
     }
     if (at < bytes) {
         uint64_t a = 0, b = 0;
         memcpy(&a, code + at, bytes - at);
         memcpy(&b, plane + at, bytes - at);
-        bits += SPECTOR_POPCOUNT(a ^ b);
+        bits += count(a ^ b);
     }
     return bits;
 }
 
-SPECTOR_INLINE int32_t head_sum(const spector_cue *cue, const uint8_t *row) {
+SPECTOR_INLINE int32_t head_sum(const spector_cue *cue, const uint8_t *row, count_fn count) {
     uint32_t weighted = 0;
-    for (int j = 0; j < 4; j++) weighted += differing(row, cue->head[j], 28) << j;
+    for (int j = 0; j < 4; j++) weighted += differing(row, cue->head[j], 28, count) << j;
     return 15 * (int32_t)cue->sketched - 2 * (int32_t)weighted;
 }
 
@@ -123,7 +128,7 @@ SPECTOR_INLINE uint32_t sketch_all(const uint8_t *sketch, const spector_cue *cue
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint8_t *row = sketch + (size_t)slots[i] * SPECTOR_SKETCH_BYTES;
-        float estimate = estimate_of(row, cue, head_sum(cue, row));
+        float estimate = estimate_of(row, cue, head_sum(cue, row, count_portable));
         if (estimate < threshold) continue;
         slots[kept] = slots[i];
         estimates[kept++] = estimate;
@@ -132,7 +137,8 @@ SPECTOR_INLINE uint32_t sketch_all(const uint8_t *sketch, const spector_cue *cue
 }
 
 SPECTOR_INLINE void fine_all(const spector_sections *s, const spector_cue *cue,
-                             const uint32_t *slots, uint32_t n, float *estimates, float *errors) {
+                             const uint32_t *slots, uint32_t n, float *estimates, float *errors,
+                             count_fn count) {
     const uint32_t tail_bytes = (s->rotated - s->sketched) / 8;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t at = 0; at < s->fine_bytes; at += 64)
@@ -143,9 +149,9 @@ SPECTOR_INLINE void fine_all(const spector_sections *s, const spector_cue *cue,
         float factors[3]; /* A, B, E */
         uint32_t weighted = 0;
         memcpy(factors, fine + s->fine_bytes - sizeof factors, sizeof factors);
-        for (int j = 0; j < 4; j++) weighted += differing(fine, cue->tail[j], tail_bytes) << j;
+        for (int j = 0; j < 4; j++) weighted += differing(fine, cue->tail[j], tail_bytes, count) << j;
         int32_t sum = 15 * (int32_t)(s->rotated - s->sketched) - 2 * (int32_t)weighted;
-        sum += head_sum(cue, row);
+        sum += head_sum(cue, row, count);
         estimates[i] = factors[0] + factors[1] * cue->delta * (float)sum;
         errors[i] = spector_estimate_error(cue, factors[2], factors[1], s->rotated);
     }
@@ -160,7 +166,7 @@ static uint32_t spector_sketch_u1_portable(const uint8_t *sketch, const spector_
 static void spector_fine_u1_portable(const spector_sections *s, const spector_cue *cue,
                                      const uint32_t *slots, uint32_t n, float *estimates,
                                      float *errors) {
-    fine_all(s, cue, slots, n, estimates, errors);
+    fine_all(s, cue, slots, n, estimates, errors, count_portable);
 }
 
 #if SPECTOR_X86
@@ -247,10 +253,14 @@ TARGET_AVX2 static uint32_t spector_sketch_u1_avx2(const uint8_t *sketch, const 
     return kept;
 }
 
+TARGET_AVX2 static inline uint32_t count_popcnt(uint64_t word) {
+    return (uint32_t)__builtin_popcountll(word);
+}
+
 TARGET_AVX2 static void spector_fine_u1_avx2(const spector_sections *s, const spector_cue *cue,
                                              const uint32_t *slots, uint32_t n, float *estimates,
                                              float *errors) {
-    fine_all(s, cue, slots, n, estimates, errors);
+    fine_all(s, cue, slots, n, estimates, errors, count_portable);
 }
 
 #define TARGET_AVX512 \

@@ -159,7 +159,7 @@ typedef struct spector_query {
     uint32_t drop_flags;
     uint32_t multiplicative;
     uint32_t overlap_bits;
-    uint32_t reserved;
+    uint32_t index_from_rows; /* scans of fewer indexed rows go straight over the records */
     int32_t valence_min;
     int32_t valence_max;
     int32_t mood;
@@ -247,19 +247,25 @@ uint32_t spector_set_caps(uint32_t mask);
 
 /* ---- between the C files only ---- */
 
+/* Without a population count in the baseline, compilers would call a library function. */
+static inline uint32_t spector_popcount(uint64_t word) {
+    word -= word >> 1 & UINT64_C(0x5555555555555555);
+    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+    word = (word + (word >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    return (uint32_t)(word * UINT64_C(0x0101010101010101) >> 56);
+}
+
 #if defined(__GNUC__)
 #define SPECTOR_PREFETCH(address) __builtin_prefetch((address), 0, 3)
-#define SPECTOR_POPCOUNT(word) ((uint32_t)__builtin_popcountll(word))
 #define SPECTOR_LOW_BIT(word) ((uint32_t)__builtin_ctzll(word)) /* of a word that is not 0 */
 #else
 #define SPECTOR_PREFETCH(address) ((void)(address))
-static inline uint32_t spector_popcount(uint64_t word) {
-    uint32_t bits = 0;
-    for (; word; word &= word - 1) bits++;
-    return bits;
-}
-#define SPECTOR_POPCOUNT(word) spector_popcount(word)
 #define SPECTOR_LOW_BIT(word) spector_popcount(((word) & (0 - (word))) - 1)
+#endif
+#if defined(__POPCNT__) || (defined(__GNUC__) && !defined(__x86_64__) && !defined(__i386__))
+#define SPECTOR_POPCOUNT(word) ((uint32_t)__builtin_popcountll(word))
+#else
+#define SPECTOR_POPCOUNT(word) spector_popcount(word)
 #endif
 
 enum { SPECTOR_BLOCK = 64, SPECTOR_LANES = 16 };

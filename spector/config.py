@@ -14,7 +14,7 @@ __all__ = ["Config"]
 _MAY_BE_ZERO = frozenset(
     {
         "default_importance", "default_confidence", "tombstone_ratio", "cache_entries",
-        "cluster_records", "index_rows_per_recall",
+        "cluster_records", "index_rows_per_recall", "recall_confidence",
     }
 )
 
@@ -71,6 +71,9 @@ class Config:
     #: full-text matches that one recall ranks at most; the commonest words of a cue go first
     lexical_matches: int = 20_000
     max_k: int = 10_000
+    #: standard errors that the bound of an estimated cosine adds before it rules a memory out;
+    #: 0 estimates nothing. docs/benchmarks.md has recall against time.
+    recall_confidence: float = 3.0
 
     # scan index
     #: a smaller partition is scanned straight

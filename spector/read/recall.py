@@ -102,7 +102,7 @@ class Reader:
 
     def _recall_in(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """Scan and full text, widened until no record outside of both could be among the best."""
-        query = _query_of(request)
+        query = _query_of(request, self._config)
         select = self._select(snap, request)
         filters = self._filters(snap, request)
         lexical = [
@@ -233,7 +233,7 @@ class Reader:
         )
 
 
-def _query_of(request: RecallRequest) -> Query:
+def _query_of(request: RecallRequest, config: Config) -> Query:
     selection = request.selection
     any_masks = [tag_mask(tag) for tag in selection.any_tags]
     overlap = selection.bloom_all
@@ -247,6 +247,7 @@ def _query_of(request: RecallRequest) -> Query:
         importance_floor=request.min_importance, drop_flags=request.drop_flags,
         modality_mask=request.modality_mask, category_mask=request.category_mask,
         mood=request.mood,
+        recall_confidence=0.0 if request.exact else config.recall_confidence,
     )
 
 

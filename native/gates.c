@@ -1,0 +1,223 @@
+/* Phases 1 to 4 on the bit-slices and columns of a scan index: slots as bits. */
+#include "index.h"
+
+#include <string.h>
+
+enum { WORDS = SPECTOR_INDEX_BLOCK / 64, CHUNK_ROWS = SPECTOR_CHUNK_WORDS * 64 };
+
+static uint32_t count_bits(const uint64_t *mask) {
+    uint32_t n = 0;
+    for (int w = 0; w < WORDS; w++) n += SPECTOR_POPCOUNT(mask[w]);
+    return n;
+}
+
+/* Keep what passes; returns how many are left after counting the dropped. */
+static uint32_t keep(uint64_t *mask, const uint64_t *passes, uint32_t before, uint64_t *drops) {
+    for (int w = 0; w < WORDS; w++) mask[w] &= passes[w];
+    uint32_t after = count_bits(mask);
+    *drops += before - after;
+    return after;
+}
+
+static void flag_bits(const spector_gates *c, uint32_t first_word, uint32_t words, uint32_t flags,
+                      uint64_t *out) {
+    for (int w = 0; w < WORDS; w++) out[w] = 0;
+    for (uint32_t f = 0; f < 16; f++)
+        if (flags >> f & 1)
+            for (uint32_t w = 0; w < words; w++)
+                out[w] |= c->s.flags[(size_t)f * c->s.words + first_word + w];
+}
+
+static void tag_bits(const spector_gates *c, uint32_t first_word, uint32_t words, uint64_t tags,
+                     uint64_t *mask) {
+    for (; tags; tags &= tags - 1) {
+        const uint64_t *slice =
+            c->s.tags + (size_t)SPECTOR_LOW_BIT(tags) * c->s.words + first_word;
+        uint64_t left = 0;
+        for (uint32_t w = 0; w < words; w++) left |= mask[w] &= slice[w];
+        if (!left) return;
+    }
+}
+
+static uint32_t tag_phase(const spector_gates *c, const spector_extremes *e, uint32_t first_word,
+                          uint32_t words, uint64_t *mask, uint32_t before, uint64_t *drops) {
+    const spector_query *q = c->query;
+    uint64_t passes[WORDS], some[WORDS] = {0};
+    if (!q->tags_all && !q->any_count) return before;
+    memcpy(passes, mask, sizeof passes);
+    if ((e->tags_or & q->tags_all) != q->tags_all)
+        memset(passes, 0, sizeof passes);
+    else
+        tag_bits(c, first_word, words, q->tags_all, passes);
+    for (uint32_t i = 0; i < q->any_count; i++) {
+        uint64_t one[WORDS];
+        if ((e->tags_or & q->any_masks[i]) != q->any_masks[i]) continue;
+        memcpy(one, passes, sizeof one);
+        tag_bits(c, first_word, words, q->any_masks[i], one);
+        for (int w = 0; w < WORDS; w++) some[w] |= one[w];
+    }
+    return keep(mask, q->any_count ? some : passes, before, drops);
+}
+
+/* Compare a column over the words of the mask that are not empty. */
+#define COLUMN_BITS(passes, mask, words, test)                         \
+    for (uint32_t w = 0; w < (words); w++) {                           \
+        uint64_t bits = 0;                                             \
+        if ((mask)[w])                                                 \
+            for (uint32_t j = 0; j < 64; j++) {                        \
+                const size_t i = (size_t)w * 64 + j;                   \
+                bits |= (uint64_t)(test) << j;                         \
+            }                                                          \
+        (passes)[w] = bits;                                            \
+    }
+
+static uint32_t valence_phase(const spector_gates *c, const spector_extremes *e, uint32_t first,
+                              uint32_t words, uint64_t *mask, uint32_t before, uint64_t *drops) {
+    const spector_query *q = c->query;
+    const int8_t *valence = c->s.valence + first;
+    uint64_t passes[WORDS] = {0};
+    if (e->valence_min >= q->valence_min && e->valence_max <= q->valence_max) return before;
+    if (e->valence_max >= q->valence_min && e->valence_min <= q->valence_max)
+        COLUMN_BITS(passes, mask, words,
+                    (valence[i] >= q->valence_min) & (valence[i] <= q->valence_max));
+    return keep(mask, passes, before, drops);
+}
+
+/* One slot at a time, on the record itself: conditions that few scans have. */
+static uint64_t slow_bits(const spector_gates *c, uint32_t first, uint64_t bits) {
+    uint64_t passes = 0;
+    for (; bits; bits &= bits - 1) {
+        uint32_t j = SPECTOR_LOW_BIT(bits);
+        if (spector_gate(c->part, c->query, first + j) == SPECTOR_DROPS) passes |= UINT64_C(1) << j;
+    }
+    return passes;
+}
+
+static uint32_t strength_phase(const spector_gates *c, const spector_extremes *e, uint32_t first,
+                               uint32_t words, uint64_t *mask, uint32_t n, uint64_t *drops) {
+    const spector_query *q = c->query;
+    uint64_t passes[WORDS] = {0};
+    if (e->event_min < q->event_min_ms || e->event_max >= q->event_max_ms) {
+        const int64_t *event = c->s.event_ms + first;
+        if (e->event_max >= q->event_min_ms && e->event_min < q->event_max_ms)
+            COLUMN_BITS(passes, mask, words,
+                        (event[i] >= q->event_min_ms) & (event[i] < q->event_max_ms));
+        n = keep(mask, passes, n, drops);
+    }
+    /* NaN counts as strong enough: written so that it passes, as in the straight scan */
+    if (n && q->importance_floor > 0.0f && !(e->importance_min >= q->importance_floor)) {
+        const float *importance = c->s.importance + first;
+        const uint64_t *pinned = c->s.flags + (size_t)SPECTOR_PINNED_BIT * c->s.words + first / 64;
+        COLUMN_BITS(passes, mask, words, !(importance[i] < q->importance_floor));
+        for (uint32_t w = 0; w < words; w++) passes[w] |= pinned[w];
+        n = keep(mask, passes, n, drops);
+    }
+    if (n && (q->modality_mask || q->category_mask || q->retention_floor > 0.0f)) {
+        for (uint32_t w = 0; w < words; w++) passes[w] = slow_bits(c, first + w * 64, mask[w]);
+        n = keep(mask, passes, n, drops);
+    }
+    return n;
+}
+
+uint32_t spector_gates_block(const spector_gates *c, uint32_t first, uint64_t *mask) {
+    const spector_query *q = c->query;
+    const spector_extremes *e = &c->s.blocks[first / SPECTOR_INDEX_BLOCK];
+    const uint32_t left = c->rows - first;
+    const uint32_t count = left < SPECTOR_INDEX_BLOCK ? left : SPECTOR_INDEX_BLOCK;
+    const uint32_t words = (count + 63) / 64, first_word = first / 64;
+    uint64_t passes[WORDS] = {0};
+    uint32_t n = count;
+    for (uint32_t w = 0; w < WORDS; w++)
+        mask[w] = w * 64 + 64 <= count ? UINT64_MAX
+                  : w * 64 < count     ? (UINT64_C(1) << (count - w * 64)) - 1
+                                       : 0;
+    if (e->flags_or & q->drop_flags) {
+        flag_bits(c, first_word, words, q->drop_flags, passes);
+        for (int w = 0; w < WORDS; w++) passes[w] = ~passes[w];
+        n = keep(mask, passes, n, &c->drops[SPECTOR_DROP_STATE]);
+    }
+    if (n && c->part->allow) {
+        memset(passes, 0, sizeof passes);
+        memcpy(passes, c->part->allow + first_word, words * sizeof *passes);
+        n = keep(mask, passes, n, &c->drops[SPECTOR_DROP_FILTER]);
+    }
+    if (n) n = tag_phase(c, e, first_word, words, mask, n, &c->drops[SPECTOR_DROP_TAGS]);
+    if (n) n = valence_phase(c, e, first, words, mask, n, &c->drops[SPECTOR_DROP_VALENCE]);
+    if (n) n = strength_phase(c, e, first, words, mask, n, &c->drops[SPECTOR_DROP_STRENGTH]);
+    return n;
+}
+
+/* ---- a partition, chunk by chunk ---- */
+
+static uint64_t and_slices(const spector_gates *c, uint32_t first_word, uint32_t words,
+                           uint64_t tags, uint64_t *bits) {
+    uint64_t left = 1;
+    for (; tags && left; tags &= tags - 1) {
+        const uint64_t *slice =
+            c->s.tags + (size_t)SPECTOR_LOW_BIT(tags) * c->s.words + first_word;
+        left = 0;
+        for (uint32_t w = 0; w < words; w++) left |= bits[w] &= slice[w];
+    }
+    return left;
+}
+
+/* Which slots of the chunk have the tags; 0 when none has. */
+static uint64_t tag_chunk(spector_gates *c, uint32_t first_word, uint32_t words) {
+    const spector_query *q = c->query;
+    uint64_t some[SPECTOR_CHUNK_WORDS], one[SPECTOR_CHUNK_WORDS], left = 0;
+    for (uint32_t w = 0; w < words; w++) c->tagged[w] = UINT64_MAX;
+    if (!and_slices(c, first_word, words, q->tags_all, c->tagged)) return 0;
+    if (!q->any_count) return 1;
+    memset(some, 0, words * sizeof *some);
+    for (uint32_t i = 0; i < q->any_count; i++) {
+        memcpy(one, c->tagged, words * sizeof *one);
+        if (!and_slices(c, first_word, words, q->any_masks[i], one)) continue;
+        for (uint32_t w = 0; w < words; w++) some[w] |= one[w];
+    }
+    for (uint32_t w = 0; w < words; w++) left |= c->tagged[w] = some[w];
+    return left;
+}
+
+/* Count the rows from first to end as dropped, by their state or else for their tags. */
+static void drop_untagged(const spector_gates *c, uint32_t first, uint32_t end) {
+    uint32_t hidden = 0;
+    for (uint32_t at = first; at < end; at += SPECTOR_INDEX_BLOCK) {
+        uint64_t bits[WORDS];
+        const uint32_t count = end - at < SPECTOR_INDEX_BLOCK ? end - at : SPECTOR_INDEX_BLOCK;
+        if (!(c->s.blocks[at / SPECTOR_INDEX_BLOCK].flags_or & c->query->drop_flags)) continue;
+        flag_bits(c, at / 64, (count + 63) / 64, c->query->drop_flags, bits);
+        if (count % 64) bits[count / 64] &= (UINT64_C(1) << (count % 64)) - 1;
+        hidden += count_bits(bits);
+    }
+    c->drops[SPECTOR_DROP_STATE] += hidden;
+    c->drops[SPECTOR_DROP_TAGS] += end - first - hidden;
+}
+
+uint32_t spector_gates_next(spector_gates *c, uint32_t *first, uint64_t *mask) {
+    const int by_tags = (c->query->tags_all || c->query->any_count) && !c->part->allow;
+    while (c->next < c->rows) {
+        const uint32_t at = c->next, in_chunk = at % CHUNK_ROWS;
+        const uint32_t left = c->rows - at;
+        const uint32_t chunk = left < CHUNK_ROWS ? left : CHUNK_ROWS;
+        if (by_tags && !in_chunk && !tag_chunk(c, at / 64, (chunk + 63) / 64)) {
+            drop_untagged(c, at, at + chunk);
+            c->next += chunk;
+            continue;
+        }
+        const uint32_t count = left < SPECTOR_INDEX_BLOCK ? left : SPECTOR_INDEX_BLOCK;
+        c->next += count;
+        if (by_tags) {
+            uint64_t any = 0;
+            for (uint32_t w = 0; w < (count + 63) / 64; w++) any |= c->tagged[in_chunk / 64 + w];
+            if (!any) {
+                drop_untagged(c, at, at + count);
+                continue;
+            }
+        }
+        const uint32_t n = spector_gates_block(c, at, mask);
+        if (!n) continue;
+        *first = at;
+        return n;
+    }
+    return 0;
+}
