@@ -88,7 +88,8 @@ typedef struct spector_index_header {
     uint32_t segment_id;
     uint32_t generation;
     float centre_norm2;
-    uint8_t reserved[48];
+    uint32_t records_crc; /* of the checksums of the records that the rows were made from */
+    uint8_t reserved[44];
     uint32_t header_crc;
 } spector_index_header;
 

@@ -20,12 +20,13 @@ from spector.kernel.base import DROP_PHASES, HIT_DTYPE, PART_DTYPE
 from spector.kernel.crc import crc32c
 from spector.kernel.query import QUERY_DTYPE
 from spector.kernel.retention import TABLE_SIZE
+from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE, layout_of
 from spector.layout import PARTITION_DTYPE, RECORD_DTYPE, Flag
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
 STRUCT_CODES = {
     "u8": "B", "i8": "b", "u16": "H", "u32": "I", "i32": "i", "u64": "Q", "i64": "q", "f32": "f",
-    "u8[16]": "16s",
+    "u8[16]": "16s", "u8[44]": "44s", "u8[45]": "45s",
 }  # fmt: skip
 
 
@@ -39,6 +40,11 @@ def rows_after(marker: str) -> list[list[str]]:
 
 def page_fields(name: str) -> list[tuple[int, str, str]]:
     return [(int(offset), kind, field) for offset, kind, field, _ in rows_after(f"table: {name}")]
+
+
+def used(fields: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
+    """Without the bytes that mean nothing yet, which an index's dtypes leave out."""
+    return [field for field in fields if field[2] != "reserved"]
 
 
 def dtype_fields(dtype: np.dtype[Any]) -> list[tuple[int, str, str]]:
@@ -61,13 +67,20 @@ def test_the_page_describes_the_dtype(name: str, dtype: np.dtype[Any]) -> None:
     assert page_fields(name) == dtype_fields(dtype)
 
 
-@pytest.mark.parametrize("name", ["partition", "record"])
-def test_the_page_leaves_no_gap(name: str) -> None:
+@pytest.mark.parametrize(("name", "dtype"), [("index", INDEX_DTYPE), ("extremes", BLOCK_DTYPE)])
+def test_the_page_describes_the_dtypes_of_an_index(name: str, dtype: np.dtype[Any]) -> None:
+    assert used(page_fields(name)) == dtype_fields(dtype)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("partition", 64), ("record", 64), ("index", 128), ("extremes", 128)]
+)
+def test_the_page_leaves_no_gap(name: str, size: int) -> None:
     end = 0
     for offset, kind, field in page_fields(name):
         assert offset == end, field
         end += struct.calcsize("<" + STRUCT_CODES[kind])
-    assert end == 64
+    assert end == size
 
 
 @pytest.mark.parametrize(
@@ -78,11 +91,15 @@ def test_the_page_leaves_no_gap(name: str) -> None:
         ("spector_part", PART_DTYPE),
         ("spector_query", QUERY_DTYPE),
         ("spector_hit", HIT_DTYPE),
+        ("spector_index_header", INDEX_DTYPE),
+        ("spector_extremes", BLOCK_DTYPE),
     ],
 )
 def test_the_c_struct_has_the_dtypes_fields(struct_name: str, dtype: np.dtype[Any]) -> None:
     ffi = native().ffi
     fields = dict(ffi.typeof(struct_name).fields)
+    if "reserved" not in (dtype.names or ()):
+        fields.pop("reserved", None)
     assert set(fields) == set(dtype.names or ())
     assert ffi.sizeof(struct_name) == dtype.itemsize
     for name, (kind, offset, *_) in (dtype.fields or {}).items():
@@ -92,6 +109,14 @@ def test_the_c_struct_has_the_dtypes_fields(struct_name: str, dtype: np.dtype[An
         if "*" not in c_name:
             expected = {"f": "float", "i": "int", "u": "uint"}[(kind.subdtype or (kind,))[0].kind]
             assert c_name.startswith(expected), name
+
+
+def test_the_page_lists_an_indexs_sections_in_order() -> None:
+    table = PAGE.partition("| section | type | shape | meaning |")[2].split("\n\n")[0]
+    named = [line.split("|")[1].strip() for line in table.strip().splitlines()[1:]]
+    assert [f"{name}_at" for name in named] == [
+        field for field in layout_of(384, 64)._fields if field.endswith("_at")
+    ]
 
 
 def test_c_constants_equal_pythons() -> None:

@@ -61,13 +61,13 @@ INDEX_DTYPE: Final = np.dtype(
         "names": [
             "magic", "version", "dim", "rotated", "rows", "room", "fine_bytes", "body_crc",
             "centre_id", "uuid", "change_seq", "segment_id", "generation", "centre_norm2",
-            "header_crc",
+            "records_crc", "header_crc",
         ],
         "formats": [
             "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4",
-            "<u8", ("u1", (16,)), "<i8", "<u4", "<u4", "<f4", "<u4",
+            "<u8", ("u1", (16,)), "<i8", "<u4", "<u4", "<f4", "<u4", "<u4",
         ],
-        "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 56, 64, 68, 72, 124],
+        "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 56, 64, 68, 72, 76, 124],
         "itemsize": INDEX_HEADER_BYTES,
     }
 )  # fmt: skip

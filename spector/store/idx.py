@@ -14,7 +14,7 @@ import numpy as np
 
 from spector.errors import StoreError, StoreNotFoundError
 from spector.kernel.crc import crc32c
-from spector.kernel.scan_index import INDEX_HEADER_BYTES, ScanIndex, problem_of
+from spector.kernel.scan_index import INDEX_DTYPE, INDEX_HEADER_BYTES, ScanIndex, problem_of
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, Files
 
@@ -29,11 +29,11 @@ IDX: Final = ".idx"
 TEMPORARY: Final = ".tmp"
 
 _MAGIC: Final = b"SIDX"
-_ROWS_AT: Final = 16
-_CHANGE_SEQ_AT: Final = 56
-_RECORDS_CRC_AT: Final = 76
-_HEADER_CRC_AT: Final = 124
-_RECORD_CRC = slice(36, 40)
+assert INDEX_DTYPE.fields is not None
+_ROWS_AT, _CHANGE_SEQ_AT, _RECORDS_CRC_AT, _HEADER_CRC_AT = (
+    INDEX_DTYPE.fields[name][1] for name in ("rows", "change_seq", "records_crc", "header_crc")
+)
+_RECORD_CRC: Final = slice(36, 40)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
