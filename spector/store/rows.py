@@ -7,6 +7,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Any
 
 from spector.store.catalog import Row, chunked
@@ -18,6 +19,9 @@ __all__ = [
 
 
 Columns = Mapping[str, list[Any]]
+
+#: rows of one INSERT; eleven columns of so many stay below the 999 variables of older SQLite
+_ROWS_AT_ONCE = 64
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
@@ -56,10 +60,16 @@ def _insert(db: sqlite3.Connection, table: str, columns: Columns) -> None:
     asks them whether they adapt to something else; a bytearray it takes as it is.
     """
     given = {name: each for name, each in columns.items() if each.count(None) < len(each)}
-    db.executemany(
-        f"INSERT INTO {table}({', '.join(given)}) VALUES ({', '.join('?' * len(given))})",
-        zip(*given.values(), strict=True),
-    )
+    values = chain.from_iterable(zip(*given.values(), strict=True))
+    count, width = len(columns["id"]), len(given)
+    into = f"INSERT INTO {table}({', '.join(given)}) VALUES "
+    row = f"({', '.join('?' * width)})"
+    if count >= _ROWS_AT_ONCE:
+        rows = zip(*[values] * (_ROWS_AT_ONCE * width), strict=False)
+        db.executemany(
+            into + ", ".join([row] * _ROWS_AT_ONCE), islice(rows, count // _ROWS_AT_ONCE)
+        )
+    db.executemany(into + row, zip(*[values] * width, strict=True))
 
 
 def _insert_tags(

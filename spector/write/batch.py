@@ -56,9 +56,11 @@ def strengths_of(batch: Batch, importance: Sequence[float], config: Config) -> S
     for name, column in batch.given(*_FLAGS).items():
         flags[np.array(column, dtype=bool)] |= int(_FLAGS[name])
     strength = np.array(importance, dtype=np.float64)
-    flashbulb = np.array(batch.column("arousal", 0.0)) >= config.flashbulb_arousal
-    flags[flashbulb] |= int(Flag.FLASHBULB | Flag.PINNED)
-    strength[flashbulb] = np.maximum(strength[flashbulb], 0.9)
-    stability = config.initial_stability_days * (0.5 + strength)
-    stability[flashbulb] *= 1.5
+    growth = np.ones(batch.size)
+    for column in batch.given("arousal").values():
+        flashbulb = np.array(column) >= config.flashbulb_arousal
+        flags[flashbulb] |= int(Flag.FLASHBULB | Flag.PINNED)
+        strength[flashbulb] = np.maximum(strength[flashbulb], 0.9)
+        growth[flashbulb] = 1.5
+    stability = config.initial_stability_days * (0.5 + strength) * growth
     return Strengths(flags, strength, np.minimum(stability, config.max_stability_days))

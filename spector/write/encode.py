@@ -107,7 +107,8 @@ def encode(
     headers["importance"] = strengths.importance
     headers["stability_days"] = strengths.stability_days
     headers["utility"] = 0.5
-    headers["last_access_s"] = np.clip(headers["event_ms"] // 1000, 0, _MAX_U32)
+    seconds = headers["event_ms"] // 1000
+    headers["last_access_s"] = np.minimum(np.maximum(seconds, 0), _MAX_U32)
     images = image_rows(headers, codes, stride_of(dim))
     return reseal(images, uuid)
 

@@ -267,7 +267,7 @@ def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
     """(dim,) f32 copy of a finite, non-zero vector."""
     if type(vector) is np.ndarray and vector.dtype is _F32 and vector.shape == (dim,):
         array = vector.copy()
-        if 0.0 < array.dot(array) < math.inf:  # so it is finite and not zero
+        if 0.0 < float(array.dot(array)) < math.inf:  # so it is finite and not zero
             return array
     array = _as_array(vector, dim)
     if array.ndim != 1:
