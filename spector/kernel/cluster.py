@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
 
-__all__ = ["BLOCK_RECORDS", "Clustering", "cluster"]
+__all__ = ["Clustering", "cluster"]
 
-#: records that share the bounds of one block of the scan index
-BLOCK_RECORDS: Final = 512
-#: records per centroid. A block then holds about four neighbouring clusters; twice or four times
-#: as many records per centroid leave blocks of 512 as tight and smaller groups looser (measured)
+#: records per centroid. A block of the scan index, 512, then holds about four clusters; twice or
+#: four times as many records per centroid leave blocks as tight and smaller groups looser
 _PER_CENTROID: Final = 128
 #: the chain compares every centroid with every other
 _MAX_CENTROIDS: Final = 1024

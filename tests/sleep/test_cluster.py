@@ -41,15 +41,18 @@ def mind(path: Path | str = ":memory:", **config: Any) -> Iterator[Memory]:
         yield memory
 
 
-def fill(memory: Memory, count: int = 150, first: int = 0) -> list[int]:
-    """Semantic memories of five kinds, one after the other; every ninth vector comes twice."""
+def fill(
+    memory: Memory, count: int = 150, first: int = 0, levels: int = 7
+) -> list[int]:
+    """Semantic memories of five kinds, one after the other, of several levels of importance; every
+    ninth vector comes twice."""
     kinds, noise = vectors(5, seed=99), vectors(count + first, seed=3)
     given = []
     for n in range(first, first + count):
         mixed = kinds[n % 5] + 0.4 * noise[n - (n % 9 == 8)]
         given.append(
             {"text": f"note {n} of kind {n % 5}", "vector": mixed, "tags": [f"kind{n % 5}"],
-             "importance": (n % 7) / 7, "user_id": f"u{n % 3}", "tier": "semantic"}
+             "importance": (n % levels) / levels, "user_id": f"u{n % 3}", "tier": "semantic"}
         )
     return ids(memory.remember_many(given))
 
@@ -93,7 +96,7 @@ def test_full_partitions_are_put_in_order_and_the_growing_one_is_not(store_path:
         assert (np.diff(growing["id"].astype(np.int64)) > 0).all()
         for each in full:
             assert each["centroid"].all()
-            assert (np.diff(each["centroid"].astype(int)) >= 0).all()
+            assert (np.diff(each["importance"]) <= 0).all()
             assert (np.diff(each["id"].astype(np.int64)) < 0).any()
         assert [s.row.state for s in segments(memory)] == [
             PartitionState.REFLECTABLE, PartitionState.REFLECTABLE, PartitionState.ACTIVE,
@@ -103,7 +106,7 @@ def test_full_partitions_are_put_in_order_and_the_growing_one_is_not(store_path:
 
 def test_similar_memories_become_neighbours() -> None:
     with mind(semantic_capacity=400) as memory:
-        made = fill(memory, 400)
+        made = fill(memory, 400, levels=1)
         kind = {record_id: n % 5 for n, record_id in enumerate(made)}
 
         def changes() -> int:
@@ -114,6 +117,22 @@ def test_similar_memories_become_neighbours() -> None:
         before = changes()
         assert memory.reflect().clustered == 1
         assert changes() < before / 3
+        assert (np.diff(headers(memory)[0]["centroid"].astype(int)) >= 0).all()
+
+
+def test_important_ones_come_first_within_a_stretch_of_the_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sleep_cluster, "_STRETCH_RECORDS", 40)
+    with mind(semantic_capacity=400) as memory:
+        fill(memory, 400)
+        memory.reflect()
+        (header,) = headers(memory)
+        for start in range(0, 400, 40):
+            assert (np.diff(header["importance"][start : start + 40]) <= 0).all()
+        assert (np.diff(header["importance"]) > 0).any()
+        clusters = header["centroid"].reshape(10, 40).astype(int)
+        assert (clusters[:-1].max(axis=1) <= clusters[1:].min(axis=1)).all()
 
 
 def test_two_stores_of_the_same_memories_come_to_the_same_order(tmp_path: Path) -> None:
