@@ -28,8 +28,8 @@ GROUPS: Final = {
 }
 #: rows of the README, as prefixes of ids; the page has all of them
 _README_ROWS: Final = (
-    "scan.all.native.", "recall.", "append.", "remember.", "open.", "first-recall.",
-    "import", "disk.", "rss.", "compact.", "embed.",
+    "scan.all.native.", "scan.wide.native.", "recall.", "append.", "remember.", "open.",
+    "first-recall.", "import", "disk.", "rss.", "compact.", "embed.",
 )  # fmt: skip
 #: of rows that exist for several store sizes, the README shows these
 _README_SIZES: Final = {
@@ -220,7 +220,7 @@ def _verdict(row: dict[str, Any]) -> str:
 
 
 def _plain(name: str) -> str:
-    names = {"times_stream": "x stream", "per_second": "a second"}
+    names = {"times_stream": "x stream", "of_stream": "of the stream", "per_second": "a second"}
     return names.get(name, name.replace("_", " "))
 
 
