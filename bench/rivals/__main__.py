@@ -15,7 +15,6 @@ import json
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,9 +55,8 @@ def measure(records: int, options: argparse.Namespace) -> dict[str, Any]:
     """Every step that is not done yet, each in its own process; then all that is known."""
     folder = Path(options.work or Path(machine.scratch_root(), "spector-rivals")) / str(records)
     (folder / "steps").mkdir(parents=True, exist_ok=True)
-    commit, load_before = machine.describe_commit(), os.getloadavg()[0]
-    code = _state_of_spector()
-    started, begin = datetime.now(UTC), time.perf_counter()
+    commit, code = machine.describe_commit(), _state_of_spector()
+    started = datetime.now(UTC)
     entries = [entry_named(name) for name in options.only] if options.only else list(ENTRIES)
     limits = Limits.of(records, options.budget_s, options.cell_s, options.memory_gb)
     steps = plan(entries, records, limits)
@@ -75,7 +73,8 @@ def measure(records: int, options: argparse.Namespace) -> dict[str, Any]:
         "schema": results.SCHEMA,
         "mode": "rivals",
         "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "elapsed_s": round(time.perf_counter() - begin, 1),
+        # of all steps, those of an earlier, interrupted run included
+        "elapsed_s": round(sum(told.get("elapsed_s", 0.0) for told in known.values()), 1),
         "commit": commit["commit"],
         "dirty": commit["dirty"] or machine.describe_commit() != commit,
         "records": records,
@@ -83,7 +82,7 @@ def measure(records: int, options: argparse.Namespace) -> dict[str, Any]:
         "data": known.get("prepare", {}).get("source", "unknown"),
         "cell_s": limits.cell_s,
         "kernel": _kernel_name(),
-        "load_average": [round(load_before, 2), round(os.getloadavg()[0], 2)],
+        "load_average": _load_range(known),
         "machine": machine.describe_machine(),
         "versions": {**machine.describe_versions(), **_versions()},
         "contenders": [_figures(entry, known) for entry in entries],
@@ -137,13 +136,13 @@ def _drop_stores(folder: Path, left: list[Step]) -> None:
 
 
 def _done(folder: Path, step: Step, code: str) -> dict[str, Any] | None:
-    """What an earlier run found out, unless spector has changed since or it failed."""
+    """What an earlier run found out, be it a failure, unless spector has changed since."""
     path = folder / "steps" / f"{step.key}.json"
     if not path.is_file():
         return None
     told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     stale = step.of_spector and told["code"] != code
-    return None if stale or "reason" in told else told
+    return None if stale else told
 
 
 def _state_of_spector() -> str:
@@ -162,6 +161,12 @@ def _forget(folder: Path, steps: list[Step], name: str) -> None:
         raise SystemExit(f"--again {name}: no contender or step has this name")
     for step in chosen:
         (folder / "steps" / f"{step.key}.json").unlink(missing_ok=True)
+
+
+def _load_range(known: dict[str, dict[str, Any]]) -> list[float]:
+    """Lowest and highest load average that steps ended with."""
+    loads = [told["load_average"] for told in known.values() if "load_average" in told]
+    return [min(loads), max(loads)] if loads else [round(os.getloadavg()[0], 2)] * 2
 
 
 def _figures(entry: Entry, known: dict[str, dict[str, Any]]) -> dict[str, Any]:

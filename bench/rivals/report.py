@@ -100,7 +100,8 @@ def _machine_line(run: dict[str, Any]) -> str:
     # one thread measuring makes a load of one, building with two a load of two
     shared = (
         f" **The machine was shared with other work (load {low:g} to {high:g}): times are high "
-        "and scattered; of this run only the ratios of the first table can be relied on.**"
+        "and scattered and say little about anybody; the ratios of processor time in the first "
+        "table suffer least.**"
         if high > 2.5
         else ""
     )
@@ -118,7 +119,7 @@ def _facts(run: dict[str, Any]) -> list[str]:
         "took": f"{run['elapsed_s']:.0f} s",
         "commit": run["commit"] + (" with local changes" if run["dirty"] else ""),
         "time for each cell": f"{run['cell_s']:g} s",
-        "load before / after": " / ".join(f"{load:g}" for load in run["load_average"]),
+        "lowest / highest load": " / ".join(f"{load:g}" for load in run["load_average"]),
         "cpu flags": ", ".join(run["machine"]["cpu_flags"]),
         "l3 cache": run["machine"]["l3_cache"],
         "system": run["machine"]["system"],

@@ -197,7 +197,7 @@ def ms(value: float) -> str:
     """A time given in milliseconds, in the unit that reads best."""
     if value < 0.1:
         return f"{number(value * 1e3)} us"
-    return f"{number(value / 1e3)} s" if value >= 10_000 else f"{number(value)} ms"
+    return f"{number(value / 1e3)} s" if value >= 1000 else f"{number(value)} ms"
 
 
 def share(value: float | None) -> str:
