@@ -9,6 +9,8 @@ from spector.errors import InvalidInputError
 
 __all__ = ["Config"]
 
+#: standard errors; beyond a handful an estimate rules nothing out
+MAX_CONFIDENCE = 100.0
 #: no importance, no confidence, compact every tombstone, no embedding cache, never reorder, no
 #: building of indexes
 _MAY_BE_ZERO = frozenset(
@@ -113,6 +115,11 @@ class Config:
                 raise InvalidInputError(
                     f"Config.{field.name} is {value!r}", hint="pass an integer: it counts something"
                 )
+        if self.recall_confidence > MAX_CONFIDENCE:
+            raise InvalidInputError(
+                f"Config.recall_confidence is {self.recall_confidence!r}",
+                hint=f"pass a number in 0..{MAX_CONFIDENCE:g}; 3 misses next to nothing",
+            )
         for name in (
             "default_importance", "default_confidence", "tombstone_ratio", "utility_rate",
             "stability_failure_factor",

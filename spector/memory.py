@@ -375,8 +375,9 @@ class Memory:
             time_range: half-open (start, end) of event times; None is open.
             where: metadata filter, applied before ranking; see the manual for its operators.
             profile: a preset's name or a :class:`ScoringProfile`.
-            exact: score every surviving vector exactly. This version always does; indexes that
-                estimate first will heed it.
+            exact: look at every surviving vector. Otherwise memories whose estimated cosine,
+                with ``Config.recall_confidence`` standard errors added, cannot reach the answer
+                are passed over; scores are exact either way.
             lexical: also use full text.
             learn: let the hits be strengthened as used memories are; otherwise recall changes
                 nothing, and the same cue at the same time gives the same answer.

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import spector
@@ -311,6 +312,25 @@ def a_recall_builds_what_it_may(path: Path) -> None:
         assert _index_files(path) == files
 
 
+def _scored(ask: dict[str, Any], **config: Any) -> tuple[int, list[tuple[int, float]]]:
+    """How many memories of 3,000 a recall looked at closely, and its answer."""
+    vectors = np.random.default_rng(5).standard_normal((3000, 64)).astype(np.float32)
+    with mind(embedder=FakeEmbedder(dim=64), **config) as memory:
+        memory.remember_many(
+            {"text": str(n), "vector": vector} for n, vector in enumerate(vectors)
+        )
+        hits = memory.recall(vector=vectors[7] + 0.2 * vectors[8], profile="similarity", **ask)
+        return hits.stats.scored, [(hit.id, hit.score) for hit in hits]
+
+
+@case(CONFIG, "recall_confidence")
+def more_confidence_looks_at_more_and_none_at_everything(path: Path) -> None:
+    found = [_scored({}, recall_confidence=z) for z in (0.5, 2.0, 100.0, 0.0)]
+    scored = [number for number, _ in found]
+    assert scored[0] < scored[1] < scored[2] <= scored[3] == 3000
+    assert found[2][1] == found[3][1]
+
+
 # -- remember -------------------------------------------------------------------------------------
 
 
@@ -481,11 +501,10 @@ def a_profile_changes_the_order(path: Path) -> None:
 
 
 @case(RECALL, "exact")
-def exact_answers_the_same_as_the_default_does_today(path: Path) -> None:
-    with mind() as memory:
-        memory.remember_many([f"river {n}" for n in range(50)])
-        plain, exact = (memory.recall("river 7", exact=flag) for flag in (False, True))
-        assert [(h.id, h.score) for h in plain] == [(h.id, h.score) for h in exact]
+def exact_looks_at_every_vector(path: Path) -> None:
+    estimated, exact = (_scored({"exact": flag}) for flag in (False, True))
+    assert estimated[0] < exact[0] == 3000
+    assert estimated[1] == exact[1]
 
 
 @case(RECALL, "lexical")
