@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import spector
 from spector import Memory, SpectorError
+from spector.clock import ManualClock
 
 DIM = 32
 
@@ -69,5 +71,6 @@ def refused(memory: Memory, kind: type[SpectorError], *, hint: bool = True) -> I
 
 
 def own_vectors(path: Any = ":memory:", **options: Any) -> Memory:
-    """A store without an embedder."""
+    """A store without an embedder, in which no time passes: scores depend on the age."""
+    options.setdefault("clock", ManualClock(datetime(2026, 6, 1, tzinfo=UTC)))
     return spector.open(path, embedder=None, dim=options.pop("dim", DIM), **options)

@@ -55,7 +55,7 @@ def test_a_filtered_recall_misses_no_memory_that_moves_meanwhile(
     where = ":memory:" if mode == ":memory:" else store_path
     with spector.open(where, embedder=None, dim=DIM, durability="relaxed") as memory:
         memory.remember_many(
-            [{"text": f"filler {n}", "vector": rng.normal(size=DIM)} for n in range(2000)]
+            [{"text": f"filler {n}", "vector": rng.normal(size=DIM)} for n in range(500)]
         )
         ids = [
             memory.remember(f"moving {n}", vector=rng.normal(size=DIM), metadata={"x": 1}).id
@@ -64,7 +64,7 @@ def test_a_filtered_recall_misses_no_memory_that_moves_meanwhile(
         asked = memory if mode != "r" else spector.open(store_path, mode="r", embedder=None)
         found: Counter[int] = Counter()
         with _updating(memory, ids) as updates:
-            while updates[0] < 300 or sum(found.values()) < 60:
+            while updates[0] < 100 or sum(found.values()) < 20:
                 cue = rng.normal(size=DIM)
                 found[len(asked.recall(vector=cue, where={"x": 1}, k=10))] += 1
                 hits = asked.recall("rarity", vector=cue, k=10, where={"x": 1})
