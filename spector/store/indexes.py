@@ -169,8 +169,11 @@ class Indexes:
             index.refresh(segment.records())
             state.stale, state.loose = False, 0
         elif state.changed:
-            index.update(segment.records(), np.array(state.changed))
-            state.loose += len(state.changed)
+            # most often a single slot, and ``update`` would spend more on checking it
+            rows = index.rows
+            slots = np.array([slot for slot in state.changed if slot < rows], np.uint32)
+            self._kernel.index_update(index.image, segment.records(), slots)
+            state.loose += len(slots)
         state.changed.clear()
 
     def _load(self, segment: Segment) -> None:

@@ -21,6 +21,7 @@ import spector
 from spector.clock import ManualClock
 from spector.errors import StoreError, StoreFullError
 from spector.kernel.choose import get_kernel
+from spector.kernel.query import make_query
 from spector.kernel.scan_index import ScanIndex, sections_of
 from spector.layout import Flag
 from spector.store.compact import split_partition
@@ -41,6 +42,12 @@ CONFIG = replace(
 STRAIGHT = replace(CONFIG, index_min_rows=1 << 30)
 #: two full partitions and one that still takes appends
 COUNT = 2 * CAPACITY + 30
+
+
+@pytest.fixture(autouse=True)
+def _every_scan_uses_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even of partitions so small that they would be scanned straight."""
+    monkeypatch.setitem(make_query.__kwdefaults__, "index_from_rows", 0)
 
 
 def open_store(path: Path, *, mode: Any = "rw", config: Any = CONFIG, **more: Any) -> Any:
@@ -77,11 +84,12 @@ def answers(memory: Any) -> list[list[tuple[int, float]]]:
     """What a store says to many kinds of question."""
     asked: list[dict[str, Any]] = [
         {}, {"k": 400}, {"tags": ["t1"]}, {"any_tags": ["t0", "t2"]}, {"valence": (-0.2, 0.6)},
-        {"min_importance": 0.6}, {"include": ["dormant"]}, {"profile": "similarity"},
+        {"min_importance": 0.6, "k": 400}, {"include": ["dormant"]}, {"profile": "similarity"},
     ]
     out = []
     for n, options in enumerate(asked):
-        hits = memory.recall(vector=vector_of(f"m{7 * n}"), lexical=False, **{"k": 12, **options})
+        options = {"k": 12, "lexical": False, "exact": True, **options}
+        hits = memory.recall(vector=vector_of(f"m{7 * n}"), **options)
         out.append([(hit.id, round(hit.score, 6)) for hit in hits])
     return out
 
@@ -125,6 +133,19 @@ def no_building(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         ScanIndex, "create", lambda *_: pytest.fail("an index was built that is in a file")
     )
+
+
+def test_these_tests_would_notice_an_index_that_lies(store_path: Path) -> None:
+    with open_store(store_path) as memory:
+        fill(memory)
+        want = answers(memory)
+        for index in indexes_of(memory):
+            assert index is not None
+            sections = sections_of(index.image)
+            sections.flags[0] = (1 << 64) - 1  # all dead
+            sections.blocks["flags_or"] |= int(Flag.TOMBSTONE)
+        assert answers(memory) == [[]] * len(want)
+        assert want == expected(store_path)
 
 
 # -- saved, loaded, kept up ---------------------------------------------------------------------
@@ -492,6 +513,9 @@ def test_reader_follows_everything_that_makes_a_memory_appear_or_vanish(store: P
         changes: list[Callable[[], object]] = [
             lambda: set_flag(memory, ids[6], Flag.DORMANT, False),
             lambda: set_flag(memory, ids[9], Flag.DORMANT, True),
+            # what was asleep when both loaded their indexes wakes up: ids[CAPACITY + 3] of the
+            # fixture, before one was forgotten
+            lambda: set_flag(memory, ids[CAPACITY + 2], Flag.DORMANT, False),
             lambda: memory.update(ids[12], importance=1.0),
             lambda: memory.pin(ids[14]),
             lambda: memory.reinforce(ids[15]),
