@@ -22,7 +22,7 @@ from spector.kernel.jit_terms import (
     recency_at,
     retention_at,
 )
-from spector.kernel.jit_tools import inner, pointer, popcount
+from spector.kernel.jit_tools import inlined, inner, pointer, popcount
 from spector.kernel.scan_index import NO_ESTIMATE, SKETCH_BITS
 
 __all__ = [
@@ -94,7 +94,7 @@ def margin_of(cue, z, error, slope, bits):  # type: ignore[no-untyped-def]
     return z * np.sqrt(spread * spread + step * step * np.float32(bits) * _THIRD) + slack
 
 
-@inner
+@inlined
 def estimate_sketches(sketch, first, count, cue, limit, estimates):  # type: ignore[no-untyped-def]
     """Estimates of the cosines of neighbouring slots, infinite where none is possible.
 

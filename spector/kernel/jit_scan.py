@@ -36,7 +36,7 @@ from spector.kernel.jit_terms import (
     gate,
     record_at,
 )
-from spector.kernel.jit_tools import inner, pointer, popcount
+from spector.kernel.jit_tools import inlined, inner, pointer, popcount
 from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE, SKETCH_BITS
 
 __all__ = ["is_usable", "make_scratch", "scan_indexed"]
@@ -130,7 +130,9 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
                 while word != np.uint64(0):
                     slot = first + 64 * w + _lowest(word)
                     word &= word - np.uint64(1)
-                    found = _look(entry, part, slot, _INF, query, hits, found, counters)
+                    found = _look(
+                        entry, part, slot, _INF, needed, query, hits, found, counters
+                    )
     return found, rows
 
 
@@ -174,7 +176,7 @@ def _needed(q, floor, limits):  # type: ignore[no-untyped-def]
     return needed_cosine(q, floor, limits[0], limits[1], limits[2], least)
 
 
-@inner
+@inlined
 def _lowest(word):  # type: ignore[no-untyped-def]
     """Number of the lowest bit that is set."""
     return np.int64(popcount((word & (~word + np.uint64(1))) - np.uint64(1)))
@@ -210,7 +212,7 @@ def _scan_block(  # type: ignore[no-untyped-def]
         if bound < needed:
             counters[BOUND] += np.uint64(1)
         else:
-            found = _look(entry, part, slot, bound, query, hits, found, counters)
+            found = _look(entry, part, slot, bound, needed, query, hits, found, counters)
     return found
 
 
@@ -253,8 +255,8 @@ def _best_first(slots, estimates, n):  # type: ignore[no-untyped-def]
         estimates[i], estimates[best] = estimates[best], estimates[i]
 
 
-@inner
-def _look(entry, part, slot, bound, query, hits, found, counters):  # type: ignore[no-untyped-def]
+@inlined
+def _look(entry, part, slot, bound, needed, query, hits, found, counters):  # type: ignore[no-untyped-def]
     """All phases of one record, but its vector only if its cosine may be enough."""
     q, codes, any_masks, tables, _, _, allow = query
     k = len(hits) - 2
@@ -276,6 +278,8 @@ def _look(entry, part, slot, bound, query, hits, found, counters):  # type: igno
             counters[SIMILARITY] += np.uint64(1)
             return found
     counters[SCORED] += np.uint64(1)
+    if sim < needed:
+        return found  # a score that the heap will not take need not be known
     score = fuse(r, q, sim, tables)
     if found < k or score >= hits[0].score:
         found = offer(hits, found, k, r.id, score, sim, part, np.uint32(slot))

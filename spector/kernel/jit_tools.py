@@ -9,7 +9,7 @@ from numba import njit
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["compiled", "inner", "inner_sum", "pointer", "popcount"]
+__all__ = ["compiled", "inlined", "inner", "inner_sum", "pointer", "popcount"]
 
 #: divisions by zero give what IEEE 754 says instead of branches to an exception
 _OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy"}
@@ -28,6 +28,11 @@ def compiled(function: Callable[..., Any]) -> Any:
 def inner(function: Callable[..., Any]) -> Any:
     """Compile as part of a `compiled` function, to be called from nowhere else."""
     return njit(**_OPTIONS, **_INNER)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """An `inner` one for hot loops: copying tuples of arrays into a call costs more than a dot."""
+    return njit(forceinline=True, **_OPTIONS, **_INNER)(function)
 
 
 def inner_sum(function: Callable[..., Any]) -> Any:

@@ -13,17 +13,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from spector.errors import InvalidInputError
 from spector.kernel.base import Kernel
 from spector.kernel.choose import load_kernel
 from spector.kernel.index_reference import rotate
+from spector.kernel.quantize import normalize, quantize
 from spector.kernel.scan_index import (
     BLOCK_DTYPE,
+    INDEX_DTYPE,
     ScanIndex,
     centre_of,
     layout_of,
+    problem_of,
     sections_of,
 )
-from spector.layout import Flag
+from spector.layout import HEADER_BYTES, Flag
 from tests.kernel.blocks import damage, headers_of, kernel_or_skip, make_rows
 
 DIMS = (1, 3, 64, 96, 384, 768)
@@ -144,3 +148,164 @@ def test_the_rotation_spreads_single_coordinates(dim: int) -> None:
     turned = rotate(np.eye(rotated, dtype=np.float32)[:dim])
     # a Gaussian's largest of D squares is near 2 ln D / D; 320, 20 rows of 16, is the worst
     assert (turned**2).max() < max(7 * np.log(rotated) / rotated, 0.16)
+
+
+def estimates_of(index: ScanIndex, dim: int, cue: Any) -> dict[str, Any]:
+    """Estimates of the cosines by the formulas that the module's docstring states, in float64."""
+    s, rotated = sections_of(index.image), layout_of(dim, 64).rotated
+    centre = np.asarray(s.centre, np.float64)
+    padded = np.zeros((1, rotated), np.float32)
+    padded[0, :dim] = cue
+    turned = rotate(padded)[0].astype(np.float64)
+    y = turned - centre
+    bits = min(rotated, 224)
+    signs = np.unpackbits(s.sketch["signs"][: index.rows], axis=1, bitorder="little")[:, :bits]
+    base = turned @ centre - centre @ centre
+    slope = s.sketch["b"][: index.rows] / 2**15
+    sketch = slope * ((2.0 * signs - 1) @ y[:bits]) + s.sketch["a"][: index.rows] / 2**14 + base
+    out = {"sketch": sketch, "length": float(np.linalg.norm(y)), "block": s.blocks}
+    if s.fine.size:
+        fine = s.fine[: index.rows]
+        tail = np.ascontiguousarray(fine[:, -12:]).view("<f4").astype(np.float64)
+        more = np.unpackbits(fine, axis=1, bitorder="little")[:, : rotated - bits]
+        both = 2.0 * np.hstack([signs, more]) - 1
+        out["fine"] = tail[:, 1] * (both @ y) + tail[:, 0] + base
+        out["error"] = tail[:, 2]
+    return out
+
+
+def vectors_like_embeddings(rng: np.random.Generator, count: int, dim: int) -> NDArray[Any]:
+    """Off centre, in clusters, and with a few coordinates that are far larger than the others."""
+    scale = np.where(np.arange(dim) % 97 == 5, 6.0, 1.0)
+    middles = rng.standard_normal((20, dim)) * scale + 0.5 * scale
+    noise = rng.standard_normal((count, dim)) * scale
+    return np.asarray(middles[rng.integers(0, 20, count)] + 0.7 * noise, np.float64)
+
+
+@pytest.mark.parametrize("dim", [64, 96, 192, 384, 768])
+@pytest.mark.parametrize("like", ["gaussian", "embeddings"])
+def test_estimates_are_unbiased_and_err_as_stated(kernel: Kernel, dim: int, like: str) -> None:
+    rng = np.random.default_rng([dim, len(like)])
+    rows = make_rows(rng, 2000, dim)
+    if like == "embeddings":
+        unit = normalize(vectors_like_embeddings(rng, 2000, dim))
+        codes, headers_of(rows)["scale"] = quantize(unit)
+        rows[:, HEADER_BYTES : HEADER_BYTES + dim] = codes.view(np.uint8)
+    codes = rows[:, HEADER_BYTES : HEADER_BYTES + dim].view(np.int8)
+    vectors = codes * headers_of(rows)["scale"][:, None].astype(np.float64)
+    index = built(kernel, rows, dim)
+    beyond = cases = 0
+    for at in rng.integers(0, 2000, 8):
+        cue = vectors[at] + 0.5 * rng.standard_normal(dim) / np.sqrt(dim)
+        got = estimates_of(index, dim, cue / np.linalg.norm(cue))
+        off = got["sketch"] - vectors @ (cue / np.linalg.norm(cue))
+        stated = got["block"]["sketch_error_max"][:4].max() * got["length"]
+        # errors of one cue with a cluster go together, so these are wider than for 2000 strangers
+        assert abs(off.mean()) < 0.4 * stated
+        assert 0.3 * stated < off.std() < 1.3 * stated
+        beyond += int((off < -4 * stated - 3e-4 * got["length"] - 2e-4).sum())
+        cases += off.size
+        if "fine" in got:
+            off = got["fine"] - vectors @ (cue / np.linalg.norm(cue))
+            relative = off / (got["error"] * got["length"])
+            assert abs(relative.mean()) < 0.4
+            assert 0.7 < relative.std() < 1.4
+            beyond += int((relative < -4).sum())
+            cases += off.size
+    assert beyond <= cases * 1e-4, "a bound of four standard errors holds"
+
+
+@pytest.fixture
+def saved() -> tuple[bytearray, ScanIndex]:
+    rows = make_rows(np.random.default_rng(20), 130, 300)
+    index = built(load_kernel("numba"), rows, 300, room=640)
+    return bytearray(index.stamped(**STAMP)), index
+
+
+def problem(image: bytes | bytearray, **changed: Any) -> str | None:
+    asked = {**STAMP, "dim": 300, "rows": 130, "verify": True, **changed}
+    return problem_of(np.frombuffer(image, np.uint8), **asked)
+
+
+def test_a_saved_index_comes_back(saved: tuple[bytearray, ScanIndex]) -> None:
+    image, index = saved
+    assert problem(image) is None
+    assert problem(image, rows=131) is None, "slots behind it are scanned straight"
+    loaded = np.zeros(len(image) + 64, np.uint8)
+    loaded = loaded[-loaded.ctypes.data % 64 :][: len(image)]
+    loaded[:] = np.frombuffer(image, np.uint8)
+    back = ScanIndex.attach(load_kernel("numba"), loaded)
+    assert (back.rows, back.room, back.dim) == (130, 192, 300)
+    assert len(image) == layout_of(300, 192).nbytes
+    assert back.stamped(**STAMP) == bytes(image)
+    assert_alike(index, back.grown(640))
+
+
+@pytest.mark.parametrize("at", range(128))
+def test_a_flipped_header_byte_is_noticed(saved: tuple[bytearray, ScanIndex], at: int) -> None:
+    image, _ = saved
+    for bit in (1, 128):
+        image[at] ^= bit
+        assert problem(image, verify=True)
+        assert problem(image, verify=False)
+        image[at] ^= bit
+
+
+def test_a_flipped_body_byte_is_noticed(saved: tuple[bytearray, ScanIndex]) -> None:
+    image, _ = saved
+    for at in [128, len(image) - 1, *np.random.default_rng(21).integers(128, len(image), 60)]:
+        image[at] ^= 4
+        assert problem(image) == "its bytes are damaged"
+        image[at] ^= 4
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"uuid": bytes(16)}, "another store"), ({"dim": 301}, "another store"),
+        ({"segment_id": 8}, "another partition"), ({"generation": 3}, "another partition"),
+        ({"change_seq": 100}, "change 99 of 100"), ({"rows": 129}, "130 rows of 129"),
+    ],
+)  # fmt: skip
+def test_an_index_of_something_else_is_refused(
+    saved: tuple[bytearray, ScanIndex], changed: dict[str, Any], reason: str
+) -> None:
+    assert reason in str(problem(saved[0], **changed))
+
+
+def test_an_index_of_another_length_is_refused(saved: tuple[bytearray, ScanIndex]) -> None:
+    image, _ = saved
+    for length in (0, 1, 127, 128, 200, len(image) - 1):
+        assert problem(image[:length])
+    assert problem(image + bytes(64))
+
+
+def test_misuse_of_an_index_is_refused(kernel: Kernel) -> None:
+    rows = make_rows(np.random.default_rng(22), 100, 10)
+    index = built(kernel, rows[:70], 10)
+    with pytest.raises(InvalidInputError, match="no scan index"):
+        ScanIndex.create(kernel, 4097, 64)
+    with pytest.raises(InvalidInputError, match="a centre must be"):
+        ScanIndex.create(kernel, 10, 64, np.ones(9, np.float32))
+    with pytest.raises(InvalidInputError, match="room"):
+        index.append(np.repeat(rows, 2, axis=0))
+    with pytest.raises(InvalidInputError, match="stride"):
+        index.append(make_rows(np.random.default_rng(22), 100, 100))
+    with pytest.raises(InvalidInputError, match="outside"):
+        index.update(rows, np.array([100]))
+    with pytest.raises(InvalidInputError, match="records where 70"):
+        index.refresh(rows[:69])
+    with pytest.raises(InvalidInputError, match="aligned"):
+        ScanIndex.attach(kernel, index.image[1:])
+    index.update(rows, np.array([99]))  # not indexed yet: nothing to do
+    assert index.image.ctypes.data % 64 == 0
+
+
+def test_the_header_has_the_place_of_every_field() -> None:
+    assert INDEX_DTYPE.itemsize == 128
+    assert BLOCK_DTYPE.itemsize == 128
+    fields = INDEX_DTYPE.fields or {}
+    assert [fields[name][1] for name in ("rows", "body_crc", "uuid", "header_crc")] == [
+        16, 28, 40, 124,
+    ]  # fmt: skip
+    assert layout_of(384, 10_048).nbytes / 10_048 < 100, "bytes a record at 384 dimensions"
