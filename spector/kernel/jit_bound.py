@@ -38,6 +38,7 @@ __all__ = [
 _INF: Final = np.float32(np.inf)
 _ZERO: Final = np.float32(0)
 _ONE: Final = np.float32(1)
+_ONE64, _TWO64, _THREE64 = np.uint64(1), np.uint64(2), np.uint64(3)
 _THIRD: Final = np.float32(1 / 3)
 _A_STEP: Final = np.float32(1 / A_SCALE)
 _B_STEP: Final = np.float32(1 / B_SCALE)
@@ -103,16 +104,21 @@ def estimate_sketches(sketch, first, count, cue, limit, estimates):  # type: ign
     planes, heads, numbers = cue
     bits = np.int32(min(32 * planes.shape[1], SKETCH_BITS))
     most, base, unit = np.int32(15) * bits, numbers[BASE], _B_STEP * numbers[DELTA]
+    # in variables, because a store to estimates might change an array
+    a0, a1, a2, a3 = heads[0, 0], heads[0, 1], heads[0, 2], heads[0, 3]
+    b0, b1, b2, b3 = heads[1, 0], heads[1, 1], heads[1, 2], heads[1, 3]
+    c0, c1, c2, c3 = heads[2, 0], heads[2, 1], heads[2, 2], heads[2, 3]
+    d0, d1, d2, d3 = heads[3, 0], heads[3, 1], heads[3, 2], heads[3, 3]
     hot = np.int32(0)
     for i in range(count):
         at = 4 * (first + i)
-        last = sketch[at + 3]
-        unlike = np.int32(0)
-        for j in range(4):
-            ones = popcount(sketch[at] ^ heads[j, 0]) + popcount(sketch[at + 1] ^ heads[j, 1])
-            ones += popcount(sketch[at + 2] ^ heads[j, 2])
-            ones += popcount((last & _SKETCH_TAIL) ^ heads[j, 3])
-            unlike += np.int32(ones) << np.int32(j)
+        s0, s1, s2, last = sketch[at], sketch[at + 1], sketch[at + 2], sketch[at + 3]
+        s3 = last & _SKETCH_TAIL
+        ones = popcount(s0 ^ a0) + popcount(s1 ^ a1) + popcount(s2 ^ a2) + popcount(s3 ^ a3)
+        twos = popcount(s0 ^ b0) + popcount(s1 ^ b1) + popcount(s2 ^ b2) + popcount(s3 ^ b3)
+        fours = popcount(s0 ^ c0) + popcount(s1 ^ c1) + popcount(s2 ^ c2) + popcount(s3 ^ c3)
+        eights = popcount(s0 ^ d0) + popcount(s1 ^ d1) + popcount(s2 ^ d2) + popcount(s3 ^ d3)
+        unlike = np.int32(ones + (twos << _ONE64) + (fours << _TWO64) + (eights << _THREE64))
         b = np.int32(last >> np.uint64(48))
         a = np.int32(np.int16(last >> np.uint64(32)))
         slope = np.float32(b) * unit

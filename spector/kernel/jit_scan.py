@@ -45,7 +45,7 @@ _BLOCK: Final = 512
 #: this many of a block's candidates are read in the order of their estimates
 _FIRST: Final = 16
 #: a word with this many survivors is estimated as a whole
-_DENSE: Final = 12
+_DENSE: Final = 4
 _WORD: Final = np.int64(64)
 _LONE: Final = np.int64(1)
 _INF: Final = np.float32(np.inf)
