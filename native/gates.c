@@ -119,7 +119,9 @@ static uint32_t strength_phase(const spector_gates *c, const spector_extremes *e
     return n;
 }
 
-uint32_t spector_gates_block(const spector_gates *c, uint32_t first, uint64_t *mask) {
+/* tagged: the slots that have the tags, where they are known already. */
+static uint32_t gate_block(const spector_gates *c, uint32_t first, const uint64_t *tagged,
+                           uint64_t *mask) {
     const spector_query *q = c->query;
     const spector_extremes *e = &c->s.blocks[first / SPECTOR_INDEX_BLOCK];
     const uint32_t left = c->rows - first;
@@ -141,10 +143,20 @@ uint32_t spector_gates_block(const spector_gates *c, uint32_t first, uint64_t *m
         memcpy(passes, c->part->allow + first_word, words * sizeof *passes);
         n = keep(mask, passes, n, &c->drops[SPECTOR_DROP_FILTER]);
     }
-    if (n) n = tag_phase(c, e, first_word, words, mask, n, &c->drops[SPECTOR_DROP_TAGS]);
+    if (n && tagged) {
+        memset(passes, 0, sizeof passes);
+        memcpy(passes, tagged, words * sizeof *passes);
+        n = keep(mask, passes, n, &c->drops[SPECTOR_DROP_TAGS]);
+    } else if (n) {
+        n = tag_phase(c, e, first_word, words, mask, n, &c->drops[SPECTOR_DROP_TAGS]);
+    }
     if (n) n = valence_phase(c, e, first, words, mask, n, &c->drops[SPECTOR_DROP_VALENCE]);
     if (n) n = strength_phase(c, e, first, words, mask, n, &c->drops[SPECTOR_DROP_STRENGTH]);
     return n;
+}
+
+uint32_t spector_gates_block(const spector_gates *c, uint32_t first, uint64_t *mask) {
+    return gate_block(c, first, NULL, mask);
 }
 
 /* ---- a partition, chunk by chunk ---- */
@@ -214,7 +226,7 @@ uint32_t spector_gates_next(spector_gates *c, uint32_t *first, uint64_t *mask) {
                 continue;
             }
         }
-        const uint32_t n = spector_gates_block(c, at, mask);
+        const uint32_t n = gate_block(c, at, by_tags ? c->tagged + in_chunk / 64 : NULL, mask);
         if (!n) continue;
         *first = at;
         return n;

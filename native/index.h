@@ -17,7 +17,8 @@ enum {
     SPECTOR_PINNED_BIT = 1,
     SPECTOR_SAMPLE_BLOCKS = 32,
     SPECTOR_PROMISES = 272,
-    SPECTOR_CHUNK_WORDS = 512
+    SPECTOR_CHUNK_WORDS = 512,
+    SPECTOR_ASIDE = 64
 };
 
 #if defined(__GNUC__)
@@ -102,10 +103,18 @@ typedef struct spector_sketch_isa {
 extern spector_sketch_isa spector_sketches;
 void spector_sketch_setup(uint32_t caps);
 
+/* Records that wait for their bytes. */
+typedef struct spector_aside {
+    uint32_t n;
+    uint32_t part[SPECTOR_ASIDE], slot[SPECTOR_ASIDE];
+} spector_aside;
+
 /* A scan's cue in the space of the indexes: rotated once, then set against centre after centre. */
 typedef struct spector_indexed_cue {
     float rotated[SPECTOR_INDEX_MAX_DIM];
     uint32_t dim; /* 0: not rotated yet */
+    int few;      /* survivors are too few for estimates to pay, where a filter leaves gaps */
+    spector_aside aside;
     spector_cue cue;
 } spector_indexed_cue;
 
@@ -119,6 +128,11 @@ uint32_t spector_scan_indexed(const spector_part *part, const spector_query *que
 float spector_sample_floor(const spector_part *parts, const uint32_t *select, uint32_t n,
                            const spector_query *query, spector_indexed_cue *cue,
                            spector_hit *hits, uint32_t k);
+
+/* Rank the records that were put aside; to be called after the last partition. */
+uint32_t spector_finish_aside(const spector_part *parts, const spector_query *query,
+                              spector_indexed_cue *cue, spector_hit *hits, uint32_t found,
+                              uint32_t k, uint64_t *drops, uint64_t *scored);
 
 /* Rows of the partition that its index covers. */
 static inline uint32_t spector_indexed_rows(const spector_part *part) {

@@ -14,12 +14,13 @@
 #include <string.h>
 
 enum {
+    SPARSE = 64, /* survivors of a block */
     WORDS = SPECTOR_INDEX_BLOCK / 64,
     BATCH = 2 * SPECTOR_INDEX_BLOCK,
     LIST_PAD = 16,
     /* of a sample: records that are enough for a floor; fewer in all are not worth one */
     ENOUGH_SEEN = 2048,
-    FEW_LEFT = 1024
+    FEW_LEFT = 4096
 };
 
 /* What the records of one or more blocks can have at most, similarity aside. */
@@ -34,7 +35,9 @@ typedef struct batch {
     uint32_t n;
     uint32_t slots[BATCH + LIST_PAD];
     float estimates[BATCH + LIST_PAD];
+    int bounded, merged; /* whether bound and extremes hold anything */
     bounds bound;
+    spector_extremes extremes; /* of sparse blocks */
 } batch;
 
 typedef struct scan {
@@ -132,6 +135,39 @@ static void widen_bounds(bounds *all, const bounds *one) {
     all->norm = one->norm <= all->norm ? all->norm : one->norm;
     all->error = larger(all->error, one->error);
     all->slope = larger(all->slope, one->slope);
+}
+
+static void add_bounds(batch *list, const bounds *one) {
+    if (list->bounded)
+        widen_bounds(&list->bound, one);
+    else
+        list->bound = *one;
+    list->bounded = 1;
+}
+
+#define WIDEN_MAX(field) all->field = all->field > one->field ? all->field : one->field
+#define WIDEN_MIN(field) all->field = all->field < one->field ? all->field : one->field
+
+/* Extremes of both; those that phases 1 to 4 alone use are left out. */
+static void widen_extremes(spector_extremes *all, const spector_extremes *one) {
+    WIDEN_MAX(event_max);
+    WIDEN_MAX(used_max);
+    WIDEN_MAX(importance_max);
+    WIDEN_MAX(stability_max);
+    WIDEN_MAX(utility_max);
+    WIDEN_MAX(norm_max);
+    WIDEN_MAX(sketch_error_max);
+    WIDEN_MAX(sketch_slope_max);
+    WIDEN_MAX(uses_max);
+    WIDEN_MAX(valence_max);
+    WIDEN_MIN(valence_min);
+    WIDEN_MAX(confidence_max);
+    WIDEN_MIN(confidence_min);
+    WIDEN_MAX(arousal_max);
+    all->tags_or |= one->tags_or;
+    all->flags_or |= one->flags_or;
+    all->categories |= one->categories;
+    all->tiers |= one->tiers;
 }
 
 /* The least cosine with which a record can reach the floor; -INFINITY when any will do, INFINITY
@@ -338,6 +374,10 @@ static uint32_t sketch_list(scan *c, float threshold) {
 
 /* Rank the batch's records and empty it. */
 static void flush(scan *c) {
+    if (c->list.merged) {
+        const bounds sparse = bounds_of(c->q, &c->list.extremes);
+        add_bounds(&c->list, &sparse);
+    }
     if (c->estimates) {
         const float add = margin(c, &c->list.bound);
         uint32_t n = sketch_list(c, least_estimate(c, add));
@@ -348,6 +388,7 @@ static void flush(scan *c) {
         finish_all(c);
     }
     c->list.n = 0;
+    c->list.bounded = c->list.merged = 0;
 }
 
 /* Put the mask's slots on the list; sketches of scattered ones are fetched ahead. */
@@ -368,6 +409,39 @@ static void collect(scan *c, uint32_t first, const uint64_t *mask, uint32_t n) {
     list->n += n;
 }
 
+/* Exact phases of the records put aside, which have arrived in the cache meanwhile. */
+static uint32_t rank_aside(const spector_part *parts, const spector_query *q, spector_aside *aside,
+                           spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
+                           uint64_t *scored) {
+    const uint32_t n = aside->n;
+    aside->n = 0;
+    return spector_rank_given(parts, q, aside->part, aside->slot, n, hits, found, k, drops, scored);
+}
+
+uint32_t spector_finish_aside(const spector_part *parts, const spector_query *q,
+                              spector_indexed_cue *cue, spector_hit *hits, uint32_t found,
+                              uint32_t k, uint64_t *drops, uint64_t *scored) {
+    return rank_aside(parts, q, &cue->aside, hits, found, k, drops, scored);
+}
+
+/* Scattered survivors wait, across partitions, until enough of them are on their way to the cache
+ * together. */
+static void put_aside(scan *c, spector_indexed_cue *cue, uint32_t first, const uint64_t *mask) {
+    spector_aside *aside = &cue->aside;
+    for (int w = 0; w < WORDS; w++)
+        for (uint64_t bits = mask[w]; bits; bits &= bits - 1) {
+            const uint32_t slot = first + (uint32_t)w * 64 + SPECTOR_LOW_BIT(bits);
+            const uint8_t *record = c->part->data + (size_t)slot * c->part->stride;
+            const uint32_t bytes = c->q->codes ? c->part->stride : SPECTOR_HEADER_BYTES;
+            for (uint32_t at = 0; at < bytes; at += 64) SPECTOR_PREFETCH(record + at);
+            aside->part[aside->n] = c->part_index;
+            aside->slot[aside->n++] = slot;
+            if (aside->n == SPECTOR_ASIDE)
+                c->found = rank_aside(c->part - c->part_index, c->q, aside, c->hits, c->found, c->k,
+                                      c->drops, c->scored);
+        }
+}
+
 static void begin(scan *c, const spector_part *part, const spector_query *q,
                   spector_indexed_cue *cue, uint32_t rows, uint64_t *drops) {
     c->gates.part = c->part = part;
@@ -381,6 +455,7 @@ static void begin(scan *c, const spector_part *part, const spector_query *q,
     c->estimates = q->codes && q->recall_confidence > 0.0f;
     c->seed = -INFINITY;
     c->list.n = 0;
+    c->list.bounded = c->list.merged = 0;
 }
 
 uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
@@ -397,18 +472,29 @@ uint32_t spector_scan_indexed(const spector_part *part, const spector_query *q,
     c.k = k;
     c.scored = scored;
     for (uint32_t n, first; (n = spector_gates_next(&c.gates, &first, mask));) {
+        const spector_extremes *extremes = &c.s->blocks[first / SPECTOR_INDEX_BLOCK];
+        if (n < SPARSE && (cue->few || !c.estimates)) {
+            put_aside(&c, cue, first, mask);
+            continue;
+        }
         if (q->codes) spector_prepare_cue(q, c.s, cue);
-        bounds block = bounds_of(q, &c.s->blocks[first / SPECTOR_INDEX_BLOCK]);
+        if (n < SPARSE) { /* a bound for several such blocks at once is good enough */
+            if (c.list.merged)
+                widen_extremes(&c.list.extremes, extremes);
+            else
+                c.list.extremes = *extremes;
+            c.list.merged = 1;
+            collect(&c, first, mask, n);
+            if (c.list.n > BATCH - SPECTOR_INDEX_BLOCK) flush(&c);
+            continue;
+        }
+        bounds block = bounds_of(q, extremes);
         float least = least_cosine(q, &block, floor_of(&c));
         if (least > (q->codes ? most_cosine(&c, &block) : 0.0f)) {
             drops[SPECTOR_DROP_BOUND] += n;
             continue;
         }
-        if (c.list.n) {
-            widen_bounds(&c.list.bound, &block);
-        } else {
-            c.list.bound = block;
-        }
+        add_bounds(&c.list, &block);
         collect(&c, first, mask, n);
         if (c.list.n > BATCH - SPECTOR_INDEX_BLOCK) flush(&c);
     }
@@ -472,22 +558,17 @@ static void sample(const spector_part *parts, const uint32_t *select, uint32_t n
 
 static float exact_floor(const spector_part *parts, const spector_query *q, const promises *best,
                          spector_hit *hits, uint32_t k) {
-    uint64_t drops[SPECTOR_DROPS] = {0};
-    uint32_t found = 0;
-    spector_block b;
-    memset(b.ahead, 0, sizeof b.ahead);
+    uint64_t drops[SPECTOR_DROPS] = {0}, scored = 0;
+    uint32_t part[SPECTOR_PROMISES], slot[SPECTOR_PROMISES], found = 0;
     for (uint32_t i = 0; i < best->n; i++) {
-        const spector_part *part = &parts[best->all[i].part];
-        const uint8_t *record = part->data + (size_t)best->all[i].slot * part->stride;
-        for (uint32_t line = 0; line < part->stride; line += 64) SPECTOR_PREFETCH(record + line);
+        part[i] = best->all[i].part;
+        slot[i] = best->all[i].slot;
+        SPECTOR_PREFETCH(parts[part[i]].data + (size_t)slot[i] * parts[part[i]].stride);
     }
-    for (uint32_t i = 0; i < best->n; i++) {
-        const spector_part *part = &parts[best->all[i].part];
-        b.n = 1;
-        b.slots[0] = best->all[i].slot;
-        if (spector_gate(part, q, b.slots[0]) != SPECTOR_DROPS) continue;
-        spector_measure_block(part, q, &b, drops);
-        if (b.n) found = spector_rank_block(part, q, &b, best->all[i].part, hits, found, k);
+    for (uint32_t at = 0, n; at < best->n; at += n) {
+        n = best->n - at < SPECTOR_BLOCK ? best->n - at : SPECTOR_BLOCK;
+        found = spector_rank_given(parts, q, part + at, slot + at, n, hits, found, k, drops,
+                                   &scored);
     }
     return found == k ? hits[0].score : -INFINITY;
 }
@@ -498,6 +579,8 @@ float spector_sample_floor(const spector_part *parts, const uint32_t *select, ui
     promises best;
     uint64_t blocks = 0;
     best.wanted = 2 * k + 16;
+    cue->few = 1;
+    cue->aside.n = 0;
     if (!k || best.wanted > SPECTOR_PROMISES || !q->codes || !(q->recall_confidence > 0.0f))
         return -INFINITY;
     for (uint32_t i = 0; i < n; i++)
@@ -511,5 +594,6 @@ float spector_sample_floor(const spector_part *parts, const uint32_t *select, ui
         const uint64_t step = left / ENOUGH_SEEN;
         sample(parts, select, n, q, cue, step ? step : 1, &best);
     }
+    cue->few = 0;
     return exact_floor(parts, q, &best, hits, k);
 }

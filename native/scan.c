@@ -161,6 +161,13 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
     return found;
 }
 
+/* Whether an index can save work: estimates do, and so do columns and bit-slices for any filter. */
+static int index_helps(const spector_query *q) {
+    return (q->codes && q->recall_confidence > 0.0f) || q->tags_all || q->any_count ||
+           q->valence_min > INT8_MIN || q->valence_max < INT8_MAX || q->event_min_ms > INT64_MIN ||
+           q->event_max_ms < INT64_MAX || q->importance_floor > 0.0f || !q->codes;
+}
+
 uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
                       uint64_t *scanned, uint64_t *scored) {
@@ -170,7 +177,7 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
     cue.dim = 0;
     cue.cue.query_norm = 0.0f;
     for (uint32_t i = 0; i < n; i++) indexed += spector_indexed_rows(&parts[select ? select[i] : i]);
-    const int worth = k && indexed >= q->index_from_rows;
+    const int worth = k && indexed >= q->index_from_rows && index_helps(q);
     const float seed = worth ? spector_sample_floor(parts, select, n, q, &cue, hits, k) : -INFINITY;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = select ? select[i] : i;
@@ -182,6 +189,7 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
                                          scored);
         found = spector_scan_straight(part, q, rows, index, hits, found, k, drops, scored);
     }
+    if (worth) found = spector_finish_aside(parts, q, &cue, hits, found, k, drops, scored);
     sort_best_first(hits, found);
     return found;
 }
@@ -195,17 +203,44 @@ static void fetch_headers(const spector_part *parts, const uint32_t *part, const
 
 /* Phases 1 to 4 of n given records; the block's slots are positions in the arrays. */
 static void gate_given(const spector_part *parts, const spector_query *q, const uint32_t *part,
-                       const uint32_t *slot, uint32_t n, spector_block *b) {
+                       const uint32_t *slot, uint32_t n, spector_block *b, uint64_t *drops) {
     b->n = 0;
     for (uint32_t i = 0; i < n; i++) {
         const spector_part *p = &parts[part[i]];
-        if (spector_gate(p, q, slot[i]) != SPECTOR_DROPS) continue;
+        const int phase = spector_gate(p, q, slot[i]);
+        if (phase != SPECTOR_DROPS) {
+            drops[phase]++;
+            continue;
+        }
         const spector_record *row = spector_record_at(p, slot[i]);
         for (size_t line = 0; line < q->vector_bytes; line += 64)
             SPECTOR_PREFETCH((const uint8_t *)(row + 1) + line);
         b->slots[b->n] = i;
         b->rows[b->n++] = row;
     }
+}
+
+uint32_t spector_rank_given(const spector_part *parts, const spector_query *q,
+                            const uint32_t *part, const uint32_t *slot, uint32_t n,
+                            spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
+                            uint64_t *scored) {
+    float scores[SPECTOR_BLOCK];
+    spector_block b = {0};
+    gate_given(parts, q, part, slot, n, &b, drops);
+    if (!b.n) return found;
+    measure_rows(q, &b);
+    keep_similar(q, &b, drops);
+    if (!b.n) return found;
+    *scored += b.n;
+    spector_active.load(q, &b);
+    spector_active.score(q, &b, scores);
+    for (uint32_t i = 0; i < b.n; i++) {
+        if (found == k && (!k || scores[i] < hits[0].score)) continue;
+        spector_hit hit = {b.rows[i]->id, scores[i], b.similarity[i], part[b.slots[i]],
+                           slot[b.slots[i]]};
+        found = offer(hits, found, k, hit);
+    }
+    return found;
 }
 
 /* A block at a time, with the headers of the next one on their way: one by one, each record would
@@ -223,7 +258,7 @@ void spector_score(const spector_part *parts, const spector_query *q, const uint
             similarity[i] = 0.0f;
         }
         fetch_headers(parts, part + first + count, slot + first + count, left - count);
-        gate_given(parts, q, part + first, slot + first, count, &b);
+        gate_given(parts, q, part + first, slot + first, count, &b, drops);
         if (!b.n) continue;
         measure_rows(q, &b);
         for (uint32_t i = 0; i < b.n; i++) similarity[first + b.slots[i]] = b.similarity[i];

@@ -375,6 +375,46 @@ static uint32_t spector_sketch_u1_neon(const uint8_t *sketch, const spector_cue 
 }
 #endif
 
+#if SPECTOR_X86
+/* Sketch and fine code side by side in one register, where the latter has 32 bytes (384
+ * dimensions); the last bytes of both are factors and do not count. */
+TARGET_AVX512 static void spector_fine_u1_avx512(const spector_sections *s, const spector_cue *cue,
+                                                 const uint32_t *slots, uint32_t n,
+                                                 float *estimates, float *errors) {
+    const uint32_t tail_bytes = (s->rotated - s->sketched) / 8;
+    if (s->fine_bytes != 32) {
+        spector_fine_u1_avx2(s, cue, slots, n, estimates, errors);
+        return;
+    }
+    const __mmask64 codes_only = UINT64_C(0x0FFFFFFF) | ((UINT64_C(1) << tail_bytes) - 1) << 32;
+    __m512i planes[4], weights[4];
+    for (int j = 0; j < 4; j++) {
+        const __m256i head = _mm256_loadu_si256((const __m256i *)cue->head[j]);
+        const __m256i tail = _mm256_loadu_si256((const __m256i *)cue->tail[j]);
+        planes[j] = _mm512_inserti64x4(_mm512_castsi256_si512(head), tail, 1);
+        weights[j] = _mm512_set1_epi8((char)(1 << j));
+    }
+    for (uint32_t i = 0; i < n; i++) SPECTOR_PREFETCH(s->fine + (size_t)slots[i] * 32);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *row = s->sketch + (size_t)slots[i] * SPECTOR_SKETCH_BYTES;
+        const uint8_t *fine = s->fine + (size_t)slots[i] * 32;
+        __m512i both = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)row));
+        both = _mm512_inserti64x4(both, _mm256_loadu_si256((const __m256i *)fine), 1);
+        __m512i sum = _mm512_setzero_si512();
+        for (int j = 0; j < 4; j++) {
+            __m512i bits = _mm512_maskz_popcnt_epi8(codes_only, _mm512_xor_si512(both, planes[j]));
+            sum = _mm512_dpbusd_epi32(sum, bits, weights[j]);
+        }
+        const int32_t weighted = _mm512_reduce_add_epi32(sum);
+        float factors[3]; /* A, B, E */
+        memcpy(factors, fine + 32 - sizeof factors, sizeof factors);
+        const int32_t product = 15 * (int32_t)s->rotated - 2 * weighted;
+        estimates[i] = factors[0] + factors[1] * cue->delta * (float)product;
+        errors[i] = spector_estimate_error(cue, factors[2], factors[1], s->rotated);
+    }
+}
+#endif
+
 spector_sketch_isa spector_sketches = {spector_sketch_u1_portable, spector_fine_u1_portable};
 
 void spector_sketch_setup(uint32_t caps) {
@@ -382,7 +422,8 @@ void spector_sketch_setup(uint32_t caps) {
 #if SPECTOR_X86
     if (caps & SPECTOR_CAP_AVX2)
         spector_sketches = (spector_sketch_isa){spector_sketch_u1_avx2, spector_fine_u1_avx2};
-    if (caps & SPECTOR_CAP_AVX512POP) spector_sketches.sketch = spector_sketch_u1_avx512;
+    if (caps & SPECTOR_CAP_AVX512POP)
+        spector_sketches = (spector_sketch_isa){spector_sketch_u1_avx512, spector_fine_u1_avx512};
 #elif SPECTOR_NEON
     if (caps & SPECTOR_CAP_NEON) spector_sketches.sketch = spector_sketch_u1_neon;
 #else

@@ -343,6 +343,11 @@ void spector_measure_block(const spector_part *part, const spector_query *query,
 uint32_t spector_rank_block(const spector_part *part, const spector_query *query,
                             spector_block *block, uint32_t part_index, spector_hit *hits,
                             uint32_t found, uint32_t k);
+/* All phases of at most SPECTOR_BLOCK given records of any partitions. */
+uint32_t spector_rank_given(const spector_part *parts, const spector_query *query,
+                            const uint32_t *part, const uint32_t *slot, uint32_t n,
+                            spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
+                            uint64_t *scored);
 /* All phases over the slots from first on, straight over the records. */
 uint32_t spector_scan_straight(const spector_part *part, const spector_query *query,
                                uint32_t first, uint32_t part_index, spector_hit *hits,
