@@ -6,9 +6,7 @@
 enum { WORDS = SPECTOR_INDEX_BLOCK / 64, CHUNK_ROWS = SPECTOR_CHUNK_WORDS * 64 };
 
 static uint32_t count_bits(const uint64_t *mask) {
-    uint32_t n = 0;
-    for (int w = 0; w < WORDS; w++) n += SPECTOR_POPCOUNT(mask[w]);
-    return n;
+    return (uint32_t)spector_active.popcount(mask, WORDS);
 }
 
 /* Keep what passes; returns how many are left after counting the dropped. */
