@@ -25,7 +25,7 @@ static uint64_t mix(uint32_t round, uint32_t word) {
 /* ---- rotation ---- */
 
 /* Walsh-Hadamard transform over w rows of 16 lanes, scaled to keep lengths. */
-SPECTOR_INLINE void hadamard(float *x, uint32_t w) {
+SPECTOR_INLINE void hadamard_portable(float *x, uint32_t w) {
     const float scale = 1.0f / sqrtf((float)w);
     for (uint32_t h = 1; h < w; h *= 2)
         for (uint32_t i = 0; i < w; i += 2 * h)
@@ -66,7 +66,10 @@ SPECTOR_INLINE void transpose(const float *restrict x, float *restrict out, uint
 #endif
 
 /* Rotates x in place; spare has room for as many floats. */
-SPECTOR_INLINE void rotate(float *restrict x, float *restrict spare, uint32_t rotated) {
+typedef void (*hadamard_fn)(float *x, uint32_t w);
+
+SPECTOR_INLINE void rotate(float *restrict x, float *restrict spare, uint32_t rotated,
+                           hadamard_fn hadamard) {
     const uint32_t rows = rotated / LANES;
     uint32_t w = 1;
     while (2 * w <= rows) w *= 2;
@@ -164,7 +167,7 @@ static void pack_portable(const float *x, uint32_t n, uint8_t *bits) {
 }
 
 SPECTOR_INLINE void encode(const spector_sections *s, const uint8_t *record, uint32_t slot,
-                           spector_extremes *block, pack_fn pack) {
+                           spector_extremes *block, hadamard_fn hadamard, pack_fn pack) {
     float x[SPECTOR_INDEX_MAX_DIM], spare[SPECTOR_INDEX_MAX_DIM];
     uint8_t bits[SPECTOR_INDEX_MAX_DIM / 8];
     const int8_t *codes = (const int8_t *)record + SPECTOR_HEADER_BYTES;
@@ -172,7 +175,7 @@ SPECTOR_INLINE void encode(const spector_sections *s, const uint8_t *record, uin
     uint8_t *sketch = s->sketch + (size_t)slot * SPECTOR_SKETCH_BYTES;
     for (uint32_t i = 0; i < s->dim; i++) x[i] = (float)codes[i] * scale;
     for (uint32_t i = s->dim; i < s->rotated; i++) x[i] = 0.0f;
-    rotate(x, spare, s->rotated);
+    rotate(x, spare, s->rotated, hadamard);
     code_sums sums = centre_vector(x, s->centre, s->rotated, s->sketched);
     pack(x, s->rotated, bits);
 
@@ -201,7 +204,7 @@ SPECTOR_INLINE void encode(const spector_sections *s, const uint8_t *record, uin
 
 static void encode_portable(const spector_sections *s, const uint8_t *record, uint32_t slot,
                             spector_extremes *block) {
-    encode(s, record, slot, block, pack_portable);
+    encode(s, record, slot, block, hadamard_portable, pack_portable);
 }
 
 #if SPECTOR_X86
@@ -218,7 +221,48 @@ __attribute__((target("avx2"))) static inline void pack_avx2(const float *x, uin
 __attribute__((target("avx2"))) static void encode_avx2(const spector_sections *s,
                                                         const uint8_t *record, uint32_t slot,
                                                         spector_extremes *block) {
-    encode(s, record, slot, block, pack_avx2);
+    encode(s, record, slot, block, hadamard_portable, pack_avx2);
+}
+#endif
+
+#if SPECTOR_X86
+#define TARGET_AVX512 \
+    __attribute__((target("avx2,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+
+/* 16 rows are 16 registers: every stage happens between one load and one store. */
+TARGET_AVX512 static inline void hadamard_avx512(float *x, uint32_t w) {
+    if (w != 16) {
+        hadamard_portable(x, w);
+        return;
+    }
+    __m512 rows[16];
+    const __m512 scale = _mm512_set1_ps(1.0f / sqrtf(16.0f));
+    for (int i = 0; i < 16; i++) rows[i] = _mm512_loadu_ps(x + i * LANES);
+#pragma GCC unroll 4
+    for (int stage = 0; stage < 4; stage++) {
+        const int h = 1 << stage;
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; i++) {
+            if (i & h) continue;
+            const __m512 a = rows[i], b = rows[i + h];
+            rows[i] = _mm512_add_ps(a, b);
+            rows[i + h] = _mm512_sub_ps(a, b);
+        }
+    }
+    for (int i = 0; i < 16; i++) _mm512_storeu_ps(x + i * LANES, _mm512_mul_ps(rows[i], scale));
+}
+
+TARGET_AVX512 static inline void pack_avx512(const float *x, uint32_t n, uint8_t *bits) {
+    for (uint32_t i = 0; i < n; i += 16) {
+        const uint16_t two = (uint16_t)_mm512_cmp_ps_mask(_mm512_loadu_ps(x + i),
+                                                          _mm512_setzero_ps(), _CMP_GE_OQ);
+        memcpy(bits + i / 8, &two, sizeof two);
+    }
+}
+
+TARGET_AVX512 static void encode_avx512(const spector_sections *s, const uint8_t *record,
+                                        uint32_t slot, spector_extremes *block) {
+    encode(s, record, slot, block, hadamard_avx512, pack_avx512);
 }
 #endif
 
@@ -232,6 +276,7 @@ void spector_index_setup(uint32_t caps) {
     active_encode = encode_portable;
 #if SPECTOR_X86
     if (caps & SPECTOR_CAP_AVX2) active_encode = encode_avx2;
+    if (caps & SPECTOR_CAP_AVX512) active_encode = encode_avx512;
 #else
     (void)caps;
 #endif
@@ -315,7 +360,7 @@ void spector_index_init(uint8_t *image, uint32_t dim, uint32_t room, const float
 
 void spector_rotate_f32(float *x, uint32_t rotated) {
     float spare[SPECTOR_INDEX_MAX_DIM];
-    rotate(x, spare, rotated);
+    rotate(x, spare, rotated, hadamard_portable);
 }
 
 static void put_bits(uint64_t *slices, uint32_t words, uint32_t slot, uint64_t set, int width) {
