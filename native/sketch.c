@@ -81,7 +81,7 @@ void spector_prepare_cue(const spector_query *q, const spector_sections *s,
     cue->query_norm = sqrtf(query2);
     cue->base = shared - s->header->centre_norm2;
     uint8_t levels[SPECTOR_INDEX_MAX_DIM];
-    set_levels(rotated, s->centre, s->rotated, largest > 0.0f ? 7.5f / largest : 0.0f, levels);
+    set_levels(rotated, s->centre, s->rotated, largest > 1e-30f ? 7.5f / largest : 0.0f, levels);
     set_planes(cue, levels);
 }
 

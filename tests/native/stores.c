@@ -59,13 +59,24 @@ void rewrite(spector_record *r) {
     r->last_access_s = random_u64() % 2 ? 0 : r->last_access_s + 5000;
 }
 
+/* Blocks differ, so that their extremes rule some of them out. */
+static void weaken(spector_record *r, float by) {
+    r->scale *= by;
+    r->importance *= by;
+    r->utility *= by;
+}
+
+/* Only part 1 has damaged records: of those, extremes rule out nothing. */
 static void fill_part(store *s, uint32_t p) {
     const size_t bytes = (size_t)s->rows * stride_of(s->dim);
     s->records[p] = guarded(bytes);
     s->first_state[p] = guarded(bytes);
+    float weakness = 1.0f;
     for (uint32_t i = 0; i < s->rows; i++) {
-        fill_record(row(s, s->records[p], i), i, s->dim);
+        if (i % SPECTOR_INDEX_BLOCK == 0) weakness = 0.3f + 0.7f * random_unit();
+        fill_record(row(s, s->records[p], i), p != 1 && i % 13 == 12 ? i - 1 : i, s->dim);
         fill_vector(s, row(s, s->records[p], i), i);
+        if (p != 1) weaken(row(s, s->records[p], i), weakness);
         row(s, s->records[p], i)->id = p * s->rows + i + 1;
     }
     memcpy(s->first_state[p], s->records[p], bytes);
