@@ -139,7 +139,7 @@ AVX512 static __mmask16 codes_pass(uint32_t mask, __m512i codes) {
 AVX512 static __mmask16 strengths_pass(const spector_part *part, const spector_query *q,
                                        uint32_t first, const rows *r, __mmask16 lanes,
                                        __mmask16 pinned) {
-    __mmask16 passed = events_pass(q, r, lanes);
+    __mmask16 passed = events_pass(q, r, lanes) & lanes; /* others read as 0 and may pass */
     if (q->modality_mask || q->category_mask) {
         /* version, tier, category, modality */
         __m512i kinds = words(r, lanes, offsetof(spector_record, version));

@@ -125,10 +125,10 @@ void vary(spector_query *q, spector_part *part, const uint64_t *allow, int varia
         q->event_max_ms = NOW;
     }
     if (variant == 5 || all) {
-        q->importance_floor = 0.2f;
         q->retention_floor = 0.1f;
     }
     if (variant == 6 || all) {
+        q->importance_floor = 0.2f;
         q->category_mask = 0xF0F0F0F3;
         q->modality_mask = 0x3F;
         q->min_similarity = -0.1f;
