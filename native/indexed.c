@@ -540,6 +540,7 @@ static void sample(const spector_part *parts, const uint32_t *select, uint32_t n
         const uint32_t index = select ? select[i] : i, rows = spector_indexed_rows(&parts[index]);
         const uint64_t blocks = rows / SPECTOR_INDEX_BLOCK;
         scan c;
+        if (!blocks) continue;
         if (at < blocks) {
             begin(&c, &parts[index], q, cue, rows, drops);
             c.part_index = index;

@@ -168,28 +168,47 @@ static int index_helps(const spector_query *q) {
            q->event_max_ms < INT64_MAX || q->importance_floor > 0.0f || !q->codes;
 }
 
-uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
-                      const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
-                      uint64_t *scanned, uint64_t *scored) {
-    spector_indexed_cue cue;
-    uint64_t indexed = 0;
+/* One pass over the partitions; worth: over their indexes. */
+static uint32_t scan_parts(const spector_part *parts, const uint32_t *select, uint32_t n,
+                           const spector_query *q, spector_indexed_cue *cue, int worth, float seed,
+                           spector_hit *hits, uint32_t k, uint64_t *drops, uint64_t *scored) {
     uint32_t found = 0;
-    cue.dim = 0;
-    cue.cue.query_norm = 0.0f;
-    for (uint32_t i = 0; i < n; i++) indexed += spector_indexed_rows(&parts[select ? select[i] : i]);
-    const int worth = k && indexed >= q->index_from_rows && index_helps(q);
-    const float seed = worth ? spector_sample_floor(parts, select, n, q, &cue, hits, k) : -INFINITY;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = select ? select[i] : i;
         const spector_part *part = &parts[index];
         const uint32_t rows = worth ? spector_indexed_rows(part) : 0;
-        *scanned += part->count;
         if (rows)
-            found = spector_scan_indexed(part, q, &cue, rows, index, seed, hits, found, k, drops,
+            found = spector_scan_indexed(part, q, cue, rows, index, seed, hits, found, k, drops,
                                          scored);
         found = spector_scan_straight(part, q, rows, index, hits, found, k, drops, scored);
     }
-    if (worth) found = spector_finish_aside(parts, q, &cue, hits, found, k, drops, scored);
+    if (worth) found = spector_finish_aside(parts, q, cue, hits, found, k, drops, scored);
+    return found;
+}
+
+uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
+                      const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
+                      uint64_t *scanned, uint64_t *scored) {
+    spector_indexed_cue cue;
+    uint64_t indexed = 0, before[SPECTOR_DROPS], before_scored = *scored;
+    cue.dim = 0;
+    cue.cue.query_norm = 0.0f;
+    for (uint32_t i = 0; i < n; i++) {
+        const spector_part *part = &parts[select ? select[i] : i];
+        *scanned += part->count;
+        indexed += spector_indexed_rows(part);
+    }
+    const int worth = k && indexed >= q->index_from_rows && index_helps(q);
+    const float seed = worth ? spector_sample_floor(parts, select, n, q, &cue, hits, k) : -INFINITY;
+    memcpy(before, drops, sizeof before);
+    uint32_t found = scan_parts(parts, select, n, q, &cue, worth, seed, hits, k, drops, scored);
+    if (found < k && seed > -INFINITY) {
+        /* k records reached the seed when they were sampled, but a writer has changed them since,
+         * or estimates missed them: nothing may be ruled out by it */
+        memcpy(drops, before, sizeof before);
+        *scored = before_scored;
+        found = scan_parts(parts, select, n, q, &cue, worth, -INFINITY, hits, k, drops, scored);
+    }
     sort_best_first(hits, found);
     return found;
 }

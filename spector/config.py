@@ -74,7 +74,7 @@ class Config:
     lexical_matches: int = 20_000
     max_k: int = 10_000
     #: standard errors that the bound of an estimated cosine adds before it rules a memory out;
-    #: 0 estimates nothing. docs/benchmarks.md has recall against time.
+    #: 0 estimates nothing. docs/manual.md has recall against time.
     recall_confidence: float = 3.0
 
     # scan index

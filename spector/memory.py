@@ -380,7 +380,8 @@ class Memory:
                 are passed over; scores are exact either way.
             lexical: also use full text.
             learn: let the hits be strengthened as used memories are; otherwise recall changes
-                nothing, and the same cue at the same time gives the same answer.
+                nothing, and the same cue at the same time gives the same answer (with
+                ``exact``; an estimate may differ once an index has been built or rebuilt).
             mood: -1..1; memories of the same sign of valence rank slightly higher.
             include: also "dormant", "superseded" or "quarantined" memories.
 

@@ -1,6 +1,7 @@
 """Scans on several threads: partitions are dealt out in chunks, the best of each are merged.
 
-The answer is that of one thread. How a scan is cut depends on its partitions and on how many
+The answer is that of one thread; where estimates rule records out, within their confidence, because
+each chunk has a floor of its own. How a scan is cut depends on its partitions and on how many
 threads were asked for, never on who is free to help: a caller without help scans all the chunks
 itself. So the counters do not depend on the load either.
 

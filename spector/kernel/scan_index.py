@@ -394,5 +394,6 @@ def _header(image: NDArray[np.uint8]) -> NDArray[Any]:
 def _aligned(nbytes: int) -> NDArray[np.uint8]:
     """Zeroed bytes at a multiple of 64."""
     memory = np.zeros(nbytes + 63, np.uint8)
-    first = -memory.ctypes.data % 64
+    # not .ctypes, which imports: a store may be closed while the interpreter goes down
+    first = -int(memory.__array_interface__["data"][0]) % 64
     return memory[first : first + nbytes]

@@ -93,13 +93,21 @@ class Indexes:
                 if state.index is not None or state.unread or slots > left:
                     continue
                 left -= slots
-            self._touch_up(segment)
-            self._extend(segment, slots)
-            if _is_eccentric(segment):
-                self._rebuild(segment, slots)
-            self._is_complete(segment)
-            if segment.row.state != PartitionState.ACTIVE and state.rows > state.saved_rows:
-                self._save(segment)
+            try:
+                self._bring_up(segment, slots)
+            except (StoreError, MemoryError):  # what was committed stands; a recall builds it anew
+                state.index = None
+                self.behind[segment.row.id] = None
+
+    def _bring_up(self, segment: Segment, slots: int) -> None:
+        state = segment.scan
+        self._touch_up(segment)
+        self._extend(segment, slots)
+        if _is_eccentric(segment):
+            self._rebuild(segment, slots)
+        self._is_complete(segment)
+        if segment.row.state != PartitionState.ACTIVE and state.rows > state.saved_rows:
+            self._save(segment)
 
     def forget(self, segment_id: int) -> None:
         """The partition is gone."""
@@ -226,9 +234,12 @@ class Indexes:
             and (active or segment.row.state != PartitionState.ACTIVE)
         ]
         due.sort(key=lambda segment: segment.scan.saved_rows - segment.scan.rows)
-        for segment in due:
-            at_most -= segment.scan.index.nbytes if segment.scan.index is not None else 0
-            if at_most < 0 or not self._save(segment):
+        for written, segment in enumerate(due):
+            size = segment.scan.index.nbytes if segment.scan.index is not None else 0
+            if written and size > at_most:
+                continue  # but the first is written whatever its size, or it never would be
+            at_most -= size
+            if not self._save(segment):
                 break
 
     def save_some(self) -> None:
@@ -259,11 +270,11 @@ class Indexes:
         if not self._keeps_files or state.index is None:
             return False
         name = idx_of(row.path)
-        image = seal_image(state.index, row, uuid=self._owner.uuid, records=segment.records())
         try:
+            image = seal_image(state.index, row, uuid=self._owner.uuid, records=segment.records())
             self._write(name + TEMPORARY, image)
             self._files.replace(name + TEMPORARY, name)
-        except StoreError:
+        except (StoreError, MemoryError):
             with contextlib.suppress(StoreError):
                 self._files.remove(name + TEMPORARY)
             return False
@@ -287,7 +298,7 @@ class Indexes:
 
     def _exchange_for_file(self, segment: Segment) -> None:
         """Use the file instead of memory: what it maps can be taken back by the system."""
-        with contextlib.suppress(StoreError):
+        with contextlib.suppress(StoreError, MemoryError):
             image = self._files.map_private(idx_of(segment.row.path))
             if image is not None:
                 segment.scan.index = ScanIndex.attach(self._kernel, image)

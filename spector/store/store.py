@@ -21,6 +21,7 @@ import errno
 import os
 import secrets
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -466,7 +467,8 @@ class Store:
             try:
                 if self.writable and self._failed is None:
                     self.checkpoint()
-                    self.indexes.save_all()
+                    if not sys.is_finalizing():
+                        self.indexes.save_all()
                     if self.catalog.relaxed:
                         self.catalog.set_meta(UNSYNCED, None)
             finally:

@@ -8,7 +8,7 @@ import sqlite3
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from spector.errors import SpectorError
+from spector.errors import SpectorError, StoreError
 from spector.layout import PartitionState
 from spector.store.catalog import Head, SegmentRow
 from spector.store.files import Bytes, as_bytes
@@ -264,7 +264,8 @@ class Transaction:
             if segment_id >= 0:
                 store.drop_segment(segment_id)
             store.files.remove(path)
-            remove_idx(store.files, path)
+            with contextlib.suppress(StoreError):  # opening removes it, and check names it
+                remove_idx(store.files, path)
             store.files.sync_dir(path)
         store.note_journal(sum(len(entry[3]) + 64 for entry in self._journal))
 

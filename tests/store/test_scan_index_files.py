@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +39,7 @@ CAPACITY = 80
 CONFIG = replace(
     TINY, semantic_capacity=CAPACITY, episodic_capacity=CAPACITY, procedural_capacity=CAPACITY,
     min_extent_bytes=4096, max_extent_bytes=1 << 20, checkpoint_bytes=1 << 20, cluster_records=0,
+    recall_confidence=100.0,  # rules nothing out, but goes over the index, as exact scans may not
 )
 #: the same store as another process sees it that has never heard of indexes
 STRAIGHT = replace(CONFIG, index_min_rows=1 << 30)
@@ -88,7 +91,7 @@ def answers(memory: Any) -> list[list[tuple[int, float]]]:
     ]
     out = []
     for n, options in enumerate(asked):
-        options = {"k": 12, "lexical": False, "exact": True, **options}
+        options = {"k": 12, "lexical": False, **options}
         hits = memory.recall(vector=vector_of(f"m{7 * n}"), **options)
         out.append([(hit.id, round(hit.score, 6)) for hit in hits])
     return out
@@ -669,3 +672,73 @@ def test_ring_whose_records_are_overwritten_has_no_index() -> None:
             assert hit.text == f"m{n}"
         fill(memory, 100)
         assert [index is None for index in indexes_of(memory)] == [True, False, False, False]
+
+
+# -- what goes wrong with an index is nobody's business -------------------------------------------
+
+
+def test_no_memory_for_an_index_fails_no_commit(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_store(store_path) as memory:
+        fill(memory, count=70)
+
+        def none_left(*_: Any) -> None:
+            raise MemoryError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ScanIndex, "append", none_left)
+            fill(memory, 70, count=5)
+        fill(memory, 75, count=5)
+        assert len(memory) == 80
+        assert answers(memory) == expected(store_path)
+        memory.reflect()
+        assert None not in indexes_of(memory)
+
+
+def test_an_index_that_cannot_be_removed_fails_no_compaction(store_path: Path) -> None:
+    with open_store(store_path) as memory:
+        ids = fill(memory)
+    for file in idx_files(store_path):
+        file.unlink()
+        file.mkdir()  # which unlink refuses
+    with open_store(store_path) as memory:
+        memory.forget(ids[3])
+        memory.compact()
+        memory.remember("m1000", vector=vector_of("m1000"), tier="semantic")
+        assert len(memory) == COUNT
+
+
+def test_an_index_over_the_budget_stops_no_other(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spector.store.indexes._SAVED_AT_CLOSE", 1)
+    for opened in range(1, 4):
+        with open_store(store_path) as memory:
+            if opened == 1:
+                fill(memory)
+                for file in idx_files(store_path):
+                    file.unlink()
+                for segment in memory._opened[0].store.segments.values():
+                    segment.scan.saved_rows, segment.scan.saved_seq = 0, -1
+            else:
+                memory.recall(vector=vector_of("m1"))
+                memory.reflect()
+        assert len(idx_files(store_path)) >= min(opened, 3)
+
+
+def test_a_program_that_forgets_to_close_ends_quietly(store_path: Path) -> None:
+    program = (
+        "import sys, numpy as np, spector\n"
+        "memory = spector.open(sys.argv[1], embedder=None, dim=32)\n"
+        "rng = np.random.default_rng(0)\n"
+        "many = [{'text': str(n), 'vector': rng.normal(size=32)} for n in range(200)]\n"
+        "memory.remember_many(many)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(store_path)],
+        capture_output=True, text=True, timeout=200, check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    with spector.open(store_path, embedder=None) as memory:
+        assert len(memory) == 200

@@ -1,0 +1,93 @@
+"""Mechanism: a large scan first samples blocks for a score to beat.
+
+Damage: when the records that reached it are gone, or estimates miss them, everything was ruled out
+and a full store answered with nothing. Guard: such a scan is done again without the sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from spector.errors import KernelUnavailableError
+from spector.kernel.base import Kernel, Part
+from spector.kernel.choose import load_kernel
+from spector.kernel.quantize import normalize, quantize
+from spector.kernel.query import make_query
+from spector.kernel.scan_index import ScanIndex
+from tests.kernel.blocks import NOW_MS, headers_of, make_rows
+
+DIM = 32
+ROWS = 8192
+#: 128 blocks of 512 are what a sample takes
+PARTS = 9
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Kernel:
+    try:
+        return load_kernel("native")
+    except KernelUnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def parts(kernel: Kernel) -> list[Part]:
+    rng = np.random.default_rng(11)
+    out = []
+    for number in range(PARTS):
+        rows = make_rows(rng, ROWS, DIM)
+        header = headers_of(rows)
+        header["flags"] = 0
+        header["id"] = np.arange(ROWS) + number * ROWS + 1
+        header["tags"] = np.where(rng.random(ROWS) < 0.1, 0xF, 0)
+        index = ScanIndex.create(kernel, DIM, ROWS, None)
+        index.append(rows)
+        out.append(replace(Part(rows, ROWS), index=index.image))
+    return out
+
+
+def cue(seed: int) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).standard_normal(DIM)
+
+
+@pytest.mark.parametrize("tags_all", [0, 0xF])
+@pytest.mark.parametrize("k", [1, 10, 100, 500])
+def test_a_sampled_scan_answers_as_a_straight_one(
+    kernel: Kernel, parts: list[Part], tags_all: int, k: int
+) -> None:
+    plain = [Part(part.data, part.count) for part in parts]
+    for seed in range(3):
+        query = make_query(
+            now_ms=NOW_MS, vector=cue(seed), tags_all=tags_all, recall_confidence=100.0
+        )
+        want, got = kernel.scan(plain, query, k), kernel.scan(parts, query, k)
+        assert got.ids.tolist() == want.ids.tolist()
+        assert got.scores.tobytes() == want.scores.tobytes()
+        assert int(got.drops.sum()) + got.scored == got.scanned == PARTS * ROWS
+
+
+@pytest.mark.parametrize("z", [0.01, 0.5, 3.0])
+def test_a_score_that_nobody_seems_to_reach_rules_nothing_out(
+    kernel: Kernel, parts: list[Part], z: float
+) -> None:
+    rows = parts[0].data.copy()
+    headers_of(rows)["id"][:64] = 10**6 + np.arange(64)
+    for seed in range(20):
+        vector = cue(seed)
+        # the same memory many times over shares one error of its estimate
+        codes, scales = quantize(normalize((vector + 0.5 * cue(seed + 99))[None, :]))
+        rows[:64, 64 : 64 + DIM] = codes.view(np.uint8)
+        headers_of(rows)["scale"][:64] = scales
+        index = ScanIndex.create(kernel, DIM, ROWS, None)
+        index.append(rows)
+        crowd = [replace(Part(rows, ROWS), index=index.image), *parts[1:]]
+        query = make_query(
+            now_ms=NOW_MS, vector=vector, profile="similarity", recall_confidence=z
+        )
+        got = kernel.scan(crowd, query, 10)
+        assert len(got) == 10
+        assert int(got.drops.sum()) + got.scored == got.scanned
