@@ -51,7 +51,7 @@ def test_kill_at_every_operation_leaves_old_or_new(kind: str) -> None:
 
 
 def test_kill_during_recovery_is_recovered_from() -> None:
-    found = in_fresh_process("tests.crash.kills:sweep_recovery", stride=41)
+    found = in_fresh_process("tests.crash.kills:sweep_recovery", stride=97)
     assert found["wrong"] == {}, found
 
 
