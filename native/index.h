@@ -130,9 +130,9 @@ float spector_sample_floor(const spector_part *parts, const uint32_t *select, ui
                            spector_hit *hits, uint32_t k);
 
 /* Rank the records that were put aside; to be called after the last partition. */
-uint32_t spector_finish_aside(const spector_part *parts, const spector_query *query,
-                              spector_indexed_cue *cue, spector_hit *hits, uint32_t found,
-                              uint32_t k, uint64_t *drops, uint64_t *scored);
+uint32_t spector_rank_aside(const spector_part *parts, const spector_query *query,
+                            spector_indexed_cue *cue, spector_hit *hits, uint32_t found,
+                            uint32_t k, uint64_t *drops, uint64_t *scored);
 
 /* Rows of the partition that its index covers. */
 static inline uint32_t spector_indexed_rows(const spector_part *part) {

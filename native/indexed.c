@@ -410,18 +410,13 @@ static void collect(scan *c, uint32_t first, const uint64_t *mask, uint32_t n) {
 }
 
 /* Exact phases of the records put aside, which have arrived in the cache meanwhile. */
-static uint32_t rank_aside(const spector_part *parts, const spector_query *q, spector_aside *aside,
-                           spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
-                           uint64_t *scored) {
+uint32_t spector_rank_aside(const spector_part *parts, const spector_query *q,
+                            spector_indexed_cue *cue, spector_hit *hits, uint32_t found,
+                            uint32_t k, uint64_t *drops, uint64_t *scored) {
+    const spector_aside *aside = &cue->aside;
     const uint32_t n = aside->n;
-    aside->n = 0;
+    cue->aside.n = 0;
     return spector_rank_given(parts, q, aside->part, aside->slot, n, hits, found, k, drops, scored);
-}
-
-uint32_t spector_finish_aside(const spector_part *parts, const spector_query *q,
-                              spector_indexed_cue *cue, spector_hit *hits, uint32_t found,
-                              uint32_t k, uint64_t *drops, uint64_t *scored) {
-    return rank_aside(parts, q, &cue->aside, hits, found, k, drops, scored);
 }
 
 /* Scattered survivors wait, across partitions, until enough of them are on their way to the cache
@@ -437,8 +432,8 @@ static void put_aside(scan *c, spector_indexed_cue *cue, uint32_t first, const u
             aside->part[aside->n] = c->part_index;
             aside->slot[aside->n++] = slot;
             if (aside->n == SPECTOR_ASIDE)
-                c->found = rank_aside(c->part - c->part_index, c->q, aside, c->hits, c->found, c->k,
-                                      c->drops, c->scored);
+                c->found = spector_rank_aside(c->part - c->part_index, c->q, cue, c->hits, c->found,
+                                              c->k, c->drops, c->scored);
         }
 }
 
@@ -540,20 +535,16 @@ static void sample(const spector_part *parts, const uint32_t *select, uint32_t n
         const uint32_t index = select ? select[i] : i, rows = spector_indexed_rows(&parts[index]);
         const uint64_t blocks = rows / SPECTOR_INDEX_BLOCK;
         scan c;
-        if (!blocks) continue;
         if (at < blocks) {
             begin(&c, &parts[index], q, cue, rows, drops);
             c.part_index = index;
         }
-        if (step == 1)
-            for (uint32_t count, first; (count = spector_gates_next(&c.gates, &first, mask));)
-                sample_block(&c, cue, first, mask, count, best);
-        for (; step > 1 && at < blocks; at += step) {
+        for (; at < blocks; at += step) {
             const uint32_t first = (uint32_t)at * SPECTOR_INDEX_BLOCK;
             const uint32_t count = spector_gates_block(&c.gates, first, mask);
             if (count) sample_block(&c, cue, first, mask, count, best);
         }
-        at -= step > 1 ? blocks : 0;
+        at -= blocks;
     }
 }
 
@@ -589,11 +580,10 @@ float spector_sample_floor(const spector_part *parts, const uint32_t *select, ui
     if (blocks < 4 * SPECTOR_SAMPLE_BLOCKS) return -INFINITY;
     sample(parts, select, n, q, cue, blocks / SPECTOR_SAMPLE_BLOCKS, &best);
     if (best.seen < ENOUGH_SEEN) {
-        /* a filter leaves few: a sample of them must be taken from more blocks, or from all */
+        /* a filter leaves few: a sample of them must be taken from more blocks */
         const uint64_t left = best.seen * blocks / SPECTOR_SAMPLE_BLOCKS;
         if (left < FEW_LEFT) return -INFINITY;
-        const uint64_t step = left / ENOUGH_SEEN;
-        sample(parts, select, n, q, cue, step ? step : 1, &best);
+        sample(parts, select, n, q, cue, left / ENOUGH_SEEN, &best);
     }
     cue->few = 0;
     return exact_floor(parts, q, &best, hits, k);

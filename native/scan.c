@@ -182,7 +182,7 @@ static uint32_t scan_parts(const spector_part *parts, const uint32_t *select, ui
                                          scored);
         found = spector_scan_straight(part, q, rows, index, hits, found, k, drops, scored);
     }
-    if (worth) found = spector_finish_aside(parts, q, cue, hits, found, k, drops, scored);
+    if (worth) found = spector_rank_aside(parts, q, cue, hits, found, k, drops, scored);
     return found;
 }
 

@@ -217,7 +217,6 @@ TARGET_AVX2 static uint32_t spector_sketch_u1_avx2(const uint8_t *sketch, const 
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i += 4) {
         __m256i sums[4];
-        __m128i factors = _mm_setzero_si128();
         uint32_t last[4];
         float found[4];
         for (int r = 0; r < 4; r++) {
@@ -225,7 +224,7 @@ TARGET_AVX2 static uint32_t spector_sketch_u1_avx2(const uint8_t *sketch, const 
             sums[r] = weigh(&split, _mm256_loadu_si256((const __m256i *)row));
             memcpy(&last[r], row + 28, sizeof *last);
         }
-        factors = _mm_loadu_si128((const __m128i *)last);
+        __m128i factors = _mm_loadu_si128((const __m128i *)last);
         __m256i even = _mm256_or_si256(sums[0], _mm256_slli_epi64(sums[1], 32));
         __m256i odd = _mm256_or_si256(sums[2], _mm256_slli_epi64(sums[3], 32));
         __m256i pairs = _mm256_add_epi32(_mm256_unpacklo_epi64(even, odd),
@@ -260,7 +259,7 @@ TARGET_AVX2 static inline uint32_t count_popcnt(uint64_t word) {
 TARGET_AVX2 static void spector_fine_u1_avx2(const spector_sections *s, const spector_cue *cue,
                                              const uint32_t *slots, uint32_t n, float *estimates,
                                              float *errors) {
-    fine_all(s, cue, slots, n, estimates, errors, count_portable);
+    fine_all(s, cue, slots, n, estimates, errors, count_popcnt);
 }
 
 #define TARGET_AVX512 \
