@@ -25,7 +25,7 @@ SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
 	@echo "make test       install, lint, and run the tests (what CI runs)"
-	@echo "make test-slow  all tests, the slow ones and random exploration included"
+	@echo "make test-slow  all tests, the slow ones and random exploration included, and docs/reliability.md"
 	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
 	@echo "make bench-rivals  beside faiss, hnswlib, LanceDB and others, in $(RIVALS_VENV) (ARGS=--full)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
@@ -40,8 +40,10 @@ demo: $(STAMP)
 test: lint
 	$(PYTEST) -m "not slow"
 
+# the page is made of a run that failed, too: it says so
 test-slow: lint
-	HYPOTHESIS_PROFILE=explore $(PYTEST)
+	HYPOTHESIS_PROFILE=explore SPECTOR_PROOFS=docs/reliability.json $(PYTEST); told=$$?; \
+		$(PY) -m tests.proof && exit $$told
 
 bench: $(STAMP)
 	$(PY) -m bench $(ARGS)

@@ -1,0 +1,147 @@
+"""Counts what the reliability tests did, and makes docs/reliability.md of it.
+
+A test asks for the fixture ``proof`` and says, once, what it did::
+
+    proof("T1", kill_points=3120, lost_acknowledged=0, seeds="0..12")
+
+Outcome, seconds, commit and a digest of the product's sources are added. With SPECTOR_PROOFS
+naming a file (``make test-slow`` does), the records are kept there, the newest of each test; a
+record whose digest is not that of the sources as they are now is stale, and the page says so.
+
+    python -m tests.proof [FILE]        docs/reliability.md from FILE (docs/reliability.json)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.proofs.rows import NAMES
+
+__all__ = ["digest_of_sources", "load", "proof", "seed"]
+
+REPO: Final = Path(__file__).resolve().parent.parent
+RESULTS: Final = REPO / "docs" / "reliability.json"
+SCHEMA: Final = 1
+_RECORDS: Final = pytest.StashKey[list[dict[str, Any]]]()
+_CALLS: Final = pytest.StashKey[list[tuple[str, dict[str, Any]]]]()
+_SECONDS: Final = pytest.StashKey[float]()
+
+Proof = Callable[..., None]
+
+
+def seed(default: int) -> int:
+    """SPECTOR_SEED where it is set: how a failure is repeated, or a nightly run varied."""
+    return int(os.environ.get("SPECTOR_SEED", default))
+
+
+@pytest.fixture
+def proof(request: pytest.FixtureRequest) -> Proof:
+    """Call it with a row of the page and what was counted: ints are summed, texts are listed."""
+    calls = request.node.stash.setdefault(_CALLS, [])
+
+    def record(row: str, **counts: float | str) -> None:
+        if row not in NAMES:
+            raise ValueError(f"no row {row!r}: add it to tests/proofs/rows.py")
+        calls.append((row, counts))
+
+    return record
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report: Any = yield  # type: ignore[misc]
+    if "proof" in getattr(item, "fixturenames", ()):
+        item.stash[_SECONDS] = item.stash.get(_SECONDS, 0.0) + report.duration
+        if report.when == "call" or not report.passed:
+            _note(item, report)
+    return report  # type: ignore[return-value]
+
+
+def _note(item: pytest.Item, report: Any) -> None:
+    calls = item.stash.get(_CALLS, []) or [("", {})]
+    reason = report.longrepr[2] if report.skipped and isinstance(report.longrepr, tuple) else ""
+    item.session.stash.setdefault(_RECORDS, []).extend(
+        {
+            "row": row, "test": item.nodeid, "outcome": report.outcome, "counts": counts,
+            "seconds": round(item.stash[_SECONDS], 1), "reason": str(reason),
+            "slow": item.get_closest_marker("slow") is not None,
+        }
+        for row, counts in calls
+    )  # fmt: skip
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    path = os.environ.get("SPECTOR_PROOFS")
+    fresh = session.stash.get(_RECORDS, [])
+    if not path or not fresh:
+        return
+    state = {
+        "commit": _git("rev-parse", "--short", "HEAD"), "sources": digest_of_sources(),
+        "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }  # fmt: skip
+    keep(Path(path), [record | state for record in fresh])
+
+
+def keep(path: Path, fresh: list[dict[str, Any]]) -> None:
+    """Put records into the file, each in place of what is known of the same test.
+
+    Of a test that failed before it could count, or was skipped, the rows it had are kept.
+    """
+    ran = {record["test"] for record in fresh}
+    before = load(path)
+    rows = {record["test"]: record["row"] for record in before if record["row"]}
+    for record in fresh:
+        record["row"] = record["row"] or rows.get(record["test"], "")
+    merged = [record for record in before if record["test"] not in ran] + fresh
+    merged.sort(key=lambda record: (record["test"], record["row"]))
+    scratch = path.with_suffix(".tmp")
+    scratch.write_text(json.dumps({"schema": SCHEMA, "records": merged}, indent=1) + "\n")
+    scratch.replace(path)
+
+
+def load(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    found = json.loads(path.read_text())
+    if found["schema"] != SCHEMA:
+        raise ValueError(f"{path} has schema {found['schema']}, this code knows {SCHEMA}")
+    records: list[dict[str, Any]] = found["records"]
+    return records
+
+
+def digest_of_sources() -> str:
+    """12 hex digits of everything that decides how the product behaves."""
+    names = sorted([*REPO.glob("spector/**/*.py"), *REPO.glob("native/*.[chp]*")])
+    whole = hashlib.sha256()
+    for name in names:
+        whole.update(f"{name.relative_to(REPO)}\0".encode() + name.read_bytes() + b"\0")
+    return whole.hexdigest()[:12]
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=REPO, capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+def main(arguments: list[str]) -> int:
+    from tests.proofs import page
+
+    source = Path(arguments[0]) if arguments else RESULTS
+    text = page.render(load(source), digest_of_sources())
+    (REPO / "docs" / "reliability.md").write_text(text)
+    print(page.summary(load(source), digest_of_sources()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The page of the reliability proofs: its rows, its prose, its rendering."""

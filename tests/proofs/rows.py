@@ -1,0 +1,118 @@
+"""What the store promises, row by row, and the least that a full run must count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+__all__ = ["NAMES", "ROWS", "Row"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One promise. ``least`` are counts below which a full run falls short of its plan."""
+
+    name: str
+    promise: str
+    how: str
+    least: dict[str, int] = field(default_factory=dict)
+
+# fmt: off
+ROWS: Final = (
+    Row(
+        "T1", "A killed process loses nothing acknowledged and shows nothing half-done",
+        "SIGKILL at every file system call of every workload, SQLite's own calls included",
+        {"kill_points": 3000},
+    ),
+    Row(
+        "T2", "A kill during recovery changes nothing",
+        "recovery of each image killed at every call, two levels deep",
+    ),
+    Row(
+        "T3",
+        "A power cut loses nothing acknowledged (strict), or only the newest suffix (relaxed)",
+        "recorded calls replayed into legal disks: un-synced writes dropped, kept, torn, reordered",
+        {"states": 20_000, "mutants_caught": 3},
+    ),
+    Row("T4", "Writes reach the disk in the designed order", "audit of the same recorded calls"),
+    Row(
+        "T6", "A failing disk gives a typed error and leaves the store intact",
+        "EIO, ENOSPC, EDQUOT, EMFILE, EACCES, EINTR, short writes at each call, once and for ever",
+    ),
+    Row(
+        "T7", "A full disk is survivable: room freed means work resumes",
+        "small file systems filled during append, commit, compaction, reflect",
+    ),
+    Row("T8", "Too little memory is an error, not a crash", "address space limited step by step"),
+    Row(
+        "T9", "Every byte of a header that is not what was written is noticed or harmless",
+        "each byte of partition and record headers set to 0, 255, ^1, +1, random",
+    ),
+    Row(
+        "T10", "Damage of bodies and files is found, and never served as truth",
+        "bit flips, zeroed pages, swaps, truncations, foreign and stale files",
+    ),
+    Row(
+        "T11", "No input from disk crashes the reader",
+        "mutated stores, imports and kernel inputs, under sanitizers",
+        {"executions": 5_000_000},
+    ),
+    Row("T12", "A file that another program shrinks is noticed", "truncation under a live map"),
+    Row(
+        "T13", "Readers see whole commits beside a writer",
+        "reading processes verify every record while one process writes, compacts and reflects",
+    ),
+    Row("T14", "There is one writer", "second processes, dead holders, links, second paths"),
+    Row("T15", "Forks, threads and stray closes harm nothing", "forked, threaded, closed at exit"),
+    Row(
+        "T16", "Old formats open, newer ones are refused",
+        "fixtures of every format, killed upgrades",
+    ),
+    Row(
+        "T17", "Foreign byte orders and odd shapes are refused or equal",
+        "headers, dimensions, strides",
+    ),
+    Row(
+        "T18", "Clocks that jump, freeze or go back break nothing",
+        "injected clocks, 1969 to 2262",
+    ),
+    Row("T19", "Days are UTC days, whoever asks from wherever", "zones, both ends of summer time"),
+    Row("T20", "Huge inputs are refused, typed", "texts, tags, batches beyond their limits"),
+    Row(
+        "T21", "NaN, infinity and zero vectors are refused or sorted last",
+        "writes, cues, forced files",
+    ),
+    Row("T22", "Any array layout gives the same answer", "dtypes, strides, byte orders, read-only"),
+    Row("T23", "Offsets and counts beyond 32 bits hold", "sparse files, sanitizers"),
+    Row(
+        "T24", "The engine equals a dictionary and NumPy",
+        "random operations on both, tiny partitions, crashes and reopenings in between",
+        {"steps": 200_000},
+    ),
+    Row("T26", "The fast paths equal the exact one", "default recall beside exact=True"),
+    Row("T28", "No data races in the kernel", "thread sanitizer over shared indexes and outputs"),
+    Row(
+        "T31", "Long runs neither grow nor slow down",
+        "one writer, four reading processes, the daemon on", {"minutes": 30},
+    ),
+    Row("T32", "Load is survivable", "10,000 to 1,000,000 records, cold and warm"),
+    Row(
+        "T33", "A backup of a live store is a store",
+        "backups while writes go on, restored, checked",
+    ),
+    Row("T34", "Sleep is idempotent", "reflect and compact killed, rerun, run twice"),
+    Row(
+        "T35", "Every configuration keeps the same promises",
+        "backends, durability, tiny partitions",
+    ),
+    Row("I1-I15", "check names each broken invariant", "each broken by hand"),
+    Row("repair", "What is intact can be salvaged", "check --repair on every kind of damage"),
+    Row("backup", "Backups are whole or absent", "kills, full disks, hostile destinations"),
+    Row("erasure", "Purged means gone", "byte search over every file of the store"),
+    Row("permissions", "Files are 0600, directories 0700", "any umask, every file made"),
+    Row("hostile names", "No name leads outside the store", "a corpus of names, links, devices"),
+    Row("hostile catalog", "A planted catalog runs nothing", "triggers, views, attached files"),
+)
+# fmt: on
+
+NAMES: Final = frozenset(row.name for row in ROWS)

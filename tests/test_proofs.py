@@ -1,0 +1,136 @@
+"""The reliability page tells the truth about what ran.
+
+Damage: a page that stays green over a skipped, failed or outdated proof is worse than none.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import proof as proofs
+from tests.proofs import page
+from tests.proofs.rows import ROWS, Row
+
+HERE = "tests/test_proofs.py::test_a_row_says_the_worst_of_its_tests"
+ROW = Row("T1", "promise", "how", {"kill_points": 10})
+
+
+def _record(**changes: Any) -> dict[str, Any]:
+    record = {
+        "row": "T1", "test": HERE, "outcome": "passed", "counts": {"kill_points": 10},
+        "seconds": 1.0, "reason": "", "slow": True, "commit": "abc", "sources": "now",
+        "at": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    return record | changes
+
+
+@pytest.mark.parametrize(
+    ("records", "state"),
+    [
+        ([], "not run"),
+        ([_record(outcome="skipped")], "not run"),
+        ([_record()], "held"),
+        ([_record(), _record(outcome="failed")], "failed"),
+        ([_record(), _record(sources="before")], "stale"),
+        ([_record(counts={"kill_points": 9})], "short"),
+        ([_record(counts={"kill_points": 9}), _record(counts={"kill_points": 1})], "held"),
+    ],
+)
+def test_a_row_says_the_worst_of_its_tests(records: list[dict[str, Any]], state: str) -> None:
+    assert page.state_of(ROW, records, "now") == state
+
+
+def test_the_page_shows_failures_skips_and_rows_without_a_run_before_the_table() -> None:
+    records = [
+        _record(outcome="failed", test=HERE + "[1]"),
+        _record(outcome="skipped", test=HERE + "[2]", reason="no compiler", row="T28"),
+    ]
+    text = page.render(records, "now")
+    top = text[: text.index("## Promises and proofs")]
+    assert "- failed: T1" in top
+    assert "no compiler" in top
+    assert "T28" in top.split("- not run: ")[1].splitlines()[0]
+
+
+def test_a_test_that_was_removed_proves_nothing() -> None:
+    records = [_record(test="tests/test_proofs.py::test_that_never_was")]
+    assert "test_that_never_was" not in page.render(records, "now")
+
+
+def test_a_later_run_replaces_what_is_known_of_the_same_test_only(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    proofs.keep(path, [_record(test="a"), _record(test="b")])
+    proofs.keep(path, [_record(test="b", row="", outcome="failed", counts={})])
+    kept = {record["test"]: record for record in proofs.load(path)}
+    assert kept["a"]["outcome"] == "passed"
+    assert (kept["b"]["outcome"], kept["b"]["row"]) == ("failed", "T1")
+
+
+def test_records_of_another_schema_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    path.write_text(json.dumps({"schema": 99, "records": []}))
+    with pytest.raises(ValueError, match="schema 99"):
+        proofs.load(path)
+
+
+def test_counts_of_several_tests_are_summed_and_texts_listed() -> None:
+    told = page.render(
+        [
+            _record(counts={"kill_points": 4, "seeds": "0..3"}),
+            _record(counts={"kill_points": 8, "seeds": "4..9"}),
+        ],
+        "now",
+    )
+    assert "kill points 12 (planned: 3,000); seeds 0..3; 4..9" in told
+
+
+def test_a_row_nobody_planned_is_refused(proof: Any) -> None:
+    with pytest.raises(ValueError, match="no row .T99"):
+        proof("T99", states=1)
+
+
+def test_row_names_are_unique() -> None:
+    assert len({row.name for row in ROWS}) == len(ROWS)
+
+
+def test_what_a_test_counted_reaches_the_file(pytester_run: Any) -> None:
+    records = pytester_run(
+        "def test_good(proof):\n    proof('T1', kill_points=3)\n"
+        "def test_bad(proof):\n    proof('T1', kill_points=2)\n    assert False\n"
+        "import pytest\n@pytest.mark.skip(reason='no room')\ndef test_none(proof): pass\n"
+        "def test_other(): pass\n"
+    )
+    told = {r["test"].partition("::")[2]: (r["outcome"], r["counts"], r["reason"]) for r in records}
+    assert told["test_good"] == ("passed", {"kill_points": 3}, "")
+    assert told["test_bad"] == ("failed", {"kill_points": 2}, "")
+    assert told["test_none"][0] == "skipped"
+    assert "no room" in told["test_none"][2]
+    assert "test_other" not in told
+    assert all(r["sources"] == proofs.digest_of_sources() for r in records)
+
+
+@pytest.fixture
+def pytester_run(tmp_path: Path, repo: Path) -> Any:
+    """Runs a test module in a fresh pytest with the plugin, and gives the records it left."""
+    import os
+    import subprocess
+    import sys
+
+    def run(source: str) -> list[dict[str, Any]]:
+        (tmp_path / "conftest.py").write_text(
+            "from tests.proof import proof, pytest_runtest_makereport, pytest_sessionfinish\n"
+        )
+        (tmp_path / "test_inner.py").write_text(source)
+        kept = tmp_path / "kept.json"
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+            env=os.environ | {"SPECTOR_PROOFS": str(kept), "PYTHONPATH": str(repo)},
+            cwd=tmp_path, capture_output=True, check=False,
+        )  # fmt: skip
+        return proofs.load(kept)
+
+    return run
