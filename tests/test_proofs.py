@@ -89,7 +89,7 @@ def test_counts_of_several_tests_are_summed_and_texts_listed() -> None:
 
 
 def test_a_row_nobody_planned_is_refused(proof: Any) -> None:
-    with pytest.raises(ValueError, match="no row .T99"):
+    with pytest.raises(ValueError, match=r"no row .T99"):
         proof("T99", states=1)
 
 
