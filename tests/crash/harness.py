@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +30,20 @@ _ROOM_BYTES = 40_000_000
 _RAISED = 3
 
 
-def in_fresh_process(target: str, *, timeout_s: float = TIMEOUT_S, **kwargs: Any) -> Any:
+def in_fresh_process(
+    target: str, *, timeout_s: float = TIMEOUT_S, env: Mapping[str, str] | None = None,
+    **kwargs: Any,
+) -> Any:
     """The result of ``module:function`` called with ``kwargs`` in a new interpreter.
 
-    Whatever the scenario and its children wrote to stderr is shown with a test that fails. Of one
-    that does not end, every process says where it is. None of its processes outlives this call.
+    ``env`` adds to the environment. Whatever the scenario and its children wrote to stderr is shown
+    with a test that fails. Of one that does not end, every process says where it is. None of its
+    processes outlives this call.
     """
     with subprocess.Popen(
         [sys.executable, "-m", "tests.crash.harness", target, json.dumps(kwargs)], cwd=REPO,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, **(env or {})},
     ) as process:
         try:
             out, err = process.communicate(timeout=timeout_s)
