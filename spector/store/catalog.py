@@ -33,13 +33,9 @@ from urllib.parse import quote
 from spector.errors import (
     CatalogCorruptError,
     FormatVersionError,
-    SpectorError,
-    StoreError,
-    StoreFullError,
-    StoreNotFoundError,
-    StoreReadOnlyError,
 )
 from spector.layout import FORMAT_VERSION, MAX_DIM
+from spector.store.sql import Pinning, Reading, translated_sql
 
 __all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "translated_sql"]
 
@@ -177,6 +173,18 @@ _ROW_SQL = (
 )
 
 
+_raw_decode = json.JSONDecoder().raw_decode
+
+
+def _from_json(text: str) -> Any:
+    """``json.loads`` for what we wrote ourselves: no looking for surrounding white space."""
+    if type(text) is str:
+        value, end = _raw_decode(text)
+        if end == len(text):
+            return value
+    return json.loads(text)
+
+
 @lru_cache(maxsize=16_384)
 def _tags_of(text: str) -> tuple[str, ...]:
     """Tags repeat from record to record; a tuple may be shared, metadata may not."""
@@ -189,41 +197,11 @@ def _row(found: tuple[Any, ...]) -> Row:
         *found[:12],
         *(
             _tags_of(tags) if tags else (),
-            json.loads(metadata) if metadata else {},
+            _from_json(metadata) if metadata else {},
             *found[14:16],
-            tuple(json.loads(parents)) if parents else (),
+            tuple(_from_json(parents)) if parents else (),
         ),
     )
-
-
-@contextlib.contextmanager
-def translated_sql(path: str) -> Iterator[None]:
-    """Turn SQLite's errors into typed ones that name the file and the next step."""
-    try:
-        yield
-    except SpectorError:
-        raise
-    except sqlite3.Error as error:
-        raise _typed_sql_error(error, path) from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise CatalogCorruptError(
-            f"{path}: a damaged row: {error}", hint="run: spector check PATH; restore a backup"
-        ) from error
-
-
-def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
-    code = getattr(error, "sqlite_errorcode", None)
-    primary = code & 0xFF if code is not None else None
-    message = f"{path}: {error}"
-    if primary == sqlite3.SQLITE_FULL:
-        return StoreFullError(message, hint="free some space, then try again")
-    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return CatalogCorruptError(message, hint="run: spector check PATH; restore a backup")
-    if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
-        return StoreReadOnlyError(message, hint='check the permissions, or open with mode="r"')
-    if primary == sqlite3.SQLITE_CANTOPEN:
-        return StoreNotFoundError(message, hint="check the path and its permissions")
-    return StoreError(message, hint="run: spector check PATH")
 
 
 class Catalog:
@@ -244,8 +222,8 @@ class Catalog:
         self._pool: list[sqlite3.Connection] = []
         self._pool_lock = threading.Lock()
         #: per thread: the connection of the snapshot it is in
-        self._pinned = threading.local()
-        self._only = threading.RLock()  # guards the sole connection of an in-memory catalog
+        self.pinned = threading.local()
+        self.only = threading.RLock()  # guards the sole connection of an in-memory catalog
         self._closed = False
         with translated_sql(path):
             self.main = self._connect(readonly=mode == "r")
@@ -357,53 +335,38 @@ class Catalog:
             if connection in self._connections:
                 self._disconnect(connection)
 
-    @contextlib.contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
+    def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """Until the end, every read that this thread asks of this catalog sees one moment.
 
         The moment is that of the first read. ``COMMIT`` and ``BEGIN`` on the connection move on.
         """
-        with self.reading() as connection:
-            connection.execute("BEGIN")
-            self._pinned.connection = connection
-            try:
-                yield connection
-            finally:
-                self._pinned.connection = None
-                if connection.in_transaction:
-                    connection.execute("COMMIT")
+        return Pinning(self)
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """A connection for reads that nobody else uses meanwhile."""
-        pinned: sqlite3.Connection | None = getattr(self._pinned, "connection", None)
-        if pinned is not None:
-            with translated_sql(self.path):
-                yield pinned
-            return
-        if self.in_memory:
-            with self._only, translated_sql(self.path):
-                yield self.main
-            return
+        return Reading(self)
+
+    def borrow(self) -> sqlite3.Connection:
+        """A reading connection of the pool, or a new one."""
         with self._pool_lock:
             connection = self._pool.pop() if self._pool else None
-        with translated_sql(self.path):
-            if connection is None:
+        if connection is None:
+            with translated_sql(self.path):
                 connection = self._connect(readonly=True)
-            try:
-                yield connection
-            finally:
-                with self._pool_lock:
-                    keep = not self._closed and len(self._pool) < 8
-                    if keep:
-                        self._pool.append(connection)
-                if not keep:
-                    self._disconnect(connection)
+        return connection
+
+    def give_back(self, connection: sqlite3.Connection) -> None:
+        with self._pool_lock:
+            keep = not self._closed and len(self._pool) < 8
+            if keep:
+                self._pool.append(connection)
+        if not keep:
+            self._disconnect(connection)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction on the writing connection: committed, or rolled back on any error."""
-        with self._only if self.in_memory else contextlib.nullcontext(), translated_sql(self.path):
+        with self.only if self.in_memory else contextlib.nullcontext(), translated_sql(self.path):
             self.main.execute("BEGIN IMMEDIATE")
             try:
                 yield self.main
@@ -418,7 +381,7 @@ class Catalog:
 
         False when a reader in the middle of a transaction kept the log from being emptied.
         """
-        with self._only, translated_sql(self.path):
+        with self.only, translated_sql(self.path):
             pages = self.main.execute("PRAGMA page_count").fetchone()[0]
             spill = "FILE" if pages > _VACUUM_PAGES_IN_MEMORY else "MEMORY"
             self.main.execute(f"PRAGMA temp_store={spill}")

@@ -1,0 +1,145 @@
+"""How reads reach SQLite: connections held for a while, its errors as typed ones.
+
+Context managers here are classes: every recall enters some fourteen, and a generator costs
+four times as much.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any, Protocol
+
+from spector.errors import (
+    CatalogCorruptError,
+    SpectorError,
+    StoreError,
+    StoreFullError,
+    StoreNotFoundError,
+    StoreReadOnlyError,
+)
+
+__all__ = ["Connections", "Pinning", "Reading", "translated_sql"]
+
+
+class translated_sql:  # noqa: N801 - used like a function
+    """Turn SQLite's errors into typed ones that name the file and the next step."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        if error is None or isinstance(error, SpectorError):
+            return
+        if isinstance(error, sqlite3.Error):
+            raise _typed_sql_error(error, self._path) from error
+        if isinstance(error, (UnicodeDecodeError, json.JSONDecodeError)):
+            raise CatalogCorruptError(
+                f"{self._path}: a damaged row: {error}",
+                hint="run: spector check PATH; restore a backup",
+            ) from error
+
+
+def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & 0xFF if code is not None else None
+    message = f"{path}: {error}"
+    if primary == sqlite3.SQLITE_FULL:
+        return StoreFullError(message, hint="free some space, then try again")
+    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return CatalogCorruptError(message, hint="run: spector check PATH; restore a backup")
+    if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
+        return StoreReadOnlyError(message, hint='check the permissions, or open with mode="r"')
+    if primary == sqlite3.SQLITE_CANTOPEN:
+        return StoreNotFoundError(message, hint="check the path and its permissions")
+    return StoreError(message, hint="run: spector check PATH")
+
+
+class Connections(Protocol):
+    """Where connections come from: a catalog."""
+
+    path: str
+    in_memory: bool
+    main: sqlite3.Connection
+    #: guards ``main`` of a catalog in memory, which has no other connection
+    only: Any
+    #: ``pinned.connection``: that of this thread's snapshot
+    pinned: Any
+
+    def borrow(self) -> sqlite3.Connection: ...
+
+    def give_back(self, connection: sqlite3.Connection) -> None: ...
+
+
+class Reading:
+    """The connection of this thread's snapshot, the only one there is, or one of the pool."""
+
+    __slots__ = ("_borrowed", "_catalog", "_translated")
+
+    def __init__(self, catalog: Connections) -> None:
+        self._catalog = catalog
+        self._translated = translated_sql(catalog.path)
+        self._borrowed: sqlite3.Connection | None = None
+
+    def __enter__(self) -> sqlite3.Connection:
+        catalog = self._catalog
+        pinned: sqlite3.Connection | None = getattr(catalog.pinned, "connection", None)
+        if pinned is not None:
+            return pinned
+        if catalog.in_memory:
+            catalog.only.acquire()
+            self._borrowed = catalog.main
+        else:
+            self._borrowed = catalog.borrow()
+        return self._borrowed
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        borrowed, self._borrowed = self._borrowed, None
+        if borrowed is not None:
+            if self._catalog.in_memory:
+                self._catalog.only.release()
+            else:
+                self._catalog.give_back(borrowed)
+        if error is not None:
+            self._translated.__exit__(kind, error, trace)
+
+
+class Pinning:
+    """A read transaction that all reads of this thread take part in until it ends."""
+
+    __slots__ = ("_catalog", "_connection", "_reading")
+
+    def __init__(self, catalog: Connections) -> None:
+        self._catalog = catalog
+        self._reading = Reading(catalog)
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._connection = self._reading.__enter__()
+        try:
+            with translated_sql(self._catalog.path):
+                self._connection.execute("BEGIN")
+        except BaseException:
+            self._reading.__exit__(None, None, None)
+            raise
+        self._catalog.pinned.connection = self._connection
+        return self._connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        self._catalog.pinned.connection = None
+        try:
+            with translated_sql(self._catalog.path):
+                if self._connection.in_transaction:
+                    self._connection.execute("COMMIT")
+        finally:
+            self._reading.__exit__(kind, error, trace)
