@@ -52,14 +52,23 @@ def get_kernel() -> Kernel:
 
 
 def kernel_info() -> dict[str, Any]:
-    """``name``, ``why`` it was chosen, and ``isa``: the instruction set or compiler in use."""
+    """``name``, ``why`` it was chosen, and ``isa``: the instruction set or compiler in use.
+
+    Of Numba's also ``compile_s``: seconds this process has spent compiling, 0.0 where the results
+    of an earlier one were found.
+    """
     kernel, why = _choose(os.environ.get(ENV, ""))
     isa = {"numba": "llvm", "reference": "numpy"}.get(kernel.name, "")
     if kernel.name == "native":
         from spector.kernel.native import caps_names
 
         isa = "+".join(caps_names()) or "portable"
-    return {"name": kernel.name, "why": why, "isa": isa}
+    info: dict[str, Any] = {"name": kernel.name, "why": why, "isa": isa}
+    if kernel.name == "numba":
+        from spector.kernel.jit_tools import compile_seconds
+
+        info["compile_s"] = round(compile_seconds(), 3)
+    return info
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -106,3 +107,20 @@ def test_numba_serves_where_its_cache_cannot_be_written() -> None:
     )
     reference = load_kernel("reference")
     assert int(run(code), 16) == reference.crc32c(bytes(36))
+
+
+def test_compiling_is_said_once_and_its_result_kept(tmp_path: Path) -> None:
+    kernel_or_skip("numba")
+    code = (
+        "import logging, sys, numpy as np\n"
+        "logging.basicConfig(stream=sys.stdout, format='%(message)s')\n"
+        "from spector.kernel.choose import get_kernel, kernel_info\n"
+        "for _ in range(2):\n"
+        "    get_kernel().crc32c_rows(np.zeros((1, 64), np.uint8), np.zeros(1, np.uint32), 0)\n"
+        "print(kernel_info()['compile_s'] > 0)"
+    )
+    settings = {"SPECTOR_KERNEL": "numba", "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = run(code, **settings), run(code, **settings)
+    assert first.count("compiling the scan kernel") == 1
+    assert first.endswith("True")
+    assert second == "False"
