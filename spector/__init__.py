@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from spector._version import __version__
 
 if TYPE_CHECKING:
-    from spector.api import check, open, reembed
+    from spector.api import check, open, reembed, restore
     from spector.clock import Clock, ManualClock, SystemClock
     from spector.config import Config
     from spector.embed import (
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         StateTransitionError,
         StoreClosedError,
         StoreError,
+        StoreExistsError,
         StoreFailedError,
         StoreForkedError,
         StoreFullError,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from spector.layout import Category, Flag, Modality, PartitionState, TierCode
     from spector.memory import Memory
     from spector.records import (
+        BackupReport,
         CheckReport,
         CompactionReport,
         Explanation,
@@ -83,7 +85,7 @@ if TYPE_CHECKING:
     from spector.tiers.router import TierRouter
 
 _HOMES = {
-    "spector.api": "check open reembed",
+    "spector.api": "check open reembed restore",
     "spector.clock": "Clock ManualClock SystemClock",
     "spector.config": "Config",
     "spector.embed": "CachedEmbedder Embedder Fact FactExtractor ImportanceScorer MiniLMEmbedder"
@@ -93,13 +95,14 @@ _HOMES = {
     " InvalidFilterError InvalidInputError InvalidMetadataError InvalidScopeError InvalidTagError"
     " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError ModelFileError"
     " ModelMismatchError PartitionCorruptError SpectorError StateTransitionError StoreClosedError"
-    " StoreError StoreFailedError StoreForkedError StoreFullError StoreLockedError"
+    " StoreError StoreExistsError StoreFailedError StoreForkedError StoreFullError"
+    " StoreLockedError"
     " StoreNotFoundError StoreReadOnlyError UnknownRecordError UnknownTierError",
     "spector.kernel.profile": "PROFILES Curve ScoringProfile",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
-    "spector.records": "CheckReport CompactionReport Explanation ForgetReport Hit HitList"
-    " MemoryRecord Problem ReflectReport ScanStats",
+    "spector.records": "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
+    " HitList MemoryRecord Problem ReflectReport ScanStats",
     "spector.sleep.reflect": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",
     "spector.tiers.router": "TierRouter",
@@ -108,6 +111,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 
 __all__ = [
     "PROFILES",
+    "BackupReport",
     "CachedEmbedder",
     "CatalogCorruptError",
     "Category",
@@ -161,6 +165,7 @@ __all__ = [
     "StateTransitionError",
     "StoreClosedError",
     "StoreError",
+    "StoreExistsError",
     "StoreFailedError",
     "StoreForkedError",
     "StoreFullError",
@@ -178,6 +183,7 @@ __all__ = [
     "check",
     "open",
     "reembed",
+    "restore",
 ]
 
 

@@ -1,4 +1,4 @@
-"""The functions at the top of the package: open a store, check one, give one new vectors."""
+"""The functions at the top of the package: open, check, restore a store, give one new vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from spector.config import Config
 from spector.embed import Embedder, resolve
 from spector.errors import CatalogCorruptError, InvalidInputError, StoreNotFoundError
 from spector.opening import open_memory_at as open
-from spector.records import CheckReport, Problem
+from spector.records import BackupReport, CheckReport, Problem
+from spector.store.backup import copy_store
 from spector.store.catalog import CATALOG_NAME
 from spector.store.check import check_settled
 from spector.store.files import DiskFiles
@@ -18,7 +19,7 @@ from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 from spector.write.reembed import reembed_store
 
-__all__ = ["check", "open", "reembed"]
+__all__ = ["check", "open", "reembed", "restore"]
 
 Progress = Callable[[int, int], None]
 
@@ -82,3 +83,32 @@ def reembed(
         opened.store.close()
         if opened.lock is not None:
             opened.lock.release()
+
+
+def restore(
+    backup: str | os.PathLike[str],
+    dest: str | os.PathLike[str],
+    *,
+    extra_tiers: Iterable[TierStore] = (),
+    progress: Progress | None = None,
+) -> BackupReport:
+    """Put a copy of the store at ``backup`` where nothing is, or at an empty directory.
+
+    The copy is verified like a backup before it appears, all at once; ``backup`` stays as it is.
+
+    Args:
+        progress: called with (bytes done, bytes in total).
+
+    Raises:
+        StoreExistsError: something is at ``dest``. StoreNotFoundError: no store is at ``backup``.
+        PartitionCorruptError, CatalogCorruptError: the backup is damaged; nothing was put in place.
+    """
+    router = TierRouter([*default_tiers(), *extra_tiers])
+    opened = open_disk(
+        os.fspath(backup), Stamp(None, None, None), [tier.files for tier in router], Config(),
+        mode="r", durability="strict",
+    )
+    try:
+        return copy_store(opened.store, os.fspath(dest), as_backup=False, progress=progress)
+    finally:
+        opened.store.close()

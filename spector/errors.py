@@ -18,6 +18,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     +-- StateTransitionError (RuntimeError) a partition may not change state that way
     +-- StoreError (OSError)                the store as a whole cannot do this
         +-- StoreNotFoundError (FileNotFoundError)
+        +-- StoreExistsError (FileExistsError)   something is where a copy of a store is to go
         +-- StoreLockedError (BlockingIOError)  another process is the writer
         +-- StoreClosedError, StoreReadOnlyError (PermissionError), StoreForkedError
         +-- StoreFullError                  disk full or quota; free space and go on
@@ -55,6 +56,7 @@ __all__ = [
     "StateTransitionError",
     "StoreClosedError",
     "StoreError",
+    "StoreExistsError",
     "StoreFailedError",
     "StoreForkedError",
     "StoreFullError",
@@ -157,6 +159,10 @@ class StoreError(SpectorError, OSError):
 
 class StoreNotFoundError(StoreError, FileNotFoundError):
     """There is no store at this path."""
+
+
+class StoreExistsError(StoreError, FileExistsError):
+    """Something is where a copy of a store is to be put. It was left alone."""
 
 
 class StoreLockedError(StoreError, BlockingIOError):

@@ -43,6 +43,7 @@ from spector.read.request import (
     parse_valence,
 )
 from spector.records import (
+    BackupReport,
     CheckReport,
     CompactionReport,
     ForgetReport,
@@ -53,6 +54,7 @@ from spector.records import (
 )
 from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
+from spector.store.backup import copy_store
 from spector.store.catalog import Row
 from spector.store.check import check_settled
 from spector.store.files import Bytes
@@ -548,6 +550,31 @@ class Memory:
             },
             "daemon": self.daemon.status(),
         }
+
+    def backup(
+        self,
+        dest: str | os.PathLike[str],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> BackupReport:
+        """Copy the store as it is now to the directory ``dest``, while it goes on being written to.
+
+        The copy is a store like any other, of the same id. It has been verified when it appears,
+        which it does at once or not at all. Where ``dest`` is a backup of this store that nobody
+        has opened to write since, it is replaced, and partitions that have not changed are taken
+        over from it. The working tier is not part of it.
+
+        Args:
+            progress: called with (bytes done, bytes in total).
+
+        Raises:
+            StoreExistsError: something else is at ``dest``. InvalidInputError: it is in the store.
+            StoreFullError, PartitionCorruptError, CatalogCorruptError: ``dest`` is as it was.
+        """
+        self._ensure()
+        return copy_store(
+            self._opened[0].store, os.fspath(dest), as_backup=True, progress=progress
+        )
 
     # -- exchange -------------------------------------------------------------------------------
 

@@ -412,6 +412,23 @@ class ReflectReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BackupReport:
+    """A finished copy of a store, verified and in place."""
+
+    #: where it is, without symbolic links, and what it is a copy of
+    path: str
+    source: str
+    records: int = 0
+    partitions: int = 0
+    #: partitions that were taken over from the backup this one replaced
+    reused: int = 0
+    #: bytes of the copy, and how many of them were written now
+    bytes: int = 0
+    bytes_copied: int = 0
+    elapsed_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """One violated invariant, where, and what to do."""
 

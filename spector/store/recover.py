@@ -25,7 +25,7 @@ from spector.store.lock import WriterLock
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
 from spector.store.segment import unpack_header
-from spector.store.store import UNSYNCED, Store, TierFiles
+from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
 __all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory",
@@ -127,6 +127,8 @@ def _open_writer(
                 reconcile(store)
             store.adopt_segments(verify=True)
             _remove_leftovers(store, all_unnamed=crashed)
+            if BACKUP_NOTE in meta:  # what is written from now on is in no other place
+                catalog.set_meta(BACKUP_NOTE, None)
             if crashed != catalog.relaxed:
                 catalog.set_meta(UNSYNCED, "1" if catalog.relaxed else None)
     except BaseException:

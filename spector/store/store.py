@@ -49,6 +49,8 @@ __all__ = ["Store", "TierFiles", "View"]
 
 #: key in the catalog's meta table: a relaxed writer has the store open (see ``reconcile``)
 UNSYNCED = "unsynced"
+#: key in the meta table of a backup that nobody has opened to write yet (see ``backup``)
+BACKUP_NOTE = "backup"
 _SNAPSHOT_ATTEMPTS = 20
 #: partitions that keep their descriptor between writes
 OPEN_FILES = 64
@@ -430,6 +432,10 @@ class Store:
         )
         segment.create(row.path, allocate=room)
         return segment
+
+    @property
+    def tiers(self) -> Mapping[int, TierFiles]:
+        return self._tiers
 
     def tier_files(self, code: int) -> TierFiles:
         return self._tiers[code]

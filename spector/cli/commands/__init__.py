@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from spector.cli.commands import demo, inspecting, reading, upkeep, writing
+from spector.cli.commands import backup, demo, inspecting, reading, upkeep, writing
 
 __all__ = ["COMMANDS"]
 
@@ -18,6 +18,8 @@ COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     upkeep.add_reflect,
     upkeep.add_compact,
     upkeep.add_check,
+    backup.add_backup,
+    backup.add_restore,
     reading.add_stats,
     inspecting.add_inspect,
     upkeep.add_reembed,

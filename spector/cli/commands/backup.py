@@ -1,0 +1,80 @@
+"""Commands that copy whole stores: backup, restore."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from spector.cli.options import add_json, add_path, open_memory, require_store
+from spector.cli.output import Console, bytes_text
+from spector.records import BackupReport
+
+__all__ = ["add_backup", "add_restore"]
+
+
+def add_backup(commands: Any) -> None:
+    parser = commands.add_parser(
+        "backup", help="copy a store, even one in use", description=_BACKUP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_path(parser)
+    parser.add_argument("dest", metavar="DEST", help="directory of the copy")
+    add_json(parser)
+    parser.set_defaults(run=run_backup)
+
+
+_BACKUP = """\
+Copy a store as it is at one moment, while an agent goes on writing to it. The copy is verified,
+synced, and appears at DEST complete or not at all.
+
+DEST is a path where nothing is, an empty directory, or an earlier backup of the same store. That
+one is replaced, and partitions that have not changed since are taken over from it. A backup that
+has been opened to write, another store, or anything else is left alone: exit code 3.
+
+Do not copy a store in use with cp or rsync: what such a copy shows may be of several moments."""
+
+
+def run_backup(args: argparse.Namespace, console: Console) -> int:
+    with open_memory(args, "r") as memory, console.progress("backing up", "B") as progress:
+        report = memory.backup(args.dest, progress=progress.reach)
+    _show(report, console, "backed up")
+    return 0
+
+
+def add_restore(commands: Any) -> None:
+    parser = commands.add_parser(
+        "restore", help="put a backup in place", description=_RESTORE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("backup", metavar="BACKUP", help="directory of the backup")
+    parser.add_argument("dest", metavar="DEST", help="directory of the new store")
+    add_json(parser)
+    parser.set_defaults(run=run_restore)
+
+
+_RESTORE = """\
+Verify a backup and put a copy of it at DEST, where nothing or an empty directory may be. The backup
+stays as it is. To replace a store that is lost or damaged, move its directory away first.
+
+The copy has the id of the store it came from. If both go on being written to, they are two stores
+that an id of a memory does not tell apart: do not mix their files."""
+
+
+def run_restore(args: argparse.Namespace, console: Console) -> int:
+    require_store(args.backup)
+    import spector
+
+    with console.progress("restoring", "B") as progress:
+        report = spector.restore(args.backup, args.dest, progress=progress.reach)
+    _show(report, console, "restored")
+    return 0
+
+
+def _show(report: BackupReport, console: Console, verb: str) -> None:
+    console.document(report)
+    reused = f", {report.reused} of them unchanged" if report.reused else ""
+    console.say(
+        f"{console.style('ok', 'green')}: {verb} {report.records} records in {report.partitions} "
+        f"partitions{reused}, {bytes_text(report.bytes_copied)} of {bytes_text(report.bytes)} "
+        f"written to {report.path} in {report.elapsed_ms:.1f} ms"
+    )

@@ -1,0 +1,429 @@
+"""A consistent copy of a store, made while it is written to.
+
+The order is what makes it consistent. First the catalog is copied inside a read transaction of
+SQLite, together with a view of the partitions of that same moment. The view is pinned by its maps:
+a partition that a compaction replaces and unlinks meanwhile stays readable. Then the partitions are
+copied from those maps. Whatever a writer did to them in between is undone from the catalog's copy:
+
+- records behind the catalog's count are not copied;
+- bytes 0..39 and the vector of a record never change, and a view has those of every record that it
+  counts (a reader's view lays the journal over what is not in place yet);
+- bytes 40..63 and the partition's header do change in place, so they are taken from the catalog,
+  which keeps them for every live record; a slot without a row is a tombstone.
+
+The other order would not do: a catalog that is newer than the partitions names slots which were
+not there yet, and its journal may have been emptied by a checkpoint in between.
+
+So the copy needs no journal; it is what a checkpoint and a close would have left. It is proved by
+``check`` before it appears under its name. Nothing is written to the source.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from spector.clock import SystemClock
+from spector.errors import (
+    CatalogCorruptError,
+    InvalidInputError,
+    PartitionCorruptError,
+    SpectorError,
+    StoreError,
+    StoreExistsError,
+    StoreLockedError,
+)
+from spector.layout import (
+    MUTABLE_BYTES,
+    MUTABLE_OFFSET,
+    PARTITION_HEADER_BYTES,
+    Flag,
+    PartitionState,
+)
+from spector.records import BackupReport, CheckReport
+from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
+from spector.store.check import check_files
+from spector.store.files import Bytes, DiskFiles, as_bytes
+from spector.store.lock import WriterLock
+from spector.store.segment import pack_header
+from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, View
+from spector.store.trees import (
+    Found,
+    Place,
+    look_at,
+    put_in_place,
+    put_instead,
+    remove_tree,
+    share,
+)
+
+__all__ = ["copy_store"]
+
+#: called with (bytes done, bytes in total); every byte counts twice, copied and verified
+Progress = Callable[[int, int], None]
+_PAGES_AT_ONCE = 1024
+_SLOTS_AT_ONCE = 8192
+
+
+def copy_store(
+    store: Store, dest: str, *, as_backup: bool, progress: Progress | None = None
+) -> BackupReport:
+    """Copy ``store`` as it is at one moment to the directory ``dest``.
+
+    Args:
+        as_backup: leave the note in the copy that makes it a backup: the next backup of the same
+            store may take its place, until somebody opens it to write.
+
+    Raises:
+        InvalidInputError: ``dest`` is the store itself, inside of it or around it.
+        StoreExistsError: something is at ``dest`` that is not an untouched backup of this store.
+        StoreLockedError: another copy to ``dest`` is being made.
+        StoreFullError: no room. PartitionCorruptError, CatalogCorruptError: the store is damaged.
+        In each case ``dest`` is as it was, and what had been written is removed.
+    """
+    started = time.perf_counter()
+    store.ensure_usable()
+    if not store.files.durable:
+        raise InvalidInputError(
+            "a memory that lives in memory has no files to copy",
+            hint="write its memories to a file with export",
+        )
+    place = Place.at(dest)
+    if place.overlaps(store.where):
+        raise InvalidInputError(
+            f"{dest} is the store itself, inside of it or around it",
+            hint="choose a directory beside it, best on another disk",
+        )
+    place.recover()
+    with _older(place, store, replace=as_backup) as older:
+        done = _Copy(store, place, older, as_backup, progress).run()
+    return BackupReport(
+        path=place.target, source=store.where, records=done.records, partitions=done.partitions,
+        reused=done.reused, bytes=done.bytes, bytes_copied=done.bytes_copied,
+        elapsed_ms=(time.perf_counter() - started) * 1000,
+    )
+
+
+@dataclass(slots=True)
+class _Done:
+    """What a finished copy is."""
+
+    records: int = 0
+    partitions: int = 0
+    reused: int = 0
+    bytes: int = 0
+    bytes_copied: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Older:
+    """The untouched backup at the destination, which is locked meanwhile."""
+
+    path: str
+    rows: dict[str, SegmentRow]
+
+
+@contextlib.contextmanager
+def _older(place: Place, store: Store, *, replace: bool) -> Iterator[_Older | None]:
+    """What is at the destination, if it may be replaced.
+
+    Raises:
+        StoreExistsError: it may not. StoreLockedError: somebody writes to it.
+    """
+    found = look_at(place.target)
+    if found in (Found.NOTHING, Found.EMPTY):
+        yield None
+        return
+    if found is Found.OTHER or not replace:
+        raise _exists(place.target, found.value)
+    files = DiskFiles(place.target)
+    if not files.exists(CATALOG_NAME):
+        raise _exists(place.target, "a directory that holds something else")
+    lock = WriterLock(place.target)
+    try:
+        yield _Older(place.target, _rows_of_backup(files, store))
+    finally:
+        lock.release()
+
+
+def _rows_of_backup(files: DiskFiles, store: Store) -> dict[str, SegmentRow]:
+    log = f"{CATALOG_NAME}-wal"
+    in_use = files.exists(log) and files.size_of(log) > 0  # a writer died: closing leaves none
+    try:
+        with _still(files) as catalog, translated_sql(catalog.path):
+            meta = dict(catalog.main.execute("SELECT key, value FROM meta"))
+            rows = {row.path: row for row in catalog.segments()}
+    except SpectorError as error:
+        raise _exists(files.root, f"a store that cannot be read ({error.message})") from error
+    if meta.get("uuid") != store.uuid.hex():
+        raise _exists(files.root, "another store")
+    if in_use or BACKUP_NOTE not in meta:
+        raise _exists(files.root, "a copy of this store that has been in use since")
+    return rows
+
+
+@contextlib.contextmanager
+def _still(files: DiskFiles) -> Iterator[Catalog]:
+    """The catalog of a directory in which nobody writes, without making files beside it."""
+    catalog = Catalog(
+        f"{files.root}/{CATALOG_NAME}", mode="r", durability="strict", immutable=True
+    )
+    try:
+        yield catalog
+    finally:
+        catalog.close()
+
+
+def _exists(path: str, what: str) -> StoreExistsError:
+    return StoreExistsError(
+        f"{path} is {what}", hint="choose a path where nothing is, or an empty directory"
+    )
+
+
+class _Copy:
+    """One copy on its way from a store to a place."""
+
+    def __init__(
+        self, store: Store, place: Place, older: _Older | None, as_backup: bool,
+        progress: Progress | None,
+    ) -> None:
+        self._store = store
+        self._place = place
+        self._older = older
+        self._as_backup = as_backup
+        self._progress = progress
+        self._files = DiskFiles(place.staging)
+        self._done = _Done()
+        self._total = self._reached = 0
+
+    def run(self) -> _Done:
+        self._files.make_root()
+        lock = self._lock()
+        try:
+            self._build()
+            if self._older is None:
+                put_in_place(self._place.staging, self._place.target)
+            else:
+                put_instead(self._place)
+        except BaseException as error:
+            with contextlib.suppress(StoreError):  # what went wrong first is what matters
+                remove_tree(self._place.staging)
+            if isinstance(error, (CatalogCorruptError, PartitionCorruptError)):
+                raise self._refusal(error) from error
+            raise
+        finally:
+            lock.release()
+        return self._done
+
+    def _lock(self) -> WriterLock:
+        """Who has the lock builds here; leftovers are of somebody dead."""
+        try:
+            lock = WriterLock(self._files.root)
+        except StoreLockedError as error:
+            raise self._busy() from error
+        if not self._files.exists("LOCK"):  # the other one finished between our two steps
+            lock.release()
+            raise self._busy()
+        return lock
+
+    def _busy(self) -> StoreLockedError:
+        return StoreLockedError(
+            f"another copy to {self._place.target} is being made", hint="wait until it is done"
+        )
+
+    def _refusal(self, error: StoreError) -> StoreError:
+        where = self._store.where
+        return type(error)(
+            f"{where} is damaged and was not copied: "
+            + error.message.replace(self._files.root, where),
+            hint="run: spector check PATH; what is intact can be saved with"
+            " spector check --repair",
+        )
+
+    def _build(self) -> None:
+        """Copy and verify. What was taken over may have rotted; then all is copied anew."""
+        for reuse in (self._older is not None, False):
+            self._done = _Done()
+            for name in self._files.listing():
+                if name != "LOCK":
+                    self._files.remove(name)
+            view = self._copy_catalog()
+            self._copy_partitions(view, reuse=reuse)
+            del view  # and with it the maps of what was compacted away meanwhile
+            report = self._check()
+            if not report.problems:
+                break
+            if not self._done.reused:
+                first, more = report.problems[0], len(report.problems) - 1
+                kind = CatalogCorruptError if first.where == CATALOG_NAME else PartitionCorruptError
+                raise kind(f"{first}" + (f" (and {more} more)" if more else ""))
+        self._reach(self._total)
+
+    # -- the catalog --------------------------------------------------------------------------
+
+    def _copy_catalog(self) -> View:
+        """Copy the catalog page by page; returns the partitions of the moment that it shows."""
+        self._files.open(CATALOG_NAME, create=True).close()  # with our permissions
+        path = f"{self._files.root}/{CATALOG_NAME}"
+        with self._store.snapshot() as view, self._store.catalog.reading() as source:
+            pages, size = (
+                int(source.execute(f"PRAGMA {name}").fetchone()[0])
+                for name in ("page_count", "page_size")
+            )
+            self._total = 2 * (pages * size + sum(p.data.nbytes for p in view.partitions))
+            with translated_sql(path):
+                target = sqlite3.connect(path, isolation_level=None)
+                try:
+                    target.execute("PRAGMA synchronous=OFF")  # all of it is synced at the end
+                    target.execute("PRAGMA journal_mode=OFF")
+                    source.backup(
+                        target, pages=_PAGES_AT_ONCE,
+                        progress=lambda _, left, all_: self._reach((all_ - left) * size),
+                    )
+                finally:
+                    target.close()
+        self._reached = pages * size
+        self._done.bytes = self._done.bytes_copied = pages * size
+        self._settle_catalog(path)
+        return view
+
+    def _settle_catalog(self, path: str) -> None:
+        """What holds for the source's files or its process does not hold for the copy."""
+        catalog = Catalog(path, mode="rw", durability="strict")
+        try:
+            with catalog.writing() as db:
+                db.execute("DELETE FROM journal")
+                db.execute("DELETE FROM meta WHERE key IN (?, ?)", (UNSYNCED, BACKUP_NOTE))
+                if self._as_backup:
+                    note = json.dumps({"taken_ms": SystemClock().now_ms()})
+                    db.execute("INSERT INTO meta VALUES (?, ?)", (BACKUP_NOTE, note))
+        finally:
+            catalog.close()  # the last connection empties the log and removes it
+        self._sync(CATALOG_NAME)
+
+    # -- the partitions -----------------------------------------------------------------------
+
+    def _copy_partitions(self, view: View, *, reuse: bool) -> None:
+        data = {partition.segment_id: partition.data for partition in view.partitions}
+        with _still(self._files) as catalog, translated_sql(catalog.path):
+            for row in catalog.segments():
+                if row.state == PartitionState.COMPACTED:
+                    continue
+                size = self._size_of(row)
+                self._done.partitions += 1
+                self._done.records += row.live
+                self._done.bytes += size
+                if not (reuse and self._reuse(row)):
+                    self._copy(row, data.get(row.id), catalog.main)
+                self._reach(self._reached + size - PARTITION_HEADER_BYTES)
+
+    def _size_of(self, row: SegmentRow) -> int:
+        return PARTITION_HEADER_BYTES + row.slots * self._store.stride
+
+    def _reuse(self, row: SegmentRow) -> bool:
+        """Take an unchanged partition over from the backup that this one replaces.
+
+        Equal rows mean equal bytes: every transaction that touches a partition gives its row a
+        change counter that never comes again. The file is shared for as long as both backups are
+        there, which is safe only because the older one is locked by us and about to be removed. Two
+        stores that stay must never share one: its mutable halves are rewritten in place.
+        """
+        if self._older is None or self._older.rows.get(row.path) != row:
+            return False
+        older = f"{self._older.path}/{row.path}"
+        try:
+            if DiskFiles(self._older.path).size_of(row.path) != self._size_of(row):
+                return False
+            share(older, f"{self._files.root}/{row.path}")
+        except StoreError:  # gone, or a file system without links
+            return False
+        if not self._is_sound(row):
+            self._files.remove(row.path)
+            return False
+        self._done.reused += 1
+        return True
+
+    def _is_sound(self, row: SegmentRow) -> bool:
+        """Whether the file that was taken over has the header of its row."""
+        file = self._files.open(row.path, writable=False)
+        try:
+            return file.read_at(0, PARTITION_HEADER_BYTES) == self._header(row)
+        finally:
+            file.close()
+
+    def _header(self, row: SegmentRow) -> bytes:
+        store = self._store
+        return pack_header(
+            row, magic=store.tier_files(row.tier).magic, stride=store.stride, dim=store.dim,
+            uuid=store.uuid,
+        )
+
+    def _copy(self, row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> None:
+        if row.slots and (records is None or len(records) < row.slots):
+            raise PartitionCorruptError(
+                f"{row.path} has fewer records than the catalog's {row.slots}",
+                hint="run: spector check PATH",
+            )
+        file = self._files.open(row.path, create=True)
+        try:
+            file.extend(self._size_of(row))
+            file.write_at(0, self._header(row))
+            offset = PARTITION_HEADER_BYTES
+            for block in _blocks(row, records, db):
+                file.write_at(offset, as_bytes(block))
+                offset += block.nbytes
+            file.sync()
+        finally:
+            file.close()
+        self._done.bytes_copied += offset
+
+    def _check(self) -> CheckReport:
+        start, rest = self._reached, self._total - self._reached
+        with _still(self._files) as catalog:
+            return check_files(
+                self._files, catalog, self._store.tiers,
+                lambda done, total: self._reach(start + rest * done // (total + 1)),
+            )
+
+    def _sync(self, name: str) -> None:
+        file = self._files.open(name)
+        try:
+            file.sync()
+        finally:
+            file.close()
+
+    def _reach(self, done: int) -> None:
+        self._reached = min(done, self._total)
+        if self._progress is not None:
+            self._progress(self._reached, self._total)
+
+
+def _blocks(row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> Iterator[Bytes]:
+    """Copies of a partition's records, with the mutable halves that the catalog has for them."""
+    if records is None:
+        return
+    for first in range(0, row.slots, _SLOTS_AT_ONCE):
+        block: Bytes = records[first : min(first + _SLOTS_AT_ONCE, row.slots)].copy()
+        found = db.execute(
+            "SELECT slot, mutable FROM record WHERE segment_id = ? AND slot >= ? AND slot < ?",
+            (row.id, first, first + len(block)),
+        ).fetchall()
+        slots = np.array([slot - first for slot, _ in found], dtype=np.intp)
+        halves = b"".join(mutable for _, mutable in found)
+        if len(halves) != len(slots) * MUTABLE_BYTES:
+            raise CatalogCorruptError(
+                f"the catalog has no mutable half for some records of {row.path}",
+                hint="run: spector check PATH",
+            )
+        block[:, MUTABLE_OFFSET] |= int(Flag.TOMBSTONE)  # whatever has no row is dead
+        block[slots, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES] = np.frombuffer(
+            halves, dtype=np.uint8
+        ).reshape(-1, MUTABLE_BYTES)
+        yield block
+

@@ -1,0 +1,163 @@
+"""Whole directories: what is at a path, and how a finished one is put there at once.
+
+A copy of a store is built in a directory beside its destination and then renamed, so the
+destination never shows half of it. Over an older copy both change names in one step where the
+system can do that (Linux, ``renameat2``), and in two elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import enum
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from spector.store.files import translated
+
+__all__ = ["Found", "Place", "look_at", "put_in_place", "put_instead", "remove_tree", "share"]
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+
+class Found(enum.Enum):
+    """What is at a path."""
+
+    NOTHING = "nothing"
+    EMPTY = "an empty directory"
+    DIRECTORY = "a directory"
+    OTHER = "not a directory"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A destination, and the names beside it that a copy passes through."""
+
+    #: where the copy is to be; without symbolic links
+    target: str
+    #: where it is built
+    staging: str
+    #: where the older copy is for a moment, if two names cannot be exchanged
+    aside: str
+
+    @classmethod
+    def at(cls, path: str) -> Place:
+        target = os.path.realpath(path)
+        parent, name = os.path.split(target)
+        return cls(
+            target, os.path.join(parent, f".{name}.incomplete"),
+            os.path.join(parent, f".{name}.previous"),
+        )
+
+    def overlaps(self, other: str) -> bool:
+        """True when the destination and ``other`` are the same directory or one is in the other."""
+        mine, theirs = PurePath(self.target), PurePath(os.path.realpath(other))
+        return mine.is_relative_to(theirs) or theirs.is_relative_to(mine)
+
+    def recover(self) -> None:
+        """If a crash came between two renames, put the older copy back."""
+        if look_at(self.target) is Found.NOTHING and look_at(self.aside) is Found.DIRECTORY:
+            put_in_place(self.aside, self.target)
+        else:
+            remove_tree(self.aside)
+
+
+def look_at(path: str) -> Found:
+    with translated("look at", path):
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            return Found.OTHER if os.path.islink(path) else Found.NOTHING
+        if not stat.S_ISDIR(status.st_mode):
+            return Found.OTHER
+        return Found.DIRECTORY if os.listdir(path) else Found.EMPTY
+
+
+def share(source: str, target: str) -> None:
+    """Give a file a second name. Only for a source that is about to go: bytes are shared."""
+    with translated("link", target):
+        directory = os.path.dirname(target)
+        if not os.path.isdir(directory):
+            os.mkdir(directory, 0o700)
+        os.link(source, target, follow_symlinks=False)
+
+
+def put_in_place(staging: str, target: str) -> None:
+    """Rename a finished directory to a free name (or over an empty directory), durably."""
+    _sync_tree(staging)
+    with translated("rename to", target):
+        os.rename(staging, target)
+    _sync(os.path.dirname(target))
+
+
+def put_instead(place: Place) -> None:
+    """The finished directory takes the name of the older one, which is removed."""
+    _sync_tree(place.staging)
+    if _exchange(place.staging, place.target):
+        _sync(os.path.dirname(place.target))
+        remove_tree(place.staging)
+        return
+    with translated("rename to", place.target):
+        os.rename(place.target, place.aside)
+        try:
+            os.rename(place.staging, place.target)
+        except OSError:
+            os.rename(place.aside, place.target)
+            raise
+    _sync(os.path.dirname(place.target))
+    remove_tree(place.aside)
+
+
+def remove_tree(root: str) -> None:
+    """Remove a directory and everything in it; a link in it goes, not what it leads to."""
+    with translated("remove", root):
+        if os.path.islink(root) or not os.path.isdir(root):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(root)
+            return
+        for directory, folders, names in os.walk(root, topdown=False):
+            for name in names:
+                os.unlink(os.path.join(directory, name))
+            for name in folders:
+                path = os.path.join(directory, name)
+                if os.path.islink(path):
+                    os.unlink(path)
+                else:
+                    os.rmdir(path)
+        os.rmdir(root)
+
+
+def _exchange(one: str, other: str) -> bool:
+    """Swap two names in one step; False where the system cannot."""
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
+        return False
+    if not renameat2(
+        _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
+    ):
+        return True
+    code = ctypes.get_errno()
+    if code in _NO_EXCHANGE:
+        return False
+    with translated("rename to", other):
+        raise OSError(code, os.strerror(code))
+
+
+def _sync_tree(root: str) -> None:
+    """Make the names in a directory and below durable; the files have been synced one by one."""
+    for directory, _, _ in os.walk(root, topdown=False):
+        _sync(directory)
+
+
+def _sync(path: str) -> None:
+    with translated("sync directory", path):
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
