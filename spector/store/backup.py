@@ -145,6 +145,7 @@ def _older(place: Place, store: Store, *, replace: bool) -> Iterator[_Older | No
     files = DiskFiles(place.target)
     if not files.exists(CATALOG_NAME):
         raise _exists(place.target, "a directory that holds something else")
+    _rows_of_backup(files, store)  # what is not ours does not even get a lock file
     lock = WriterLock(place.target)
     try:
         yield _Older(place.target, _rows_of_backup(files, store))

@@ -1,0 +1,1 @@
+"""Backups, restores and plain copies of stores; old and newer formats."""
