@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from spector.kernel.profile import PROFILES, Curve, ScoringProfile
     from spector.layout import Category, Flag, Modality, PartitionState, TierCode
     from spector.memory import Memory
+    from spector.receipt import ErasureReceipt, Purged, Residue, Verification
     from spector.records import (
         BackupReport,
         CheckReport,
@@ -101,6 +102,7 @@ _HOMES = {
     "spector.kernel.profile": "PROFILES Curve ScoringProfile",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
+    "spector.receipt": "ErasureReceipt Purged Residue Verification",
     "spector.records": "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
     " HitList MemoryRecord Problem ReflectReport ScanStats",
     "spector.sleep.reflect": "ReflectDaemon",
@@ -123,6 +125,7 @@ __all__ = [
     "DimensionMismatchError",
     "Embedder",
     "EmbeddingError",
+    "ErasureReceipt",
     "Explanation",
     "Fact",
     "FactExtractor",
@@ -157,8 +160,10 @@ __all__ = [
     "PartitionedTier",
     "Placement",
     "Problem",
+    "Purged",
     "ReflectDaemon",
     "ReflectReport",
+    "Residue",
     "ScanStats",
     "ScoringProfile",
     "SpectorError",
@@ -179,6 +184,7 @@ __all__ = [
     "TierStore",
     "UnknownRecordError",
     "UnknownTierError",
+    "Verification",
     "__version__",
     "check",
     "open",

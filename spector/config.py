@@ -11,12 +11,12 @@ __all__ = ["Config"]
 
 #: standard errors; beyond a handful an estimate rules nothing out
 MAX_CONFIDENCE = 100.0
-#: no importance, no confidence, compact every tombstone, no embedding cache, never reorder, no
-#: building of indexes
+#: no importance, no confidence, compact every tombstone, no embedding cache, never reorder, erase
+#: at every reflect, no building of indexes
 _MAY_BE_ZERO = frozenset(
     {
         "default_importance", "default_confidence", "tombstone_ratio", "cache_entries",
-        "cluster_records", "index_rows_per_recall", "recall_confidence",
+        "cluster_records", "erase_after_s", "index_rows_per_recall", "recall_confidence",
     }
 )
 
@@ -90,6 +90,9 @@ class Config:
 
     # sleep
     tombstone_ratio: float = 0.30
+    #: seconds after which the next reflect (and so the daemon) erases from every file what was
+    #: forgotten or replaced; 0: each one does. It rewrites the catalog, and writers wait for that
+    erase_after_s: float = 86_400.0
     reflect_interval_s: float = 300.0
     reflect_after_writes: int = 1000
     #: one cycle begins to put no further partition in order after this many records; 0 never does

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from spector.clock import Clock
+from spector.clock import Clock, iso_of_ms
 from spector.config import Config
 from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
 from spector.embed.validate import embedded
@@ -42,6 +44,7 @@ from spector.read.request import (
     parse_switch,
     parse_valence,
 )
+from spector.receipt import Purged
 from spector.records import (
     BackupReport,
     CheckReport,
@@ -57,9 +60,11 @@ from spector.sleep.reflect import ReflectDaemon, reflect_once
 from spector.store.backup import copy_store
 from spector.store.catalog import Row
 from spector.store.check import check_settled
+from spector.store.erase import due_of
 from spector.store.files import Bytes
-from spector.store.hydrate import current_image, header_of, to_record
+from spector.store.hydrate import current_image, header_of, to_record, verified_image
 from spector.store.recover import OpenedStore
+from spector.store.residue import Needles
 from spector.store.walk import walk
 from spector.tiers.router import TierRouter
 from spector.write.draft import FIELDS, Draft, make_draft
@@ -298,12 +303,20 @@ class Memory:
         | Iterable[int | Hit | MemoryRecord]
         | Mapping[str, Any]
         | None = None,
+        *,
+        purge: bool = False,
+        verify: bool = False,
         **selection: Any,
     ) -> ForgetReport:
-        """Forget memories: at once for every reader, from the files with :meth:`compact`.
+        """Forget memories: at once for every reader, from the files with ``purge=True``,
+        :meth:`compact`, or the first :meth:`reflect` after ``Config.erase_after_s``.
 
         Args:
             target: an id, hit or record, several of them, or a metadata filter (like ``where``).
+            purge: also erase them, and whatever else was forgotten, from every file of the store
+                before returning; ``report.receipt`` says what was done and what cannot be.
+            verify: with ``purge``: afterwards search every byte of every file for their texts,
+                metadata, tags, labels and vectors.
             **selection: tiers, tags, any_tags, user_id, agent_id, session_id, time_range, where.
 
         Ids that you name are forgotten even when pinned; a filter leaves pinned and immutable
@@ -318,6 +331,10 @@ class Memory:
             if "where" in selection:
                 raise InvalidFilterError("a filter was given twice", hint="combine them with and")
             selection["where"], target = target, None
+        if verify and not purge:
+            raise InvalidInputError(
+                "verify=True searches for what purge=True has erased", hint="pass both"
+            )
         if target is not None:
             if selection:
                 raise InvalidFilterError("give either ids or a filter, not both")
@@ -326,7 +343,8 @@ class Memory:
             ids = [each.id if isinstance(each, (Hit, MemoryRecord)) else each for each in named]
             for record_id in ids:
                 self._writer.locate(record_id)
-            report = self._writer.forget(ids, named=True)
+            needles = self._needles_of(ids) if verify else None
+            report = self._writer.forget(ids, named=True, at_once=purge)
         else:
             chosen = self._selection(selection, "forget")
             if chosen.is_everything:
@@ -336,9 +354,12 @@ class Memory:
                 )
             with self._opened[0].store.lock:
                 found = [record.id for record, _ in self._iterate(chosen)]
-                report = self._writer.forget(found, named=False)
+                needles = self._needles_of(found) if verify else None
+                report = self._writer.forget(found, named=False, at_once=purge)
         self.daemon.note_writes(len(report))
-        return report
+        if not purge:
+            return report
+        return replace(report, receipt=self._erase(0.0, needles=needles, always=True).receipt)
 
     # -- read ---------------------------------------------------------------------------------
 
@@ -452,16 +473,20 @@ class Memory:
         """One sleep cycle: seal finished partitions, compact the wasteful ones, put the sealed ones
         in order so that recalls skip more, mark them.
 
+        What was forgotten or replaced ``Config.erase_after_s`` ago (a day), or was to be erased by a
+        call that was cut short, is erased from every file: ``report.compaction.receipt``.
         A damaged partition raises nothing; ``report.compaction.failed`` names it.
         """
         self._ensure(write=True)
-        return reflect_once(self._router, now_ms=self._clock.now_ms(), config=self._config)
+        report = reflect_once(self._router, now_ms=self._clock.now_ms(), config=self._config)
+        return replace(report, compaction=self._forget_vectors(report.compaction))
 
     def compact(
         self,
         *,
         threshold: float = 0.0,
         dry_run: bool = False,
+        verify: Iterable[str | bytes] = (),
         progress: Callable[[int, int], None] | None = None,
     ) -> CompactionReport:
         """Rebuild partitions without their tombstones and erase forgotten text from every file.
@@ -470,16 +495,20 @@ class Memory:
             threshold: only partitions whose share of tombstones exceeds it; 0 takes all that have
                 any.
             dry_run: change nothing, report what would be reclaimed.
+            verify: names, phrases or bytes that no file should hold any more; every byte of every
+                file is searched for them afterwards, see ``report.receipt.verification``. What a
+                living memory says as well is counted under ``shared``.
             progress: called with (partitions done, partitions due).
 
-        A damaged partition raises nothing: it stays as it is, ``report.failed`` says why and how to
-        get rid of what is damaged, and ``report.erased`` is False.
+        ``report.receipt`` says what was erased, None when nothing was due. A damaged partition
+        raises nothing: it stays as it is, ``report.failed`` says why and how to get rid of what is
+        damaged, and ``report.erased`` is False.
         """
         self._ensure(write=not dry_run)
         share = unit_interval(threshold, "threshold")
         assert share is not None
-        return compact_all(
-            self._router, config=self._config, threshold=share, dry_run=dry_run, progress=progress
+        return self._erase(
+            share, dry_run=dry_run, progress=progress, needles=_needles_given(verify)
         )
 
     def checkpoint(self) -> None:
@@ -528,6 +557,7 @@ class Memory:
                 entry["tombstones"] += partition.slots - partition.live
                 entry["partitions"] += 1
         sizes = durable.files.sizes() if durable.files.durable else {}
+        due = due_of(durable)
         cache = self._embedder.stats() if isinstance(self._embedder, CachedEmbedder) else None
         return {
             "path": self.path,
@@ -549,6 +579,10 @@ class Memory:
                 "hit_rate": cache.hit_rate,
             },
             "daemon": self.daemon.status(),
+            "erasure": {
+                "pending": len(due.ids),
+                "due": None if due.due_ms is None else iso_of_ms(due.due_ms),
+            },
         }
 
     def backup(
@@ -683,6 +717,35 @@ class Memory:
         self._router[draft.tier]  # an unknown tier is refused before anything is embedded
         return draft
 
+    def _erase(self, threshold: float, **more: Any) -> CompactionReport:
+        report = compact_all(
+            self._router, config=self._config, threshold=threshold, now_ms=self._clock.now_ms(),
+            **more,
+        )
+        return self._forget_vectors(report)
+
+    def _forget_vectors(self, report: CompactionReport) -> CompactionReport:
+        """After an erasure: the embedding cache knows the vectors of what was erased."""
+        if report.receipt is None or not isinstance(self._embedder, CachedEmbedder):
+            return report
+        entries = self._embedder.stats().entries
+        self._embedder.clear()
+        emptied = Purged(where="embedding cache", what=f"{entries} vectors dropped",
+                         bytes=4 * self.dim * entries)  # fmt: skip
+        receipt = replace(report.receipt, purged=(*report.receipt.purged, emptied))
+        return replace(report, receipt=receipt)
+
+    def _needles_of(self, ids: Iterable[int]) -> Needles:
+        """What to search the files for once these memories are erased."""
+        needles = Needles()
+        for record_id in ids:
+            store, row = self._writer.find(record_id)
+            image: Bytes | None = None
+            with contextlib.suppress(PartitionCorruptError):
+                image = verified_image(store, row)
+            needles.add_memory(row, image, self.dim)
+        return needles
+
     def _flag(self, record_id: int, flag: Flag, on: bool) -> MemoryRecord:
         self._ensure(write=True)
         return self._writer.set_flag(record_id, flag, on)
@@ -742,6 +805,21 @@ class Memory:
 
     def _tier_name(self, code: int) -> str:
         return self._router.by_code(code).name
+
+
+def _needles_given(verify: Iterable[str | bytes]) -> Needles | None:
+    if isinstance(verify, (str, bytes, bool)) or not isinstance(verify, Iterable):
+        raise InvalidInputError(
+            f"verify is {type(verify).__name__}", hint='write it like verify=["Maya Lindqvist"]'
+        )
+    needles, given = Needles(), list(verify)
+    for each in given:
+        if not isinstance(each, (str, bytes)):
+            raise InvalidInputError(
+                f"verify holds a {type(each).__name__}", hint="pass texts or bytes"
+            )
+        needles.add("given", each.encode() if isinstance(each, str) else each)
+    return needles if given else None
 
 
 def _refuse_unknown(given: Mapping[str, Any], known: Iterable[str], verb: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from spector.clock import from_ms, iso_of_ms
 from spector.layout import Category, Flag, Modality
+from spector.receipt import ErasureReceipt
 
 __all__ = [
     "CheckReport",
@@ -366,6 +367,8 @@ class ForgetReport:
 
     ids: tuple[int, ...] = ()
     protected: tuple[int, ...] = ()
+    #: with ``purge=True``: what was erased from the files, and what no library can reach
+    receipt: ErasureReceipt | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -383,9 +386,10 @@ class CompactionReport:
     records_reclaimed: int = 0
     bytes_before: int = 0
     bytes_after: int = 0
-    #: False when forgotten bytes may be left: a reader kept the catalog's log alive, or a
-    #: partition failed
+    #: False when forgotten bytes may be left; the receipt's ``pending`` says where and why
     erased: bool = True
+    #: what was erased; None when nothing was due
+    receipt: ErasureReceipt | None = None
     elapsed_ms: float = 0.0
     partitions: tuple[Mapping[str, Any], ...] = ()
     #: partitions that are damaged and were left as they are: their "path" and the "message"

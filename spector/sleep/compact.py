@@ -11,7 +11,9 @@ from spector.config import Config
 from spector.errors import PartitionCorruptError
 from spector.records import CompactionReport
 from spector.sleep.cluster import arrange, path_of
-from spector.store.compact import Rewrite, compact_partition, needs_purge, purge
+from spector.sleep.erase import erase_rest, what_is_due
+from spector.store.compact import Rewrite, compact_partition
+from spector.store.residue import Needles
 from spector.store.store import Store
 from spector.tiers.router import TierRouter
 
@@ -43,21 +45,26 @@ def compact_all(
     config: Config,
     threshold: float,
     dry_run: bool = False,
+    now_ms: int,
     erase: bool = True,
+    needles: Needles | None = None,
+    always: bool = False,
     progress: Progress | None = None,
 ) -> CompactionReport:
-    """Rebuild every due partition; with ``erase`` also purge forgotten text from the catalog.
+    """Rebuild every due partition; with ``erase`` also what else may hold forgotten things.
 
     What is rebuilt and takes no more appends is put in order at the same time.
 
     Each partition is its own commit: interrupting or killing the run leaves a store in which some
     partitions are compacted and the others are as before. One that is damaged is left as it is and
-    reported under ``failed``; the others and the purge go on.
+    reported under ``failed``; the others and the erasure go on. ``needles`` are searched for when
+    it is done, whether anything was due or not; ``always`` writes a receipt even then.
     """
     started = time.perf_counter()
     if not dry_run:
         for store in router.stores():
             store.checkpoint()  # slots of moved memories become tombstones here
+    erasing = what_is_due(router) if erase and not dry_run else {}
     due = due_partitions(router, threshold)
     rows: list[dict[str, Any]] = []
     bytes_before = sum(_bytes(store) for store in router.stores())
@@ -84,16 +91,17 @@ def compact_all(
         saved += rows[-1]["bytes_before"] - rows[-1]["bytes_after"]
         if progress is not None:
             progress(done + 1, len(due))
-    complete = True
-    if erase and not dry_run:
-        for store in router.stores():
-            if needs_purge(store):
-                complete = purge(store) and complete
+    receipt = None
+    if erasing or ((always or needles is not None) and not dry_run):
+        receipt = erase_rest(
+            router, erasing, now_ms=now_ms, rewritten=rows, failed=failed, needles=needles
+        )
     after = bytes_before - saved if dry_run else sum(_bytes(store) for store in router.stores())
     return CompactionReport(
         dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(rows),
         partitions_removed=removed, records_kept=kept, records_reclaimed=reclaimed,
-        bytes_before=bytes_before, bytes_after=after, erased=complete and not failed,
+        bytes_before=bytes_before, bytes_after=after, 
+        erased=not failed and (receipt is None or receipt.complete), receipt=receipt,
         elapsed_ms=(time.perf_counter() - started) * 1000, partitions=tuple(rows),
         failed=tuple(failed),
     )

@@ -19,6 +19,7 @@ from spector.layout import PartitionState
 from spector.records import ReflectReport
 from spector.sleep.cluster import cluster_due
 from spector.sleep.compact import compact_all, due_partitions
+from spector.sleep.erase import is_overdue
 from spector.store.catalog import SegmentRow
 from spector.store.store import Store
 from spector.tiers.router import TierRouter
@@ -35,13 +36,18 @@ def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectR
     Every step is its own small commit, so a cycle that is killed has simply done less; running it
     again does the rest. Consolidating the content of a sealed partition belongs between the
     sealing and the marking, which is why the two are separate states. Damaged partitions are left
-    as they are and reported under ``compaction.failed``.
+    as they are and reported under ``compaction.failed``. What was forgotten ``erase_after_s`` ago is
+    erased from every file; ``compaction.receipt`` says how that went.
     """
     started = time.perf_counter()
     sealed = _advance_all(router, PartitionState.ACTIVE, PartitionState.SEALED,
                           lambda row: router.by_code(row.tier).finished(row, now_ms))
     # what these two rebuild begins a new life as a sealed partition
-    compaction = compact_all(router, config=config, threshold=config.tombstone_ratio, erase=False)
+    erase = is_overdue(router, now_ms)
+    compaction = compact_all(
+        router, config=config, threshold=0.0 if erase else config.tombstone_ratio, now_ms=now_ms,
+        erase=erase,
+    )
     clustered = cluster_due(router, config)
     marked = _advance_all(router, PartitionState.SEALED, PartitionState.REFLECTABLE,
                           lambda row: True)

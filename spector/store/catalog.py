@@ -10,6 +10,7 @@ Tables::
     record_tag exact tags, so that a Bloom filter's lie never reaches a user
     fulltext   FTS5 index over content.text (external content: text is stored once)
     journal    redo images of everything that a checkpoint has not yet made durable in a partition
+    erasure    ids of which something deleted may be left in some file, and by when it must be gone
 
 One connection writes, guarded by the store's lock. Reads use a small pool of further connections,
 so that they never wait for the writer; an in-memory catalog has only the one connection.
@@ -35,6 +36,7 @@ from spector.errors import (
     FormatVersionError,
 )
 from spector.layout import FORMAT_VERSION, MAX_DIM
+from spector.store.files import File, Files
 from spector.store.sql import Pinning, Reading, translated_sql
 
 __all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "translated_sql"]
@@ -102,6 +104,7 @@ CREATE VIRTUAL TABLE fulltext USING fts5(
 CREATE TABLE journal(
     seq INTEGER PRIMARY KEY, segment_id INTEGER NOT NULL, kind INTEGER NOT NULL,
     slot INTEGER NOT NULL, image BLOB NOT NULL);
+CREATE TABLE erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL);
 """
 
 
@@ -224,6 +227,7 @@ class Catalog:
         #: per thread: the connection of the snapshot it is in
         self.pinned = threading.local()
         self.only = threading.RLock()  # guards the sole connection of an in-memory catalog
+        self._raw: list[File] = []
         self._closed = False
         with translated_sql(path):
             self.main = self._connect(readonly=mode == "r")
@@ -334,6 +338,24 @@ class Catalog:
         for connection in (*pool, self.main):
             if connection in self._connections:
                 self._disconnect(connection)
+        heir = next((c for c in _catalogs if not c._closed and c.path == self.path), None)
+        while self._raw:
+            file = self._raw.pop()
+            if heir is None:
+                file.close()
+            else:
+                heir._raw.append(file)
+
+    def raw_file(self, files: Files) -> File:
+        """The catalog's file, to be read byte by byte; nobody may close it.
+
+        Closing a file drops every lock that the process has on it, SQLite's too. So it stays open
+        until the last catalog of this process that has the same file open has closed.
+        """
+        with self._pool_lock:
+            if not self._raw:
+                self._raw.append(files.open(CATALOG_NAME, writable=False))
+            return self._raw[0]
 
     def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """Until the end, every read that this thread asks of this catalog sees one moment.
@@ -376,20 +398,36 @@ class Catalog:
                     self.main.execute("ROLLBACK")
                 raise
 
-    def vacuum(self) -> bool:
-        """Rewrite the file without free pages and empty the log, so that nothing deleted stays.
+    def vacuum(self) -> tuple[int, int, int]:
+        """Rewrite the file without free pages and without what lies in the slack of others.
 
-        False when a reader in the middle of a transaction kept the log from being emptied.
+        Returns its bytes before, of these in free pages, and after. Writers wait meanwhile, and the
+        log grows by as much as is left.
         """
         with self.only, translated_sql(self.path):
-            pages = self.main.execute("PRAGMA page_count").fetchone()[0]
+            pages, free = self._pragma("page_count"), self._pragma("freelist_count")
+            size = self._pragma("page_size")
             spill = "FILE" if pages > _VACUUM_PAGES_IN_MEMORY else "MEMORY"
             self.main.execute(f"PRAGMA temp_store={spill}")
             self.main.execute("VACUUM")
+            self.main.execute("PRAGMA temp_store=MEMORY")
+            return pages * size, free * size, self._pragma("page_count") * size
+
+    def empty_log(self) -> int | None:
+        """Copy the log into the file and cut it to nothing; bytes of the file copied last.
+
+        None when a reader in the middle of a transaction held on to it.
+        """
+        with self.only, translated_sql(self.path):
             if self.in_memory:
-                return True
+                return 0
+            size = self._pragma("page_size")
+            frames = self.main.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]
             busy = self.main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            return not busy
+            return None if busy else max(0, frames) * size
+
+    def _pragma(self, name: str) -> int:
+        return int(self.main.execute(f"PRAGMA {name}").fetchone()[0])
 
     # -- queries ------------------------------------------------------------------------------
 

@@ -1,8 +1,7 @@
-"""Rewriting partitions without tombstones, and purging forgotten text from the catalog."""
+"""Rewriting partitions without tombstones, in a better order, or in smaller ones."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -23,9 +22,6 @@ __all__ = [
     "Rewrite",
     "compact_partition",
     "live_images",
-    "needs_purge",
-    "note_purge",
-    "purge",
     "record_ids",
     "split_partition",
     "wrong_checksums",
@@ -222,37 +218,3 @@ def wrong_checksums(images: Bytes, uuid: bytes) -> NDArray[np.intp]:
         crc32c_rows(images, expected, uuid)
     stored = images[:, 36:40].copy().view("<u4")[:, 0] if len(images) else expected
     return np.flatnonzero(stored != expected)
-
-
-# -- the catalog's share of forgetting --------------------------------------------------------
-
-
-def note_purge(store: Store, connection: sqlite3.Connection) -> None:
-    """Inside a transaction that deletes text: remember that a purge is due."""
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('purge_due', '1')")
-    store.meta["purge_due"] = "1"
-
-
-def needs_purge(store: Store) -> bool:
-    return store.meta.get("purge_due") == "1"
-
-
-def purge(store: Store) -> bool:
-    """Remove the last traces of forgotten text from the catalog's pages and its log.
-
-    Deleted rows are zeroed when they are deleted, but the full-text index keeps the words of
-    deleted rows until its parts are merged, pages that were rebalanced may keep copies, and the
-    write-ahead log keeps old pages until it is truncated. False when a reader held on to the log;
-    the purge then stays due.
-    """
-    with store.lock:
-        store.ensure_usable(write=True)
-        store.checkpoint()
-        with store.catalog.writing() as connection:
-            connection.execute("INSERT INTO fulltext(fulltext) VALUES ('optimize')")
-        if not store.catalog.vacuum():
-            return False
-        with store.catalog.writing() as connection:
-            connection.execute("DELETE FROM meta WHERE key = 'purge_due'")
-        store.meta.pop("purge_due", None)
-        return True

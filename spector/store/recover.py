@@ -29,7 +29,7 @@ from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
 __all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory",
-           "reading_catalog"]
+           "reading_catalog", "remove_leftovers"]
 
 _GENERATION = re.compile(r"(?P<stem>.+?)(?:\.g(?P<generation>\d+))?\.mem")
 
@@ -126,7 +126,7 @@ def _open_writer(
             if crashed:
                 reconcile(store)
             store.adopt_segments(verify=True)
-            _remove_leftovers(store, all_unnamed=crashed)
+            remove_leftovers(store, all_unnamed=crashed)
             if BACKUP_NOTE in meta:  # what is written from now on is in no other place
                 catalog.set_meta(BACKUP_NOTE, None)
             if crashed != catalog.relaxed:
@@ -263,7 +263,7 @@ def _replay(store: Store) -> None:
         connection.execute("DELETE FROM journal")
 
 
-def _remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
+def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
     """Delete partition files that a crash left behind, and only those.
 
     Such a file is either the other generation of a partition (a compaction or a change of model

@@ -26,7 +26,7 @@ from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_
 from spector.records import ForgetReport, MemoryRecord
 from spector.store import rows as catalog_rows
 from spector.store.catalog import Row
-from spector.store.compact import note_purge
+from spector.store.erase import note_erasure
 from spector.store.hydrate import to_record, verified_image
 from spector.store.store import Store
 from spector.store.transaction import Transaction
@@ -209,7 +209,7 @@ class Writer:
                     tx.set_mutable(row.segment_id, row.slot, after.mutable)
                 catalog_rows.update_row(tx.connection, row, after)
                 if _words_of(row) != _words_of(after):
-                    note_purge(store, tx.connection)
+                    note_erasure(store, tx.connection, [row.id], self._due_ms())
             return to_record(after, encoded.headers[0], tier.name)
 
     def _changed_image(
@@ -330,11 +330,12 @@ class Writer:
 
     # -- forget -------------------------------------------------------------------------------
 
-    def forget(self, ids: Iterable[int], *, named: bool) -> ForgetReport:
+    def forget(self, ids: Iterable[int], *, named: bool, at_once: bool = False) -> ForgetReport:
         """Delete records: their rows at once, their bytes are tombstoned until compaction.
 
         ``named`` records were asked for by id: a pin does not hold them, immutability does, with
         an error. Records found by a filter are kept, and reported, when pinned or immutable.
+        ``at_once``: the caller erases them next, and if that is cut short the next reflect does.
         """
         wanted = list(dict.fromkeys(ids))
         gone: list[int] = []
@@ -357,17 +358,22 @@ class Writer:
             if named and missing:
                 raise unknown(min(missing))
             for store, rows in doomed.items():
-                self._delete(store, rows)
+                self._delete(store, rows, 0 if at_once else self._due_ms())
         return ForgetReport(ids=tuple(sorted(gone)), protected=tuple(sorted(kept)))
 
-    def _delete(self, store: Store, rows: list[Row]) -> None:
+    def _due_ms(self) -> int:
+        """When what is forgotten now is to be gone from the files."""
+        after_ms = min(1000 * self._config.erase_after_s, 1e18)
+        return self._clock.now_ms() + round(after_ms)
+
+    def _delete(self, store: Store, rows: list[Row], due_ms: int) -> None:
         if not rows:
             return
         with store.transaction() as tx:
             for row in rows:
                 tx.tombstone(row.segment_id, row.slot, _with_flag(row.mutable, Flag.TOMBSTONE))
             catalog_rows.delete_rows(tx.connection, rows)
-            note_purge(store, tx.connection)
+            note_erasure(store, tx.connection, [row.id for row in rows], due_ms)
 
     # -- finding ------------------------------------------------------------------------------
 

@@ -1,0 +1,134 @@
+"""What an erasure did, what it proved, and what it cannot reach: for the user's own records.
+
+A receipt never repeats what was erased. It holds no digest of it either: the hash of a short text
+is found by hashing guesses, so it would keep a trace of what had to go; a salted one proves nothing
+to somebody who no longer has the text.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+__all__ = ["NOT_COVERED", "ErasureReceipt", "Purged", "Residue", "Verification"]
+
+#: where copies may be that no library can reach, in the words of every receipt
+NOT_COVERED: Final = (
+    "backups, exports and copies of the store made before",
+    "readers in other processes that still have an old partition mapped; it goes when they let go",
+    "memory of running processes, swap and core dumps",
+    "blocks that the file system has freed (replaced partitions, the emptied log) until it writes "
+    "over them; journals and snapshots of the file system; spare cells of flash",
+    "embedding services, logs and applications that were given the text",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """One thing that was rewritten, emptied or removed, and how many bytes of it."""
+
+    #: a file of the store, or "embedding cache"
+    where: str
+    what: str
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Residue:
+    """Bytes of something erased that are still there: what kind it was, not what it said."""
+
+    where: str
+    offset: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """A search of every file of the store, byte by byte, for what was erased."""
+
+    #: pieces that were searched for: texts in pieces of 32 bytes, metadata, tags, labels, vectors
+    needles: int = 0
+    #: pieces below 6 bytes, which are found everywhere
+    too_short: int = 0
+    #: pieces that living memories hold as well, which therefore prove nothing
+    shared: int = 0
+    files: int = 0
+    bytes: int = 0
+    residue: tuple[Residue, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return not self.residue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasureReceipt:
+    """What one erasure did. ``print`` it, or keep ``to_json()``."""
+
+    #: path of the store, and when the erasure ended: ISO 8601, UTC
+    store: str = ""
+    time: str = ""
+    #: memories of which nothing is left
+    ids: tuple[int, ...] = ()
+    #: living memories of which an earlier version is gone: text, tags, metadata or labels
+    replaced: tuple[int, ...] = ()
+    #: living memories that name an erased one among their parents, or a child of one, and may
+    #: repeat what it said; they were not touched
+    derived: tuple[int, ...] = ()
+    purged: tuple[Purged, ...] = ()
+    #: why something may be left, and what to do; empty when the erasure is complete
+    pending: tuple[str, ...] = ()
+    #: files in the directory that are not of the store; they were left alone
+    unknown_files: tuple[str, ...] = ()
+    not_covered: tuple[str, ...] = NOT_COVERED
+    #: None: nobody asked for a search
+    verification: Verification | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Nothing is pending, and a search, if there was one, found nothing."""
+        return not self.pending and (self.verification is None or self.verification.ok)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        found: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return {**found, "complete": self.complete}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
+
+    def __str__(self) -> str:
+        lines = [
+            f"erasure {'complete' if self.complete else 'NOT complete'}: {self.store}, {self.time}",
+            f"  memories erased: {_listed(self.ids)}",
+        ]
+        if self.replaced:
+            lines.append(f"  earlier versions erased of: {_listed(self.replaced)}")
+        if self.derived:
+            lines.append(f"  derived from them and kept, look at them: {_listed(self.derived)}")
+        lines += [f"  {each.where}: {each.what}, {each.bytes:,} bytes" for each in self.purged]
+        if self.verification is not None:
+            lines += _searched(self.verification)
+        lines += [f"  pending: {each}" for each in self.pending]
+        lines += [f"  not of the store, left alone: {each}" for each in self.unknown_files]
+        lines += [f"  not covered: {each}" for each in self.not_covered]
+        return "\n".join(lines)
+
+
+def _searched(found: Verification) -> list[str]:
+    lines = [
+        f"  searched {found.files} files, {found.bytes:,} bytes, for {found.needles} pieces: "
+        f"{len(found.residue)} found",
+    ]
+    if found.shared or found.too_short:
+        lines.append(
+            f"  {found.shared} pieces that living memories hold as well, and {found.too_short} "
+            "too short to mean anything, prove nothing"
+        )
+    return lines + [f"  left: {r.kind} in {r.where} at byte {r.offset}" for r in found.residue]
+
+
+def _listed(ids: tuple[int, ...]) -> str:
+    shown = ", ".join(map(str, ids[:20]))
+    return f"{len(ids)} ({shown}{', ...' if len(ids) > 20 else ''})" if ids else "none"

@@ -1,0 +1,116 @@
+"""Erasure from end to end: when it is due, what it covers, and the receipt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from spector.clock import iso_of_ms
+from spector.receipt import ErasureReceipt, Purged, Verification
+from spector.store.erase import Due, dead_slots_of, due_of, needs_purge, purge, settle
+from spector.store.recover import remove_leftovers
+from spector.store.residue import Needles, strange_files, verify
+from spector.store.store import Store
+from spector.tiers.router import TierRouter
+
+__all__ = ["erase_rest", "is_overdue", "what_is_due"]
+
+
+def what_is_due(router: TierRouter) -> dict[Store, Due]:
+    """What an erasure that begins now answers for, by store."""
+    return {store: due_of(store) for store in router.stores() if needs_purge(store)}
+
+
+def is_overdue(router: TierRouter, now_ms: int) -> bool:
+    """True when something forgotten should be gone from the files by now."""
+    return any(
+        due.due_ms is not None and due.due_ms <= now_ms for due in what_is_due(router).values()
+    )
+
+
+def erase_rest(
+    router: TierRouter, due: Mapping[Store, Due], *, now_ms: int,
+    rewritten: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, str]],
+    needles: Needles | None,
+) -> ErasureReceipt:
+    """After partitions have been rewritten: the catalogs, what a crash left behind, the receipt.
+
+    Args:
+        due: what was due before the partitions were rewritten.
+        rewritten, failed: of ``CompactionReport``.
+        needles: what to search for; None searches for nothing.
+    """
+    durable = router.stores()[0]
+    purged = [_purged_partition(row) for row in rewritten]
+    pending = [f"{each['path']} could not be rewritten: {each['message']}" for each in failed]
+    derived = _derived(durable, _ids(due.values()))
+    for store, what in due.items():
+        done, left = purge(store)
+        purged += done if store is durable else []
+        dead = _dead_slots(router, store, what.ids)
+        if store.files.durable:
+            with store.lock:
+                remove_leftovers(store, all_unnamed=False)
+        if left:
+            pending.append(left)
+        if dead and not failed:
+            pending.append(
+                f"{dead} forgotten records are left in partitions below the threshold; compact "
+                "with threshold 0"
+            )
+        if not left and not dead:
+            settle(store, what.ids)
+    alive = {i for store, what in due.items() for i in store.catalog.fetch(what.ids)}
+    every = _ids(due.values())
+    return ErasureReceipt(
+        store=durable.files.root, time=iso_of_ms(now_ms),
+        ids=tuple(sorted(every - alive)), replaced=tuple(sorted(every & alive)), derived=derived,
+        purged=tuple(purged), pending=tuple(pending),
+        unknown_files=strange_files(durable),
+        verification=_verified(durable, needles),
+    )
+
+
+def _purged_partition(row: Mapping[str, Any]) -> Purged:
+    gone = f"{row['reclaimed']} forgotten records"
+    what = f"rewritten without {gone}" if row["kept"] else f"removed with its {gone}"
+    return Purged(where=row["path"], what=f"{what}, its scan index removed",
+                  bytes=row["bytes_before"])  # fmt: skip
+
+
+def _ids(due: Collection[Due]) -> set[int]:
+    return {record_id for each in due for record_id in each.ids}
+
+
+def _dead_slots(router: TierRouter, store: Store, ids: Collection[int]) -> int:
+    with store.lock:
+        return sum(
+            dead_slots_of(store, segment_id, ids)
+            for segment_id, segment in store.segments.items()
+            if segment.row.dead and router.by_code(segment.row.tier).compactable
+        )
+
+
+def _derived(store: Store, erased: set[int]) -> tuple[int, ...]:
+    """Living memories below the erased ones in the tree of parents, at any depth."""
+    if not erased:
+        return ()
+    children: dict[int, list[int]] = {}
+    with store.catalog.reading() as db:
+        sql = "SELECT id, parents FROM content WHERE parents IS NOT NULL"
+        for record_id, parents in db.execute(sql):
+            for parent in json.loads(parents):
+                children.setdefault(parent, []).append(record_id)
+    found: set[int] = set()
+    waiting = list(erased)
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            if child not in found and child not in erased:
+                found.add(child)
+                waiting.append(child)
+    return tuple(sorted(found))
+
+
+def _verified(store: Store, needles: Needles | None) -> Verification | None:
+    return None if needles is None or not store.files.durable else verify(store, needles)

@@ -1,0 +1,146 @@
+"""Making forgotten things unreadable: what is due, and the catalog's share of the work.
+
+``forget`` and ``update`` take effect at once, but the bytes stay until an erasure: dead slots in
+partitions until these are rewritten (``store.compact``), words in the full-text index until its
+parts are merged, copies of rows in pages that were rebalanced and in the write-ahead log. The
+transaction that deletes a text also writes the id and the time by which it must be gone into the
+table ``erasure``, so an erasure that is killed is finished by the next one.
+
+The line ``purge_due`` of the table ``meta`` says how far the catalog is: CATALOG, LOG, PARTITIONS,
+or absent when nothing is due.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from spector.layout import Flag
+from spector.receipt import Purged
+from spector.store.catalog import CATALOG_NAME
+from spector.store.store import Store
+
+__all__ = ["Due", "dead_slots_of", "due_of", "needs_purge", "note_erasure", "purge", "settle"]
+
+_KEY: Final = "purge_due"
+#: what an erasure has still to do: pages and log and partitions; log and partitions; partitions
+CATALOG, LOG, PARTITIONS = "1", "log", "partitions"
+
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is to be erased: ids of forgotten or changed memories, and when it must be done."""
+
+    ids: tuple[int, ...] = ()
+    due_ms: int | None = None
+
+
+def note_erasure(
+    store: Store, connection: sqlite3.Connection, ids: Iterable[int], due_ms: int
+) -> None:
+    """Inside a transaction that deletes text: remember what must be gone by when."""
+    connection.execute(_TABLE)  # stores of the first days have none
+    connection.executemany(
+        "INSERT INTO erasure VALUES (?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET due_ms = min(due_ms, excluded.due_ms)",
+        [(record_id, due_ms) for record_id in ids],
+    )
+    _set_stage(store, connection, CATALOG)
+
+
+def needs_purge(store: Store) -> bool:
+    return _KEY in store.meta
+
+
+def due_of(store: Store) -> Due:
+    """What waits to be erased; stores of the first days only know that something does."""
+    with store.catalog.reading() as db:
+        if not db.execute("SELECT 1 FROM meta WHERE key = ?", (_KEY,)).fetchone():
+            return Due()
+        if not _has_table(db):
+            return Due(due_ms=0)
+        ids = tuple(i for (i,) in db.execute("SELECT id FROM erasure ORDER BY id"))
+        due_ms = db.execute("SELECT min(due_ms) FROM erasure").fetchone()[0]
+    return Due(ids, 0 if due_ms is None else int(due_ms))
+
+
+def purge(store: Store) -> tuple[list[Purged], str]:
+    """Remove what the catalog's pages and its log still hold of deleted rows.
+
+    Returns what was done, and why the log could not be emptied ("" when it was). Deleted rows are
+    zeroed when they are deleted. What is left is the full-text index, whose merged parts no longer
+    know deleted words (its option ``secure-delete`` would zero them at once, but makes files that
+    SQLite before 3.42 cannot read), and copies in the slack of rebalanced pages, which only a
+    rewrite of the file gets rid of. Writers wait for it; recalls do not.
+    """
+    with store.lock:
+        store.ensure_usable(write=True)
+        store.checkpoint()
+        done: list[Purged] = []
+        catalog = store.catalog
+        if store.meta.get(_KEY) == CATALOG:
+            with catalog.writing() as connection:
+                connection.execute("INSERT INTO fulltext(fulltext) VALUES ('optimize')")
+            done.append(Purged(where=CATALOG_NAME, what="full text merged without deleted words"))
+            before, free, after = catalog.vacuum()
+            done.append(
+                Purged(where=CATALOG_NAME, bytes=before,
+                       what=f"all pages rewritten, {free:,} bytes of free ones among them; now "
+                            f"{after:,} bytes")
+            )  # fmt: skip
+            with catalog.writing() as connection:
+                _set_stage(store, connection, LOG)
+        if store.meta.get(_KEY) == LOG:
+            emptied = catalog.empty_log()
+            if emptied is None:
+                return done, (
+                    "a reader held on to the catalog's log, which may repeat old pages; close it "
+                    "and compact again"
+                )
+            done.append(Purged(where=f"{CATALOG_NAME}-wal", what="emptied", bytes=emptied))
+            with catalog.writing() as connection:
+                _set_stage(store, connection, PARTITIONS)
+        return done, ""
+
+
+def settle(store: Store, ids: Collection[int]) -> None:
+    """These ids are erased; when no others are due, neither is an erasure."""
+    with store.lock, store.catalog.writing() as connection:
+        if _has_table(connection):
+            connection.executemany("DELETE FROM erasure WHERE id = ?", [(i,) for i in ids])
+            if connection.execute("SELECT EXISTS (SELECT 1 FROM erasure)").fetchone()[0]:
+                return
+        if store.meta.get(_KEY) == PARTITIONS:
+            _set_stage(store, connection, None)
+
+
+def dead_slots_of(store: Store, segment_id: int, ids: Collection[int]) -> int:
+    """How many dead slots of a partition still hold records of those ids; of any, if none."""
+    segment = store.segments.get(segment_id)
+    if segment is None:
+        return 0
+    headers = segment.partition().headers()
+    dead = headers["id"][(headers["flags"] & Flag.TOMBSTONE) != 0]
+    return len(dead) if not ids else int(np.isin(dead, np.array(list(ids), np.uint64)).sum())
+
+
+def _set_stage(store: Store, connection: sqlite3.Connection, stage: str | None) -> None:
+    if stage is None:
+        connection.execute("DELETE FROM meta WHERE key = ?", (_KEY,))
+        store.meta.pop(_KEY, None)
+    else:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, stage))
+        store.meta[_KEY] = stage
+
+
+def _has_table(db: sqlite3.Connection) -> bool:
+    sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'erasure')"
+    return bool(db.execute(sql).fetchone()[0])
