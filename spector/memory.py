@@ -22,6 +22,7 @@ from spector.errors import (
     ImmutableRecordError,
     InvalidFilterError,
     InvalidInputError,
+    PartitionCorruptError,
     SpectorError,
     StoreReadOnlyError,
 )
@@ -473,8 +474,8 @@ class Memory:
         """One sleep cycle: seal finished partitions, compact the wasteful ones, put the sealed ones
         in order so that recalls skip more, mark them.
 
-        What was forgotten or replaced ``Config.erase_after_s`` ago (a day), or was to be erased by a
-        call that was cut short, is erased from every file: ``report.compaction.receipt``.
+        What was forgotten or replaced ``Config.erase_after_s`` ago (a day), or was to be erased by
+        a call that was cut short, is erased from every file: ``report.compaction.receipt``.
         A damaged partition raises nothing; ``report.compaction.failed`` names it.
         """
         self._ensure(write=True)

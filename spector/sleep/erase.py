@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from spector.clock import iso_of_ms
 from spector.receipt import ErasureReceipt, Purged, Verification
-from spector.store.erase import Due, dead_slots_of, due_of, needs_purge, purge, settle
+from spector.store.erase import Due, dead_slots_of, derived_from, due_of, needs_purge, purge, settle
 from spector.store.recover import remove_leftovers
 from spector.store.residue import Needles, strange_files, verify
 from spector.store.store import Store
@@ -41,10 +40,11 @@ def erase_rest(
         rewritten, failed: of ``CompactionReport``.
         needles: what to search for; None searches for nothing.
     """
-    durable = router.stores()[0]
+    stores = router.stores()
+    durable = next((store for store in stores if store.files.durable), stores[0])
     purged = [_purged_partition(row) for row in rewritten]
     pending = [f"{each['path']} could not be rewritten: {each['message']}" for each in failed]
-    derived = _derived(durable, _ids(due.values()))
+    derived = derived_from(durable, _ids(due.values()))
     for store, what in due.items():
         done, left = purge(store)
         purged += done if store is durable else []
@@ -90,26 +90,6 @@ def _dead_slots(router: TierRouter, store: Store, ids: Collection[int]) -> int:
             for segment_id, segment in store.segments.items()
             if segment.row.dead and router.by_code(segment.row.tier).compactable
         )
-
-
-def _derived(store: Store, erased: set[int]) -> tuple[int, ...]:
-    """Living memories below the erased ones in the tree of parents, at any depth."""
-    if not erased:
-        return ()
-    children: dict[int, list[int]] = {}
-    with store.catalog.reading() as db:
-        sql = "SELECT id, parents FROM content WHERE parents IS NOT NULL"
-        for record_id, parents in db.execute(sql):
-            for parent in json.loads(parents):
-                children.setdefault(parent, []).append(record_id)
-    found: set[int] = set()
-    waiting = list(erased)
-    while waiting:
-        for child in children.get(waiting.pop(), ()):
-            if child not in found and child not in erased:
-                found.add(child)
-                waiting.append(child)
-    return tuple(sorted(found))
 
 
 def _verified(store: Store, needles: Needles | None) -> Verification | None:

@@ -36,8 +36,8 @@ def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectR
     Every step is its own small commit, so a cycle that is killed has simply done less; running it
     again does the rest. Consolidating the content of a sealed partition belongs between the
     sealing and the marking, which is why the two are separate states. Damaged partitions are left
-    as they are and reported under ``compaction.failed``. What was forgotten ``erase_after_s`` ago is
-    erased from every file; ``compaction.receipt`` says how that went.
+    as they are and reported under ``compaction.failed``. What was forgotten ``erase_after_s`` ago
+    is erased from every file; ``compaction.receipt`` says how that went.
     """
     started = time.perf_counter()
     sealed = _advance_all(router, PartitionState.ACTIVE, PartitionState.SEALED,

@@ -12,6 +12,7 @@ or absent when nothing is due.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -24,7 +25,10 @@ from spector.receipt import Purged
 from spector.store.catalog import CATALOG_NAME
 from spector.store.store import Store
 
-__all__ = ["Due", "dead_slots_of", "due_of", "needs_purge", "note_erasure", "purge", "settle"]
+__all__ = [
+    "Due", "dead_slots_of", "derived_from", "due_of", "needs_purge", "note_erasure", "purge",
+    "settle",
+]
 
 _KEY: Final = "purge_due"
 #: what an erasure has still to do: pages and log and partitions; log and partitions; partitions
@@ -130,6 +134,26 @@ def dead_slots_of(store: Store, segment_id: int, ids: Collection[int]) -> int:
     headers = segment.partition().headers()
     dead = headers["id"][(headers["flags"] & Flag.TOMBSTONE) != 0]
     return len(dead) if not ids else int(np.isin(dead, np.array(list(ids), np.uint64)).sum())
+
+
+def derived_from(store: Store, erased: set[int]) -> tuple[int, ...]:
+    """Living memories below the erased ones in the tree of parents, at any depth."""
+    if not erased:
+        return ()
+    children: dict[int, list[int]] = {}
+    with store.catalog.reading() as db:
+        sql = "SELECT id, parents FROM content WHERE parents IS NOT NULL"
+        for record_id, parents in db.execute(sql):
+            for parent in json.loads(parents):
+                children.setdefault(parent, []).append(record_id)
+    found: set[int] = set()
+    waiting = list(erased)
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            if child not in found and child not in erased:
+                found.add(child)
+                waiting.append(child)
+    return tuple(sorted(found))
 
 
 def _set_stage(store: Store, connection: sqlite3.Connection, stage: str | None) -> None:

@@ -1,0 +1,1 @@
+"""Forgetting for good, permissions, hostile names and files."""

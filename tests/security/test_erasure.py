@@ -1,0 +1,387 @@
+"""What was erased is in no byte of any file, and the receipt says what happened.
+
+Mechanism: partitions are rewritten without dead slots, the full text is merged, catalog and log are
+rewritten; a table of the catalog remembers what is still due. Damage without it: a forgotten name
+in a page, a log, an index or an old file. Guard: every byte of every file is searched by the test
+itself, whatever the product says.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector import Config, InvalidInputError, ManualClock, Memory
+from spector.receipt import NOT_COVERED
+from spector.store.catalog import Catalog
+from spector.store.idx import TEMPORARY, idx_of
+from tests.api.helpers import files_with, ids, vectors
+from tests.fakes import FakeEmbedder
+
+#: rare letters first, so that the words keep a beginning of their own in the full-text index
+SECRET: dict[str, Any] = {
+    "text": "zqxswordfish opens qzjvault by moonlight", "tags": ["tag-zqaardvark"],
+    "metadata": {"key-zqbandicoot": {"deep": ["value-zqbilby"]}}, "session_id": "zqcapybara",
+    "agent_id": "zqdugong", "user_id": "zqechidna", "source": "zqfossa", "role": "zqgerenuk",
+}  # fmt: skip
+WORDS = ("zqxswordfish", "qzjvault", "zqaardvark", "zqbandicoot", "zqbilby", "zqcapybara",
+         "zqdugong", "zqechidna", "zqfossa", "zqgerenuk")  # fmt: skip
+
+
+def codes_of(memory: Memory, record_id: int) -> bytes:
+    """The vector of a memory as partitions, journals and backups have it."""
+    return bytes(memory._image_of(record_id)[1][64 : 64 + memory.dim])
+
+
+def left_of(path: Path, *needles: str | bytes) -> dict[str | bytes, list[str]]:
+    return {each: found for each in needles if (found := files_with(path, each))}
+
+
+def test_purged_memories_are_in_no_byte_of_any_file(
+    memory: Memory, store_path: Path, proof: Any
+) -> None:
+    keep = memory.remember_many([f"an ordinary note {n}" for n in range(60)], session_id="daily")
+    secret = memory.remember({**SECRET})
+    codes = codes_of(memory, secret.id)
+    memory.checkpoint()
+    assert set(left_of(store_path, *WORDS, codes)) == {*WORDS, codes}
+    report = memory.forget(secret.id, purge=True, verify=True)
+    assert left_of(store_path, *WORDS, codes) == {}
+    assert report.receipt is not None
+    assert report.receipt.complete
+    assert report.receipt.ids == (secret.id,)
+    found = report.receipt.verification
+    assert found is not None
+    assert found.ok
+    assert found.needles >= len(WORDS)
+    assert found.bytes >= sum(f.stat().st_size for f in store_path.rglob("*.mem"))
+    assert ids(memory) == ids(keep)
+    assert memory.check().ok
+    files = sum(f.is_file() for f in store_path.rglob("*"))
+    proof("erasure", files_searched=files, needles=len(WORDS) + 1, hits=0)
+
+
+@pytest.mark.parametrize("state", ["open", "closed", "reopened"])
+def test_each_way_to_forget_ends_with_nothing_left(
+    store_path: Path, clock: ManualClock, state: str, proof: Any
+) -> None:
+    """Updates, several partitions, one that is left empty, a store between two openings."""
+    config = Config(episodic_capacity=8, index_min_rows=1)
+
+    def opened() -> Memory:
+        return spector.open(store_path, embedder=FakeEmbedder(), clock=clock, config=config)
+
+    memory = opened()
+    made = ids(memory.remember_many(
+        [{**SECRET, "text": f"{SECRET['text']} {n}"} if n % 3 == 0 or 8 <= n < 16
+         else {"text": f"an ordinary note {n}"} for n in range(40)]
+    ))  # fmt: skip
+    memory.recall("note", k=3)
+    memory.update(made[39], text="nothing", tags=[], metadata=None, session_id=None,
+                  agent_id=None, user_id=None, source=None, role=None)  # fmt: skip
+    gone = [n for n in range(39) if n % 3 == 0 or 8 <= n < 16]
+    codes = [codes_of(memory, made[n]) for n in gone]
+    if state == "reopened":
+        memory.close()
+        memory = opened()
+    memory.forget([made[n] for n in gone])
+    if state == "closed":
+        memory.close()
+        memory = opened()
+    receipt = memory.compact().receipt
+    assert receipt is not None
+    assert receipt.complete
+    assert set(receipt.ids) == {made[n] for n in gone}
+    assert receipt.replaced == (made[39],)
+    assert left_of(store_path, *WORDS, *codes) == {}
+    assert memory.check().ok
+    memory.close()
+    assert left_of(store_path, *WORDS, *codes) == {}
+    proof("erasure", needles=len(WORDS) + len(codes), hits=0)
+
+
+def test_a_long_text_that_sqlite_spreads_over_pages_is_gone_from_all_of_them(
+    memory: Memory, store_path: Path
+) -> None:
+    lines = [f"zq{n:05d}x the ledger of page {n}" for n in range(3000)]
+    memory.remember("short")
+    secret = memory.remember("\n".join(lines))
+    memory.checkpoint()
+    assert len(left_of(store_path, *(f"zq{n:05d}x" for n in range(0, 3000, 50)))) >= 59
+    receipt = memory.forget(secret.id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert receipt.verification.needles > 256
+    assert receipt.complete
+    assert left_of(store_path, *(f"zq{n:05d}" for n in range(0, 3000, 50))) == {}
+
+
+# -- the search can fail ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["text", "metadata", "tags", "label", "vector"])
+def test_the_search_finds_what_an_erasure_left(
+    memory: Memory, store_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stray copy in the directory stands for anything that an erasure might miss."""
+    secret = memory.remember({**SECRET})
+    remains = {
+        "text": b"zqxswordfish opens qzjvault by moonlight", "metadata": b"value-zqbilby",
+        "tags": b"tag-zqaardvark", "label": b"zqechidna", "vector": codes_of(memory, secret.id),
+    }[what]  # fmt: skip
+    (store_path / "stray.bin").write_bytes(b"\0" * 1_048_570 + remains + b"\0" * 99)
+    receipt = memory.forget(secret.id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert not receipt.complete
+    assert receipt.verification is not None
+    assert {(r.where, r.kind) for r in receipt.verification.residue} == {("stray.bin", what)}
+    assert receipt.verification.residue[0].offset == 1_048_570
+    assert receipt.unknown_files == ("stray.bin",)
+    assert "NOT complete" in str(receipt)
+
+
+def test_without_the_rewrite_of_the_catalog_the_search_would_find_the_text(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mutant: merging the full text and truncating the log alone is not enough to be believed."""
+    made = memory.remember_many([f"zqxname{n:04d} lives in qzjstreet {n}" for n in range(300)])
+    monkeypatch.setattr(Catalog, "vacuum", lambda self: (0, 0, 0))
+    monkeypatch.setattr(Catalog, "empty_log", lambda self: 0)
+    receipt = memory.forget(ids(made)[::2], purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert not receipt.verification.ok
+
+
+def test_what_living_memories_say_too_is_counted_and_not_reported(memory: Memory) -> None:
+    memory.remember("Maya Lindqvist likes tea", tags=["beverages"])
+    second = memory.remember("Maya Lindqvist likes tea", tags=["beverages"])
+    receipt = memory.forget(second.id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.complete
+    assert receipt.verification is not None
+    assert receipt.verification.shared >= 3  # text, tag, vector
+
+
+def test_compact_searches_for_what_the_caller_names(memory: Memory) -> None:
+    memory.remember("Maya Lindqvist likes tea")
+    gone = memory.remember("Jonas Albrecht likes tea")
+    memory.forget(gone.id)
+    receipt = memory.compact(verify=["Jonas Albrecht", "Maya Lindqvist"]).receipt
+    assert receipt is not None
+    assert receipt.complete
+    assert receipt.verification is not None
+    assert (receipt.verification.needles, receipt.verification.shared) == (2, 1)
+    again = memory.compact(verify=["Jonas Albrecht"]).receipt
+    assert again is not None
+    assert again.ids == ()
+    assert memory.compact().receipt is None
+
+
+@pytest.mark.parametrize("verify", ["a name", b"a name", True, [3]])
+def test_something_else_to_search_for_is_refused(memory: Memory, verify: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        memory.compact(verify=verify)
+
+
+def test_verify_without_purge_is_refused_before_anything_is_forgotten(memory: Memory) -> None:
+    made = memory.remember("x")
+    with pytest.raises(InvalidInputError):
+        memory.forget(made.id, verify=True)
+    assert made.id in memory
+
+
+def test_the_search_takes_none_of_sqlites_locks(memory: Memory, store_path: Path) -> None:
+    """Closing any descriptor of catalog.db drops the process's locks on it. Another process would
+    then take the log for its own on closing, and delete it."""
+    secret = memory.remember("zqxswordfish")
+    memory.remember("something else")
+    memory.forget(secret.id, purge=True, verify=True)
+    kept = memory.remember("after the search")
+    code = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]);"
+        "c.execute('SELECT count(*) FROM record').fetchone(); c.close()"
+    )
+    import subprocess
+    import sys
+
+    subprocess.run([sys.executable, "-c", code, str(store_path / "catalog.db")], check=True)
+    assert (store_path / "catalog.db-wal").stat().st_size > 0, "the stranger deleted our log"
+    assert kept.id in memory
+
+
+# -- the receipt -----------------------------------------------------------------------------------
+
+
+def test_a_receipt_is_plain_json_and_repeats_nothing_of_what_was_erased(memory: Memory) -> None:
+    secret = memory.remember({**SECRET})
+    receipt = memory.forget(secret.id, purge=True, verify=True).receipt
+    assert receipt is not None
+    found = json.loads(receipt.to_json())
+    assert found["ids"] == [secret.id]
+    assert found["complete"] is True
+    assert found["time"] == "2026-11-21T12:00:00Z"
+    assert tuple(found["not_covered"]) == NOT_COVERED
+    assert {p["where"] for p in found["purged"]} >= {"catalog.db", "catalog.db-wal"}
+    for shown in (receipt.to_json(), str(receipt), repr(receipt)):
+        assert not [word for word in WORDS if word in shown]
+
+
+def test_memories_derived_from_an_erased_one_are_listed_at_any_depth_and_kept(
+    memory: Memory,
+) -> None:
+    first, other = ids(memory.remember_many(["the source", "another"]))
+    child = memory.remember("a summary of it", parents=[first, other]).id
+    grandchild = memory.remember("a summary of the summary", parents=[child]).id
+    memory.remember("no child of it", parents=[other])
+    receipt = memory.forget(first, purge=True).receipt
+    assert receipt is not None
+    assert receipt.derived == (child, grandchild)
+    assert child in memory
+    assert memory.check().ok
+
+
+def test_the_embedding_cache_forgets_too(store_path: Path, clock: ManualClock) -> None:
+    embedder = spector.CachedEmbedder(FakeEmbedder())
+    with spector.open(store_path, embedder=embedder, clock=clock) as memory:
+        secret = memory.remember("zqxswordfish")
+        assert embedder.stats().entries == 1
+        receipt = memory.forget(secret.id, purge=True).receipt
+        assert embedder.stats().entries == 0
+        assert receipt is not None
+        assert "embedding cache" in {p.where for p in receipt.purged}
+
+
+def test_a_compaction_above_a_threshold_does_not_claim_to_have_erased_the_rest(
+    store_path: Path, clock: ManualClock
+) -> None:
+    with spector.open(
+        store_path, embedder=FakeEmbedder(), clock=clock, config=Config(episodic_capacity=10)
+    ) as memory:
+        made = ids(memory.remember_many([f"note {n}" for n in range(20)]))
+        codes = codes_of(memory, made[0])
+        memory.forget([made[0], *made[10:18]])
+        report = memory.compact(threshold=0.5)
+        assert not report.erased
+        assert report.receipt is not None
+        assert "threshold" in report.receipt.pending[0]
+        assert left_of(store_path, codes) != {}
+        assert memory.stats()["erasure"]["pending"] == 9
+        report = memory.compact()
+        assert report.erased
+        assert left_of(store_path, codes) == {}
+        assert memory.stats()["erasure"] == {"pending": 0, "due": None}
+
+
+def test_a_reader_that_holds_the_log_makes_the_erasure_incomplete_and_the_next_one_finishes(
+    memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = memory.remember({**SECRET})
+    memory.remember("another")
+    memory._opened[0].store.catalog.main.execute("PRAGMA busy_timeout=1")
+    holder = sqlite3.connect(store_path / "catalog.db", isolation_level=None)
+    holder.execute("BEGIN")
+    holder.execute("SELECT count(*) FROM record").fetchone()
+    report = memory.forget(secret.id, purge=True)
+    assert report.receipt is not None
+    assert not report.receipt.complete
+    assert "log" in report.receipt.pending[0]
+    assert secret.id not in memory
+    holder.execute("COMMIT")
+    holder.close()
+    vacuums: list[int] = []
+    monkeypatch.setattr(Catalog, "vacuum", lambda self: vacuums.append(1))
+    receipt = memory.compact().receipt
+    assert receipt is not None
+    assert receipt.complete
+    assert receipt.ids == (secret.id,)
+    assert vacuums == [], "the catalog was rewritten again, although only its log was left"
+    assert left_of(store_path, *WORDS) == {}
+
+
+# -- when nobody asks ------------------------------------------------------------------------------
+
+
+def test_reflect_erases_what_was_forgotten_a_day_ago_and_nothing_sooner(
+    memory: Memory, store_path: Path, clock: ManualClock
+) -> None:
+    secret = memory.remember({**SECRET})
+    memory.remember_many([f"note {n}" for n in range(20)])
+    memory.forget(secret.id)
+    assert memory.stats()["erasure"] == {"pending": 1, "due": "2026-11-22T12:00:00Z"}
+    clock.advance(hours=23)
+    assert memory.reflect().compaction.receipt is None
+    assert left_of(store_path, *WORDS) != {}
+    clock.advance(hours=2)
+    receipt = memory.reflect().compaction.receipt
+    assert receipt is not None
+    assert receipt.complete
+    assert left_of(store_path, *WORDS) == {}
+    assert memory.reflect().compaction.receipt is None
+
+
+def test_the_time_to_erasure_is_the_configs(store_path: Path, clock: ManualClock) -> None:
+    config = Config(erase_after_s=0)
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock, config=config) as memory:
+        memory.forget(memory.remember({**SECRET}).id)
+        assert memory.reflect().compaction.receipt is not None
+        assert left_of(store_path, *WORDS) == {}
+
+
+def test_leftovers_of_a_crash_are_erased_with_the_rest(
+    memory: Memory, store_path: Path, clock: ManualClock
+) -> None:
+    """An old generation whose unlink was cut short, and an index that was being written."""
+    made = memory.remember_many([f"note {n}" for n in range(80)])
+    secret = memory.remember({**SECRET})
+    codes = codes_of(memory, secret.id)
+    memory.checkpoint()
+    (old,) = store_path.rglob("*.mem")
+    kept = old.read_bytes()
+    memory.forget(secret.id)
+    memory.compact()
+    old.write_bytes(kept)
+    (new,) = [p for p in store_path.rglob("*.mem") if p != old]
+    index = store_path / (idx_of(new.relative_to(store_path).as_posix()) + TEMPORARY)
+    index.write_bytes(b"SIDX" + codes)
+    assert left_of(store_path, codes) != {}
+    memory.forget(made[0].id, purge=True)
+    assert left_of(store_path, codes) == {}
+    assert memory.check().ok
+
+
+def test_a_store_of_the_first_days_is_erased_all_the_same(
+    store_path: Path, clock: ManualClock
+) -> None:
+    """It has no table of what is due, only a mark that something is."""
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
+        secret = memory.remember({**SECRET})
+        memory.remember("another")
+        memory.forget(secret.id)
+    with sqlite3.connect(store_path / "catalog.db") as db:
+        db.execute("DROP TABLE erasure")
+    db.close()
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
+        assert memory.reflect().compaction.receipt is not None
+        assert left_of(store_path, *WORDS) == {}
+        memory.forget(memory.remember({**SECRET}).id, purge=True)
+        assert left_of(store_path, *WORDS) == {}
+        assert memory.check().ok
+
+
+def test_readers_go_on_with_the_old_generation_and_then_with_the_new(
+    memory: Memory, store_path: Path, clock: ManualClock
+) -> None:
+    made = ids(memory.remember_many([f"note {n}" for n in range(40)]))
+    given = vectors(1)[0]
+    with spector.open(store_path, mode="r", embedder=FakeEmbedder(), clock=clock) as reader:
+        before = reader._opened[0].store.view()
+        memory.forget(made[:10], purge=True)
+        assert before.partitions[0].slots == 40  # its map is alive, and so are the bytes
+        assert ids(reader) == made[10:]
+        assert set(ids(reader.recall(vector=given, k=50))) == set(made[10:])
