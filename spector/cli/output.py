@@ -82,6 +82,11 @@ class Console:
         if not self.as_json:
             print(text, file=self.out)
 
+    def lines(self, text: str) -> None:
+        """Lines for people that may hold names from a store."""
+        for line in text.splitlines():
+            self.say(" " * (len(line) - len(line.lstrip())) + clean(line))
+
     def data(self, line: str) -> None:
         """A line that is the result itself, whatever the mode."""
         print(line, file=self.out)

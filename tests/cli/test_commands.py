@@ -272,6 +272,29 @@ def test_forget_then_compact_removes_the_bytes(run: Run, filled: Path) -> None:
     assert run("check", filled).code == 0
 
 
+def test_forget_with_purge_removes_the_bytes_and_prints_a_receipt(run: Run, filled: Path) -> None:
+    cat = ids_by_text(run, filled)["The cat is called Quokka"]
+    result = run("forget", filled, cat, "--purge", "--verify")
+    assert result.code == 0
+    assert "erasure complete" in result.out
+    assert f"memories erased: 1 ({cat})" in result.out
+    assert "not covered: backups" in result.out
+    assert all(b"Quokka" not in p.read_bytes() for p in filled.rglob("*") if p.is_file())
+
+
+def test_an_erasure_that_is_not_complete_exits_1_and_says_where_something_is_left(
+    run: Run, filled: Path
+) -> None:
+    cat = ids_by_text(run, filled)["The cat is called Quokka"]
+    (filled / "notes.txt").write_text("The cat is called Quokka")
+    result = run("forget", filled, cat, "--purge", "--verify", "--json")
+    assert result.code == 1
+    assert result.json["receipt"]["verification"]["residue"][0]["where"] == "notes.txt"
+    result = run("compact", filled, "--verify", "called Quokka")
+    assert result.code == 1
+    assert "left: given in notes.txt at byte 11" in result.out
+
+
 def test_forget_of_an_unknown_id_forgets_none(run: Run, filled: Path) -> None:
     cat = ids_by_text(run, filled)["The cat is called Quokka"]
     result = run("forget", filled, cat, 12345)

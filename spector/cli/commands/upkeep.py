@@ -43,6 +43,11 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
     )
     if report.unclustered:
         console.note(f"{report.unclustered} partitions are left to put in order; reflect again")
+    receipt = report.compaction.receipt
+    if receipt is not None:
+        console.say(f"erased {len(receipt.ids)} forgotten memories from the files")
+        for each in receipt.pending:
+            console.note(f"not erased: {each}")
     return _note_failed(report.compaction, console)
 
 
@@ -57,26 +62,37 @@ def add_compact(commands: Any) -> None:
         metavar="0..1",
         help="only partitions with a larger share of tombstones (default: 0, all with any)",
     )
+    parser.add_argument(
+        "--verify",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="then search every byte of every file for TEXT, a name for instance (repeatable)",
+    )
     add_json(parser)
     parser.set_defaults(run=run_compact)
 
 
 _COMPACT = """Rebuild partitions without their forgotten records and purge the catalog, so that
-nothing that was forgotten is left in any file. Exit code 1: a partition is damaged and stayed."""
+nothing that was forgotten is left in any file; the receipt says what was done. Exit code 1:
+something may be left."""
 
 
 def run_compact(args: argparse.Namespace, console: Console) -> int:
     mode: Literal["r", "rw"] = "r" if args.dry_run else "rw"
     with open_memory(args, mode) as memory, console.progress("compacting", "partition") as progress:
         report = memory.compact(
-            threshold=args.threshold, dry_run=args.dry_run, progress=progress.reach
+            threshold=args.threshold, dry_run=args.dry_run, verify=args.verify,
+            progress=progress.reach,
         )
     console.document({**to_jsonable(report), "bytes_reclaimed": report.bytes_reclaimed})
     if not console.as_json:
         _show_compaction(report, console)
-    if not report.erased and not report.failed:
-        console.note("a reader kept the catalog's log alive; close it and compact again")
-    return _note_failed(report, console)
+    code = _note_failed(report, console)
+    if report.receipt is None:
+        return code
+    console.lines(str(report.receipt))
+    return 0 if report.receipt.complete else 1
 
 
 def _note_failed(report: CompactionReport, console: Console) -> int:

@@ -231,20 +231,30 @@ def add_forget(commands: Any) -> None:
     parser = commands.add_parser("forget", help="forget memories by id", description=_FORGET)
     add_path(parser)
     parser.add_argument("ids", metavar="ID", nargs="+", type=record_id, help="ids of records")
+    parser.add_argument(
+        "--purge", action="store_true", help="also erase them from every file, with a receipt"
+    )
+    parser.add_argument(
+        "--verify", action="store_true", help="with --purge: search every file for what they said"
+    )
     add_json(parser)
     parser.set_defaults(run=run_forget)
 
 
-_FORGET = """Forget memories by id. They are gone from every answer at once; `spector compact PATH`
-then removes their bytes from the files."""
+_FORGET = """Forget memories by id. They are gone from every answer at once; --purge, or `spector
+compact PATH` later, removes their bytes from the files. Exit code 1: some bytes may be left."""
 
 
 def run_forget(args: argparse.Namespace, console: Console) -> int:
     with open_memory(args) as memory:
-        report = memory.forget(args.ids)
-    console.document({"forgotten": report.ids, "protected": report.protected})
+        report = memory.forget(args.ids, purge=args.purge, verify=args.verify)
+    found = {"forgotten": report.ids, "protected": report.protected}
+    console.document(found | ({"receipt": report.receipt} if args.purge else {}))
     console.say(f"forgot {len(report.ids)} of {len(args.ids)} memories")
-    return 0
+    if report.receipt is None:
+        return 0
+    console.lines(str(report.receipt))
+    return 0 if report.receipt.complete else 1
 
 
 def _add_durability(parser: argparse.ArgumentParser) -> None:
