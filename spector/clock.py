@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, runtime_checkable
@@ -10,6 +11,7 @@ from spector.errors import InvalidTimeError
 
 __all__ = [
     "MS_PER_DAY",
+    "CheckedClock",
     "Clock",
     "ManualClock",
     "SystemClock",
@@ -61,6 +63,34 @@ class ManualClock:
         """Move on by the sum of the given amounts."""
         delta = timedelta(days=days, hours=hours, seconds=seconds)
         self._ms += delta // timedelta(milliseconds=1) + ms
+
+
+class CheckedClock:
+    """A clock that says when the one behind it cannot be right, before anything is stamped with it.
+
+    An id or a partition's day from nanoseconds taken for milliseconds would stay for ever.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970-01-01 UTC, within the years 1 to 9999.
+
+        Raises:
+            InvalidTimeError: the clock says something else.
+        """
+        said = self._clock.now_ms()
+        try:
+            ms = operator.index(said)
+        except TypeError:
+            ms = MAX_MS + 1
+        if not MIN_MS <= ms <= MAX_MS:
+            raise InvalidTimeError(
+                f"the clock says {said!r}, which is no time within the years 1 to 9999",
+                hint="now_ms() must return milliseconds since 1970-01-01 UTC as an int",
+            )
+        return ms
 
 
 def to_ms(when: datetime | str, *, name: str = "time") -> int:

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from spector.clock import Clock, iso_of_ms
+from spector.clock import CheckedClock, Clock, iso_of_ms
 from spector.config import Config
 from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
 from spector.embed.validate import embedded
@@ -110,6 +110,8 @@ class Memory:
         self._opened = opened
         self._embedder = embedder
         self._clock = clock
+        checked = CheckedClock(clock)
+        self._now_ms = checked.now_ms
         self._config = config
         self._profile = profile
         self._durability = durability
@@ -117,7 +119,7 @@ class Memory:
         self.path = path
         self.dim = opened[0].store.dim
         self._writer = Writer(
-            router, embedder=embedder, importance=importance, clock=clock, config=config,
+            router, embedder=embedder, importance=importance, clock=checked, config=config,
             dim=self.dim,
         )
         self._kernel = ParallelKernel(get_kernel(), threads)
@@ -425,7 +427,7 @@ class Memory:
                 "recall",
             ),
             profile=self._profile if profile is None else get_profile(profile),
-            now_ms=self._clock.now_ms(),
+            now_ms=self._now_ms(),
             valence=parse_valence(valence),
             min_importance=unit_interval(min_importance, "min_importance") or 0.0,
             mood=parse_mood(mood),
@@ -479,7 +481,7 @@ class Memory:
         A damaged partition raises nothing; ``report.compaction.failed`` names it.
         """
         self._ensure(write=True)
-        report = reflect_once(self._router, now_ms=self._clock.now_ms(), config=self._config)
+        report = reflect_once(self._router, now_ms=self._now_ms(), config=self._config)
         return replace(report, compaction=self._forget_vectors(report.compaction))
 
     def compact(
@@ -720,7 +722,7 @@ class Memory:
 
     def _erase(self, threshold: float, **more: Any) -> CompactionReport:
         report = compact_all(
-            self._router, config=self._config, threshold=threshold, now_ms=self._clock.now_ms(),
+            self._router, config=self._config, threshold=threshold, now_ms=self._now_ms(),
             **more,
         )
         return self._forget_vectors(report)

@@ -1,0 +1,242 @@
+"""What a store should hold, as a dictionary, and what each operation does to it.
+
+The rules are those of the manual and of the docstrings of ``Memory``. Records are the frozen
+dataclasses that users get, so that comparing one is comparing every field.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from spector.clock import to_ms
+from spector.config import Config
+from spector.layout import Category, Flag, Modality
+from spector.records import MemoryRecord
+from tests.model.ranking import Asked, Interval, score
+
+MAX_U32 = 0xFFFF_FFFF
+Vector = tuple[int, ...]
+
+
+def f32(value: float) -> float:
+    return float(np.float32(value))
+
+
+#: a filter, and what it means in Python
+WHERES: tuple[tuple[dict[str, Any], Callable[[Mapping[str, Any]], bool]], ...] = (
+    ({"n": 2}, lambda m: m.get("n") == 2),
+    ({"n": {"gte": 2}}, lambda m: m.get("n", -1) >= 2),
+    ({"n": {"in": [0, 3]}}, lambda m: m.get("n") in (0, 3)),
+    ({"s": "x"}, lambda m: m.get("s") == "x"),
+    ({"s": {"ne": "x"}}, lambda m: m.get("s") != "x"),
+    ({"s": {"exists": False}}, lambda m: "s" not in m),
+    ({"not": {"n": 1}}, lambda m: m.get("n") != 1),
+    ({"or": [{"n": 0}, {"s": "y"}]}, lambda m: m.get("n") == 0 or m.get("s") == "y"),
+)
+
+
+@dataclass
+class Oracle:
+    """Live memories by id, their vectors, the ring of the working tier."""
+
+    config: Config
+    records: dict[int, MemoryRecord] = field(default_factory=dict)
+    vectors: dict[int, Vector | None] = field(default_factory=dict)
+    #: ids that the slots of the working tier hold or held, in the order of the slots
+    ring: list[int] = field(default_factory=list)
+
+    def copy(self) -> Oracle:
+        return Oracle(self.config, dict(self.records), dict(self.vectors), list(self.ring))
+
+    def without_volatile(self) -> Oracle:
+        kept = {i: r for i, r in self.records.items() if r.tier != "working"}
+        return Oracle(self.config, kept, {i: self.vectors[i] for i in kept})
+
+    def tier_of(self, record_id: int) -> str | None:
+        found = self.records.get(record_id)
+        return None if found is None else found.tier
+
+    # -- write ------------------------------------------------------------------------------------
+
+    def add(self, record_id: int, given: Mapping[str, Any], now_ms: int) -> None:
+        config = self.config
+        flags = Flag.NONE
+        for name, flag in (("pinned", Flag.PINNED), ("immutable", Flag.IMMUTABLE),
+                           ("unresolved", Flag.UNRESOLVED)):
+            if given.get(name):
+                flags |= flag
+        importance, arousal = given.get("importance", config.default_importance), given.get(
+            "arousal", 0.0
+        )
+        stability = config.initial_stability_days * (0.5 + importance)
+        if arousal >= config.flashbulb_arousal:
+            flags |= Flag.PINNED | Flag.FLASHBULB
+            importance = max(importance, 0.9)
+            stability = config.initial_stability_days * (0.5 + importance) * 1.5
+        event_ms = to_ms(given["event_time"]) if "event_time" in given else now_ms
+        self.records[record_id] = MemoryRecord(
+            id=record_id, text=given["text"], tier=given.get("tier", "episodic"),
+            tags=tuple(dict.fromkeys(given.get("tags", ()))), metadata=given.get("metadata", {}),
+            event_ms=event_ms, recorded_ms=now_ms,
+            valid_from_ms=_maybe_ms(given.get("valid_from")),
+            valid_until_ms=_maybe_ms(given.get("valid_until")),
+            user_id=given.get("user_id"), role=given.get("role"),
+            confidence=round(255 * given.get("confidence", config.default_confidence)) / 255,
+            importance=f32(importance), valence=round(127 * given.get("valence", 0.0)) / 127,
+            arousal=round(255 * arousal) / 255,
+            stability_days=f32(min(stability, config.max_stability_days)), utility=0.5,
+            last_access_s=max(0, min(MAX_U32, event_ms // 1000)), flags=flags,
+            category=Category[given.get("category", "other").upper()],
+            modality=Modality[given.get("modality", "text").upper()],
+        )
+        self.vectors[record_id] = given.get("vector")
+        if given.get("tier") == "working":
+            self._into_ring(record_id)
+
+    def _into_ring(self, record_id: int) -> None:
+        if len(self.ring) < self.config.working_capacity:
+            self.ring.append(record_id)
+            return
+        oldest = self.ring.index(min(self.ring))
+        self.drop([self.ring[oldest]])
+        self.ring[oldest] = record_id
+
+    def update(self, record_id: int, changes: Mapping[str, Any]) -> None:
+        new: dict[str, Any] = {
+            name: value for name, value in changes.items() if name in {"text", "user_id", "role"}
+        }
+        if "tags" in changes:
+            new["tags"] = tuple(dict.fromkeys(changes["tags"] or ()))
+        if "metadata" in changes:
+            new["metadata"] = changes["metadata"] or {}
+        for name in ("valid_from", "valid_until"):
+            if name in changes:
+                new[f"{name}_ms"] = _maybe_ms(changes[name])
+        if "event_time" in changes:
+            new["event_ms"] = to_ms(changes["event_time"])
+        if "confidence" in changes:
+            new["confidence"] = round(255 * changes["confidence"]) / 255
+        if "importance" in changes:
+            new["importance"] = f32(changes["importance"])
+        if "valence" in changes:
+            new["valence"] = round(127 * changes["valence"]) / 127
+        flags = self.records[record_id].flags
+        if "pinned" in changes:
+            flags = flags | Flag.PINNED if changes["pinned"] else flags & ~Flag.PINNED
+        self.records[record_id] = replace(self.records[record_id], flags=flags, **new)
+        if "vector" in changes:
+            self.vectors[record_id] = changes["vector"]
+
+    def flag(self, record_id: int, flag: Flag, on: bool) -> None:
+        before = self.records[record_id]
+        flags = before.flags | flag if on else before.flags & ~flag
+        self.records[record_id] = replace(before, flags=flags)
+
+    def reinforce(self, record_id: int, success: bool, now_ms: int) -> None:
+        before, config = self.records[record_id], self.config
+        now_s = max(0, min(MAX_U32, now_ms // 1000))
+        days = max(0, now_s - before.last_access_s) / 86_400
+        stability = (
+            before.stability_days + config.stability_boost_days * max(1.0, days) if success
+            else before.stability_days * config.stability_failure_factor
+        )
+        utility = before.utility + config.utility_rate * (float(success) - before.utility)
+        self.records[record_id] = replace(
+            before, stability_days=f32(min(max(stability, 1e-3), config.max_stability_days)),
+            utility=f32(utility), access_count=before.access_count + 1,
+            last_access_s=max(before.last_access_s, now_s),
+        )
+
+    def use(self, ids: Iterable[int], now_ms: int) -> None:
+        now_s = max(0, min(MAX_U32, now_ms // 1000))
+        for record_id in ids:
+            before = self.records[record_id]
+            stability = min(before.stability_days * 1.02, self.config.max_stability_days)
+            self.records[record_id] = replace(
+                before, stability_days=f32(stability), access_count=before.access_count + 1,
+                last_access_s=max(before.last_access_s, now_s),
+            )
+
+    def drop(self, ids: Iterable[int]) -> None:
+        for record_id in ids:
+            self.records.pop(record_id, None)
+            self.vectors.pop(record_id, None)
+
+    # -- read -------------------------------------------------------------------------------------
+
+    def selected(self, chosen: Mapping[str, Any]) -> list[int]:
+        """Ids of the memories that a selection means, ascending."""
+        return sorted(i for i, r in self.records.items() if selects(r, chosen))
+
+    def ranked(self, asked: Asked, gates: Mapping[str, Any]) -> dict[int, Interval]:
+        """The memories that a recall may return, and their scores."""
+        out = {}
+        for record_id, record in self.records.items():
+            if selects(record, gates) and _passes(record, gates, asked.now_ms):
+                out[record_id] = score(record, self.vectors[record_id], asked)
+        return out
+
+
+def selects(record: MemoryRecord, chosen: Mapping[str, Any]) -> bool:
+    tags = set(record.tags)
+    start, end = chosen.get("time_range", (None, None))
+    return (
+        record.tier in chosen.get("tiers", (record.tier,))
+        and tags.issuperset(chosen.get("tags", ()))
+        and ("any_tags" not in chosen or not tags.isdisjoint(chosen["any_tags"]))
+        and chosen.get("user_id") in (None, record.user_id)
+        and (start is None or record.event_ms >= to_ms(start))
+        and (end is None or record.event_ms < to_ms(end))
+        and ("where" not in chosen or WHERES[chosen["where"]][1](record.metadata))
+    )
+
+
+def _passes(record: MemoryRecord, gates: Mapping[str, Any], now_ms: int) -> bool:
+    """The gates that only a recall has."""
+    low, high = gates.get("valence", (-1.0, 1.0))
+    floor = gates.get("min_importance", 0.0)
+    from_ms, until_ms = record.valid_from_ms, record.valid_until_ms
+    return (
+        round(127 * low) <= round(127 * record.valence) <= round(127 * high)
+        and (record.pinned or record.importance >= f32(floor))
+        and record.category.name.lower() in gates.get("categories", (record.category.name.lower(),))
+        and (from_ms is None or from_ms <= now_ms)
+        and (until_ms is None or until_ms > now_ms)
+    )
+
+
+def _maybe_ms(when: Any) -> int | None:
+    return None if when is None else to_ms(when)
+
+
+def wrong_ranking(
+    found: list[tuple[int, float]], expected: Mapping[int, Interval], k: int, tolerance: float
+) -> str | None:
+    """Why (id, score) pairs are not the best k of what is expected; None when they are.
+
+    Ties, and what is closer than the arithmetic of float32, may be in any order but that of equal
+    scores, which is by id.
+    """
+    if len(found) != min(k, len(expected)):
+        return f"{len(found)} hits, {min(k, len(expected))} expected of {sorted(expected)}"
+    if len({i for i, _ in found}) != len(found):
+        return "a memory was found twice"
+    for (a, high), (b, low) in zip(found, found[1:], strict=False):
+        if low > high or (low == high and b < a):
+            return f"{b} stands behind {a}"
+    for record_id, value in found:
+        if record_id not in expected:
+            return f"{record_id} should not have been found"
+        least, most = expected[record_id]
+        if not least - tolerance <= value <= most + tolerance or not math.isfinite(value):
+            return f"{record_id} scored {value}, expected {least}..{most}"
+    returned = {i for i, _ in found}
+    for record_id, (least, _) in expected.items():
+        if found and record_id not in returned and least > found[-1][1] + tolerance:
+            return f"{record_id} is missing: {least} > {found[-1][1]}"
+    return None

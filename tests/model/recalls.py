@@ -1,0 +1,75 @@
+"""Recalls beside the model's ranking, and how often an estimate missed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import spector
+from spector.kernel.profile import get_profile
+from spector.records import MemoryRecord
+from tests.model.oracle import WHERES, Oracle, wrong_ranking
+from tests.model.ranking import Asked
+
+__all__ = ["Recalls"]
+
+_FLOAT32 = 4e-6
+#: what the tables of the curves may be off by, times their weights
+_TABLES = 1e-4
+
+
+@dataclass
+class Recalls:
+    """Compares recalls and counts them."""
+
+    compared: int = 0
+    hits: int = 0
+    #: hits that an estimate left out; never without a scan index
+    missed: int = 0
+
+    def compare(
+        self, memory: spector.Memory, oracle: Oracle, given: Mapping[str, Any], now_ms: int, *,
+        exact: bool,
+    ) -> None:
+        """One recall without full text, by the model's ranking.
+
+        Raises:
+            AssertionError: the answer is not the best k.
+        """
+        profile = get_profile(given.get("profile", "balanced"))
+        asked = Asked(
+            profile, now_ms, given.get("vector"), given.get("tags", ()), given.get("any_tags", ()),
+            given.get("user_id"), given.get("mood", 0.0),
+        )
+        expected = oracle.ranked(asked, given)
+        arguments = dict(given)
+        if "where" in arguments:
+            arguments["where"] = WHERES[arguments["where"]][0]
+        hits = memory.recall(**arguments, exact=exact, lexical=False)
+        found = [(hit.id, hit.score) for hit in hits]
+        self.compared += 1
+        self.hits += len(found)
+        tolerance = _FLOAT32 if profile.name == "similarity" else _TABLES
+        wrong = wrong_ranking(found, expected, given["k"], tolerance)
+        if wrong and not exact and hits.stats.skipped_bound:
+            # what is there must be right all the same
+            best = memory.recall(**arguments, exact=True, lexical=False)
+            missed = {hit.id for hit in best} - {hit.id for hit in hits}
+            self.missed += len(missed)
+            wrong = wrong_ranking(
+                found, {i: expected[i] for i in expected if i not in missed}, given["k"], tolerance
+            )
+        assert not wrong, f"{wrong}; exact={exact}, {given}, found {found}"
+        for hit in hits:
+            assert hit.record == oracle.records[hit.id]
+
+    def by_word(self, memory: spector.Memory, record: MemoryRecord, now_ms: int) -> None:
+        """A word that only one memory has puts it first, unless it is not valid now."""
+        cue = record.text.split()[0]
+        found = [hit.id for hit in memory.recall(cue, k=2)]
+        start, end = record.valid_from_ms, record.valid_until_ms
+        valid = (start is None or start <= now_ms) and (end is None or now_ms < end)
+        self.compared += 1
+        assert (found[:1] == [record.id]) == valid, f"{cue}: {found}, valid: {valid}"
+        assert valid or record.id not in found
