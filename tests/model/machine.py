@@ -42,7 +42,6 @@ def machine(setup: Setup, count: dict[str, int]) -> type[RuleBasedStateMachine]:
 
     for name, operation in OPERATIONS.items():
         setattr(Machine, name, _rule(name, operation, memories))
-    Machine.TestCase.settings = None
     return Machine
 
 

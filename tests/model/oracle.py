@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -226,7 +227,7 @@ def wrong_ranking(
         return f"{len(found)} hits, {min(k, len(expected))} expected of {sorted(expected)}"
     if len({i for i, _ in found}) != len(found):
         return "a memory was found twice"
-    for (a, high), (b, low) in zip(found, found[1:], strict=False):
+    for (a, high), (b, low) in pairwise(found):
         if low > high or (low == high and b < a):
             return f"{b} stands behind {a}"
     for record_id, value in found:

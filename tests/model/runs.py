@@ -25,6 +25,8 @@ class Tally:
     hits: int = 0
     missed: int = 0
     wrong: list[str] = field(default_factory=list)
+    #: the shortest one found that fails, for ``repeat``
+    script: list[Step] = field(default_factory=list)
 
     def add(self, world: World) -> None:
         self.machines += 1
@@ -48,7 +50,7 @@ def bulk(setup: Setup, *, seed: int, steps: int, length: int = 200) -> Tally:
             with scratch() as root:
                 world = World(setup, root)
                 try:
-                    for serial in range(1, length + 1):
+                    for serial in range(1, min(length, steps - tally.steps) + 1):
                         script.append(draw(rng, serial, world))
                         world.step(*script[-1])
                     world.finish()
@@ -59,7 +61,8 @@ def bulk(setup: Setup, *, seed: int, steps: int, length: int = 200) -> Tally:
                     world.close()
                 tally.add(world)
             if tally.wrong:
-                tally.wrong.append(f"repeat({setup}, {shortest(setup, script)!r})")
+                tally.script = shortest(setup, script)
+                tally.wrong.append(f"repeat({setup}, {tally.script!r})")
     return tally
 
 

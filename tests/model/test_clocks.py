@@ -44,7 +44,7 @@ def _put(memory: spector.Memory, text: str, **more: Any) -> spector.MemoryRecord
     return memory.remember(text, vector=vector_of(text), **more)
 
 
-# -- order ------------------------------------------------------------------------------------------
+# -- order ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", [":memory:", "disk"])
@@ -57,7 +57,7 @@ def test_ids_stay_in_order_through_any_walk_of_the_clock(
     clock, where = ManualClock(START), path if path == ":memory:" else tmp_path / "mind"
     memory, texts, last = _open(where, clock), {}, 0
     inversions = 0
-    steps = 400
+    steps = 200 if path == ":memory:" else 100
     jumps = [0, 0, 1, HOUR, -HOUR, DAY, -DAY, 40 * DAY, -400 * DAY]
     try:
         for n in range(steps):
@@ -102,13 +102,14 @@ def test_what_a_leap_sealed_takes_late_memories_in_further_partitions(tmp_path: 
         second = _put(memory, "after the leap")
         memory.reflect()
         assert [r.id for r in memory] == [first.id, second.id]
-        assert len(memory.recall(vector=vector_of("x"), time_range=("2026-11-20", "2026-11-21"))) == 2
+        day = ("2026-11-20", "2026-11-21")
+        assert len(memory.recall(vector=vector_of("x"), time_range=day)) == 2
         assert not memory.check().problems
     names = sorted(p.name for p in (tmp_path / "mind" / "episodic").glob("*.mem"))
     assert names == ["2026-11-20-000.mem", "2026-11-20-001.mem"]
 
 
-# -- the ends of fields -----------------------------------------------------------------------------
+# -- the ends of fields ---------------------------------------------------------------------------
 
 
 def test_every_edge_of_time_is_kept_found_and_put_away_by_its_day(
@@ -165,7 +166,7 @@ def _at(ms: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
 
 
-# -- decay ------------------------------------------------------------------------------------------
+# -- decay ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", ["native", "numba", "reference"])
@@ -184,7 +185,7 @@ def test_strengths_fall_with_age_and_stay_within_0_and_1(
             record = _put(memory, f"text {n}", event_time=_at(days), arousal=0.9 * (n % 2))
             for _ in range(n):
                 memory.reinforce(record.id, success=n % 2 == 0)
-        profiles = [p for p in PROFILES.values() if p.weights()["similarity"]] + [
+        profiles = [PROFILES["balanced"]] + [
             ScoringProfile(name=str(c), w_retention=1.0, w_recency=1.0, w_activation=1.0,
                            retention_curve=c, recency_curve=c) for c in Curve]  # fmt: skip
         for profile in profiles:
@@ -204,12 +205,12 @@ def test_strengths_fall_with_age_and_stay_within_0_and_1(
                     before[hit.id], scores[hit.id] = dict(values), hit.score
     proof("T18", strengths_compared=compared, strengths_outside_0_1=outside,
           strengths_that_grew=inversions)  # fmt: skip
-    assert compared > 1000
+    assert compared > 500
     assert (outside, inversions) == (0, 0)
 
 
 def _ages() -> list[int]:
-    return [0, 1, 999, 1000, 61_000, HOUR, DAY - 1, *(DAY * 3**n // 2 for n in range(12))]
+    return [0, 1, 999, 1000, 61_000, HOUR, DAY - 1, *(DAY * 6**n // 2 for n in range(7))]
 
 
 def test_a_clock_that_went_back_finds_memories_of_age_0(proof: Proof) -> None:
@@ -260,7 +261,7 @@ def test_a_validity_window_follows_the_clock_both_ways() -> None:
         assert shown == {-1: [], 0: ["lunch"], HOUR - 1: ["lunch"], HOUR: []}
 
 
-# -- clocks that cannot be right ----------------------------------------------------------------------
+# -- clocks that cannot be right ------------------------------------------------------------------
 
 
 class _Says:
