@@ -98,7 +98,7 @@ def open_memory_at(
         )
     router = TierRouter([*default_tiers(), *extra_tiers])
     where = os.fspath(path)
-    if not isinstance(where, str) or not where or "\0" in where:
+    if not isinstance(where, str) or not where or "\0" in where or not _is_encodable(where):
         raise InvalidInputError(
             f"path is {where!r}", hint='pass a directory, or ":memory:" for none'
         )
@@ -123,6 +123,15 @@ def open_memory_at(
             if each.lock is not None:
                 each.lock.release()
         raise
+
+
+def _is_encodable(path: str) -> bool:
+    """False for text that no file can be called, such as half of a surrogate pair."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _open_stores(

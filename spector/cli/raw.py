@@ -60,9 +60,13 @@ class RawStore:
         self.meta: dict[str, str] = {}
         self.segments: list[SegmentRow] = []
         self.catalog = self._open_catalog()
-        self.names = sorted(
-            path.relative_to(self.root).as_posix() for path in self.root.rglob("*.mem")
-        )
+        self.names: list[str] = []
+        for path in sorted(self.root.rglob("*.mem")):
+            name = path.relative_to(self.root).as_posix()
+            if path.is_symlink() or not path.is_file():  # it may be a pipe, or lead elsewhere
+                self.problems.append(f"{name}: not a regular file")
+            else:
+                self.names.append(name)
         if self.catalog is None and not self.names:
             raise StoreNotFoundError(f"there is no store at {root}", hint="check the path")
 

@@ -37,6 +37,7 @@ from spector.errors import (
 )
 from spector.layout import FORMAT_VERSION, MAX_DIM
 from spector.store.files import File, Files
+from spector.store.guard import refuse_other_than_files
 from spector.store.sql import Pinning, Reading, translated_sql
 
 __all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "translated_sql"]
@@ -238,7 +239,10 @@ class Catalog:
         if self.in_memory:
             uri = "file::memory:"
         else:
-            uri = f"file:{quote(self.path)}?mode={'ro' if readonly else 'rwc'}"
+            beside = [self.path + end for end in ("", "-wal", "-shm", "-journal")]
+            refuse_other_than_files(*beside)
+            # names of files are bytes, and need not be text
+            uri = f"file:{quote(os.fsencode(self.path))}?mode={'ro' if readonly else 'rwc'}"
             if self._immutable:
                 uri += "&immutable=1"
         connection = sqlite3.connect(

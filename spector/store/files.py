@@ -16,6 +16,7 @@ import errno
 import mmap
 import os
 import re
+import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
@@ -29,6 +30,13 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
+from spector.store.guard import (
+    OPEN_FLAGS,
+    made_private,
+    refuse_strange_folders,
+    regular,
+    tighten,
+)
 
 __all__ = ["DiskFiles", "File", "Files", "MemoryFiles", "translated"]
 
@@ -39,7 +47,6 @@ _NOTHING: Bytes = np.zeros(0, dtype=np.uint8)
 _NAME = re.compile(r"(?!\.{1,2}(?:/|$))[^/\0]+(?:/(?!\.{1,2}(?:/|$))[^/\0]+)*")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
-_OPEN = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 
 
 class File(Protocol):
@@ -125,6 +132,11 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
         )
     elif error.errno == errno.ENOENT:
         found = StoreNotFoundError(message, hint="check the path")
+    elif error.errno == errno.ELOOP:
+        found = StoreError(
+            f"cannot {action} {path}: it is a symbolic link",
+            hint="something else was put in its place; restore a backup, or take it away",
+        )
     elif error.errno == errno.EMFILE:
         found = StoreError(message, hint="raise the limit of open files: ulimit -n")
     else:
@@ -238,14 +250,15 @@ class DiskFiles:
     durable = True
 
     def __init__(self, root: str) -> None:
-        self.root = os.path.abspath(root)
+        # resolved once: a link that is pointed elsewhere later must not split a store in two
+        self.root = os.path.realpath(root)
 
     def make_root(self) -> None:
         """Create the root directory if absent (its parents must exist or are created too)."""
         with translated("create", self.root):
             os.makedirs(os.path.dirname(self.root) or ".", exist_ok=True)
             with contextlib.suppress(FileExistsError):
-                os.mkdir(self.root, 0o700)
+                made_private(self.root)
                 self._sync_directory(os.path.dirname(self.root))
 
     def is_empty(self) -> bool:
@@ -266,32 +279,39 @@ class DiskFiles:
 
     def open(self, name: str, *, create: bool = False, writable: bool = True) -> DiskFile:
         path = self._path(name)
-        flags = _OPEN | (os.O_RDWR if writable else os.O_RDONLY)
+        flags = OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY)
         with translated("create" if create else "open", path):
+            refuse_strange_folders(self.root, name)
             if create:
                 directory = os.path.dirname(path)
                 if not os.path.isdir(directory):
-                    os.mkdir(directory, 0o700)
+                    made_private(directory)
                     self._sync_directory(os.path.dirname(directory))
                 flags |= os.O_CREAT | os.O_EXCL
-            return DiskFile(os.open(path, flags, 0o600), path)
+            fd = os.open(path, flags, 0o600)
+            regular(fd, path, created=create)
+            return DiskFile(fd, path)
 
     def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
         path = self._path(name)
         try:  # not ``translated``: opening a store does this for each of a thousand partitions
-            fd = os.open(path, _OPEN | (os.O_RDWR if writable else os.O_RDONLY))
+            refuse_strange_folders(self.root, name)
+            fd = os.open(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
+            size = regular(fd, path).st_size
             try:
-                size = os.fstat(fd).st_size
                 return os.pread(fd, head, 0), np.asarray(_Map(fd, size)) if size else _NOTHING
             finally:
                 os.close(fd)
+        except StoreError:
+            raise
         except OSError as error:
             raise typed_os_error(error, "open", path) from error
 
     def map_private(self, name: str) -> Bytes | None:
         path = self._path(name)
         try:
-            fd = os.open(path, _OPEN | os.O_RDONLY | os.O_NONBLOCK)  # what if it is a pipe
+            refuse_strange_folders(self.root, name)
+            fd = os.open(path, OPEN_FLAGS | os.O_RDONLY)
             try:
                 status = os.fstat(fd)
                 if not stat.S_ISREG(status.st_mode) or not status.st_size:
@@ -301,6 +321,8 @@ class DiskFiles:
                 os.close(fd)
         except FileNotFoundError:
             return None
+        except StoreError:
+            raise
         except OSError as error:
             raise typed_os_error(error, "map", path) from error
 
@@ -329,20 +351,28 @@ class DiskFiles:
         return found
 
     def replace(self, source: str, target: str) -> None:
-        with translated("rename", self._path(source)):
-            os.replace(self._path(source), self._path(target))
+        before, after = self._path(source), self._path(target)
+        with translated("rename", before):
+            refuse_strange_folders(self.root, source)
+            refuse_strange_folders(self.root, target)
+            os.replace(before, after)
 
     def remove(self, name: str) -> None:
         with translated("remove", self._path(name)):
+            refuse_strange_folders(self.root, name)
             os.unlink(self._path(name))
 
     def sync_dir(self, name: str) -> None:
         self._sync_directory(os.path.dirname(self._path(name)))
 
-    def protect(self, name: str) -> None:
-        """Restrict a file that a library created for us to its owner."""
-        with contextlib.suppress(OSError):
-            os.chmod(self._path(name), 0o600)
+    def make_private(self, name: str) -> None:
+        """Create an empty file before a library does, which would let the umask decide on it."""
+        with contextlib.suppress(StoreError):
+            self.open(name, create=True).close()
+
+    def tighten(self) -> None:
+        """Take from group and others whatever they may do with the store."""
+        tighten(self.root)
 
     def _path(self, name: str) -> str:
         if _NAME.fullmatch(name) is None:
@@ -446,11 +476,14 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
 
 def write_lines(path: str, lines: Iterable[str]) -> None:
     """Write a text file of the user's choosing; it appears whole or not at all."""
-    temporary = f"{path}.{os.getpid()}.tmp"
+    # nobody can put a link there before us: nobody knows the name, and it must be a new one
+    temporary = f"{path}.{secrets.token_hex(8)}.tmp"
     with translated("write", path):
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-            with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as out:
+            flags = OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            fd = os.open(temporary, flags, 0o600)
+            regular(fd, temporary, created=True)
+            with os.fdopen(fd, "w", encoding="utf-8") as out:
                 for line in lines:
                     out.write(line)
                     out.write("\n")

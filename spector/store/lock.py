@@ -17,6 +17,7 @@ from time import sleep
 
 from spector.errors import StoreLockedError
 from spector.store.files import translated
+from spector.store.guard import OPEN_FLAGS, regular
 
 try:
     import fcntl
@@ -42,7 +43,9 @@ class WriterLock:
     def __init__(self, root: str) -> None:
         path = os.path.join(root, "LOCK")
         with translated("open", path):
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            # a link here would have the file behind it emptied below
+            self._fd = os.open(path, OPEN_FLAGS | os.O_RDWR | os.O_CREAT, 0o600)
+            regular(self._fd, path, created=True)
         try:
             _acquire(self._fd, root)
         except BaseException:

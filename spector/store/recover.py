@@ -105,9 +105,10 @@ def open_disk(
 def _open_writer(
     files: DiskFiles, stamp: Stamp, tiers: Mapping[int, TierFiles], config: Config, durability: str
 ) -> tuple[Store, bool]:
+    files.tighten()
+    files.make_private(CATALOG_NAME)
     catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="rw", durability=durability)
     try:
-        files.protect(CATALOG_NAME)
         created = catalog.is_new()
         if created and any(name.endswith(".mem") for name in files.listing()):
             raise CatalogCorruptError(
