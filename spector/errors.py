@@ -194,7 +194,7 @@ class ModelMismatchError(StoreError, ValueError):
 
 
 class FormatVersionError(StoreError):
-    """The store was written by a newer version of spector."""
+    """The store was written by a newer version of spector, or was migrated under a reader."""
 
 
 class PartitionCorruptError(StoreError):

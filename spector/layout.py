@@ -15,6 +15,7 @@ import numpy as np
 
 __all__ = [
     "CRC_SPAN",
+    "FORMAT_MINOR",
     "FORMAT_VERSION",
     "HEADER_BYTES",
     "MUTABLE_BYTES",
@@ -34,7 +35,10 @@ __all__ = [
     "vector_bytes",
 ]
 
-FORMAT_VERSION: Final = 1
+#: what is different in each format is in ``spector.store.migrate``
+FORMAT_VERSION: Final = 2
+#: additions that older code can read past, but would not keep up when it writes
+FORMAT_MINOR: Final = 0
 RECORD_VERSION: Final = 1
 PARTITION_HEADER_BYTES: Final = 64
 HEADER_BYTES: Final = 64

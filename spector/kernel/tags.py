@@ -13,6 +13,7 @@ from typing import Final, Literal
 import mmh3
 
 from spector.errors import InvalidScopeError
+from spector.layout import FORMAT_VERSION
 
 __all__ = ["BLOOM_BITS", "BLOOM_HASHES", "scope_tag", "tag_mask", "tags_mask"]
 
@@ -22,25 +23,37 @@ _SCOPES: Final = ("user", "agent", "session")
 
 
 @lru_cache(maxsize=65_536)
-def tag_mask(tag: str) -> int:
+def tag_mask(tag: str, version: int = FORMAT_VERSION) -> int:
     """The four bits of one tag as an unsigned 64-bit integer.
 
-    Double hashing: bit i is ``(h1 + i * h2) mod 64`` with h1 and h2 the halves of
-    MurmurHash3_x64_128 (seed 0) of the UTF-8 bytes. h2 is made odd, so the bits are distinct.
+    The first four different ones of the 6-bit slices of MurmurHash3_x64_128 (seed 0) of the UTF-8
+    bytes, from the least significant on. Any four of the 64 bits can be a tag's.
+
+    Args:
+        version: of the store's format. In format 1 the bits came from double hashing, which can
+            only make 1,024 different masks.
     """
     low, high = mmh3.hash64(tag.encode("utf-8", "surrogatepass"), 0, True, False)
-    step = high | 1
     mask = 0
-    for i in range(BLOOM_HASHES):
-        mask |= 1 << ((low + i * step) % BLOOM_BITS)
+    if version == 1:
+        for i in range(BLOOM_HASHES):
+            mask |= 1 << ((low + i * (high | 1)) % BLOOM_BITS)
+        return mask
+    slices = low | high << 64
+    for at in range(0, 126, 6):
+        mask |= 1 << (slices >> at & 63)
+        if mask.bit_count() == BLOOM_HASHES:
+            return mask
+    while mask.bit_count() < BLOOM_HASHES:  # one tag in 10^16 has 21 slices of three values
+        mask |= mask + 1  # the lowest bit that is not set
     return mask
 
 
-def tags_mask(tags: Iterable[str]) -> int:
+def tags_mask(tags: Iterable[str], version: int = FORMAT_VERSION) -> int:
     """OR of the masks of all tags; 0 for none."""
     mask = 0
     for tag in tags:
-        mask |= tag_mask(tag)
+        mask |= tag_mask(tag, version)
     return mask
 
 

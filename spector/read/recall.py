@@ -102,7 +102,9 @@ class Reader:
 
     def _recall_in(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """Scan and full text, widened until no record outside of both could be among the best."""
-        query = _query_of(request, self._config)
+        # a reader of an older format has one such store, and nothing in any other
+        version = min(store.format_version for store in self._stores)
+        query = _query_of(request, self._config, version)
         select = self._select(snap, request)
         filters = self._filters(snap, request)
         lexical = [
@@ -233,15 +235,16 @@ class Reader:
         )
 
 
-def _query_of(request: RecallRequest, config: Config) -> Query:
+def _query_of(request: RecallRequest, config: Config, version: int) -> Query:
     selection = request.selection
-    any_masks = [tag_mask(tag) for tag in selection.any_tags]
-    overlap = selection.bloom_all
+    any_masks = [tag_mask(tag, version) for tag in selection.any_tags]
+    tags_all = selection.bloom_all(version)
+    overlap = tags_all
     for mask in any_masks:
         overlap |= mask
     return make_query(
         now_ms=request.now_ms, vector=request.vector, profile=request.profile,
-        tags_all=selection.bloom_all, any_masks=any_masks, overlap_mask=overlap,
+        tags_all=tags_all, any_masks=any_masks, overlap_mask=overlap,
         valence_min=request.valence[0], valence_max=request.valence[1],
         event_min_ms=selection.min_ms, event_max_ms=selection.max_ms,
         importance_floor=request.min_importance, drop_flags=request.drop_flags,

@@ -44,9 +44,8 @@ class Selection:
     max_ms: int | None = None
     where: SqlFilter | None = None
 
-    @property
-    def bloom_all(self) -> int:
-        """Bits that every answer's Bloom filter must contain."""
+    def bloom_all(self, version: int) -> int:
+        """Bits that every answer's Bloom filter must contain, in a store of that format."""
         scopes: list[str] = []
         if self.user_id is not None:
             scopes.append(scope_tag("user", self.user_id))
@@ -54,7 +53,7 @@ class Selection:
             scopes.append(scope_tag("agent", self.agent_id))
         if self.session_id is not None:
             scopes.append(scope_tag("session", self.session_id))
-        return tags_mask((*self.tags, *scopes))
+        return tags_mask((*self.tags, *scopes), version)
 
     def exact(
         self, *, now_ms: int | None = None, whole_store: bool = True

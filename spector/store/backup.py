@@ -32,6 +32,7 @@ import numpy as np
 from spector.clock import SystemClock
 from spector.errors import (
     CatalogCorruptError,
+    FormatVersionError,
     InvalidInputError,
     PartitionCorruptError,
     SpectorError,
@@ -40,6 +41,7 @@ from spector.errors import (
     StoreLockedError,
 )
 from spector.layout import (
+    FORMAT_MINOR,
     MUTABLE_BYTES,
     MUTABLE_OFFSET,
     PARTITION_HEADER_BYTES,
@@ -93,6 +95,12 @@ def copy_store(
         raise InvalidInputError(
             "a memory that lives in memory has no files to copy",
             hint="write its memories to a file with export",
+        )
+    if int(store.meta.get("format_minor", 0)) > FORMAT_MINOR:
+        raise FormatVersionError(
+            f"{store.where} was written by a newer spector, and may have files that this one does"
+            " not know to copy",
+            hint="upgrade: pip install -U spector",
         )
     place = Place.at(dest)
     if place.overlaps(store.where):
@@ -362,7 +370,7 @@ class _Copy:
         store = self._store
         return pack_header(
             row, magic=store.tier_files(row.tier).magic, stride=store.stride, dim=store.dim,
-            uuid=store.uuid,
+            uuid=store.uuid, version=store.format_version,
         )
 
     def _copy(self, row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> None:

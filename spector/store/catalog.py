@@ -31,11 +31,12 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
+from spector._version import __version__
 from spector.errors import (
     CatalogCorruptError,
     FormatVersionError,
 )
-from spector.layout import FORMAT_VERSION, MAX_DIM
+from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM
 from spector.store.files import File, Files
 from spector.store.guard import refuse_other_than_files
 from spector.store.sql import Pinning, Reading, translated_sql
@@ -319,18 +320,26 @@ class Catalog:
             meta = dict(self.main.execute("SELECT key, value FROM meta"))
         try:
             version, dim = int(meta["format_version"]), int(meta["dim"])
-            sound = 1 <= dim <= MAX_DIM and len(bytes.fromhex(meta["uuid"])) == 16
+            minor = int(meta.get("format_minor", 0))
+            sound = version >= 1 and minor >= 0 and 1 <= dim <= MAX_DIM
+            sound = sound and len(bytes.fromhex(meta["uuid"])) == 16
         except (KeyError, ValueError):
-            sound, version = False, 0
+            sound, version, minor = False, 0, 0
         if not sound:
             raise CatalogCorruptError(
                 f"{self.path} does not say what store it is", hint="restore a backup"
             )
         if version > FORMAT_VERSION:
             raise FormatVersionError(
-                f"{self.path} has format version {version}; this spector reads up to "
+                f"{self.path} has format {version}; spector {__version__} reads up to "
                 f"{FORMAT_VERSION}",
-                hint="upgrade: pip install -U spector",
+                hint="upgrade: pip install -U spector; there is no way back to an older format",
+            )
+        if (version, minor) > (FORMAT_VERSION, FORMAT_MINOR) and self._mode == "rw":
+            raise FormatVersionError(
+                f"{self.path} has format {version}.{minor}; spector {__version__} writes "
+                f"{FORMAT_VERSION}.{FORMAT_MINOR}, and would not keep up what it does not know",
+                hint='upgrade: pip install -U spector; or open it with mode="r"',
             )
         return meta
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from spector.errors import FormatVersionError, SpectorError, StoreError
 from spector.kernel.tags import scope_tag, tags_mask
 from spector.layout import (
+    FORMAT_VERSION,
     MUTABLE_BYTES,
     MUTABLE_OFFSET,
     PARTITION_HEADER_BYTES,
@@ -49,6 +50,8 @@ class _Findings:
     records: int = 0
     tombstones: int = 0
     bytes: int = 0
+    #: format of the store, which says what the bits of tags are
+    version: int = FORMAT_VERSION
 
     def add(self, code: str, where: str, message: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
@@ -110,6 +113,7 @@ def _check_segments(
     tiers: Mapping[int, TierFiles], found: _Findings, progress: Progress | None,
 ) -> None:
     dim, uuid = int(meta["dim"]), bytes.fromhex(meta["uuid"])
+    found.version = int(meta["format_version"])
     pending = _pending(db)
     for done, row in enumerate(segments):
         try:
@@ -163,6 +167,7 @@ def _read_partition(
     if not pending:
         header = unpack_header(raw, where=row.path, uuid=uuid)
         expected = {
+            "version": found.version,
             "magic": tiers[row.tier].magic if row.tier in tiers else header["magic"],
             "count": row.live, "tombstone_count": row.dead, "capacity": row.capacity,
             "state": row.state, "stride": stride, "dim": dim, "day": row.day,
@@ -255,7 +260,7 @@ def _check_bijection(
             if value is not None
         ]
         names = _json_names(tags)
-        if int(header["tags"]) != tags_mask((*names, *scopes)):
+        if int(header["tags"]) != tags_mask((*names, *scopes), found.version):
             found.add("I8", where, "the Bloom filter does not fit the exact tags")
     for slot in np.flatnonzero(alive & ~seen).tolist():
         found.add("I4", f"{row.path} slot {slot}", "a live record that the catalog does not know")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spector.errors import ModelMismatchError, PartitionCorruptError
+from spector.errors import FormatVersionError, ModelMismatchError, PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
 from spector.store.catalog import Head, SegmentRow, translated_sql
 from spector.store.files import Bytes
@@ -95,6 +95,11 @@ class ReadStore(Store):
         if head == self._seen:
             return
         meta = dict(db.execute("SELECT key, value FROM meta"))
+        if meta.get("format_version") != self.meta["format_version"]:
+            raise FormatVersionError(
+                f"{self.where} was given format {meta.get('format_version')} meanwhile",
+                hint="close this reader and open the store again",
+            )
         if any(meta.get(key) != self.meta[key] for key in ("dim", "fingerprint")):
             raise ModelMismatchError(
                 f"the store at {self.where} was given vectors of {meta.get('model_id')} meanwhile",

@@ -22,6 +22,7 @@ from spector.store.catalog import CATALOG_NAME, Catalog, translated_sql
 from spector.store.files import DiskFiles, Files, MemoryFiles
 from spector.store.idx import idx_of, is_idx
 from spector.store.lock import WriterLock
+from spector.store.migrate import next_step
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
 from spector.store.segment import unpack_header
@@ -118,24 +119,39 @@ def _open_writer(
         if created:
             catalog.create(_new_meta(stamp))
             files.sync_dir(CATALOG_NAME)
-        meta = catalog.validate()
-        _compare(stamp, meta, files.root)
-        store = Store(files, catalog, meta=meta, tiers=tiers, config=config, writable=True)
+        store = _recovered(files, catalog, stamp, tiers, config)
+        while (step := next_step(store.format_version)) is not None:
+            step.run(store)
+            for segment in store.segments.values():
+                segment.close()
+            before, store = store, _recovered(files, catalog, stamp, tiers, config)
+            assert store.format_version == before.format_version + 1, step.what
         with translated_sql(catalog.path):
-            _replay(store)
-            crashed = UNSYNCED in meta
-            if crashed:
-                reconcile(store)
-            store.adopt_segments(verify=True)
-            remove_leftovers(store, all_unnamed=crashed)
-            if BACKUP_NOTE in meta:  # what is written from now on is in no other place
+            if BACKUP_NOTE in store.meta:  # what is written from now on is in no other place
                 catalog.set_meta(BACKUP_NOTE, None)
-            if crashed != catalog.relaxed:
+            if (UNSYNCED in store.meta) != catalog.relaxed:
                 catalog.set_meta(UNSYNCED, "1" if catalog.relaxed else None)
     except BaseException:
         catalog.close()
         raise
     return store, created
+
+
+def _recovered(
+    files: DiskFiles, catalog: Catalog, stamp: Stamp, tiers: Mapping[int, TierFiles],
+    config: Config,
+) -> Store:
+    """A store for writing at its last commit, in whatever format it has."""
+    meta = catalog.validate()
+    _compare(stamp, meta, files.root)
+    store = Store(files, catalog, meta=meta, tiers=tiers, config=config, writable=True)
+    with translated_sql(catalog.path):
+        _replay(store)
+        if UNSYNCED in meta:
+            reconcile(store)
+        store.adopt_segments(verify=True)
+        remove_leftovers(store, all_unnamed=UNSYNCED in meta)
+    return store
 
 
 def _open_reader(

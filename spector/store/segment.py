@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._version import __version__
 from spector.errors import (
     ForeignPartitionError,
     FormatVersionError,
@@ -77,10 +78,13 @@ def check_transition(before: int, after: int, where: str) -> None:
         raise StateTransitionError(f"{where}: {names} is not a legal transition")
 
 
-def pack_header(row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes) -> bytes:
+def pack_header(
+    row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes,
+    version: int = FORMAT_VERSION,
+) -> bytes:
     """The 64 header bytes that a segment row implies."""
     body = _HEADER.pack(
-        magic, FORMAT_VERSION, row.live, row.dead, row.capacity, row.state, stride, dim,
+        magic, version, row.live, row.dead, row.capacity, row.state, stride, dim,
         row.day, row.sequence, uuid, row.generation,
     )
     return body + crc32c(body).to_bytes(4, "little")
@@ -103,7 +107,7 @@ def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, An
         raise PartitionCorruptError(f"{where}: the header's checksum does not match", hint=hint)
     if int(header["version"]) > FORMAT_VERSION:
         raise FormatVersionError(
-            f"{where} has format version {int(header['version'])}; this spector reads up to "
+            f"{where} has format {int(header['version'])}; spector {__version__} reads up to "
             f"{FORMAT_VERSION}",
             hint="upgrade: pip install -U spector",
         )
@@ -159,7 +163,7 @@ class Segment:
 
     def __init__(
         self, files: Files, row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes,
-        writable: bool = True,
+        writable: bool = True, version: int = FORMAT_VERSION,
     ) -> None:
         self.row = row
         self._writable = writable
@@ -169,6 +173,7 @@ class Segment:
         self._stride = stride
         self._dim = dim
         self._uuid = uuid
+        self._version = version
         self._file: File | None = None
         self._mapped: Bytes | None = None
         self._partition: Partition | None = None
@@ -248,7 +253,8 @@ class Segment:
     def _compare(self, found: dict[str, Any]) -> None:
         row = self.row
         expected = {
-            "magic": self._magic, "stride": self._stride, "dim": self._dim,
+            "magic": self._magic, "version": self._version, "stride": self._stride,
+            "dim": self._dim,
             "day": row.day, "sequence": row.sequence, "generation": row.generation,
             "count": row.live, "tombstone_count": row.dead, "state": row.state,
             "capacity": row.capacity,
@@ -384,7 +390,8 @@ class Segment:
 
     def _header(self) -> bytes:
         return pack_header(
-            self.row, magic=self._magic, stride=self._stride, dim=self._dim, uuid=self._uuid
+            self.row, magic=self._magic, stride=self._stride, dim=self._dim, uuid=self._uuid,
+            version=self._version,
         )
 
 

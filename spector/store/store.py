@@ -101,6 +101,8 @@ class Store:
         self.dim = int(meta["dim"])
         self.stride = stride_of(self.dim)
         self.uuid = bytes.fromhex(meta["uuid"])
+        #: older than this code's only in a reader, and in a writer that is about to migrate
+        self.format_version = int(meta["format_version"])
         self.writable = writable
         self.lock = threading.RLock()
         self.segments: dict[int, Segment] = {}
@@ -268,7 +270,7 @@ class Store:
             )
         return Segment(
             self.files, row, magic=tier.magic, stride=self.stride, dim=self.dim, uuid=self.uuid,
-            writable=self.writable,
+            writable=self.writable, version=self.format_version,
         )
 
     def meet(self, segment: Segment) -> None:

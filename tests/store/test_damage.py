@@ -21,7 +21,7 @@ from spector.errors import (
     StoreError,
 )
 from spector.kernel.crc import crc32c
-from spector.layout import PARTITION_DTYPE, PARTITION_HEADER_BYTES, stride_of
+from spector.layout import FORMAT_VERSION, PARTITION_DTYPE, PARTITION_HEADER_BYTES, stride_of
 from tests.crash.workload import DIM, Model, open_tiny, texts_of, vector_of, wrong_in
 
 TEXTS = [f"word{n} version 0" for n in range(7)]
@@ -75,7 +75,7 @@ def test_every_byte_of_a_partition_header_matters(store: Path, how: Any) -> None
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
-        ({"version": 2}, FormatVersionError),
+        ({"version": FORMAT_VERSION + 1}, FormatVersionError),
         ({"store_uuid": np.arange(16, dtype=np.uint8)}, ForeignPartitionError),
         ({"count": 1}, PartitionCorruptError),
         ({"tombstone_count": 1}, PartitionCorruptError),
@@ -200,9 +200,9 @@ def test_leftovers_of_crashes_are_removed_at_the_next_opening(store: Path) -> No
 
 
 def test_newer_format_version_in_the_catalog_is_refused(store: Path) -> None:
-    _sql(store, "UPDATE meta SET value = '2' WHERE key = 'format_version'")
+    _sql(store, "UPDATE meta SET value = '3' WHERE key = 'format_version'")
     for mode in ("rw", "r"):
-        with pytest.raises(FormatVersionError, match="version 2") as error:
+        with pytest.raises(FormatVersionError, match="format 3") as error:
             open_tiny(str(store), mode=mode)
         assert "upgrade" in error.value.hint
     with pytest.raises(FormatVersionError):
