@@ -39,6 +39,7 @@ from spector.errors import (
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM
 from spector.store.files import File, Files
 from spector.store.guard import refuse_other_than_files
+from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Pinning, Reading, translated_sql
 
 __all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "translated_sql"]
@@ -48,6 +49,7 @@ CATALOG_NAME = "catalog.db"
 APPLICATION_ID = 0x53504543
 #: a larger catalog is vacuumed through an (unlinked) temporary file instead of memory
 _VACUUM_PAGES_IN_MEMORY = 65_536
+_U32 = (1 << 32) - 1
 #: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
 _CHUNK = 900
 
@@ -71,7 +73,11 @@ def _abandon_in_child() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon_in_child)
 
-_SCHEMA = """
+_FULLTEXT = """CREATE VIRTUAL TABLE fulltext USING fts5(
+    text, content='content', content_rowid='id',
+    tokenize='porter unicode61 remove_diacritics 2')"""
+
+_SCHEMA = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE head(
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -100,9 +106,7 @@ CREATE TABLE content(
     role TEXT, source TEXT, parents TEXT);
 CREATE TABLE record_tag(tag TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (tag, id))
     WITHOUT ROWID;
-CREATE VIRTUAL TABLE fulltext USING fts5(
-    text, content='content', content_rowid='id',
-    tokenize='porter unicode61 remove_diacritics 2');
+{_FULLTEXT};
 CREATE TABLE journal(
     seq INTEGER PRIMARY KEY, segment_id INTEGER NOT NULL, kind INTEGER NOT NULL,
     slot INTEGER NOT NULL, image BLOB NOT NULL);
@@ -190,6 +194,27 @@ def _from_json(text: str) -> Any:
     return json.loads(text)
 
 
+#: columns of a segment's row but for its path -> least and greatest value; the partition's header
+#: has room for no others
+_SEGMENT_BOUNDS = (
+    (1, 1 << 62), (0, 255), (-(1 << 31), (1 << 31) - 1), (0, _U32), (0, _U32), (0, 4), (0, _U32),
+    (0, _U32), (0, _U32), (0, 1 << 62),
+)  # fmt: skip
+
+
+def _segment_row(found: tuple[Any, ...], path: str) -> SegmentRow:
+    numbers = (*found[:5], *found[6:])
+    if type(found[5]) is not str or not all(
+        type(value) is int and low <= value <= high
+        for value, (low, high) in zip(numbers, _SEGMENT_BOUNDS, strict=True)
+    ):
+        raise CatalogCorruptError(
+            f"{path}: the row of partition {found[0]!r} is damaged",
+            hint="run: spector check PATH; restore a backup",
+        )
+    return SegmentRow(*found)
+
+
 @lru_cache(maxsize=16_384)
 def _tags_of(text: str) -> tuple[str, ...]:
     """Tags repeat from record to record; a tuple may be shared, metadata may not."""
@@ -252,6 +277,7 @@ class Catalog:
         )
         self._connections.append(connection)
         try:
+            confine(connection)
             for pragma in (*_PRAGMAS, *(() if readonly else _WRITING_PRAGMAS)):
                 connection.execute(f"PRAGMA {pragma}")
         except BaseException:
@@ -317,13 +343,14 @@ class Catalog:
                     f"{self.path} is a SQLite database, but not a spector catalog",
                     hint="pass the directory of a spector store",
                 )
+            refuse_planted(self.main, self.path, _FULLTEXT)
             meta = dict(self.main.execute("SELECT key, value FROM meta"))
         try:
             version, dim = int(meta["format_version"]), int(meta["dim"])
             minor = int(meta.get("format_minor", 0))
             sound = version >= 1 and minor >= 0 and 1 <= dim <= MAX_DIM
             sound = sound and len(bytes.fromhex(meta["uuid"])) == 16
-        except (KeyError, ValueError):
+        except (KeyError, TypeError, ValueError):
             sound, version, minor = False, 0, 0
         if not sound:
             raise CatalogCorruptError(
@@ -422,7 +449,8 @@ class Catalog:
             size = self._pragma("page_size")
             spill = "FILE" if pages > _VACUUM_PAGES_IN_MEMORY else "MEMORY"
             self.main.execute(f"PRAGMA temp_store={spill}")
-            self.main.execute("VACUUM")
+            with attaching(self.main):
+                self.main.execute("VACUUM")
             self.main.execute("PRAGMA temp_store=MEMORY")
             return pages * size, free * size, self._pragma("page_count") * size
 
@@ -449,7 +477,7 @@ class Catalog:
             found = (connection or self.main).execute(
                 "SELECT last_id, change_seq, journal_seq, retire_epoch FROM head"
             ).fetchone()
-        if found is None:
+        if found is None or set(map(type, found)) != {int} or min(found) < 0:
             raise CatalogCorruptError(
                 f"{self.path} has lost its counters", hint="restore a backup"
             )
@@ -464,7 +492,7 @@ class Catalog:
             " change_seq FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
             (since,),
         )
-        return [SegmentRow(*row) for row in found]
+        return [_segment_row(row, self.path) for row in found]
 
     def fetch(
         self, ids: Sequence[int], *, sql: str = "1", params: Sequence[Any] = ()

@@ -144,8 +144,13 @@ def derived_from(store: Store, erased: set[int]) -> tuple[int, ...]:
     with store.catalog.reading() as db:
         sql = "SELECT id, parents FROM content WHERE parents IS NOT NULL"
         for record_id, parents in db.execute(sql):
-            for parent in json.loads(parents):
-                children.setdefault(parent, []).append(record_id)
+            try:
+                found_parents = json.loads(parents)
+            except (ValueError, RecursionError):  # damage, which check names
+                continue
+            for parent in found_parents if isinstance(found_parents, list) else ():
+                if isinstance(parent, int):
+                    children.setdefault(parent, []).append(record_id)
     found: set[int] = set()
     waiting = list(erased)
     while waiting:

@@ -1,0 +1,84 @@
+"""A catalog may come from elsewhere: nothing in it may run.
+
+SQLite's schema is data, and some of it is code: triggers, views, generated columns, virtual tables.
+The catalog has one virtual table and none of the others, so any of them was planted, and the
+catalog is refused. What is planted while a store is open meets limits: no trigger may nest even
+once, nothing may be attached, no value may be larger than a value can be.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import Final
+
+from spector.errors import CatalogCorruptError
+
+__all__ = ["attaching", "confine", "refuse_planted"]
+
+#: larger than any value of ours, and what a damaged one may make us read
+MOST_BYTES: Final = 256 << 20
+_VIRTUAL: Final = "fulltext"
+_TABLES: Final = ("meta", "head", "segment", "record", "content", "record_tag", "journal")
+_COMMENT: Final = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
+_HIDDEN_GENERATED: Final = (2, 3)
+#: names of the C interface; Python has them, and a way to set them, since 3.12
+_ON_OFF: Final = {
+    "SQLITE_DBCONFIG_DEFENSIVE": True,
+    "SQLITE_DBCONFIG_ENABLE_TRIGGER": False,
+    "SQLITE_DBCONFIG_ENABLE_VIEW": False,
+    "SQLITE_DBCONFIG_TRUSTED_SCHEMA": False,
+}
+
+
+def confine(connection: sqlite3.Connection) -> None:
+    """Limits of a connection to a catalog that somebody else may have written."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+    configure = getattr(connection, "setconfig", None)
+    for name, value in _ON_OFF.items():
+        number = getattr(sqlite3, name, None)
+        if configure is not None and number is not None:
+            configure(number, value)
+
+
+class attaching:  # noqa: N801 - used like a function
+    """Let SQLite attach one file: a VACUUM is nothing else."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+
+
+def refuse_planted(db: sqlite3.Connection, path: str, fulltext_sql: str) -> None:
+    """Raise when the schema holds anything that would run.
+
+    Unknown plain tables and indexes are no harm: a later format may have some.
+
+    Args:
+        fulltext_sql: how the one virtual table was made.
+    """
+    for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master"):
+        if kind in ("trigger", "view"):
+            raise _planted(path, f"a {kind}", name)
+        words = _COMMENT.sub(" ", sql or "").split()
+        virtual = [word.upper() for word in words[1:2]] == ["VIRTUAL"]
+        if virtual and (name != _VIRTUAL or words != fulltext_sql.split()):
+            raise _planted(path, "a virtual table", name)
+    for table in _TABLES:
+        for _, column, *_, hidden in db.execute(f"PRAGMA table_xinfo({table})"):
+            if hidden in _HIDDEN_GENERATED:
+                raise _planted(path, "a computed column", f"{table}.{column}")
+
+
+def _planted(path: str, what: str, name: object) -> CatalogCorruptError:
+    return CatalogCorruptError(
+        f"{path} holds {what} named {str(name)[:60]!r}, which spector did not make",
+        hint="do not trust this store; restore a backup",
+    )

@@ -1,0 +1,196 @@
+"""A planted catalog runs nothing, and reaches nothing beside itself.
+
+Mechanism: the schema is read before it is used, and whatever in it would run is refused; limits on
+every connection stop what is planted later. Damage without it: opening a store from elsewhere runs
+somebody's statements, keeps copies of what was forgotten, or fills the memory. Guard: each kind of
+planted code, with a witness table that tells whether it ran.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector import CatalogCorruptError, ManualClock, SpectorError
+from spector.store import planted
+from spector.store.catalog import Catalog
+from tests.fakes import FakeEmbedder
+
+SPY = "INSERT INTO witness VALUES (new.rowid)"
+PLANTED = {
+    "trigger on insert": f"CREATE TRIGGER evil AFTER INSERT ON content BEGIN {SPY}; END",
+    "trigger on update": f"CREATE TRIGGER evil AFTER UPDATE ON head BEGIN {SPY}; END",
+    "trigger before delete": "CREATE TRIGGER evil BEFORE DELETE ON content BEGIN"
+    " INSERT INTO witness VALUES (old.text); END",
+    "trigger that forbids forgetting": "CREATE TRIGGER evil BEFORE DELETE ON record BEGIN"
+    " SELECT raise(IGNORE); END",
+    "view": "CREATE VIEW evil AS SELECT * FROM content",
+    "view in the place of a table": "ALTER TABLE journal RENAME TO j;"
+    "CREATE VIEW journal AS SELECT * FROM j",
+    "fts5 beside ours": "CREATE VIRTUAL TABLE evil USING fts5(x)",
+    "fts5 in the place of ours": "DROP TABLE fulltext;"
+    "CREATE VIRTUAL TABLE fulltext USING fts5(text, content='meta', tokenize='trigram')",
+    "rtree": "CREATE VIRTUAL TABLE evil USING rtree(id, a, b)",
+    "dbstat": "CREATE VIRTUAL TABLE evil USING dbstat",
+    "computed column": "ALTER TABLE content ADD COLUMN evil AS (zeroblob(100000000))",
+    "computed column, hidden in a comment":
+    "ALTER TABLE meta ADD COLUMN evil /* */ GENERATED ALWAYS AS (upper(value)) VIRTUAL",
+}  # fmt: skip
+
+
+@pytest.fixture
+def store(store_path: Path, clock: ManualClock) -> Path:
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
+        memory.remember_many([f"note {n}" for n in range(9)])
+    return store_path
+
+
+@contextmanager
+def catalog_of(store: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(store / "catalog.db")) as db:
+        yield db
+        db.commit()
+
+
+def witnesses(store: Path) -> int:
+    with catalog_of(store) as db:
+        return int(db.execute("SELECT count(*) FROM witness").fetchone()[0])
+
+
+def replace_one(memory: spector.Memory, record_id: int) -> None:
+    memory.remember("another")
+    memory.forget(record_id)
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_planted_code_is_refused_by_every_way_in_and_never_runs(
+    store: Path, clock: ManualClock, what: str, proof: Any
+) -> None:
+    with catalog_of(store) as db:
+        db.execute("CREATE TABLE witness(x)")
+        try:
+            db.executescript(PLANTED[what])
+        except sqlite3.OperationalError as error:
+            pytest.skip(f"this SQLite cannot even make it: {error}")
+    for mode in ("rw", "r"):
+        with pytest.raises(CatalogCorruptError, match="which spector did not make") as caught:
+            spector.open(store, mode=mode, embedder=FakeEmbedder(), clock=clock)  # type: ignore[arg-type]
+        assert caught.value.hint
+    (problem,) = spector.check(store).problems
+    assert problem.code == "I15"
+    assert "did not make" in problem.message
+    assert witnesses(store) == 0
+    proof("hostile catalog", planted=1, ran=0)
+
+
+@pytest.mark.parametrize("what", [w for w in PLANTED if w.startswith("trigger")])
+def test_a_trigger_planted_while_a_store_is_open_does_not_run(
+    store: Path, clock: ManualClock, what: str, proof: Any
+) -> None:
+    with spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory:
+        first = next(iter(memory))
+        with catalog_of(store) as db:
+            db.execute("CREATE TABLE witness(x)")
+            db.executescript(PLANTED[what])
+        with pytest.raises(SpectorError):
+            replace_one(memory, first.id)
+    assert witnesses(store) == 0
+    proof("hostile catalog", planted=1, ran=0)
+
+
+def test_nothing_can_be_attached_except_for_a_vacuum(store: Path, proof: Any) -> None:
+    victim = store.parent / "victim.db"
+    with closing(Catalog(str(store / "catalog.db"), mode="rw", durability="strict")) as catalog:
+        for _ in range(2):
+            with pytest.raises(sqlite3.Error, match="too many attached"):
+                catalog.main.execute("ATTACH ? AS other", (str(victim),))
+            catalog.vacuum()
+    assert not victim.exists()
+    proof("hostile catalog", attached=0)
+
+
+def test_a_value_of_absurd_size_is_an_error_and_not_a_full_memory(
+    store: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planted, "MOST_BYTES", 1 << 20)
+    with catalog_of(store) as db:
+        (record_id,) = db.execute("SELECT min(id) FROM content").fetchone()
+        text = "x" * (2 << 20)
+        db.execute("UPDATE content SET text = ? WHERE id = ?", (text, record_id))
+    with (
+        spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory,
+        pytest.raises(SpectorError, match="too big"),
+    ):
+        memory.get(record_id)
+
+
+def test_unknown_plain_tables_are_no_reason_to_refuse_a_store(
+    store: Path, clock: ManualClock
+) -> None:
+    """A later format may have some."""
+    with catalog_of(store) as db:
+        db.execute("CREATE TABLE later(x)")
+        db.execute("CREATE INDEX later_x ON later(x)")
+    with spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory:
+        assert len(memory) == 9
+
+
+def test_unsafe_functions_of_the_schema_are_not_trusted(store: Path, clock: ManualClock) -> None:
+    with spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory:
+        db = memory._opened[0].store.catalog.main
+        for pragma, value in {"trusted_schema": 0, "cell_size_check": 1, "secure_delete": 1,
+                              "mmap_size": 0}.items():  # fmt: skip
+            assert db.execute(f"PRAGMA {pragma}").fetchone()[0] == value
+
+
+HOSTILE_VALUES = (
+    "UPDATE segment SET capacity = 1 << 62", "UPDATE segment SET slots = -1",
+    "UPDATE segment SET slots = 1 << 40", "UPDATE segment SET tier = 'x'",
+    "UPDATE segment SET path = x'00ff'",
+    "UPDATE segment SET path = 'catalog.db'", "UPDATE segment SET path = 'LOCK'",
+    "UPDATE head SET last_id = 1 << 62", "UPDATE head SET change_seq = 'x'", "DELETE FROM head",
+    "UPDATE record SET slot = slot + 1000", "UPDATE record SET segment_id = 99",
+    "UPDATE meta SET value = '99999999999' WHERE key = 'dim'",
+    "UPDATE meta SET value = x'00' WHERE key = 'uuid'", "DELETE FROM meta",
+    "INSERT INTO journal VALUES (1, 77, 0, 0, x'00')",
+    "INSERT INTO meta VALUES ('purge_due', 'x')",
+    "INSERT INTO erasure VALUES (-1, 1 << 62)",
+    "UPDATE fulltext_data SET block = randomblob(50)",
+    "INSERT INTO fulltext_config VALUES ('rank', 'evil()')",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", HOSTILE_VALUES)
+def test_hostile_values_end_in_typed_errors_and_touch_no_file_that_is_not_a_partition(
+    store: Path, clock: ManualClock, sql: str, proof: Any
+) -> None:
+    lock = (store / "LOCK").read_bytes()
+    with catalog_of(store) as db:
+        try:
+            db.execute(sql)
+        except sqlite3.IntegrityError:
+            pytest.skip("the schema itself refuses it")
+    for mode in ("r", "rw"):
+        with (
+            suppress(SpectorError),
+            spector.open(
+                store, mode=mode, embedder=FakeEmbedder(), clock=clock  # type: ignore[arg-type]
+            ) as memory,
+        ):
+            memory.recall("note", k=20)
+            len(list(memory))
+            if mode == "rw":
+                memory.remember("one more")
+                memory.compact()
+    with suppress(SpectorError):
+        spector.check(store)
+    assert (store / "catalog.db").stat().st_size > 4096
+    assert (store / "LOCK").exists()
+    assert len((store / "LOCK").read_bytes()) <= max(16, len(lock))
+    proof("hostile catalog", hostile_values=1)
