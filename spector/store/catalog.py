@@ -57,8 +57,9 @@ _PRAGMAS = (
     "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY",
     "cache_size=-16000",
 )
+_WRITE_AHEAD = "journal_mode=WAL"
 _WRITING_PRAGMAS = (
-    "journal_mode=WAL", "secure_delete=ON", "journal_size_limit=67108864",
+    _WRITE_AHEAD, "secure_delete=ON", "journal_size_limit=67108864",
     "wal_autocheckpoint=8192",
 )
 
@@ -279,7 +280,13 @@ class Catalog:
         try:
             confine(connection)
             for pragma in (*_PRAGMAS, *(() if readonly else _WRITING_PRAGMAS)):
-                connection.execute(f"PRAGMA {pragma}")
+                answer = connection.execute(f"PRAGMA {pragma}").fetchone()
+                if pragma == _WRITE_AHEAD and answer[0] not in ("wal", "memory"):
+                    # SQLite tells of this failure, be it of the disk, in no other way
+                    raise StoreError(
+                        f"{self.path} cannot be given a write-ahead log",
+                        hint="try again; if that fails too, look at the disk, or move the store",
+                    )
         except BaseException:
             self._disconnect(connection)
             raise
@@ -370,12 +377,25 @@ class Catalog:
             )
         return meta
 
-    def close(self) -> None:
-        """Close every connection. Idempotent."""
+    def close(self, *, failed: bool = False) -> None:
+        """Close every connection. Idempotent.
+
+        After a failure (``failed``) the log stays as it is: the last writing connection that closes
+        would copy the log into the catalog, and sync once more what may just have failed to be
+        synced. That can succeed although the disk has lost the bytes. So reading connections, which
+        cannot copy anything, are made to close last.
+        """
         with self._pool_lock:
             self._closed = True
             pool, self._pool = self._pool, []
-        for connection in (*pool, self.main):
+        order = [*pool, self.main]
+        if failed and not self.in_memory and self._mode == "rw":
+            order.reverse()
+            with contextlib.suppress(sqlite3.Error):
+                last = self._connect(readonly=True)
+                order.append(last)
+                last.execute("SELECT 1 FROM sqlite_master").fetchone()
+        for connection in order:
             if connection in self._connections:
                 self._disconnect(connection)
         heir = next((c for c in _catalogs if not c._closed and c.path == self.path), None)

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from spector.config import Config
 from spector.errors import (
     CatalogCorruptError,
+    ForeignPartitionError,
     ModelMismatchError,
+    PartitionCorruptError,
     SpectorError,
     StoreError,
     StoreNotFoundError,
@@ -131,8 +133,8 @@ def _open_writer(
                 catalog.set_meta(BACKUP_NOTE, None)
             if (UNSYNCED in store.meta) != catalog.relaxed:
                 catalog.set_meta(UNSYNCED, "1" if catalog.relaxed else None)
-    except BaseException:
-        catalog.close()
+    except BaseException as error:
+        catalog.close(failed=error.__cause__ is not None)  # it came from the disk
         raise
     return store, created
 
@@ -316,8 +318,19 @@ def _is_leftover(store: Store, name: str, stems: set[str], all_unnamed: bool) ->
         file.close()
     if _is_unborn(store.files, name, raw):
         return True
-    header = unpack_header(raw, where=name, uuid=store.uuid)  # a foreign file is not ours to take
+    try:
+        header = unpack_header(raw, where=name, uuid=store.uuid)
+    except ForeignPartitionError:
+        return False  # not ours to take
+    except PartitionCorruptError:  # a header that was cut short while it was written
+        return _stem(name) in stems or _is_blank(store.files, name)
     return all_unnamed or _stem(name) in stems or header["count"] == header["tombstone_count"] == 0
+
+
+def _is_blank(files: Files, name: str) -> bool:
+    """True for a file in which no record was ever written."""
+    _, mapped = files.glance(name, 0, writable=False)
+    return not mapped[PARTITION_HEADER_BYTES:].any()
 
 
 def _is_unborn(files: Files, name: str, raw: bytes) -> bool:

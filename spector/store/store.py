@@ -162,6 +162,16 @@ class Store:
         if self._failed is None:
             self._failed = error
 
+    @contextlib.contextmanager
+    def noting_failure(self) -> Iterator[None]:
+        """For work on the catalog beside a transaction: what leaves it in doubt fails the store."""
+        try:
+            yield
+        except BaseException as error:
+            if _is_unsafe(error):
+                self.fail(error)
+            raise
+
     @property
     def forked(self) -> bool:
         """True in a child of the process that opened the store."""
@@ -484,7 +494,7 @@ class Store:
                 for segment in self.segments.values():
                     segment.close()
                 self._view = View((), -1, 0)
-                self.catalog.close()
+                self.catalog.close(failed=self._failed is not None)
 
 
 def _is_unsafe(error: BaseException) -> bool:

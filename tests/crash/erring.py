@@ -1,97 +1,243 @@
-"""Scenarios in which the disk fails, once or for ever; each returns what was wrong, as text."""
+"""Lives on a disk that fails, is full, or in too little memory.
+
+Whatever goes wrong, the caller gets a typed error that names the next step, or no error at all. A
+store that is not failed afterwards is whole and goes on in the same process; a failed one says so
+at every call. Nothing that was acknowledged is lost, and nothing is synced a second time after a
+sync that failed.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from spector.errors import SpectorError, StoreFailedError
-from tests.crash import faults
-from tests.crash.harness import scratch
-from tests.crash.kills import short_life
-from tests.crash.workload import Model, open_tiny, texts_of, warm_up, wrong_in
+import spector
+from spector.errors import SpectorError, StoreClosedError, StoreFailedError
+from tests.crash import lives
+from tests.crash.harness import in_fork
+from tests.crash.lives import LIVES
+from tests.crash.shim import FOR_EVER, SHORT, Shim
+from tests.crash.sweep import (
+    Stage,
+    State,
+    Told,
+    difference,
+    inspect,
+    staged,
+    state_of,
+)
+from tests.crash.workload import warm_up
+
+AGAIN = "again version 0"
+#: errors that no store error has to be for: allocation failed
+Outcomes = Counter[str]
 
 
-def sweep(
-    kind: str, forever: bool, start: int = 1, step: int = 1, sql: bool = True,
-    only: list[str] | None = None,
-) -> dict[str, Any]:
-    """Fail the n-th operation of a short life, for n = start, start + step, ..., until none is."""
-    warm_up()
-    wrong: dict[int, list[str]] = {}
-    outcomes: Counter[str] = Counter()
-    n = start
-    while True:
-        fault = faults.Fault(
-            at=n, kind=kind, forever=forever, sql=sql, only=frozenset(only) if only else None
-        )
-        found = _life_with(fault, outcomes)
-        if not fault.fired:
-            break
-        if found:
-            wrong[n] = [f"at {fault.fired}", *found]
-        n += step
-    return {"tried": (n - start) // step, "outcomes": dict(outcomes), "wrong": wrong}
+@dataclass(frozen=True)
+class Trouble:
+    """How to break the world of a child, and how to mend it."""
+
+    begin: Callable[[], None]
+    mend: Callable[[], None]
+    #: how often it could have struck, and how often a sync was tried again
+    hits: Callable[[], int] = lambda: 1
+    retried: Callable[[], tuple[int, str]] = lambda: (0, "")
+    also: tuple[type[BaseException], ...] = ()
 
 
-def _life_with(fault: faults.Fault, outcomes: Counter[str]) -> list[str]:
-    model, wrong = Model(), []
-    with scratch() as root:
-        path = os.path.join(root, "mind")
-        restore = faults.install(fault)
-        opened: list[Any] = []
-        listening = True
+@dataclass
+class Report:
+    """What a child found out about itself."""
 
-        def attempt(call: Callable[[], Any], memory: Any = None) -> Any:
-            nonlocal listening
-            failed_before = memory is not None and memory._opened[0].store.failed
-            listening = not failed_before
-            if memory is not None and memory not in opened:
-                opened.append(memory)
+    outcome: str = "no error"
+    hits: int = 0
+    retried: int = 0
+    again: int = 0
+    wrong: list[str] = None  # type: ignore[assignment]
+
+
+def survive(stage: Stage, trouble: Trouble) -> tuple[Report, list[str]]:
+    """Live in trouble, in a child; its report, and what is wrong with what is left."""
+    stage.reset()
+    lines, notes = os.pipe(), os.pipe()
+
+    def work() -> None:
+        os.close(lines[0])
+        os.close(notes[0])
+        told: list[str] = []
+        report = _live(stage, trouble, _Telling(stage.case, stage.durability, lines[1],
+                                                trouble.begin, told), told)
+        os.write(notes[1], json.dumps(vars(report)).encode())
+
+    code = in_fork(work)
+    for each in (lines, notes):
+        os.close(each[1])
+    with os.fdopen(lines[0], "rb") as said, os.fdopen(notes[0], "rb") as noted:
+        done, raw = said.read().decode().split(), noted.read()
+    if code or not raw:
+        return Report(outcome="crash", wrong=[]), [f"the process ended with {code}"]
+    report = Report(**json.loads(raw))
+    return report, report.wrong + inspect(stage, done, report.again)
+
+
+@dataclass
+class _Telling(Told):
+    """Also remembers what it told."""
+
+    told: list[str] = None  # type: ignore[assignment]
+
+    def did(self, what: str) -> None:
+        super().did(what)
+        self.told.append(what)
+
+
+def _live(stage: Stage, trouble: Trouble, scene: Any, told: list[str]) -> Report:
+    report = Report(wrong=[])
+    try:
+        stage.life.run(scene)
+    except (SpectorError, *trouble.also) as error:
+        report.outcome = type(error).__name__
+        report.wrong += _told_badly(error)
+    except Exception as error:
+        report.outcome = "untyped"
+        report.wrong.append(f"untyped: {error!r}")
+    report.hits = trouble.hits()
+    memory = lives.opened[-1] if lives.opened else None
+    if memory is not None:
+        report.wrong += _afterwards(stage, trouble, memory, told, report)
+    report.retried, path = trouble.retried()
+    if report.retried and (told or stage.states[0]):  # a store that never was has nothing to lose
+        report.wrong.append(f"{path} was synced again after a failed sync")
+    return report
+
+
+def _told_badly(error: BaseException) -> list[str]:
+    if isinstance(error, SpectorError) and not (error.message and error.hint):
+        return [f"{type(error).__name__} has no message or no hint: {error}"]
+    return []
+
+
+def _afterwards(
+    stage: Stage, trouble: Trouble, memory: spector.Memory, told: list[str], report: Report
+) -> list[str]:
+    """Ask the open store itself, then close it."""
+    store, wrong = memory._opened[0].store, []
+    if store.is_open and store.failed:
+        report.outcome += ", failed"
+        for name, call in _CALLS.items():
             try:
-                return call()
-            except SpectorError as error:
-                if not str(error):
-                    wrong.append(f"{type(error).__name__} without a message")
-                if failed_before and not isinstance(error, StoreFailedError):
-                    wrong.append(f"a failed store answered {error!r}")
-                outcomes[type(error).__name__] += not failed_before
-                if memory is not None and not memory._opened[0].store.failed:
-                    fault.armed = False
-                    wrong.extend(_unharmed(memory, model))
-                    fault.armed = True
-            except Exception:
-                wrong.append("untyped: " + " | ".join(traceback.format_exc().splitlines()[-4:]))
-            return None
-
-        try:
-            short_life(path, lambda line: model.take(line) if listening else None, attempt)
-        finally:
-            fault.armed = False
-            restore()
-        for memory in opened:
-            outcomes["poisoned"] += memory._opened[0].store.failed
-            attempt(memory.close)
-        wrong += _reopened(path, model)
+                call(memory)
+                wrong.append(f"{name} of a failed store works")
+            except StoreFailedError as error:
+                wrong += _told_badly(error)
+            except Exception as error:
+                wrong.append(f"{name} of a failed store answers {error!r}")
+    elif store.is_open:
+        trouble.mend()
+        wrong += _goes_on(stage, memory, told, report)
+        trouble.begin()
+    try:
+        memory.close()
+        memory.recall("anything")
+    except StoreClosedError:
+        pass
+    except (SpectorError, *trouble.also) as error:
+        wrong += _told_badly(error)
+    except Exception as error:
+        wrong.append(f"closing: {error!r}")
     return wrong
 
 
-def _unharmed(memory: Any, model: Model) -> list[str]:
-    """After an error that did not fail the store it must be whole, with nothing half-done."""
-    try:
-        return [f"not poisoned, but {line}" for line in (
-            *model.settle(texts_of(memory)), *wrong_in(memory, model, sample=2)
-        ) if "does not belong" not in line]
-    except SpectorError as error:
-        return [] if memory._opened[0].store._closed else [f"not poisoned, but {error!r}"]
+_CALLS: dict[str, Callable[[spector.Memory], Any]] = {
+    "remember": lambda memory: memory.remember("x", vector=[1.0] * memory.dim),
+    "recall": lambda memory: memory.recall("version"),
+    "len": len,
+    "checkpoint": lambda memory: memory.checkpoint(),
+}
 
 
-def _reopened(path: str, model: Model) -> list[str]:
+def _goes_on(
+    stage: Stage, memory: spector.Memory, told: list[str], report: Report
+) -> list[str]:
+    """After an error that did not fail it, a store is as it was, and works."""
+    complete = report.outcome == "no error"
+    before = stage.states[len(told)]
+    allowed: list[State] = [before]
+    if not complete and len(told) < len(stage.halfway):
+        allowed += stage.halfway[len(told)]
+    wrong = []
     try:
-        with open_tiny(path) as memory:
-            return [*model.settle(texts_of(memory)), *wrong_in(memory, model)]
+        seen = state_of(memory)
+        if seen not in allowed:
+            wrong.append(f"not failed, but {difference(seen, allowed)}")
+        report.again = memory.remember(AGAIN, vector=stage.life.vector(AGAIN, memory.dim)).id
+        wrong += [f"not failed, but check: {p}" for p in memory.check().problems
+                  if "does not belong" not in p.message]
     except SpectorError as error:
-        return [f"reopening: {error!r}"]
+        wrong.append(f"not failed, but {error!r}")
+    return wrong
+
+
+# -- troubles -------------------------------------------------------------------------------------
+
+
+def failing(
+    stage: Stage, error: int, classes: int, at: int, times: int, action: int | None = None
+) -> Trouble:
+    """The ``at``-th call of these classes fails, ``times`` in all; error 0 writes short."""
+    shim: list[Shim] = []
+
+    def begin() -> None:
+        if not shim:
+            shim.append(Shim())
+            shim[0].arm(stage.case)
+            if error:
+                shim[0].fail(error, classes, at=at, times=times)
+            else:
+                shim[0].fault(SHORT, classes=classes, at=at, times=times)
+        elif times == FOR_EVER:  # once more, for the closing
+            shim[0].fail(error, classes, times=times) if error else None
+
+    def mend() -> None:
+        hit.append(shim[0].hits())
+        shim[0].heal()
+
+    hit: list[int] = []
+    return Trouble(
+        begin, mend, hits=lambda: shim[0].hits() if shim else 0,
+        retried=lambda: shim[0].retried() if shim else (0, ""),
+    )
+
+
+def errors(
+    error: int, classes: int, times: int = 1, names: list[str] | None = None, start: int = 1,
+    step: int = 1, durability: str = "strict",
+) -> dict[str, Any]:
+    """Fail call ``start``, ``start + step``, ... of each life, until there are no more."""
+    warm_up()
+    wrong: dict[str, list[str]] = {}
+    outcomes: Outcomes = Counter()
+    cases = retried = 0
+    for name in names or LIVES:
+        with staged(name, durability) as stage:
+            for at in _points(start, step):
+                report, found = survive(stage, failing(stage, error, classes, at, times))
+                if found:
+                    wrong[f"{name} {at}"] = found
+                if report.hits < at and report.outcome != "crash":
+                    break
+                cases += 1
+                retried += report.retried
+                outcomes[report.outcome] += 1
+    return {"cases": cases, "outcomes": outcomes, "retried": retried, "wrong": wrong}
+
+
+def _points(start: int, step: int) -> Iterator[int]:
+    at = start
+    while True:
+        yield at
+        at += step

@@ -58,7 +58,7 @@ static char *name_of[FDS];
 #define FAILED_SYNCS 1024
 static uint64_t failed[FAILED_SYNCS];
 static int failures;
-static long retried;
+static long retried, retried_folders;
 static char retried_path[ROOM];
 
 struct call {
@@ -167,7 +167,10 @@ static void die(void) {
 static int note_sync(const struct call *c, int before, long result) {
     for (int i = 0; i < failures; i++)
         if (failed[i] == c->inode) {
-            if (before) {
+            struct stat found;
+            if (before && !fstat(c->fd, &found) && S_ISDIR(found.st_mode)) {
+                retried_folders++;
+            } else if (before) {
                 retried++;
                 snprintf(retried_path, sizeof retried_path, "%s", c->path);
             }
@@ -260,7 +263,7 @@ void shim_arm(const char *directory, int classes) {
     memset(where, 0, sizeof where);
     memset(seen, 0, sizeof seen);
     memset(&fault, 0, sizeof fault);
-    counted = hits = sequence = retried = 0;
+    counted = hits = sequence = retried = retried_folders = 0;
     failures = 0;
     quota = -1;
     classes_counted = classes;
@@ -310,6 +313,7 @@ long shim_seen(int class) {
 }
 long shim_hits(void) { return hits; }
 long shim_retried(void) { return retried; }
+long shim_retried_folders(void) { return retried_folders; }
 const char *shim_retried_path(void) { return relative(retried_path); }
 void shim_reopened(void) { failures = 0; }
 

@@ -178,7 +178,9 @@ class Shim:
             ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long, ctypes.c_int,
             ctypes.c_char_p,
         )
-        for name in ("shim_count", "shim_seen", "shim_hits", "shim_retried"):
+        for name in (
+            "shim_count", "shim_seen", "shim_hits", "shim_retried", "shim_retried_folders",
+        ):
             getattr(library, name).restype = ctypes.c_long
         library.shim_retried_path.restype = ctypes.c_char_p
         self._library = library
@@ -251,6 +253,10 @@ class Shim:
         A second sync can succeed although what the first should have written is lost.
         """
         return int(self._library.shim_retried()), os.fsdecode(self._library.shim_retried_path())
+
+    def retried_folders(self) -> int:
+        """The same for directories. SQLite ignores it when one of those cannot be synced."""
+        return int(self._library.shim_retried_folders())
 
     def reopened(self) -> None:
         """Say that the store has been opened afresh: it may sync what a failed sync left again."""

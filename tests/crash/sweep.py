@@ -1,0 +1,303 @@
+"""Kills a process at each of its file calls, and looks at what is left.
+
+A life is first lived undisturbed, in a child, while a second reader notes what the store shows
+after each thing that was acknowledged. Then it is lived again and killed at its n-th call, for
+every n. What had been acknowledged goes through a pipe that the parent owns. A reader beside the
+dead writer and the next writer must both show exactly the state of the last acknowledgement or of
+the next one (or one of those that a batch commits on its way there), pass ``check``, and go on:
+take a new memory and recall it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import spector
+from spector.clock import ManualClock
+from tests.crash.harness import in_fork, scratch
+from tests.crash.lives import LIVES, NOW, Life, store_in
+from tests.crash.shim import KILL, TORN, WRITE, Shim
+from tests.crash.workload import TINY, warm_up
+
+KILLED = -9
+#: id -> everything a user can see of that memory; None when there is no store
+State = dict[str, dict[str, Any]] | None
+
+
+# -- one life -------------------------------------------------------------------------------------
+
+
+@dataclass
+class Told:
+    """A scene that writes what was acknowledged into a pipe, and begins what ``ready`` says."""
+
+    folder: str
+    durability: str
+    pipe: int
+    ready: Callable[[], None]
+
+    def begin(self) -> None:
+        self.ready()
+
+    def did(self, what: str) -> None:
+        os.write(self.pipe, f"{what}\n".encode())
+
+    def between(self, *_: Any) -> None:
+        pass
+
+
+@dataclass
+class Watched:
+    """A scene of an undisturbed life: what the store shows after each acknowledgement."""
+
+    folder: str
+    durability: str
+    states: list[State] = field(default_factory=list)
+    #: per acknowledgement: what was committed on the way to it
+    halfway: list[list[State]] = field(default_factory=lambda: [[]])
+
+    def begin(self) -> None:
+        self.states.append(state_beside(self.folder))
+
+    def did(self, what: str) -> None:
+        self.states.append(state_beside(self.folder))
+        self.halfway.append([])
+
+    def between(self, *_: Any) -> None:
+        self.halfway[-1].append(state_beside(self.folder))
+
+
+@dataclass
+class Stage:
+    """A life, its prepared store, and all that may be seen of it."""
+
+    name: str
+    life: Life
+    durability: str
+    master: str
+    case: str
+    states: list[State]
+    halfway: list[list[State]]
+
+    def reset(self) -> None:
+        shutil.rmtree(self.case, ignore_errors=True)
+        shutil.copytree(self.master, self.case)
+
+    def allowed(self, acknowledged: int) -> list[State]:
+        between = self.halfway[acknowledged] if acknowledged < len(self.halfway) else []
+        return [*self.states[acknowledged : acknowledged + 2], *between]
+
+
+@contextmanager
+def staged(name: str, durability: str = "strict") -> Iterator[Stage]:
+    """Prepare a life and live it once, watched."""
+    life = LIVES[name]
+    with scratch() as root:
+        master, case, notes = (os.path.join(root, n) for n in ("master", "case", "notes"))
+        os.mkdir(master)
+        life.prepare(master)
+        shutil.copytree(master, case)
+
+        def watched() -> None:
+            scene = Watched(case, durability)
+            life.run(scene)
+            Path(notes).write_text(json.dumps([scene.states, scene.halfway]), encoding="utf-8")
+
+        assert in_fork(watched) == 0
+        states, halfway = json.loads(Path(notes).read_text(encoding="utf-8"))
+        stage = Stage(name, life, durability, master, case, states, halfway)
+        yield stage
+
+
+def live(stage: Stage, ready: Callable[[], None]) -> tuple[int, list[str]]:
+    """Live it in a child; its exit code and what it acknowledged."""
+    stage.reset()
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+
+    def work() -> None:
+        stage.life.run(Told(stage.case, stage.durability, writing, ready))
+
+    try:
+        code = in_fork(work)
+        os.close(writing)
+        with os.fdopen(os.dup(reading), "rb") as told:
+            return code, told.read().decode().split()
+    finally:
+        os.close(reading)
+
+
+def strike(stage: Stage, action: int, classes: int, at: int) -> Callable[[], None]:
+    """What a child does when it begins: from now on its calls count, and one is its last."""
+    def ready() -> None:
+        shim = Shim()
+        shim.arm(stage.case)
+        shim.fault(action, classes=classes, at=at)
+
+    return ready
+
+
+# -- what is left ---------------------------------------------------------------------------------
+
+
+def open_left(folder: str, mode: Any = "rw", dim: int | None = None) -> spector.Memory:
+    """A store of any model; what is asked of it brings vectors along."""
+    return spector.open(
+        store_in(folder), embedder=None, mode=mode, config=TINY, clock=ManualClock(NOW), dim=dim
+    )
+
+
+def state_of(memory: spector.Memory) -> State:
+    """As JSON would have it, so that states of two processes compare."""
+    found: State = json.loads(json.dumps({str(r.id): r.to_dict() for r in memory}))
+    return found
+
+
+def state_beside(folder: str) -> State:
+    """What a reader in another process sees."""
+    try:
+        with open_left(folder, "r") as reader:
+            return state_of(reader)
+    except spector.StoreNotFoundError:
+        return None
+
+
+def inspect(stage: Stage, acknowledged: list[str], again: int = 0) -> list[str]:
+    """What is wrong with the store that a process left behind.
+
+    ``again`` is a memory that was acknowledged on top of the life itself.
+    """
+    allowed = stage.allowed(len(acknowledged))
+    wrong = []
+    beside = state_beside(stage.case)
+    if again and (beside or {}).pop(str(again), None) is None:
+        wrong.append("what was remembered after the error is lost")
+    if beside not in allowed:
+        wrong.append(f"reader: {difference(beside, allowed)}")
+    with _opened(stage, wrong) as memory:
+        if memory is None:
+            return wrong
+        seen = state_of(memory)
+        shown = {i: each for i, each in (seen or {}).items() if i != str(again)}
+        if (beside or {}) != shown:
+            wrong.append(f"reader and writer differ: {difference(shown, [beside])}")
+        ever = known(stage.states[: len(acknowledged) + 1])
+        wrong += usable(stage, memory, seen or {}, ever)
+        with open_left(stage.case, "r") as reader:
+            if {r.id for r in reader} != {r.id for r in memory}:
+                wrong.append("a reader does not see the new memory")
+    return wrong + stage.life.check(stage.case, acknowledged)
+
+
+@contextmanager
+def _opened(stage: Stage, wrong: list[str]) -> Iterator[spector.Memory | None]:
+    try:
+        memory = open_left(stage.case, dim=stage.life.dim)
+    except spector.SpectorError as error:
+        wrong.append(f"cannot be opened: {error!r}")
+        yield None
+        return
+    with memory:
+        yield memory
+
+
+def known(states: list[State]) -> set[str]:
+    return {record_id for state in states for record_id in state or ()}
+
+
+def usable(
+    stage: Stage, memory: spector.Memory, seen: dict[str, Any], ids: set[str]
+) -> list[str]:
+    """What an open store gets wrong: check, counting, reading, recalling, and one more memory.
+
+    ``ids`` are all that anybody was ever told of.
+    """
+    wrong = [f"check: {p}" for p in memory.check().problems]
+    if len(memory) != len(seen):
+        wrong.append(f"len is {len(memory)}, but {len(seen)} can be iterated")
+    for record_id in ids - seen.keys():
+        if int(record_id) in memory:
+            wrong.append(f"forgotten {record_id} is still there")
+    for each in list(seen.values())[:: max(1, len(seen) - 1)]:
+        wrong += _recalled(stage, memory, each["id"], each["text"])
+    text = "sequel version 0"
+    try:
+        new = memory.remember(text, vector=stage.life.vector(text, memory.dim))
+    except spector.SpectorError as error:
+        return [*wrong, f"takes no new memory: {error!r}"]
+    if str(new.id) in ids:
+        wrong.append(f"the id of {new.id} is given out again")
+    return wrong + _recalled(stage, memory, new.id, text)
+
+
+def _recalled(stage: Stage, memory: spector.Memory, record_id: int, text: str) -> list[str]:
+    vector = stage.life.vector(text, memory.dim)
+    hits = memory.recall(vector=vector, k=1, lexical=False, profile="similarity")
+    wrong = []
+    if [hit.id for hit in hits] != [record_id]:
+        wrong.append(f"recall by vector does not find {record_id} {text!r}")
+    if record_id not in [hit.id for hit in memory.recall(text.split()[0], vector=vector, k=3)]:
+        wrong.append(f"recall by word does not find {record_id} {text!r}")
+    return wrong
+
+
+def difference(seen: State, allowed: list[State]) -> str:
+    """In which way a state is like none of those allowed, compared with the one most like it."""
+    told = [_compared(seen, each) for each in allowed]
+    return min(told, key=len) if told else "nothing is allowed"
+
+
+def _compared(seen: State, other: State) -> str:
+    if seen is None or other is None:
+        return f"{'no store' if seen is None else len(seen)}, not {other and len(other)}"
+    missing = [other[i]["text"] for i in other.keys() - seen.keys()]
+    added = [seen[i]["text"] for i in seen.keys() - other.keys()]
+    changed = [
+        (seen[i]["text"], key, other[i].get(key), seen[i].get(key))
+        for i in other.keys() & seen.keys() for key in other[i] if other[i][key] != seen[i].get(key)
+    ]
+    return f"missing {missing}, added {added}, changed {changed}"
+
+
+# -- T1: killed at every call ---------------------------------------------------------------------
+
+
+def kills(
+    names: list[str] | None = None, durability: str = "strict", start: int = 1, step: int = 1,
+    torn: bool = True,
+) -> dict[str, Any]:
+    """Kill each life at call ``start``, ``start + step``, ... and, ``torn``, within its writes."""
+    warm_up()
+    wrong: dict[str, list[str]] = {}
+    points: dict[str, int] = {}
+    for name in names or LIVES:
+        with staged(name, durability) as stage:
+            for action, classes in ((KILL, -1), (TORN, WRITE))[: 1 + torn]:
+                n = start
+                while True:
+                    code, told = live(stage, strike(stage, action, _classes(classes), n))
+                    found = inspect(stage, told)
+                    if found:
+                        wrong[f"{name} {durability} {'kill torn'.split()[action == TORN]} {n}"] = (
+                            found)
+                    if code == 0:
+                        break
+                    points[name] = points.get(name, 0) + 1
+                    n += step
+    return {"points": points, "wrong": wrong}
+
+
+def _classes(classes: int) -> int:
+    from tests.crash.shim import CHANGING
+
+    return CHANGING if classes < 0 else classes
