@@ -35,6 +35,7 @@ from spector._version import __version__
 from spector.errors import (
     CatalogCorruptError,
     FormatVersionError,
+    StoreError,
 )
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM
 from spector.store.files import File, Files

@@ -187,7 +187,10 @@ def reading_catalog(files: DiskFiles) -> Catalog:
         except BaseException:
             catalog.close()
             raise
-    except StoreError:
+    except StoreError as error:
+        # its creator died in a transaction that only a writer may roll back
+        if isinstance(error, StoreReadOnlyError) and files.exists(f"{CATALOG_NAME}-journal"):
+            raise _incomplete(files) from error
         if files.writable() or (files.exists(log) and files.size_of(log)):
             raise
         catalog = Catalog(path, mode="r", durability="relaxed", immutable=True)
@@ -198,11 +201,15 @@ def _complete_catalog(files: DiskFiles) -> Catalog:
     catalog = reading_catalog(files)
     if catalog.is_new():  # its creator died, or is about to commit the schema
         catalog.close()
-        raise StoreNotFoundError(
-            f"the store at {files.root} has not been created completely",
-            hint='open it with mode="rw" to finish that',
-        )
+        raise _incomplete(files)
     return catalog
+
+
+def _incomplete(files: DiskFiles) -> StoreNotFoundError:
+    return StoreNotFoundError(
+        f"the store at {files.root} has not been created completely",
+        hint='open it with mode="rw" to finish that',
+    )
 
 
 def _new_meta(stamp: Stamp) -> dict[str, str]:

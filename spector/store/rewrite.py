@@ -60,7 +60,7 @@ def rewrite_all(
     Raises:
         PartitionCorruptError: a live record's checksum is wrong, or rows and slots do not agree.
     """
-    with store.lock:
+    with store.lock, store.noting_failure():
         store.ensure_usable(write=True)
         store.checkpoint()
         total = sum(segment.row.live for segment in store.segments.values())

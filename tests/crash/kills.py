@@ -1,4 +1,4 @@
-"""Scenarios that kill a writing process; each returns what was wrong, as text."""
+"""Kills a writing process at random moments; returns what was wrong, as text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 import spector
-from tests.crash import faults
-from tests.crash.harness import in_fork, run_and_exit, scratch
+from tests.crash.harness import run_and_exit, scratch
 from tests.crash.workload import (
     START,
     Model,
@@ -22,7 +21,6 @@ from tests.crash.workload import (
     open_tiny,
     tell_pipe,
     texts_of,
-    vector_of,
     warm_up,
     wrong_in,
 )
@@ -118,148 +116,3 @@ def _inspect(path: str, model: Model, n: int) -> list[str]:
         wrong += model.settle(seen)
         wrong += wrong_in(memory, model)
     return wrong
-
-
-# -- at every operation of one short life ---------------------------------------------------------
-
-
-def short_life(path: str, tell: Any, attempt: Any) -> None:
-    """Create, fill, change, forget, reflect, compact, close: every kind of commit once or twice.
-
-    ``attempt(call, memory)`` runs each operation, and decides what an error means.
-    """
-    memory = attempt(lambda: open_tiny(path))
-    if memory is None:
-        return
-    ids: dict[str, int] = {}
-
-    def run(line: dict[str, Any], call: Any) -> None:
-        def announced() -> None:
-            tell(line)
-            tell({"ok": 1, **(call() or {})})
-
-        attempt(announced, memory)
-
-    def put(*texts: str, **more: Any) -> None:
-        def call() -> dict[str, Any]:
-            found = memory.remember_many(
-                [{"text": t, "vector": vector_of(t), **more} for t in texts]
-            )
-            ids.update((r.text.split()[0], r.id) for r in found)
-            return {"put": [[r.id, r.text] for r in found]}
-
-        run({"do": "remember_many", "texts": list(texts)}, call)
-
-    def change(word: str, text: str) -> None:
-        def call() -> dict[str, Any]:
-            memory.update(ids[word], text=text, vector=vector_of(text))
-            return {"put": [[ids[word], text]]}
-
-        if word in ids:
-            run({"do": "update", "texts": [text], "ids": [ids[word]]}, call)
-
-    def drop(word: str) -> None:
-        def call() -> dict[str, Any]:
-            memory.forget(ids[word])
-            return {"gone": [ids[word]]}
-
-        if word in ids:
-            run({"do": "forget", "ids": [ids[word]]}, call)
-
-    def quiet(name: str) -> None:
-        def call() -> None:
-            getattr(memory, name)()
-
-        run({"do": name}, call)
-
-    put("alpha version 0", "beta version 0", event_time=START)
-    put("gamma version 0", "delta version 0", event_time=START + timedelta(days=1))
-    put(*(f"fact{n} version 0" for n in range(4)), tier="semantic")
-    change("alpha", "alpha version 1")
-    if "beta" in ids:
-        run({"do": "reinforce"}, lambda: memory.reinforce(ids["beta"]) and None)
-    drop("gamma")
-    change("fact0", "fact0 version 1")
-    drop("fact1")
-    quiet("checkpoint")
-    drop("delta")
-    memory._clock.advance(days=3)
-    quiet("reflect")
-    put("omega version 0")
-    quiet("compact")
-    quiet("close")
-
-
-def count_points(sql: bool = True) -> int:
-    """How many moments one short life has."""
-    fault = faults.Fault(sql=sql)
-    with scratch() as root:
-        restore = faults.install(fault)
-        try:
-            short_life(os.path.join(root, "mind"), lambda line: None, lambda call, _=None: call())
-        finally:
-            restore()
-    return fault.count
-
-
-def sweep(kind: str = "kill", start: int = 1, step: int = 1) -> dict[str, Any]:
-    """Die at the n-th operation of a short life, for n = start, start + step, ..."""
-    warm_up()
-    total = count_points()
-    wrong: dict[int, list[str]] = {}
-    tried = 0
-    for n in range(start, total + 1, step):
-        with scratch() as root:
-            path, model = os.path.join(root, "mind"), Model()
-            _die_at(path, model, n, kind)
-            tried += 1
-            found = _inspect(path, model, 0)
-            if found:
-                wrong[n] = found
-    return {"points": total, "tried": tried, "wrong": wrong}
-
-
-def _die_at(path: str, model: Model, n: int, kind: str) -> None:
-    reading, writing = os.pipe()
-
-    def live() -> None:
-        os.close(reading)
-        faults.install(faults.Fault(at=n, kind=kind, sql=True))
-        short_life(path, tell_pipe(writing), lambda call, _=None: call())
-
-    code = in_fork(live)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as lines:
-        for line in lines:
-            model.take(json.loads(line))
-    if code not in (0, -signal.SIGKILL):
-        raise AssertionError(f"at operation {n} the writer failed by itself ({code})")
-
-
-def sweep_recovery(stride: int = 7) -> dict[str, Any]:
-    """Kill the recovery of a killed writer at each of its operations, then that one's too."""
-    warm_up()
-    total = count_points()
-    tried, wrong, ends = 0, {}, []
-    for n in range(1, total + 1, stride):
-        for m in range(1, 200):
-            with scratch() as root:
-                path, model = os.path.join(root, "mind"), Model()
-                _die_at(path, model, n, "kill")
-                codes = [_open_dying_at(path, m), _open_dying_at(path, (m + 1) // 2)]
-                tried += 1
-                found = _inspect(path, model, 0)
-                if found:
-                    wrong[f"{n}.{m}"] = found
-            if codes[0] == 0:
-                break
-        ends.append(m)
-    return {"tried": tried, "wrong": wrong, "longest": max(ends)}
-
-
-def _open_dying_at(path: str, m: int) -> int:
-    def work() -> None:
-        faults.install(faults.Fault(at=m, kind="kill", sql=True))
-        open_tiny(path)  # killed before its close, or let go without one
-
-    return in_fork(work)

@@ -10,21 +10,31 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 
 import spector
-from spector.clock import ManualClock
 from spector.store import transaction
-from tests.crash.harness import die, in_fork
-from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
-from tests.fakes import FakeEmbedder
+from tests.crash.prepared import (
+    AFTER,
+    BEFORE,
+    backed_up,
+    dirty,
+    embedded,
+    exported_before,
+    ids_of,
+    item,
+    legacy,
+    ordered,
+    prepared,
+    remember,
+    store_in,
+)
+from tests.crash.workload import DIM, START, open_tiny, vector_of
 
-__all__ = ["LIVES", "NOW", "Life", "Scene", "opened", "store_in"]
+__all__ = ["LIVES", "NOW", "Life", "Scene", "opened"]
 
 #: when the lives are lived: the partitions of the prepared stores are of days that are over
 NOW = START + timedelta(days=3)
@@ -59,10 +69,6 @@ class Life:
     vector: Callable[[str, int], Any] = lambda text, dim: vector_of(text)
 
 
-def store_in(folder: str) -> str:
-    return os.path.join(folder, "mind")
-
-
 #: the stores that this process has opened, which ends without closing them
 opened: list[spector.Memory] = []
 
@@ -77,52 +83,6 @@ def _living(scene: Scene) -> spector.Memory:
     memory = _open(scene)
     scene.begin()
     return memory
-
-
-def _item(text: str, **more: Any) -> dict[str, Any]:
-    return {"text": text, "vector": vector_of(text), **more}
-
-
-def _remember(memory: spector.Memory, text: str, **more: Any) -> int:
-    return memory.remember(text, vector=vector_of(text), **more).id
-
-
-def _ids(memory: spector.Memory) -> dict[str, int]:
-    return {record.text.split()[0]: record.id for record in memory}
-
-
-def _prepared(folder: str) -> None:
-    """Thirteen memories in seven partitions, some of them moved, some forgotten."""
-    with open_tiny(store_in(folder)) as memory:
-        memory.remember_many([
-            *(_item(f"old{n} version 0", event_time=START, tags=["a"]) for n in range(5)),
-            *(_item(f"new{n} version 0", event_time=START + timedelta(days=1), user_id="u")
-              for n in range(3)),
-            *(_item(f"fact{n} version 0", tier="semantic", unresolved=n == 1) for n in range(5)),
-            *(_item(f"way{n} version 0", tier="procedural") for n in range(2)),
-        ])
-        ids = _ids(memory)
-        memory.forget([ids["old1"], ids["fact0"]])
-        memory.update(ids["old2"], text="old2 version 1", vector=vector_of("old2 version 1"))
-
-
-def _dirty(folder: str) -> None:
-    """A store whose writer was killed with a full journal."""
-    _prepared(folder)
-
-    def killed() -> None:
-        memory = open_tiny(store_in(folder), at=START + timedelta(days=2))
-        memory._config = replace(memory._config, checkpoint_bytes=1 << 20)
-        for store in memory._router.stores():
-            store.config = memory._config
-        ids = _ids(memory)
-        memory.remember_many([_item(f"late{n} version 0") for n in range(3)])
-        memory.update(ids["new0"], text="new0 version 1", vector=vector_of("new0 version 1"))
-        memory.forget([ids["old3"], ids["way0"]])
-        memory.pin(ids["fact2"])
-        die()
-
-    in_fork(killed)
 
 
 # -- the lives ------------------------------------------------------------------------------------
@@ -144,13 +104,13 @@ def _reopen(scene: Scene) -> None:
 def _append(scene: Scene) -> None:
     memory = _living(scene)
     for n, tier in enumerate(("episodic", "semantic", "episodic")):
-        _remember(memory, f"more{n} version 0", tier=tier, tags=[f"t{n}"], metadata={"n": n})
+        remember(memory, f"more{n} version 0", tier=tier, tags=[f"t{n}"], metadata={"n": n})
         scene.did("remember")
 
 
 def _batch(scene: Scene) -> None:
     memory = _living(scene)
-    items = [_item(f"many{n} version 0", event_time=START + timedelta(days=n // 3))
+    items = [item(f"many{n} version 0", event_time=START + timedelta(days=n // 3))
              for n in range(7)]
     memory.remember_many(items, progress=scene.between)
     scene.did("remember_many")
@@ -164,7 +124,7 @@ def _bulk(scene: Scene) -> None:
 
 def _update(scene: Scene) -> None:
     memory = _living(scene)
-    ids = _ids(memory)
+    ids = ids_of(memory)
     for word in ("old0", "old2", "fact2"):
         text = f"{word} version 9"
         memory.update(ids[word], text=text, vector=vector_of(text))
@@ -175,7 +135,7 @@ def _update(scene: Scene) -> None:
 
 def _forget(scene: Scene) -> None:
     memory = _living(scene)
-    ids = _ids(memory)
+    ids = ids_of(memory)
     memory.forget(ids["old0"])
     scene.did("forget")
     memory.forget([ids["way0"], ids["way1"], ids["new1"]])
@@ -186,7 +146,7 @@ def _forget(scene: Scene) -> None:
 
 def _strength(scene: Scene) -> None:
     memory = _living(scene)
-    ids = _ids(memory)
+    ids = ids_of(memory)
     memory.reinforce(ids["old0"])
     scene.did("reinforce")
     memory.reinforce(ids["fact3"], False)
@@ -207,15 +167,6 @@ def _reflect(scene: Scene) -> None:
     scene.did("reflect")
 
 
-def _ordered(folder: str) -> None:
-    """Two sealed partitions that a cycle puts in order, one of them with a hole."""
-    with open_tiny(store_in(folder)) as memory:
-        for n in range(3):
-            for tier in ("procedural", "semantic"):
-                _remember(memory, f"{tier}{n} version 0", tier=tier)
-        memory.update(next(iter(memory)).id, tags=["moved"])
-
-
 def _half_ordered(folder: str, done: list[str]) -> list[str]:
     with open_tiny(store_in(folder), mode="r") as reader:
         found = [p.headers()["centroid"].tolist()
@@ -225,7 +176,7 @@ def _half_ordered(folder: str, done: list[str]) -> list[str]:
 
 def _compact(scene: Scene) -> None:
     memory = _living(scene)
-    memory.forget([_ids(memory)[word] for word in ("way0", "way1", "new2")])
+    memory.forget([ids_of(memory)[word] for word in ("way0", "way1", "new2")])
     scene.did("forget")
     memory.compact()
     scene.did("compact")
@@ -247,21 +198,21 @@ def _erased(folder: str, done: list[str]) -> list[str]:
 
 def _checkpoint(scene: Scene) -> None:
     memory = _living(scene)
-    _remember(memory, "extra version 0")
+    remember(memory, "extra version 0")
     scene.did("remember")
     text = "old0 version 2"
-    memory.update(_ids(memory)["old0"], text=text, vector=vector_of(text))
+    memory.update(ids_of(memory)["old0"], text=text, vector=vector_of(text))
     scene.did("update")
     memory.checkpoint()
     scene.did("checkpoint")
-    _remember(memory, "after version 0")
+    remember(memory, "after version 0")
     scene.did("remember")
 
 
 def _close(scene: Scene) -> None:
     memory = _open(scene)
-    _remember(memory, "extra version 0")
-    memory.forget(_ids(memory)["old0"])
+    remember(memory, "extra version 0")
+    memory.forget(ids_of(memory)["old0"])
     memory.recall("version", vector=vector_of("extra version 0"))
     scene.begin()
     memory.close()
@@ -284,16 +235,6 @@ def _exported(folder: str, done: list[str]) -> list[str]:
     return [] if len(lines) == 13 else [f"the export has {len(lines)} lines"]
 
 
-def _exported_before(folder: str) -> None:
-    elsewhere = os.path.join(folder, "elsewhere")
-    _prepared(elsewhere)
-    with open_tiny(store_in(elsewhere), mode="r") as memory:
-        memory.export(os.path.join(folder, "in.jsonl"))
-    shutil.rmtree(elsewhere)
-    with open_tiny(store_in(folder)) as memory:
-        _remember(memory, "own version 0")
-
-
 def _import(scene: Scene) -> None:
     memory = _living(scene)
     store = memory._opened[0].store
@@ -308,24 +249,26 @@ def _import(scene: Scene) -> None:
     scene.did("import")
 
 
-_LEGACY = "semantic/semantic.mem"
+def _backup(scene: Scene) -> None:
+    memory = _living(scene)
+    for _ in range(2):  # to a new place, then over the older one
+        memory.backup(os.path.join(scene.folder, "copy"))
+        scene.did("backup")
 
 
-def _legacy(folder: str) -> None:
-    """A store from before the semantic tier was partitioned: eleven memories in one file."""
-    path = store_in(folder)
-    with spector.open(
-        path, embedder=None, dim=DIM, config=replace(TINY, semantic_capacity=40),
-        clock=ManualClock(START),
-    ) as memory:
-        for n in range(12):
-            _remember(memory, f"fact{n} version 0", tier="semantic", tags=[f"t{n % 3}"])
-        memory.forget(next(iter(memory)).id)
-    os.rename(os.path.join(path, "semantic/semantic-000.mem"), os.path.join(path, _LEGACY))
-    db = sqlite3.connect(os.path.join(path, "catalog.db"))
-    with db:
-        db.execute("UPDATE segment SET path = ? WHERE tier = 2", (_LEGACY,))
-    db.close()
+def _whole_copy(folder: str, done: list[str]) -> list[str]:
+    path = os.path.join(folder, "copy")
+    if not os.path.exists(path):
+        return ["the backup is gone"] if done else []
+    with open_tiny(path, mode="r") as memory:
+        lost = 13 - len(memory)
+        return [f"backup: {p}" for p in memory.check().problems] + ["it is partial"] * bool(lost)
+
+
+def _restore(scene: Scene) -> None:
+    scene.begin()
+    spector.restore(os.path.join(scene.folder, "copy"), store_in(scene.folder))
+    scene.did("restore")
 
 
 def _migrated(folder: str, done: list[str]) -> list[str]:
@@ -334,26 +277,14 @@ def _migrated(folder: str, done: list[str]) -> list[str]:
     return [] if len(files) == 4 and "semantic.mem" not in files else [f"files: {files}"]
 
 
-_BEFORE, _AFTER = FakeEmbedder(8), FakeEmbedder(80, seed=1)
-
-
-def _embedded(folder: str) -> None:
-    with spector.open(
-        store_in(folder), embedder=_BEFORE, clock=ManualClock(START), config=TINY
-    ) as memory:
-        memory.remember_many([f"thing{n} of one kind" for n in range(5)], tier="semantic")
-        memory.remember_many([f"matter{n} of another" for n in range(5)])
-        memory.forget(next(iter(memory)).id)
-
-
 def _reembed(scene: Scene) -> None:
     scene.begin()
-    spector.reembed(store_in(scene.folder), _AFTER)
+    spector.reembed(store_in(scene.folder), AFTER)
     scene.did("reembed")
 
 
 def _embedding(text: str, dim: int) -> Any:
-    return (_BEFORE if dim == _BEFORE.dim else _AFTER).embed([text])[0]
+    return (BEFORE if dim == BEFORE.dim else AFTER).embed([text])[0]
 
 
 def _everything(scene: Scene) -> None:
@@ -362,10 +293,10 @@ def _everything(scene: Scene) -> None:
     memory = _open(scene)
     scene.did("open")
     memory.remember_many(
-        [_item(f"{word} version 0", event_time=NOW - timedelta(days=n % 2))
+        [item(f"{word} version 0", event_time=NOW - timedelta(days=n % 2))
          for n, word in enumerate(("alpha", "beta", "gamma", "delta"))], progress=scene.between)
     scene.did("remember_many")
-    ids = _ids(memory)
+    ids = ids_of(memory)
     memory.update(ids["alpha"], text="alpha version 1", vector=vector_of("alpha version 1"))
     scene.did("update")
     memory.reinforce(ids["beta"])
@@ -377,7 +308,7 @@ def _everything(scene: Scene) -> None:
     memory._clock.advance(days=3)  # type: ignore[attr-defined]
     memory.reflect()
     scene.did("reflect")
-    _remember(memory, "omega version 0")
+    remember(memory, "omega version 0")
     scene.did("remember")
     memory.compact()
     scene.did("compact")
@@ -387,22 +318,24 @@ def _everything(scene: Scene) -> None:
 
 LIVES: dict[str, Life] = {
     "create": Life(_create),
-    "open": Life(_reopen, _prepared),
-    "recover": Life(_reopen, _dirty),
-    "append": Life(_append, _prepared),
-    "batch": Life(_batch, _prepared),
-    "bulk": Life(_bulk, _prepared),
-    "update": Life(_update, _prepared),
-    "forget": Life(_forget, _prepared),
-    "strength": Life(_strength, _prepared),
-    "reflect": Life(_reflect, _prepared),
-    "cluster": Life(_reflect, _ordered, _half_ordered),
-    "compact": Life(_compact, _prepared, _erased),
-    "checkpoint": Life(_checkpoint, _prepared),
-    "close": Life(_close, _prepared),
-    "export": Life(_export, _prepared, _exported),
-    "import": Life(_import, _exported_before),
-    "migrate": Life(_reopen, _legacy, _migrated),
-    "reembed": Life(_reembed, _embedded, dim=None, vector=_embedding),
+    "open": Life(_reopen, prepared),
+    "recover": Life(_reopen, dirty),
+    "append": Life(_append, prepared),
+    "batch": Life(_batch, prepared),
+    "bulk": Life(_bulk, prepared),
+    "update": Life(_update, prepared),
+    "forget": Life(_forget, prepared),
+    "strength": Life(_strength, prepared),
+    "reflect": Life(_reflect, prepared),
+    "cluster": Life(_reflect, ordered, _half_ordered),
+    "compact": Life(_compact, prepared, _erased),
+    "checkpoint": Life(_checkpoint, prepared),
+    "close": Life(_close, prepared),
+    "export": Life(_export, prepared, _exported),
+    "import": Life(_import, exported_before),
+    "backup": Life(_backup, prepared, _whole_copy),
+    "restore": Life(_restore, backed_up),
+    "migrate": Life(_reopen, legacy, _migrated),
+    "reembed": Life(_reembed, embedded, dim=None, vector=_embedding),
     "everything": Life(_everything),
 }

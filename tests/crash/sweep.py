@@ -20,13 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import spector
 from spector.clock import ManualClock
 from tests.crash.harness import in_fork, scratch
-from tests.crash.lives import LIVES, NOW, Life, store_in
-from tests.crash.shim import KILL, TORN, WRITE, Shim
+from tests.crash.lives import LIVES, NOW, Life
+from tests.crash.prepared import store_in
+from tests.crash.shim import CHANGING, KILL, TORN, WRITE, Shim
 from tests.crash.workload import TINY, warm_up
 
 KILLED = -9
@@ -225,9 +224,7 @@ def usable(
     wrong = [f"check: {p}" for p in memory.check().problems]
     if len(memory) != len(seen):
         wrong.append(f"len is {len(memory)}, but {len(seen)} can be iterated")
-    for record_id in ids - seen.keys():
-        if int(record_id) in memory:
-            wrong.append(f"forgotten {record_id} is still there")
+    wrong += [f"forgotten {i} is still there" for i in ids - seen.keys() if int(i) in memory]
     for each in list(seen.values())[:: max(1, len(seen) - 1)]:
         wrong += _recalled(stage, memory, each["id"], each["text"])
     text = "sequel version 0"
@@ -269,7 +266,7 @@ def _compared(seen: State, other: State) -> str:
     return f"missing {missing}, added {added}, changed {changed}"
 
 
-# -- T1: killed at every call ---------------------------------------------------------------------
+# -- killed at every call -------------------------------------------------------------------------
 
 
 def kills(
@@ -281,23 +278,121 @@ def kills(
     wrong: dict[str, list[str]] = {}
     points: dict[str, int] = {}
     for name in names or LIVES:
+        points[name] = 0
         with staged(name, durability) as stage:
-            for action, classes in ((KILL, -1), (TORN, WRITE))[: 1 + torn]:
-                n = start
-                while True:
-                    code, told = live(stage, strike(stage, action, _classes(classes), n))
+            for action, classes in ((KILL, CHANGING), (TORN, WRITE))[: 1 + torn]:
+                n, code = start, KILLED
+                while code:
+                    code, told = live(stage, strike(stage, action, classes, n))
+                    assert code in (0, KILLED), f"{name} ended with {code}"
                     found = inspect(stage, told)
                     if found:
-                        wrong[f"{name} {durability} {'kill torn'.split()[action == TORN]} {n}"] = (
+                        wrong[f"{name} {durability} {'torn' if action == TORN else 'at'} {n}"] = (
                             found)
-                    if code == 0:
-                        break
-                    points[name] = points.get(name, 0) + 1
+                    points[name] += code == KILLED
                     n += step
     return {"points": points, "wrong": wrong}
 
 
-def _classes(classes: int) -> int:
-    from tests.crash.shim import CHANGING
+# -- recovery killed, too -------------------------------------------------------------------------
 
-    return CHANGING if classes < 0 else classes
+
+def recoveries(
+    names: list[str] | None = None, durability: str = "strict", start: int = 1, step: int = 1,
+    inner: int = 1,
+) -> dict[str, Any]:
+    """Kill the opening that follows each of those kills at its calls, and the next opening as well.
+
+    Whatever happens on the way, the store that comes out is the one that an undisturbed opening
+    makes of the same image.
+    """
+    warm_up()
+    wrong: dict[str, list[str]] = {}
+    images = first = second = longest = 0
+    for name in names or LIVES:
+        with staged(name, durability) as stage:
+            n, code = start, KILLED
+            while True:
+                code, _ = live(stage, strike(stage, KILL, CHANGING, n))
+                if code == 0:
+                    break
+                image = os.path.join(os.path.dirname(stage.case), "image")
+                shutil.copytree(stage.case, image)
+                images += 1
+                found, lengths = _recover_killed(stage, image, inner, n)
+                shutil.rmtree(image)
+                if found:
+                    wrong[f"{name} {durability} at {n}"] = found
+                first, second = first + lengths[0], second + lengths[1]
+                longest = max(longest, lengths[0])
+                n += step
+    return {"images": images, "first": first, "second": second, "longest": longest, "wrong": wrong}
+
+
+def _recover_killed(
+    stage: Stage, image: str, inner: int, seed: int
+) -> tuple[list[str], tuple[int, int]]:
+    """Problems, and how many openings were killed at the first and at the second level."""
+    _restore(stage, image)
+    expected = _settled(stage)
+    wrong, m, second = [], 1 + seed % inner, 0
+    first = 0
+    while True:
+        _restore(stage, image)
+        if _opening_killed(stage, m) == 0:
+            return wrong, (first, second)
+        first += 1
+        # where the second opening dies goes round, so that every place has its turn
+        second += _opening_killed(stage, 1 + (7 * m + seed) % (m + 10)) == KILLED
+        found = _settled(stage)
+        if found != expected:
+            wrong.append(f"killed at {m}: {_unlike(found, expected)}")
+        m += inner
+
+
+def _restore(stage: Stage, image: str) -> None:
+    shutil.rmtree(stage.case)
+    shutil.copytree(image, stage.case)
+
+
+def _opening_killed(stage: Stage, at: int) -> int:
+    def work() -> None:
+        strike(stage, KILL, CHANGING, at)()
+        open_left(stage.case, dim=stage.life.dim)
+        os._exit(0)  # before the memory is closed, which would be more than an opening
+
+    return in_fork(work)
+
+
+def _settled(stage: Stage) -> dict[str, Any]:
+    """Everything durable about a store, after an undisturbed opening and closing."""
+    with open_left(stage.case, dim=stage.life.dim) as memory:
+        state, problems = state_of(memory), [str(p) for p in memory.check().problems]
+    path = store_in(stage.case)
+    db = sqlite3.connect(f"{path}/catalog.db")
+    found: dict[str, Any] = {
+        table: sorted(map(repr, db.execute(f"SELECT {what} FROM {table}"))) for table, what in _KEPT
+    }
+    partitions = db.execute("SELECT path, slots FROM segment WHERE state < 4").fetchall()
+    db.close()
+    for name, slots in partitions:
+        with open(os.path.join(path, name), "rb") as file:
+            header = file.read(64)
+            stride = int.from_bytes(header[24:28], "little")
+            found[name] = (header + file.read(slots * stride)).hex()
+    found["uuid"] = [] if state == {} else found["meta"]  # a store made anew has another
+    del found["meta"]
+    return {**found, "state": state, "problems": problems}
+
+
+#: what an opening may not change; counters that only have to grow are left out
+_KEPT = (
+    ("meta", "*"), ("record", "*"), ("content", "*"), ("record_tag", "*"), ("journal", "*"),
+    ("segment", "id, tier, day, sequence, generation, path, state, capacity, slots, live"),
+    ("head", "last_id"),
+)
+
+
+def _unlike(found: dict[str, Any], expected: dict[str, Any]) -> str:
+    keys = [k for k in {*found, *expected} if found.get(k) != expected.get(k)]
+    return f"problems {found['problems']}, differs in {keys}"

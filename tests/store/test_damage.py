@@ -19,6 +19,7 @@ from spector.errors import (
     PartitionCorruptError,
     SpectorError,
     StoreError,
+    StoreNotFoundError,
 )
 from spector.kernel.crc import crc32c
 from spector.layout import FORMAT_VERSION, PARTITION_DTYPE, PARTITION_HEADER_BYTES, stride_of
@@ -197,6 +198,38 @@ def test_leftovers_of_crashes_are_removed_at_the_next_opening(store: Path) -> No
         assert not empty.exists()
         assert not zeros.exists()
         assert wrong_in(memory, Model()) == []
+
+
+def test_file_whose_header_was_cut_short_is_removed_when_no_memory_is_in_it(store: Path) -> None:
+    """Or the next partition of that name, of today, could never be created."""
+    whole = _partition(store).read_bytes()
+    torn = whole[:32] + bytes(32)
+    blank = store / "semantic" / "semantic-700.mem"
+    blank.write_bytes(torn + bytes(2000))
+    old_generation = store / "semantic" / "semantic-000.g9.mem"
+    old_generation.write_bytes(torn + whole[64:])
+    filled = store / "semantic" / "semantic-701.mem"
+    filled.write_bytes(torn + whole[64:])
+    with open_tiny(str(store)) as memory:
+        assert not blank.exists()
+        assert not old_generation.exists()
+        assert filled.exists(), "nobody knows whose memories these are"
+        assert [p.where for p in memory.check().problems] == ["semantic/semantic-701.mem"]
+
+
+def test_reader_of_a_store_whose_creation_was_cut_short_says_so(tmp_path: Path) -> None:
+    """SQLite calls a transaction that it may not roll back an attempt to write."""
+    source, path = tmp_path / "source.db", tmp_path / "mind"
+    db = sqlite3.connect(source, isolation_level=None)
+    for statement in ("PRAGMA cache_size=1", "CREATE TABLE t(a)", "BEGIN"):
+        db.execute(statement)
+    db.executemany("INSERT INTO t VALUES (?)", [("x" * 2000,) for _ in range(50)])
+    path.mkdir()
+    for end in ("", "-journal"):
+        shutil.copy(f"{source}{end}", path / f"catalog.db{end}")
+    db.close()
+    with pytest.raises(StoreNotFoundError, match="not been created completely"):
+        open_tiny(str(path), mode="r")
 
 
 def test_newer_format_version_in_the_catalog_is_refused(store: Path) -> None:

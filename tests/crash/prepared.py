@@ -1,0 +1,123 @@
+"""The stores that lives begin with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import spector
+from spector.clock import ManualClock
+from tests.crash.harness import die, in_fork
+from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
+from tests.fakes import FakeEmbedder
+
+#: the one file of the semantic tier before it was partitioned
+LEGACY = "semantic/semantic.mem"
+#: the models of a store that changes from one to the other
+BEFORE, AFTER = FakeEmbedder(8), FakeEmbedder(80, seed=1)
+
+
+def store_in(folder: str) -> str:
+    return os.path.join(folder, "mind")
+
+
+def item(text: str, **more: Any) -> dict[str, Any]:
+    return {"text": text, "vector": vector_of(text), **more}
+
+
+def remember(memory: spector.Memory, text: str, **more: Any) -> int:
+    return memory.remember(text, vector=vector_of(text), **more).id
+
+
+def ids_of(memory: spector.Memory) -> dict[str, int]:
+    return {record.text.split()[0]: record.id for record in memory}
+
+
+def prepared(folder: str) -> None:
+    """Thirteen memories in seven partitions, some of them moved, some forgotten."""
+    with open_tiny(store_in(folder)) as memory:
+        memory.remember_many([
+            *(item(f"old{n} version 0", event_time=START, tags=["a"]) for n in range(5)),
+            *(item(f"new{n} version 0", event_time=START + timedelta(days=1), user_id="u")
+              for n in range(3)),
+            *(item(f"fact{n} version 0", tier="semantic", unresolved=n == 1) for n in range(5)),
+            *(item(f"way{n} version 0", tier="procedural") for n in range(2)),
+        ])
+        ids = ids_of(memory)
+        memory.forget([ids["old1"], ids["fact0"]])
+        memory.update(ids["old2"], text="old2 version 1", vector=vector_of("old2 version 1"))
+
+
+def dirty(folder: str) -> None:
+    """A store whose writer was killed with a full journal."""
+    prepared(folder)
+
+    def killed() -> None:
+        memory = open_tiny(store_in(folder), at=START + timedelta(days=2))
+        memory._config = replace(memory._config, checkpoint_bytes=1 << 20)
+        for store in memory._router.stores():
+            store.config = memory._config
+        ids = ids_of(memory)
+        memory.remember_many([item(f"late{n} version 0") for n in range(3)])
+        memory.update(ids["new0"], text="new0 version 1", vector=vector_of("new0 version 1"))
+        memory.forget([ids["old3"], ids["way0"]])
+        memory.pin(ids["fact2"])
+        die()
+
+    in_fork(killed)
+
+
+def ordered(folder: str) -> None:
+    """Two sealed partitions that a cycle puts in order, one of them with a hole."""
+    with open_tiny(store_in(folder)) as memory:
+        for n in range(3):
+            for tier in ("procedural", "semantic"):
+                remember(memory, f"{tier}{n} version 0", tier=tier)
+        memory.update(next(iter(memory)).id, tags=["moved"])
+
+
+def exported_before(folder: str) -> None:
+    elsewhere = os.path.join(folder, "elsewhere")
+    prepared(elsewhere)
+    with open_tiny(store_in(elsewhere), mode="r") as memory:
+        memory.export(os.path.join(folder, "in.jsonl"))
+    shutil.rmtree(elsewhere)
+    with open_tiny(store_in(folder)) as memory:
+        remember(memory, "own version 0")
+
+
+def backed_up(folder: str) -> None:
+    prepared(folder)
+    with open_tiny(store_in(folder)) as memory:
+        memory.backup(os.path.join(folder, "copy"))
+    shutil.rmtree(store_in(folder))
+
+
+def legacy(folder: str) -> None:
+    """A store from before the semantic tier was partitioned: eleven memories in one file."""
+    path = store_in(folder)
+    with spector.open(
+        path, embedder=None, dim=DIM, config=replace(TINY, semantic_capacity=40),
+        clock=ManualClock(START),
+    ) as memory:
+        for n in range(12):
+            remember(memory, f"fact{n} version 0", tier="semantic", tags=[f"t{n % 3}"])
+        memory.forget(next(iter(memory)).id)
+    os.rename(os.path.join(path, "semantic/semantic-000.mem"), os.path.join(path, LEGACY))
+    db = sqlite3.connect(os.path.join(path, "catalog.db"))
+    with db:
+        db.execute("UPDATE segment SET path = ? WHERE tier = 2", (LEGACY,))
+    db.close()
+
+
+def embedded(folder: str) -> None:
+    with spector.open(
+        store_in(folder), embedder=BEFORE, clock=ManualClock(START), config=TINY
+    ) as memory:
+        memory.remember_many([f"thing{n} of one kind" for n in range(5)], tier="semantic")
+        memory.remember_many([f"matter{n} of another" for n in range(5)])
+        memory.forget(next(iter(memory)).id)

@@ -1,0 +1,106 @@
+"""A failing disk gives typed errors, harms nothing acknowledged, and the store reopens."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.crash.shim import (
+    ALLOCATE,
+    CHANGING,
+    CREATE,
+    FOR_EVER,
+    MAP,
+    MKDIR,
+    OPEN,
+    READ,
+    RENAME,
+    SYNC,
+    TRUNCATE,
+    UNLINK,
+    WRITE,
+    in_shimmed_process,
+)
+from tests.proof import seed
+
+pytestmark = pytest.mark.crash
+
+Proof = Callable[..., None]
+_NAMES = CREATE | RENAME | UNLINK | MKDIR
+_SPACE = CREATE | WRITE | ALLOCATE | TRUNCATE | MKDIR | RENAME | SYNC
+#: kind -> errno (0: short writes), the calls it strikes, how often, and every how many-th of them
+#: is struck in a full run
+TROUBLES: dict[str, tuple[int, int, int, int]] = {
+    "EIO once": (errno.EIO, CHANGING | READ | OPEN | MAP, 1, 9),
+    "EIO for ever": (errno.EIO, CHANGING | READ | OPEN | MAP, FOR_EVER, 13),
+    "EIO of a sync": (errno.EIO, SYNC, 1, 2),
+    "EIO of every sync": (errno.EIO, SYNC, FOR_EVER, 5),
+    "ENOSPC once": (errno.ENOSPC, _SPACE, 1, 11),
+    "ENOSPC for ever": (errno.ENOSPC, _SPACE, FOR_EVER, 17),
+    "EDQUOT for ever": (errno.EDQUOT, _SPACE, FOR_EVER, 31),
+    "EMFILE once": (errno.EMFILE, OPEN | CREATE, 1, 5),
+    "EMFILE for ever": (errno.EMFILE, OPEN | CREATE, FOR_EVER, 5),
+    "EACCES for ever": (errno.EACCES, OPEN | _NAMES, FOR_EVER, 7),
+    "ENOMEM of maps": (errno.ENOMEM, MAP, FOR_EVER, 3),
+    "EINTR thrice": (errno.EINTR, CREATE | OPEN | READ | WRITE | ALLOCATE | TRUNCATE, 3, 31),
+    "short writes": (0, WRITE, FOR_EVER, 31),
+}
+#: kinds that nobody needs to hear of
+_TRANSPARENT = {"EINTR thrice", "short writes"}
+
+
+def _errors(
+    proof: Proof | None, kind: str, step: int, names: list[str] | None = None, start: int = 0
+) -> dict[str, Any]:
+    error, classes, times, _ = TROUBLES[kind]
+    print(f"SPECTOR_SEED={seed(5)}")
+    found: dict[str, Any] = in_shimmed_process(
+        "tests.crash.erring:errors", error=error, classes=classes, times=times, names=names,
+        start=start or 1 + seed(5) % step, step=step, timeout_s=1700,
+    )
+    outcomes, wrong = found["outcomes"], found["wrong"]
+    if proof is not None:
+        proof(
+            "T6", calls_failed=found["cases"], untyped_escapes=outcomes.get("untyped", 0),
+            retried_syncs=found["retried"], harmed=len(wrong), kind=kind, seeds=str(seed(5)),
+        )
+    assert wrong == {}
+    if kind in _TRANSPARENT:
+        assert set(outcomes) <= {"no error"}, outcomes
+    return found
+
+
+@pytest.mark.parametrize("kind", ["EIO once", "ENOSPC for ever", "EMFILE once"])
+def test_error_at_a_sample_of_calls(proof: Proof, kind: str) -> None:
+    step = 40 * TROUBLES[kind][3] // 10
+    _errors(proof, kind, step, names=["everything", "append", "compact", "close"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("kind", TROUBLES)
+def test_error_at_every_few_calls(proof: Proof, kind: str) -> None:
+    assert _errors(proof, kind, TROUBLES[kind][3])["cases"] > 50
+
+
+# -- what was found this way ----------------------------------------------------------------------
+
+
+def test_failed_store_does_not_sync_its_log_again_when_it_is_closed() -> None:
+    """SQLite does, when the last writing connection closes, and may succeed with bytes lost."""
+    found = _errors(None, "EIO of a sync", 1, names=["append"], start=1)
+    assert found["retried"] == 0
+    assert set(found["outcomes"]) >= {"StoreError, failed"}
+
+
+def test_failed_sync_of_a_purge_fails_the_store() -> None:
+    _errors(None, "EIO of a sync", 2, names=["compact"], start=33)
+
+
+def test_store_is_never_made_without_a_write_ahead_log() -> None:
+    """SQLite says nothing when a failing disk keeps it from switching to one."""
+    found = _errors(None, "EIO of a sync", 1, names=["create"], start=1)
+    assert found["outcomes"]["StoreError"] > 5

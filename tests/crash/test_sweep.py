@@ -1,0 +1,83 @@
+"""kill -9 at any file call loses nothing that was acknowledged and shows nothing half-done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.crash.lives import LIVES
+from tests.crash.shim import in_shimmed_process
+from tests.proof import seed
+
+pytestmark = pytest.mark.crash
+
+#: one in so many kill points is in the quick sample; which ones, the seed decides
+STRIDE = 17
+Proof = Callable[..., None]
+
+
+def _first(step: int) -> int:
+    found = 1 + seed(3) % step
+    print(f"SPECTOR_SEED={seed(3)}: every {step}th from {found}")
+    return found
+
+
+def _kills(proof: Proof, durability: str, **kwargs: Any) -> dict[str, Any]:
+    found: dict[str, Any] = in_shimmed_process(
+        "tests.crash.sweep:kills", durability=durability, **kwargs
+    )
+    points, wrong = found["points"], found["wrong"]
+    lost = sum(any("missing" in line for line in lines) for lines in wrong.values())
+    proof(
+        "T1", kill_points=sum(points.values()), workloads=len(points), lost_acknowledged=lost,
+        half_visible=len(wrong) - lost, durability=durability, seeds=str(seed(3)),
+    )
+    assert wrong == {}
+    return points
+
+
+def _recoveries(proof: Proof, **kwargs: Any) -> dict[str, Any]:
+    found: dict[str, Any] = in_shimmed_process("tests.crash.sweep:recoveries", **kwargs)
+    proof(
+        "T2", images=found["images"], first_level_kills=found["first"],
+        second_level_kills=found["second"], other_end_states=len(found["wrong"]),
+        seeds=str(seed(3)),
+    )
+    assert found["wrong"] == {}
+    assert found["first"] > found["images"]
+    assert found["second"] > 0
+    return found
+
+
+def test_kill_at_a_sample_of_calls_leaves_old_or_new(proof: Proof) -> None:
+    points = _kills(proof, "strict", start=_first(2 * STRIDE), step=2 * STRIDE)
+    assert all(points.values()), points
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("life", LIVES)
+def test_kill_at_every_call_leaves_old_or_new(proof: Proof, life: str) -> None:
+    points = _kills(proof, "strict", names=[life], timeout_s=1700)
+    assert points[life] > 20
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_kill_of_a_relaxed_writer_leaves_old_or_new(proof: Proof) -> None:
+    _kills(proof, "relaxed", start=_first(5), step=5, timeout_s=1700)
+
+
+def test_kill_during_recovery_is_recovered_from(proof: Proof) -> None:
+    _recoveries(proof, names=["recover", "everything"], start=_first(80), step=80, inner=7)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
+def test_kill_at_every_call_of_recovery_is_recovered_from(
+    proof: Proof, durability: str
+) -> None:
+    _recoveries(proof, durability=durability, start=_first(97), step=97, timeout_s=1700)
