@@ -85,7 +85,7 @@ def purge(store: Store) -> tuple[list[Purged], str]:
     SQLite before 3.42 cannot read), and copies in the slack of rebalanced pages, which only a
     rewrite of the file gets rid of. Writers wait for it; recalls do not.
     """
-    with store.lock:
+    with store.lock, store.noting_failure():
         store.ensure_usable(write=True)
         store.checkpoint()
         done: list[Purged] = []
@@ -117,7 +117,7 @@ def purge(store: Store) -> tuple[list[Purged], str]:
 
 def settle(store: Store, ids: Collection[int]) -> None:
     """These ids are erased; when no others are due, neither is an erasure."""
-    with store.lock, store.catalog.writing() as connection:
+    with store.lock, store.noting_failure(), store.catalog.writing() as connection:
         if _has_table(connection):
             connection.executemany("DELETE FROM erasure WHERE id = ?", [(i,) for i in ids])
             if connection.execute("SELECT EXISTS (SELECT 1 FROM erasure)").fetchone()[0]:

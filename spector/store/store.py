@@ -488,7 +488,8 @@ class Store:
                     if not sys.is_finalizing():
                         self.indexes.save_all()
                     if self.catalog.relaxed:
-                        self.catalog.set_meta(UNSYNCED, None)
+                        with self.noting_failure():
+                            self.catalog.set_meta(UNSYNCED, None)
             finally:
                 self._closed = True
                 for segment in self.segments.values():
