@@ -103,6 +103,8 @@ def json_object(text: str) -> dict[str, Any]:
         value = json.loads(text)
     except json.JSONDecodeError as exc:
         raise argparse.ArgumentTypeError(f"not JSON: {exc.msg} at column {exc.colno}") from exc
+    except (RecursionError, ValueError) as exc:  # nested too deeply, or a million digits
+        raise argparse.ArgumentTypeError(f"not JSON of a sane size: {str(exc)[:80]}") from exc
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError('expected a JSON object such as \'{"key": "value"}\'')
     return value

@@ -35,8 +35,15 @@ __all__ = [
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _DEFAULT_WIDTH = 100
 _MIN_FLEX_WIDTH = 24
-#: bidirectional overrides reorder what stands after them on the line
-_BIDI: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+#: bidirectional overrides and marks reorder what stands around them on the line
+_BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+#: invisible copies of ASCII, in which a text can carry words that nobody sees
+_INVISIBLE: Final = range(0xE0000, 0xE0080)
+#: JSON escapes what is below U+0020, but a terminal obeys what is from U+0080 to U+009F as well
+_IN_JSON: Final = {
+    code: json.dumps(chr(code))[1:-1] if code != 0x7F else "\\u007f"
+    for code in (*range(0x7F, 0xA0), *map(ord, _BIDI), 0x2028, 0x2029, *_INVISIBLE)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +95,19 @@ class Console:
             self.say(" " * (len(line) - len(line.lstrip())) + clean(line))
 
     def data(self, line: str) -> None:
-        """A line that is the result itself, whatever the mode."""
-        print(line, file=self.out)
+        """A line of JSON that is the result itself, whatever the mode."""
+        print(line.translate(_IN_JSON), file=self.out)
 
     def note(self, text: str) -> None:
         """A remark on stderr, so that stdout stays clean for pipes."""
-        print(text, file=self.err)
+        print(clean(text), file=self.err)
 
     def document(self, value: Any) -> None:
         """The one JSON document of ``--json``; silent for people."""
         if self.as_json:
             indent = 2 if _is_tty(self.out) else None
-            print(json.dumps(to_jsonable(value), ensure_ascii=False, indent=indent), file=self.out)
+            text = json.dumps(to_jsonable(value), ensure_ascii=False, indent=indent)
+            print(text.translate(_IN_JSON), file=self.out)
 
     def failure(self, error: SpectorError, code: int) -> None:
         """Cause and next step, without a traceback."""
@@ -115,7 +123,7 @@ class Console:
                     "exit_code": code,
                 }
             }
-            print(json.dumps(body, ensure_ascii=False), file=self.err)
+            print(json.dumps(body, ensure_ascii=False).translate(_IN_JSON), file=self.err)
             return
         word = "\x1b[1;31merror:\x1b[0m" if self._color_err else "error:"
         print(f"{word} {message}", file=self.err)
@@ -139,11 +147,11 @@ class Console:
 
     def pairs(self, values: Mapping[str, Any], *, indent: int = 0) -> None:
         """Nested names and values, one a line."""
-        room = max((len(name) for name in values), default=0)
+        room = max((len(clean(name)) for name in values), default=0)
         for name, value in values.items():
-            label = " " * indent + name.ljust(room)
+            label = " " * indent + clean(name).ljust(room)
             if isinstance(value, Mapping) and value:
-                self.say(self.style(" " * indent + name, "bold"))
+                self.say(self.style(" " * indent + clean(name), "bold"))
                 self.pairs(value, indent=indent + 2)
             else:
                 self.say(f"{label}  {_shown(value)}")
@@ -185,7 +193,7 @@ def clean(text: str) -> str:
 
 def _visible(character: str) -> str:
     hidden = unicodedata.category(character) in ("Cc", "Cs") or character in _BIDI
-    return f"\\x{ord(character):02x}" if hidden else character
+    return f"\\x{ord(character):02x}" if hidden or ord(character) in _INVISIBLE else character
 
 
 def width_of(text: str) -> int:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from spector.cli.options import add_json, add_path, record_id
-from spector.cli.output import Column, Console, to_jsonable
+from spector.cli.output import Column, Console, clean, to_jsonable
 from spector.errors import UnknownRecordError
 
 __all__ = ["add_inspect"]
@@ -62,5 +62,5 @@ def _show_partitions(store: Any, console: Console) -> int:
     ]
     console.table(columns, rows)
     for problem in store.problems:
-        console.say(console.style(problem, "red"))
+        console.say(console.style(clean(problem), "red"))
     return 1 if store.problems or any(p.problems for p in partitions) else 0

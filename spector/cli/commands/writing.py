@@ -26,7 +26,7 @@ from spector.cli.options import (
     signed_unit,
     unit,
 )
-from spector.cli.output import Console
+from spector.cli.output import Console, clean
 from spector.errors import ImportFormatError, InvalidInputError, InvalidTextError
 
 __all__ = ["add_forget", "add_import", "add_remember"]
@@ -140,9 +140,10 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
     console.document({"files": counts, "stored": stored, "dry_run": args.dry_run})
     for entry in counts:
         verb = "would import" if args.dry_run else "imported"
-        console.say(f"{verb} {entry['messages']} messages from {entry['file']} ({entry['format']})")
+        name = clean(entry["file"])
+        console.say(f"{verb} {entry['messages']} messages from {name} ({entry['format']})")
         if entry["skipped"]:
-            console.say(f"skipped {entry['skipped']} broken conversations of {entry['file']}")
+            console.say(f"skipped {entry['skipped']} broken conversations of {name}")
     return 0
 
 

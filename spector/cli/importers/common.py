@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from spector.clock import MAX_MS, MIN_MS, from_ms, to_ms
 from spector.errors import ImportFormatError, InvalidTimeError
 
 __all__ = [
+    "BAD_JSON",
     "Message",
     "Options",
     "Reader",
@@ -31,6 +31,8 @@ __all__ = [
 Message = dict[str, Any]
 
 _FIRST_READ_CHARS = 1 << 16
+#: what Python's JSON raises for text that is well-formed, but made to hurt
+BAD_JSON = (RecursionError, ValueError)
 #: numbers from here on are milliseconds, not seconds (1e11 s is the year 5138)
 _MILLISECONDS_FROM = 1e11
 
@@ -59,6 +61,10 @@ class Source:
     def error(self, place: str, problem: str, *, hint: str) -> ImportFormatError:
         where = f"{self.label}, {place}" if place else self.label
         return ImportFormatError(f"{where}: {problem}", hint=hint)
+
+    def hostile(self, place: str, exc: Exception) -> ImportFormatError:
+        """For JSON that is nested too deeply, or has a number of thousands of digits."""
+        return self.error(place, f"no sane JSON: {str(exc)[:80]}", hint="look at where it is from")
 
     def require_file(self) -> None:
         if not self.path.exists():
@@ -95,6 +101,8 @@ class Source:
             raise self.error(
                 f"line {exc.lineno}", f"broken JSON: {exc.msg}", hint="the file may be cut off"
             ) from exc
+        except BAD_JSON as exc:
+            raise self.hostile("", exc) from exc
         if not isinstance(document, dict):
             raise self.error("", "is not a JSON object", hint="check --format")
         return document
@@ -142,6 +150,8 @@ def iter_array(stream: TextIO, source: Source) -> Iterator[tuple[int, dict[str, 
                 raise source.error(f"entry {number}", f"broken JSON: {exc.msg}", hint=hint) from exc
             buffer, at, step = buffer[at:] + more, 0, step * 2
             continue
+        except BAD_JSON as exc:
+            raise source.hostile(f"entry {number}", exc) from exc
         yield number, element
         at, number, step = end, number + 1, _FIRST_READ_CHARS
 
@@ -161,9 +171,10 @@ def when(
     if isinstance(value, str):
         return _of_text(value, source, place, options, name)
     ms = value if abs(value) >= _MILLISECONDS_FROM else value * 1000
-    if not math.isfinite(ms) or not MIN_MS <= ms <= MAX_MS:
+    if not MIN_MS <= ms <= MAX_MS:  # so it is no NaN either
         raise source.error(
-            place, f"{name} {value!r} is outside years 1..9999", hint="give seconds since 1970"
+            place, f"{name} {str(value)[:40]} is outside years 1..9999",
+            hint="give seconds since 1970",
         )
     return from_ms(round(ms))
 

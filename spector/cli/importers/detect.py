@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from spector.cli.importers.common import Source, iter_array
+from spector.cli.importers.common import BAD_JSON, Source, iter_array
 
 __all__ = ["detect_format"]
 
@@ -66,6 +66,8 @@ def _of_object(source: Source, head: str, suffix: str) -> str:
         if suffix in _JSONL_SUFFIXES:
             return "jsonl"  # its reader names the broken line
         first = _whole_object(source)
+    except BAD_JSON as exc:
+        raise source.hostile("line 1", exc) from exc
     return _of_keys(source, first)
 
 
@@ -79,6 +81,8 @@ def _whole_object(source: Source) -> dict[str, Any]:
                 f"broken JSON: {exc.msg}",
                 hint="choose --format text or jsonl",
             ) from exc
+        except BAD_JSON as exc:
+            raise source.hostile("", exc) from exc
     return found
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from spector.cli.importers.common import (
+    BAD_JSON,
     Message,
     Options,
     Source,
@@ -119,6 +120,8 @@ def _parsed(source: Source, number: int, line: str) -> dict[str, Any]:
         raise source.error(
             place, f"broken JSON: {exc.msg}", hint="each line must be one JSON object"
         ) from exc
+    except BAD_JSON as exc:
+        raise source.hostile(place, exc) from exc
     if not isinstance(entry, dict):
         raise source.error(
             place, f"is {type(entry).__name__}, not an object", hint='write {"text": "..."}'
