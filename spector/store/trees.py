@@ -50,8 +50,8 @@ class Place:
         target = os.path.realpath(path)
         parent, name = os.path.split(target)
         return cls(
-            target, os.path.join(parent, f".{name}.incomplete"),
-            os.path.join(parent, f".{name}.previous"),
+            target, os.path.join(parent, f".{name}.spector-incomplete"),
+            os.path.join(parent, f".{name}.spector-previous"),
         )
 
     def overlaps(self, other: str) -> bool:

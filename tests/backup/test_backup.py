@@ -156,6 +156,32 @@ def test_a_store_written_in_relaxed_mode_leaves_no_note_of_it(tmp_path: Path) ->
     assert "unsynced" not in keys
 
 
+def test_what_a_power_cut_left_in_relaxed_mode_is_backed_up_as_the_catalog_has_it(
+    tmp_path: Path,
+) -> None:
+    """Mechanism: the log of a relaxed writer is not synced, so partitions may know the future."""
+    left = tmp_path / "left"
+    with open_tiny(str(tmp_path / "mind"), durability="relaxed") as memory:
+        ids = fill(memory)
+        memory.checkpoint()
+        shutil.copytree(tmp_path / "mind", left)
+        wanted = texts_of(memory)
+        memory.forget(ids[2])
+        memory.reinforce(ids[3])
+        fill(memory, 1, start=40)
+        for path in (tmp_path / "mind").rglob("*.mem"):  # the log of these commits is lost
+            shutil.copyfile(path, left / path.relative_to(tmp_path / "mind"))
+    for copy in (
+        lambda: spector.restore(left, tmp_path / "copy"),
+        lambda: open_tiny(str(left)).backup(tmp_path / "later"),
+    ):
+        copy()
+    for name in ("copy", "later"):
+        with open_tiny(str(tmp_path / name)) as memory:
+            assert texts_of(memory) == wanted
+            assert memory.check().ok
+
+
 def test_an_empty_store_and_one_emptied_by_compaction_are_copied(tmp_path: Path) -> None:
     with open_tiny(str(tmp_path / "mind")) as memory:
         assert memory.backup(tmp_path / "one").records == 0
@@ -383,7 +409,7 @@ def test_a_damaged_store_is_not_copied(damage: Any, mind: Path, proof: Any) -> N
     ):
         with pytest.raises((spector.PartitionCorruptError, spector.CatalogCorruptError)) as caught:
             copy(mind.parent / "copy")
-        assert ".incomplete" not in str(caught.value)
+        assert "spector-incomplete" not in str(caught.value)
         assert caught.value.hint
     assert [p.name for p in mind.parent.iterdir()] == ["mind"]
     proof("backup", damaged_sources_refused=2)
@@ -416,7 +442,7 @@ def test_restore_of_nothing_says_so(tmp_path: Path) -> None:
 
 
 def test_leftovers_of_a_killed_backup_are_cleared_by_the_next(mind: Path) -> None:
-    left = mind.parent / ".copy.incomplete"
+    left = mind.parent / ".copy.spector-incomplete"
     (left / "episodic").mkdir(parents=True)
     (left / "episodic" / "2026-01-01-000.mem").write_bytes(b"half")
     (left / "catalog.db").write_bytes(b"half")
@@ -428,7 +454,7 @@ def test_leftovers_of_a_killed_backup_are_cleared_by_the_next(mind: Path) -> Non
 
 
 def test_two_backups_to_one_destination_do_not_mix(mind: Path) -> None:
-    left = mind.parent / ".copy.incomplete"
+    left = mind.parent / ".copy.spector-incomplete"
     left.mkdir()
     lock = WriterLock(str(left))
     try:

@@ -95,7 +95,7 @@ def test_a_plain_copy_of_a_store_in_use_is_refused_or_found_or_sound(
 ) -> None:
     number = seed(11)
     print(f"SPECTOR_SEED={number}")
-    found = _sample(tmp_path, 8, number)
+    found = _sample(tmp_path, 5, number)
     assert found["refused"] + found["found by check"] > 0, "the copies were not of several moments"
     proof("T33", plain_copies_of_live_stores=sum(found.values()), silently_wrong=0,
           refused=found["refused"], found_by_check=found["found by check"])

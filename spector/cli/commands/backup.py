@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 from spector.cli.options import add_json, add_path, open_memory, require_store
-from spector.cli.output import Console, bytes_text
+from spector.cli.output import Console, Progress, bytes_text
 from spector.records import BackupReport
 
 __all__ = ["add_backup", "add_restore"]
@@ -35,8 +36,8 @@ Do not copy a store in use with cp or rsync: what such a copy shows may be of se
 
 
 def run_backup(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args, "r") as memory, console.progress("backing up", "B") as progress:
-        report = memory.backup(args.dest, progress=progress.reach)
+    with open_memory(args, "r") as memory, console.progress("backing up", "MiB") as progress:
+        report = memory.backup(args.dest, progress=_in_mebibytes(progress))
     _show(report, console, "backed up")
     return 0
 
@@ -64,10 +65,14 @@ def run_restore(args: argparse.Namespace, console: Console) -> int:
     require_store(args.backup)
     import spector
 
-    with console.progress("restoring", "B") as progress:
-        report = spector.restore(args.backup, args.dest, progress=progress.reach)
+    with console.progress("restoring", "MiB") as progress:
+        report = spector.restore(args.backup, args.dest, progress=_in_mebibytes(progress))
     _show(report, console, "restored")
     return 0
+
+
+def _in_mebibytes(progress: Progress) -> Callable[[int, int], None]:
+    return lambda done, total: progress.reach(done >> 20, total >> 20)
 
 
 def _show(report: BackupReport, console: Console, verb: str) -> None:
