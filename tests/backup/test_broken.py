@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +58,10 @@ def test_errors_at_every_step(case: str, kind: str, proof: Any) -> None:
 def _with_files_of_at_most(limit: int, path: str, what: str) -> None:
     """In a child: no file may grow beyond ``limit`` bytes, as on a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    with pytest.raises(spector.StoreError) as caught:
-        if what == "backup":
-            with open_tiny(f"{path}/mind", mode="r") as memory:
-                memory.backup(f"{path}/copy")
-        else:
-            spector.restore(f"{path}/mind", f"{path}/copy")
+    with open_tiny(f"{path}/mind", mode="r") as memory:
+        copy = memory.backup if what == "backup" else partial(spector.restore, f"{path}/mind")
+        with pytest.raises(spector.StoreError) as caught:
+            copy(f"{path}/copy")
     assert caught.value.hint
 
 

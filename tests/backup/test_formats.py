@@ -24,7 +24,7 @@ from spector.store import catalog, migrate, recover, segment
 from spector.store.migrate import STEPS, Step, next_step
 from spector.store.rewrite import rewrite_all
 from spector.store.store import Store
-from tests.crash.harness import in_fresh_process
+from tests.crash.shim import in_shimmed_process
 from tests.crash.workload import vector_of
 from tests.fixtures import make
 
@@ -151,18 +151,19 @@ def test_commands_take_every_format(
 @pytest.mark.crash
 @pytest.mark.parametrize(
     ("start", "step"),
-    [(3, 41), pytest.param(1, 1, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+    [(7, 59), pytest.param(1, 1, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
 )
 def test_an_upgrade_killed_at_each_step_is_finished_by_the_next_opening(
     start: int, step: int, proof: Any
 ) -> None:
-    found = in_fresh_process(
-        "tests.crash.steps:new_format", start=start, step=step, timeout_s=290 if step > 1 else 890
+    found = in_shimmed_process(
+        "tests.crash.sweep:kills", names=["upgrade"], start=start, step=step, torn=False,
+        timeout_s=290 if step > 9 else 890,
     )
-    proof("T16", upgrade_kill_points=found["tried"], wrong=len(found["wrong"]))
+    tried = sum(found["points"].values())
+    proof("T16", upgrade_kill_points=tried, wrong=len(found["wrong"]))
     assert found["wrong"] == {}, found
-    assert found["steps"] > 40
-    assert found["tried"] > 1
+    assert tried > 3
 
 
 def test_a_damaged_record_does_not_stand_in_the_way_of_a_migration(tmp_path: Path) -> None:

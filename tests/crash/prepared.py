@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import tarfile
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import spector
@@ -17,6 +19,7 @@ from tests.fakes import FakeEmbedder
 
 #: the one file of the semantic tier before it was partitioned
 LEGACY = "semantic/semantic.mem"
+_FORMAT_1 = Path(__file__).parents[1] / "fixtures" / "format-1" / "killed.tar.xz"
 #: the models of a store that changes from one to the other
 BEFORE, AFTER = FakeEmbedder(8), FakeEmbedder(80, seed=1)
 
@@ -112,6 +115,12 @@ def legacy(folder: str) -> None:
     with db:
         db.execute("UPDATE segment SET path = ? WHERE tier = 2", (LEGACY,))
     db.close()
+
+
+def of_format_1(folder: str) -> None:
+    """What a writer of format 1 left when it was killed, commits in the journal included."""
+    with tarfile.open(_FORMAT_1) as archive:
+        archive.extractall(folder, filter="data")
 
 
 def embedded(folder: str) -> None:
