@@ -57,8 +57,8 @@ def test_errors_at_every_step(case: str, kind: str, proof: Any) -> None:
 
 def _with_files_of_at_most(limit: int, path: str, what: str) -> None:
     """In a child: no file may grow beyond ``limit`` bytes, as on a full disk."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     with open_tiny(f"{path}/mind", mode="r") as memory:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         copy = memory.backup if what == "backup" else partial(spector.restore, f"{path}/mind")
         with pytest.raises(spector.StoreError) as caught:
             copy(f"{path}/copy")
