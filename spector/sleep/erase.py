@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from spector.clock import iso_of_ms
 from spector.receipt import ErasureReceipt, Purged, Verification
@@ -15,16 +15,25 @@ from spector.tiers.router import TierRouter
 
 __all__ = ["erase_rest", "is_overdue", "what_is_due"]
 
+_CLOCK_SLACK_MS: Final = 3_600_000
+
 
 def what_is_due(router: TierRouter) -> dict[Store, Due]:
     """What an erasure that begins now answers for, by store."""
     return {store: due_of(store) for store in router.stores() if needs_purge(store)}
 
 
-def is_overdue(router: TierRouter, now_ms: int) -> bool:
-    """True when something forgotten should be gone from the files by now."""
+def is_overdue(router: TierRouter, now_ms: int, after_s: float) -> bool:
+    """True when something forgotten should be gone from the files by now.
+
+    A time further away than ``after_s`` allows was set by a clock that has gone back since, or
+    under a longer ``after_s``: waiting for it could take for ever. An hour is let pass, so that
+    a clock that is being set right now and then erases nothing early.
+    """
+    latest_ms = now_ms + 1000 * after_s + _CLOCK_SLACK_MS
     return any(
-        due.due_ms is not None and due.due_ms <= now_ms for due in what_is_due(router).values()
+        due.due_ms is not None and not now_ms < due.due_ms <= latest_ms
+        for due in what_is_due(router).values()
     )
 
 

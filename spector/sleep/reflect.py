@@ -43,7 +43,7 @@ def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectR
     sealed = _advance_all(router, PartitionState.ACTIVE, PartitionState.SEALED,
                           lambda row: router.by_code(row.tier).finished(row, now_ms))
     # what these two rebuild begins a new life as a sealed partition
-    erase = is_overdue(router, now_ms)
+    erase = is_overdue(router, now_ms, config.erase_after_s)
     compaction = compact_all(
         router, config=config, threshold=0.0 if erase else config.tombstone_ratio, now_ms=now_ms,
         erase=erase,

@@ -78,7 +78,9 @@ OPERATIONS: dict[str, Operation] = {
     "reinforce": Operation(4, {"which": Known(), "success": Pick([True, False])}),
     "flag": Operation(4, {"which": Known(), "verb": Pick(["pin", "unpin", "resolve"])}),
     "get": Operation(2, {"which": Known()}),
-    "forget": Operation(6, {"which": Many(Known(), 1, 3)}),
+    "forget": Operation(6, {
+        "which": Many(Known(), 1, 3), "purge": Pick([False] * 7 + [True]),
+    }),
     "forget_by": Operation(1, {"chosen": Fields({}, _SELECTION, share=0.4)}),
     "select": Operation(2, {"chosen": Fields({}, _SELECTION)}),
     "recall": Operation(14, {"asked": _ASKED, "learn": Pick([True, False, False, False])}),
@@ -104,7 +106,7 @@ def draw(rng: random.Random, serial: int, world: World) -> Step:
     known: list[Handle] = list(world.handles)
     alive = [h for h in known if world.handles[h] in world.oracle.records]
     if len(alive) > _CROWDED and rng.random() < 0.5:
-        return serial, "forget", {"which": rng.sample(alive, 9)}
+        return serial, "forget", {"which": rng.sample(alive, 9), "purge": False}
     name = rng.choices(_NAMES, _WEIGHTS)[0]
     among = alive if alive and rng.random() < 0.93 else known[-40:]
     return serial, name, {

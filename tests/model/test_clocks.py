@@ -109,6 +109,25 @@ def test_what_a_leap_sealed_takes_late_memories_in_further_partitions(tmp_path: 
     assert names == ["2026-11-20-000.mem", "2026-11-20-001.mem"]
 
 
+@pytest.mark.parametrize("leap", [HOUR // 2, 10 * DAY, EDGES["2262"] - NOW_MS])
+def test_what_was_forgotten_under_a_clock_that_ran_ahead_is_erased_all_the_same(
+    leap: int, tmp_path: Path
+) -> None:
+    """Else its words would stay in the files until that clock's day has come."""
+    clock = ManualClock(START)
+    with _open(tmp_path / "mind", clock) as memory:
+        record = _put(memory, "Zaphod was here")
+        clock.set(NOW_MS + leap)
+        memory.forget(record.id)
+        clock.set(NOW_MS)
+        erased_now = memory.reflect().compaction.receipt is not None
+        assert erased_now == (leap > HOUR), "an hour is no clock gone wrong, ten days are"
+        clock.advance(days=1, hours=1)
+        memory.reflect()
+    files = [p for p in (tmp_path / "mind").rglob("*") if p.is_file()]
+    assert not [p.name for p in files if b"Zaphod" in p.read_bytes()]
+
+
 # -- the ends of fields ---------------------------------------------------------------------------
 
 

@@ -120,7 +120,7 @@ class World(Life):
             got = self._on(record_id, self.memory.get)
             assert got == self.oracle.records.get(record_id)
 
-    def do_forget(self, which: list[Handle]) -> None:
+    def do_forget(self, which: list[Handle], purge: bool) -> None:
         ids = [self.handles[h] for h in which if h in self.handles]
         if not ids:
             return
@@ -132,7 +132,7 @@ class World(Life):
             with refusal(ImmutableRecordError):
                 self.memory.forget(ids)
         else:
-            report = self.memory.forget(ids)
+            report = self.memory.forget(ids, purge=purge)
             assert report.ids == tuple(sorted(set(ids)))
             self.oracle.drop(ids)
 
