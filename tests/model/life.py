@@ -18,7 +18,7 @@ from tests.model.oracle import Oracle
 from tests.model.recalls import Recalls
 from tests.model.spec import Handle
 
-__all__ = ["Life", "Setup"]
+__all__ = ["Life", "Photographer", "Setup", "copy_as_killed", "difference"]
 
 #: operations that change nothing, so there is nothing to die within
 _HARMLESS = frozenset({"doom", "reader", "by_word", "get", "select", "clock"})
@@ -51,7 +51,7 @@ class Setup:
                 os.environ["SPECTOR_KERNEL"] = before[0]
 
 
-class _Photographer(faults.Fault):
+class Photographer(faults.Fault):
     """Calls ``take`` before the n-th thing that a store does to its disk."""
 
     def wait(self, at: int, take: Callable[[], None]) -> None:
@@ -84,7 +84,7 @@ class Life:
         self._fleeting: set[int] = set()
         self._doom: int | None = None
         self._states: list[Oracle] = []
-        self._camera = _Photographer(sql=True, armed=False)
+        self._camera = Photographer(sql=True, armed=False)
         self._restore = faults.install(self._camera)
         self._reader: spector.Memory | None = None
         self.memory = self._open()
@@ -130,14 +130,14 @@ class Life:
         assert self._doom is not None
         photo, path = f"{self._root}/photo", self._path
         self._states = [self.oracle.copy()]
-        self._camera.wait(self._doom, lambda: _copy(path, photo))
+        self._camera.wait(self._doom, lambda: copy_as_killed(path, photo))
         self._doom = None
         ids: list[int] = operation(**args) or []
         self._camera.armed = False
         self._states.append(self.oracle)
         if not self._camera.fired:  # it was acknowledged
             path, self._states = self._path, [self.oracle]
-            _copy(path, photo)
+            copy_as_killed(path, photo)
         self._close_reader()
         self.memory.close()
         shutil.rmtree(self._path)
@@ -228,6 +228,6 @@ def difference(seen: Mapping[int, Any], expected: Mapping[int, Any], where: str)
     return "\n".join(lines)
 
 
-def _copy(path: str, to: str) -> None:
+def copy_as_killed(path: str, to: str) -> None:
     """What a killed process leaves: all files as they are, but for SQLite's shared memory."""
     shutil.copytree(path, to, ignore=lambda _, names: [n for n in names if n.endswith("-shm")])
