@@ -74,6 +74,7 @@ class Operation:
 OPERATIONS: dict[str, Operation] = {
     "remember": Operation(10, {"new": _NEW}),
     "remember_many": Operation(5, {"news": Many(_NEW, 1, 7)}),
+    "remember_bad": Operation(1, {"news": Many(_NEW, 1, 8), "wrong": Int(0, 7)}),
     "update": Operation(9, {"which": Known(), "changes": _CHANGES}),
     "reinforce": Operation(4, {"which": Known(), "success": Pick([True, False])}),
     "flag": Operation(4, {"which": Known(), "verb": Pick(["pin", "unpin", "resolve"])}),
@@ -83,7 +84,8 @@ OPERATIONS: dict[str, Operation] = {
     }),
     "forget_by": Operation(1, {"chosen": Fields({}, _SELECTION, share=0.4)}),
     "select": Operation(2, {"chosen": Fields({}, _SELECTION)}),
-    "recall": Operation(14, {"asked": _ASKED, "learn": Pick([True, False, False, False])}),
+    "recall": Operation(11, {"asked": _ASKED, "learn": Pick([True, False, False, False])}),
+    "by_text": Operation(5, {"asked": _ASKED, "cue": Pick(["alpha", "beta alpha", "ünï pad"])}),
     "by_word": Operation(3, {"which": Known()}),
     "upkeep": Operation(5, {"verb": Pick(["reflect", "compact", "checkpoint", "reflect"])}),
     "reopen": Operation(2, {}),
@@ -108,6 +110,8 @@ def draw(rng: random.Random, serial: int, world: World) -> Step:
     if len(alive) > _CROWDED and rng.random() < 0.5:
         return serial, "forget", {"which": rng.sample(alive, 9), "purge": False}
     name = rng.choices(_NAMES, _WEIGHTS)[0]
+    if name == "reopen" and world.setup.store == "memory" and rng.random() < 0.8:
+        name = "recall"  # else it would be empty most of the time
     among = alive if alive and rng.random() < 0.93 else known[-40:]
     return serial, name, {
         key: spec.sample(rng, among) for key, spec in OPERATIONS[name].args.items()

@@ -64,6 +64,35 @@ class Recalls:
         for hit in hits:
             assert hit.record == oracle.records[hit.id]
 
+    def by_text(
+        self, memory: spector.Memory, oracle: Oracle, given: Mapping[str, Any], cue: str,
+        now_ms: int, *, strict: bool,
+    ) -> None:
+        """With full text, too: filters hold, nothing that passes is left out, words only add."""
+        profile = get_profile(given.get("profile", "balanced"))
+        asked = Asked(
+            profile, now_ms, given.get("vector"), given.get("tags", ()), given.get("any_tags", ()),
+            given.get("user_id"), given.get("mood", 0.0),
+        )
+        expected = oracle.ranked(asked, given)
+        arguments = dict(given)
+        if "where" in arguments:
+            arguments["where"] = WHERES[arguments["where"]][0]
+        best = memory.recall(cue, **arguments, exact=True)
+        self.compared += 1
+        assert len(best) == min(given["k"], len(expected)), f"{given}, {cue!r}: {best}"
+        for hit in best:
+            assert hit.id in expected, f"{given}, {cue!r}: {hit} should not have been found"
+            least, most = expected[hit.id]
+            words = hit.explain().lexical
+            assert least - _TABLES <= hit.score - words <= most + _TABLES
+            assert words >= 0
+            assert words == 0 or set(cue.split()) & set(hit.text.split())
+        assert [h.score for h in best] == sorted((h.score for h in best), reverse=True)
+        if strict:
+            again = memory.recall(cue, **arguments)
+            assert [(h.id, h.score) for h in again] == [(h.id, h.score) for h in best]
+
     def by_word(self, memory: spector.Memory, record: MemoryRecord, now_ms: int) -> None:
         """A word that only one memory has puts it first, unless it is not valid now."""
         cue = record.text.split()[0]

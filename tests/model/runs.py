@@ -50,7 +50,7 @@ def bulk(setup: Setup, *, seed: int, steps: int, length: int = 200) -> Tally:
             with scratch() as root:
                 world = World(setup, root)
                 try:
-                    for serial in range(1, min(length, steps - tally.steps) + 1):
+                    for serial in range(1, max(20, min(length, steps - tally.steps)) + 1):
                         script.append(draw(rng, serial, world))
                         world.step(*script[-1])
                     world.finish()

@@ -28,13 +28,13 @@ from tests.proof import Proof, seed
 
 #: kernel, store, indexed, steps in the whole proof
 SWEEP = [
-    ("native", "strict", False, 36_000),
-    ("native", "relaxed", True, 20_000),
-    ("native", "memory", True, 60_000),
-    ("native", "memory", False, 60_000),
-    ("numba", "memory", True, 14_000),
-    ("reference", "memory", False, 14_000),
-    ("reference", "relaxed", True, 3_000),
+    ("native", "strict", False, 24_000),
+    ("native", "relaxed", True, 14_000),
+    ("native", "memory", True, 69_000),
+    ("native", "memory", False, 69_000),
+    ("numba", "memory", True, 12_000),
+    ("reference", "memory", False, 12_000),
+    ("reference", "relaxed", True, 2_000),
 ]
 _IDS = [f"{kernel}-{store}{'-indexed' * indexed}" for kernel, store, indexed, _ in SWEEP]
 #: of the hits of an estimate, at most this share may be missing (3 standard errors, 16 dimensions)

@@ -137,6 +137,7 @@ def test_killed_and_run_again_equals_one_clean_run(name: str, proof: Proof) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(2000)
 @pytest.mark.parametrize("name", SLEEPS)
 def test_killed_at_each_step_and_run_again_equals_one_clean_run(name: str, proof: Proof) -> None:
     kills, wrong = _killed_and_rerun(name, 1, 0)

@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from spector.errors import ImmutableRecordError, SpectorError, UnknownRecordError
+from spector.errors import (
+    ImmutableRecordError,
+    InvalidInputError,
+    SpectorError,
+    UnknownRecordError,
+)
 from spector.layout import Flag
 from tests.crash.workload import DIM, START, TINY
 from tests.model.life import Life, Setup, difference
@@ -59,6 +64,22 @@ class World(Life):
         assert noted == [*range(size, len(news), size), len(news)]
         return ids
 
+    def do_remember_bad(self, news: list[dict[str, Any]], wrong: int) -> list[int]:
+        """One of them cannot be stored: the whole batches before it are."""
+        lasting = [{**new, "tier": "episodic"} for new in news]
+        given = [self._new(new) for new in lasting]
+        at, size = wrong % len(given), TINY.batch_records
+        bad = [{**each, "importance": 2.0} if n == at else each for n, each in enumerate(given)]
+        with refusal(InvalidInputError):
+            self.memory.remember_many(bad)
+        found = {record.text: record for record in self.memory}
+        ids: list[int] = []
+        for start in range(0, at // size * size, size):
+            batch = given[start : start + size]
+            ids += self._made([found[each["text"]] for each in batch], batch)
+            self._states.append(self.oracle.copy())
+        return ids
+
     def _made(self, records: list[Any], given: list[dict[str, Any]]) -> list[int]:
         """Take new memories into the model, in the order of their ids, as the store made them."""
         ids = [record.id for record in records]
@@ -82,7 +103,7 @@ class World(Life):
             given["text"] = f"{name} version {version}"
             given["vector"] = VECTORS[version]
         if not given:
-            return
+            return self._idle()
         changed = self._on(record_id, lambda i: self.memory.update(i, **given), immutable=True)
         if changed is not None:
             self.oracle.update(changed.id, given)
@@ -105,7 +126,7 @@ class World(Life):
     ) -> Any:
         """What a verb on one memory answers; None when it has to refuse, and does."""
         if record_id is None:
-            return None
+            return self._idle()
         found = self.oracle.records.get(record_id)
         if found is not None and not (immutable and found.immutable):
             return call(record_id)
@@ -115,15 +136,15 @@ class World(Life):
 
     def do_get(self, which: Handle) -> None:
         record_id = self.handles.get(which)
+        got = self._on(record_id, self.memory.get)
         if record_id is not None:
-            assert (record_id in self.memory) == (record_id in self.oracle.records)
-            got = self._on(record_id, self.memory.get)
             assert got == self.oracle.records.get(record_id)
+            assert (record_id in self.memory) == (record_id in self.oracle.records)
 
     def do_forget(self, which: list[Handle], purge: bool) -> None:
         ids = [self.handles[h] for h in which if h in self.handles]
         if not ids:
-            return
+            return self._idle()
         records = self.oracle.records
         if any(i not in records for i in ids):
             with refusal(UnknownRecordError):
@@ -139,7 +160,7 @@ class World(Life):
     def do_forget_by(self, chosen: dict[str, Any]) -> None:
         given = translated(chosen)
         if not given:
-            return
+            return self._idle()
         found = self.oracle.selected(given)
         records = self.oracle.records
         kept = {i for i in found if records[i].pinned or records[i].immutable}
@@ -163,11 +184,18 @@ class World(Life):
             hits = self.memory.recall(**spoken(given), exact=True, lexical=False, learn=True)
             self.oracle.use([hit.id for hit in hits], now_ms)
 
+    def do_by_text(self, asked: dict[str, Any], cue: str) -> None:
+        self.recalls.by_text(
+            self.memory, self.oracle, translated(asked), cue, self.clock.now_ms(),
+            strict=not self.setup.indexed,
+        )
+
     def do_by_word(self, which: Handle) -> None:
         """The first word of a text is its own: the memory is found by it, if it is valid now."""
         found = self.oracle.records.get(self.handles.get(which, -1))
-        if found is not None:
-            self.recalls.by_word(self.memory, found, self.clock.now_ms())
+        if found is None:
+            return self._idle()
+        self.recalls.by_word(self.memory, found, self.clock.now_ms())
 
     # -- upkeep, life, time -----------------------------------------------------------------------
 
@@ -192,12 +220,13 @@ class World(Life):
         self._fleeting.clear()
 
     def do_doom(self, after: int) -> None:
-        if self.setup.store != "memory":
-            self._doom = after
+        if self.setup.store == "memory":
+            return self._idle()
+        self._doom = after
 
     def do_reader(self, keep: bool) -> None:
         if self.setup.store == "memory":
-            return
+            return self._idle()
         if self._reader is None:
             self._reader = self._open("r")
         self._compare_reader(self._reader)
