@@ -84,7 +84,7 @@ def _change(memory: spector.Memory, choices: random.Random, ids: list[int], n: i
 
 def test_without_estimates_the_index_answers_as_a_full_scan(proof: Proof) -> None:
     start = seed(26)
-    found = _compare(0.0, 6000, 30, start, "importance")
+    found = _compare(0.0, 6000, 20, start, "importance")
     proof("T26", **found, seeds=str(start))
     assert found["passed_over"] > 0, "no index was used"
     assert found["missed"] == 0, f"SPECTOR_SEED={start}"
@@ -92,7 +92,7 @@ def test_without_estimates_the_index_answers_as_a_full_scan(proof: Proof) -> Non
 
 def test_a_few_estimates_miss_next_to_nothing(proof: Proof) -> None:
     start = seed(28)
-    found = _compare(3.0, 6000, 30, start, "balanced")
+    found = _compare(3.0, 6000, 15, start, "balanced")
     proof("T26", **found, seeds=str(start))
     assert found["passed_over"] > 0, "no index was used"
     assert found["missed"] <= 2, f"SPECTOR_SEED={start}"
