@@ -79,12 +79,18 @@ def look_at(path: str) -> Found:
 
 
 def share(source: str, target: str) -> None:
-    """Give a file a second name. Only for a source that is about to go: bytes are shared."""
+    """Give a file a second name. Only for a source that is about to go: bytes are shared.
+
+    Refused for a file that has other names already (``cp -al`` of a backup), or is reached through
+    a link: it belongs to somebody who stays.
+    """
     with translated("link", target):
+        if os.stat(source).st_nlink != 1 or os.path.realpath(source) != source:
+            raise OSError(errno.EMLINK, "the file is shared already")
         directory = os.path.dirname(target)
         if not os.path.isdir(directory):
             os.mkdir(directory, 0o700)
-        os.link(source, target, follow_symlinks=False)
+        os.link(source, target)
 
 
 def put_in_place(staging: str, target: str) -> None:

@@ -240,6 +240,35 @@ def test_a_second_backup_works_where_files_cannot_be_linked(
     assert everything(mind.parent / "copy") == everything(mind)
 
 
+def test_files_that_somebody_else_has_are_not_taken_over(mind: Path) -> None:
+    """Mechanism: backups are rotated with ``cp -al``; the newest, opened to write, would change all
+    older ones in place."""
+    copy, older = mind.parent / "copy", mind.parent / "older"
+    with open_tiny(str(mind)) as memory:
+        memory.backup(copy)
+        shutil.copytree(copy, older, copy_function=os.link)
+        before = contents(older)
+        assert memory.backup(copy).reused == 0
+    with open_tiny(str(copy)) as memory:
+        memory.reinforce(next(iter(memory)).id)
+    assert contents(older) == before
+    assert spector.check(older).ok
+
+
+def test_partitions_behind_a_link_are_not_taken_over(mind: Path) -> None:
+    """Mechanism: the new backup would share files with whatever the link leads to."""
+    copy = mind.parent / "copy"
+    with open_tiny(str(mind)) as memory:
+        memory.backup(copy)
+        (copy / "semantic").rename(mind.parent / "elsewhere")
+        (copy / "semantic").symlink_to(mind.parent / "elsewhere")
+        report = memory.backup(copy)
+    assert 0 < report.reused < report.partitions
+    assert not (copy / "semantic").is_symlink()
+    assert list((mind.parent / "elsewhere").iterdir()), "what the link led to was removed"
+    assert everything(copy) == everything(mind)
+
+
 def test_a_rotten_older_backup_is_not_taken_over(mind: Path) -> None:
     """Mechanism: a bit flips in a backup at rest; the next one would inherit it for ever."""
     copy = mind.parent / "copy"
