@@ -53,6 +53,11 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
     message = f"{path}: {error}"
     if primary == sqlite3.SQLITE_FULL:
         return StoreFullError(message, hint="free some space, then try again")
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # how SQLite calls it when the -shm file cannot grow
+        return StoreFullError(
+            f"{message}: no room for {path}-shm",
+            hint="free some space, then try again; if there was enough, look at the disk",
+        )
     if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return CatalogCorruptError(message, hint="run: spector check PATH; restore a backup")
     if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:

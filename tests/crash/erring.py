@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -112,6 +113,7 @@ def _live(stage: Stage, trouble: Trouble, scene: Any, told: list[str]) -> Report
     report.retried, path = trouble.retried()
     if report.retried and (told or stage.states[0]):  # a store that never was has nothing to lose
         report.wrong.append(f"{path} was synced again after a failed sync")
+    trouble.mend()
     return report
 
 
@@ -211,6 +213,68 @@ def failing(
         begin, mend, hits=lambda: shim[0].hits() if shim else 0,
         retried=lambda: shim[0].retried() if shim else (0, ""),
     )
+
+
+def full(stage: Stage, room_bytes: int) -> Trouble:
+    """The disk has so much room and no more."""
+    shim: list[Shim] = []
+
+    def begin() -> None:
+        if not shim:
+            shim.append(Shim())
+            shim[0].arm(stage.case)
+            limit.append(_present(shim[0]) + room_bytes)
+        shim[0].quota(limit[0])
+
+    limit: list[int] = []
+    return Trouble(begin, lambda: shim[0].quota(-1) if shim else None)
+
+
+def _present(shim: Shim) -> int:
+    shim.quota(0)
+    return shim.used()
+
+
+def narrow(room_bytes: int) -> Trouble:
+    """The process may have so much more memory and no more."""
+    def begin() -> None:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            present = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (present + room_bytes, resource.RLIM_INFINITY))
+
+    def mend() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    return Trouble(begin, mend, also=(MemoryError,))
+
+
+def tight(
+    kind: str, names: list[str] | None = None, start: int = 0, step: int = 16_384,
+    durability: str = "strict",
+) -> dict[str, Any]:
+    """Live with ``start``, ``start + step``, ... bytes to spare, until that is enough.
+
+    ``kind`` is "disk" or "memory".
+    """
+    warm_up()
+    wrong: dict[str, list[str]] = {}
+    outcomes: Outcomes = Counter()
+    enough: dict[str, int] = {}
+    for name in names or LIVES:
+        with staged(name, durability) as stage:
+            for room in _points(start, step):
+                trouble = full(stage, room) if kind == "disk" else narrow(room)
+                report, found = survive(stage, trouble)
+                if kind == "disk" and not report.outcome.startswith(("no error", "StoreFull")):
+                    found.append(f"a full disk is told as {report.outcome}")
+                if found:
+                    wrong[f"{name} {room}"] = found
+                outcomes[report.outcome] += 1
+                if report.outcome == "no error" or room > 64 << 20:
+                    enough[name] = room
+                    break
+    return {"cases": sum(outcomes.values()), "outcomes": outcomes, "enough": enough,
+            "wrong": wrong}
 
 
 def errors(

@@ -37,7 +37,7 @@ from tests.crash.prepared import (
 )
 from tests.crash.workload import DIM, START, open_tiny, vector_of
 
-__all__ = ["LIVES", "NOW", "Life", "Scene", "opened"]
+__all__ = ["HEAVY", "LIVES", "NOW", "Life", "Scene", "opened"]
 
 #: when the lives are lived: the partitions of the prepared stores are of days that are over
 NOW = START + timedelta(days=3)
@@ -336,6 +336,21 @@ def _everything(scene: Scene) -> None:
     scene.did("close")
 
 
+def _large(scene: Scene) -> None:
+    """Texts that need room, on the disk and in memory."""
+    memory = _living(scene)
+    texts = [f"large{n} version 0 " + f"{n} padding " * 20_000 for n in range(6)]
+    memory.remember_many([item(text) for text in texts], progress=scene.between)
+    scene.did("remember_many")
+    memory.forget(ids_of(memory)["large1"])
+    scene.did("forget")
+    memory.recall("padding", vector=vector_of(texts[0]))
+    memory.compact()
+    scene.did("compact")
+
+
+#: too long to be killed at each call
+HEAVY: dict[str, Life] = {"large": Life(_large, prepared)}
 LIVES: dict[str, Life] = {
     "create": Life(_create),
     "open": Life(_reopen, prepared),

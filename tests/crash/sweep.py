@@ -23,7 +23,7 @@ from typing import Any
 import spector
 from spector.clock import ManualClock
 from tests.crash.harness import in_fork, scratch
-from tests.crash.lives import LIVES, NOW, Life
+from tests.crash.lives import HEAVY, LIVES, NOW, Life
 from tests.crash.prepared import store_in
 from tests.crash.shim import CHANGING, KILL, TORN, WRITE, Shim
 from tests.crash.workload import TINY, warm_up
@@ -100,7 +100,7 @@ class Stage:
 @contextmanager
 def staged(name: str, durability: str = "strict") -> Iterator[Stage]:
     """Prepare a life and live it once, watched."""
-    life = LIVES[name]
+    life = {**LIVES, **HEAVY}[name]
     with scratch() as root:
         master, case, notes = (os.path.join(root, n) for n in ("master", "case", "notes"))
         os.mkdir(master)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,84 @@ import pytest
 
 from spector.errors import StoreFailedError, StoreFullError
 from tests.crash.harness import in_fork
+from tests.crash.shim import in_shimmed_process
 from tests.crash.workload import open_tiny, texts_of, vector_of
+from tests.proof import seed
 
 pytestmark = pytest.mark.crash
+
+
+Proof = Callable[..., None]
+
+
+def _tight(proof: Proof, kind: str, step: int, **kwargs: Any) -> dict[str, Any]:
+    start = seed(7) * 4096 % step
+    print(f"SPECTOR_SEED={seed(7)}")
+    found: dict[str, Any] = in_shimmed_process(
+        "tests.crash.erring:tight", kind=kind, start=start, step=step, timeout_s=1700, **kwargs
+    )
+    outcomes, wrong = found["outcomes"], found["wrong"]
+    if kind == "disk":
+        proof("T7", sizes=found["cases"], full=outcomes.get("StoreFullError", 0),
+              failed_stores=sum(n for name, n in outcomes.items() if "failed" in name),
+              harmed=len(wrong), sigbus=outcomes.get("crash", 0), seeds=str(seed(7)))
+    else:
+        proof("T8", sizes=found["cases"], memory_errors=outcomes.get("MemoryError", 0),
+              crashes=outcomes.get("crash", 0), harmed=len(wrong), seeds=str(seed(7)))
+    assert wrong == {}
+    return found
+
+
+# -- a disk with so much room and no more -------------------------------------------------------
+
+
+def test_disk_that_is_full_at_some_point_of_a_life(proof: Proof) -> None:
+    _tight(proof, "disk", 110_000, names=["append", "compact", "reflect", "checkpoint", "open"])
+
+
+def test_no_room_for_the_shared_memory_of_the_catalog_is_a_full_disk() -> None:
+    """SQLite calls it an I/O error."""
+    found = in_shimmed_process(
+        "tests.crash.erring:tight", kind="disk", names=["open"], start=3000, step=90_000
+    )
+    assert found["wrong"] == {}
+    assert found["outcomes"] == {"StoreFullError": 1, "no error": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
+def test_disk_that_is_full_at_any_point_of_a_life(proof: Proof, durability: str) -> None:
+    found = _tight(proof, "disk", 12_288, durability=durability)
+    assert found["outcomes"]["StoreFullError"] > 100
+
+
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
+def test_store_filled_to_the_brim_goes_on_once_there_is_room(
+    proof: Proof, durability: str
+) -> None:
+    """Forgetting needs room as well: for the commit that says so. Without, it says that."""
+    found = in_shimmed_process("tests.crash.brim:brim", durability=durability)
+    proof("T7", brims=1, harmed=len(found["wrong"]), durability=durability)
+    assert (found["code"], found["wrong"]) == (0, [])
+    counts = found["counts"]
+    assert counts["filled"] > 5
+    assert counts["forgotten"] == (counts["filled"] + 1) // 2
+    assert counts["resumed"] == 40
+
+
+# -- a process with so much memory and no more ----------------------------------------------------
+
+
+def test_memory_that_runs_out_at_some_point_of_a_life(proof: Proof) -> None:
+    _tight(proof, "memory", 900_000, names=["large"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_memory_that_runs_out_at_any_point_of_a_life(proof: Proof) -> None:
+    found = _tight(proof, "memory", 32_768, names=["large", "everything", "recover", "reembed"])
+    assert found["outcomes"]["MemoryError"] > 20
 
 
 # -- a disk that is really full ---------------------------------------------------------------
