@@ -42,6 +42,7 @@ __all__ = ["Writer", "unknown"]
 #: changes the mutable fields of one header in place; False when there is nothing to change
 Change = Callable[[Any, MemoryRecord], bool]
 _MAX_U32 = 0xFFFF_FFFF
+_DAY_S = 86_400
 
 
 class Writer:
@@ -304,7 +305,7 @@ class Writer:
             utility = float(header["utility"])
             header["utility"] = utility + config.utility_rate * (float(success) - utility)
             header["access_count"] = min(int(header["access_count"]) + 1, _MAX_U32)
-            header["last_access_s"] = max(int(header["last_access_s"]), now_s)
+            header["last_access_s"] = _last_access(header, now_s)
             return True
 
         return self.change(ids, change)
@@ -319,7 +320,7 @@ class Writer:
 
         def change(header: Any, _: MemoryRecord) -> bool:
             header["access_count"] = min(int(header["access_count"]) + 1, _MAX_U32)
-            header["last_access_s"] = max(int(header["last_access_s"]), now_s)
+            header["last_access_s"] = _last_access(header, now_s)
             grown = float(header["stability_days"]) * 1.02
             header["stability_days"] = min(grown, config.max_stability_days)
             return True
@@ -418,6 +419,17 @@ def unknown(record_id: int) -> UnknownRecordError:
     return UnknownRecordError(
         f"there is no memory with id {record_id}", hint="it may have been forgotten"
     )
+
+
+def _last_access(header: Any, now_s: int) -> int:
+    """Second of a use now. It never goes back, but for one that a clock far ahead had noted.
+
+    Such a use, later than now and than the event by more than a day, would keep the memory from
+    fading until that day has come.
+    """
+    noted = int(header["last_access_s"])
+    latest = max(now_s, min(int(header["event_ms"]) // 1000, _MAX_U32))
+    return latest if noted > latest + _DAY_S else max(noted, now_s)
 
 
 def _words_of(row: Row) -> tuple[object, ...]:

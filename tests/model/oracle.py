@@ -150,7 +150,7 @@ class Oracle:
         self.records[record_id] = replace(
             before, stability_days=f32(min(max(stability, 1e-3), config.max_stability_days)),
             utility=f32(utility), access_count=before.access_count + 1,
-            last_access_s=max(before.last_access_s, now_s),
+            last_access_s=last_access_s(before, now_s),
         )
 
     def use(self, ids: Iterable[int], now_ms: int) -> None:
@@ -160,7 +160,7 @@ class Oracle:
             stability = min(before.stability_days * 1.02, self.config.max_stability_days)
             self.records[record_id] = replace(
                 before, stability_days=f32(stability), access_count=before.access_count + 1,
-                last_access_s=max(before.last_access_s, now_s),
+                last_access_s=last_access_s(before, now_s),
             )
 
     def drop(self, ids: Iterable[int]) -> None:
@@ -181,6 +181,12 @@ class Oracle:
             if selects(record, gates) and _passes(record, gates, asked.now_ms):
                 out[record_id] = score(record, self.vectors[record_id], asked)
         return out
+
+
+def last_access_s(record: MemoryRecord, now_s: int) -> int:
+    """A use never makes a memory older, unless its last use lies days ahead of all that is."""
+    latest = max(now_s, min(record.event_ms // 1000, MAX_U32))
+    return latest if record.last_access_s > latest + 86_400 else max(record.last_access_s, now_s)
 
 
 def selects(record: MemoryRecord, chosen: Mapping[str, Any]) -> bool:

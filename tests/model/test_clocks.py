@@ -244,11 +244,36 @@ def test_a_clock_that_went_back_finds_memories_of_age_0(proof: Proof) -> None:
             assert hit.score == fresh.score
             assert hit.explain().values == fresh.explain().values
             changed = memory.reinforce(record.id)
-            assert changed.last_access_s == record.last_access_s, "the last access went back"
+            assert changed.last_access_s == record.last_access_s, "older than its own event"
             assert changed.stability_days > record.stability_days
             clock.set(NOW_MS)
             fresh = memory.recall(vector=vector_of("text"), profile="cognitive")[0]
     proof("T18", negative_ages=0)
+
+
+@pytest.mark.parametrize("learn", [False, True])
+def test_a_use_under_a_clock_that_ran_ahead_does_not_keep_a_memory_fresh_for_ever(
+    learn: bool,
+) -> None:
+    """The next use puts it right; hours ahead, and events to come, are left as they are."""
+    clock = ManualClock(START)
+    with _open(":memory:", clock) as memory:
+
+        def use(record: spector.MemoryRecord) -> spector.MemoryRecord:
+            if not learn:
+                return memory.reinforce(record.id)
+            memory.recall(vector=vector_of(record.text), k=1, profile="similarity", learn=True)
+            return memory.get(record.id)
+
+        now_s = NOW_MS // 1000
+        plan = _put(memory, "plan", event_time=START + timedelta(days=30))
+        assert use(plan).last_access_s == now_s + 30 * 86_400
+        record = _put(memory, "text")
+        for ahead_s, kept in ((3600, True), (86_400, True), (40 * 86_400, False), (1 << 31, False)):
+            clock.set(NOW_MS + 1000 * ahead_s)
+            assert use(record).last_access_s == now_s + ahead_s
+            clock.set(NOW_MS)
+            assert use(record).last_access_s == now_s + ahead_s * kept
 
 
 def test_after_2106_the_last_access_stays_at_the_end_of_its_field() -> None:
