@@ -381,11 +381,16 @@ class DiskFiles:
 
     def _sync_directory(self, path: str) -> None:
         with translated("sync directory", path):
-            fd = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            _sync_folder(path)
+
+
+def _sync_folder(path: str) -> None:
+    """Make creations, renames and removals in a directory durable."""
+    fd = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 class MemoryFile:
@@ -475,7 +480,10 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:
-    """Write a text file of the user's choosing; it appears whole or not at all."""
+    """Write a text file of the user's choosing; it appears whole or not at all.
+
+    When this returns, neither the bytes nor the name can be lost in a power cut.
+    """
     # nobody can put a link there before us: nobody knows the name, and it must be a new one
     temporary = f"{path}.{secrets.token_hex(8)}.tmp"
     with translated("write", path):
@@ -494,6 +502,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+        _sync_folder(os.path.dirname(path))
 
 
 def read_lines(path: str) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,95 @@
+"""Deliberate faults, patched into a recorded child: the replay must find each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spector.store.files import DiskFiles
+from spector.store.segment import Segment
+from spector.store.store import Store
+
+__all__ = ["MUTANTS"]
+
+
+def skipped_sync() -> None:
+    """Partitions are never synced: a checkpoint empties the journal all the same."""
+
+    def sync(segment: Segment) -> None:
+        segment.dirty = False
+
+    Segment.sync = sync  # type: ignore[method-assign]
+
+
+def wrong_order() -> None:
+    """A checkpoint empties the journal first and syncs the partitions then."""
+    checkpoint = Store.checkpoint
+
+    def wrong(store: Store) -> None:
+        sync, late = Segment.sync, []
+
+        def later(segment: Segment) -> None:
+            late.append(segment)
+
+        Segment.sync = later  # type: ignore[method-assign]
+        try:
+            checkpoint(store)
+        finally:
+            Segment.sync = sync  # type: ignore[method-assign]
+        for segment in late:
+            segment.sync()
+
+    Store.checkpoint = wrong  # type: ignore[method-assign]
+
+
+def missing_directory_sync() -> None:
+    """The names of new files are left to chance."""
+
+    def sync_dir(files: DiskFiles, name: str) -> None:
+        pass
+
+    DiskFiles.sync_dir = sync_dir  # type: ignore[method-assign]
+
+
+def missing_folder_sync() -> None:
+    """The names of new directories are left to chance."""
+
+    def sync_directory(files: DiskFiles, path: str) -> None:
+        pass
+
+    DiskFiles._sync_directory = sync_directory  # type: ignore[method-assign]
+
+
+def early_unlink() -> None:
+    """A compaction's old file goes before the commit that lets it go."""
+    from spector.store.transaction import Transaction
+
+    write_journal = Transaction.write_journal
+
+    def wrong(tx: Transaction) -> None:
+        for _, path in tx._dropped:
+            tx.store.files.remove(path)
+            tx.store.files.sync_dir(path)
+        tx.store.files.remove = lambda name: None  # type: ignore[method-assign]
+        write_journal(tx)
+
+    Transaction.write_journal = wrong  # type: ignore[method-assign]
+
+
+def relaxed_log() -> None:
+    """A strict store whose log is not synced at commits."""
+    from spector.store.catalog import Catalog
+
+    init = Catalog.__init__
+
+    def wrong(catalog: Catalog, path: str, *, mode: str, durability: str, **more: bool) -> None:
+        init(catalog, path, mode=mode, durability="relaxed", **more)
+
+    Catalog.__init__ = wrong  # type: ignore[method-assign,assignment]
+
+
+MUTANTS: dict[str, Callable[[], None]] = {
+    each.__name__: each for each in (
+        skipped_sync, wrong_order, missing_directory_sync, missing_folder_sync, early_unlink,
+        relaxed_log,
+    )
+}
