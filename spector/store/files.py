@@ -254,12 +254,22 @@ class DiskFiles:
         self.root = os.path.realpath(root)
 
     def make_root(self) -> None:
-        """Create the root directory if absent (its parents must exist or are created too)."""
+        """Create the root directory if absent, and those above it; no power cut takes them back.
+
+        Each name is synced before anything is put below it. Only the lowest directory that is
+        there already may have been made by a process that was killed before it came to that.
+        """
         with translated("create", self.root):
-            os.makedirs(os.path.dirname(self.root) or ".", exist_ok=True)
-            with contextlib.suppress(FileExistsError):
-                made_private(self.root)
-                self._sync_directory(os.path.dirname(self.root))
+            missing, lowest = [], self.root
+            while not os.path.isdir(lowest) and lowest != os.path.dirname(lowest):
+                missing.append(lowest)
+                lowest = os.path.dirname(lowest)
+            with contextlib.suppress(PermissionError):  # then it is not one of ours
+                _sync_folder(os.path.dirname(lowest))
+            for path in reversed(missing):
+                with contextlib.suppress(FileExistsError):
+                    made_private(path) if path == self.root else os.mkdir(path)
+                self._sync_directory(os.path.dirname(path))
 
     def is_empty(self) -> bool:
         """True when the root is absent or holds nothing."""
@@ -286,6 +296,7 @@ class DiskFiles:
                 directory = os.path.dirname(path)
                 if not os.path.isdir(directory):
                     made_private(directory)
+                if _holds_nothing(directory):  # a killed process may have made it, and not synced
                     self._sync_directory(os.path.dirname(directory))
                 flags |= os.O_CREAT | os.O_EXCL
             fd = os.open(path, flags, 0o600)
@@ -382,6 +393,11 @@ class DiskFiles:
     def _sync_directory(self, path: str) -> None:
         with translated("sync directory", path):
             _sync_folder(path)
+
+
+def _holds_nothing(directory: str) -> bool:
+    with os.scandir(directory) as entries:
+        return next(entries, None) is None
 
 
 def _sync_folder(path: str) -> None:

@@ -18,8 +18,9 @@ from spector.errors import FormatVersionError, ModelMismatchError, PartitionCorr
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
 from spector.store.catalog import Head, SegmentRow, translated_sql
 from spector.store.files import Bytes
+from spector.store.reconcile import mutable_halves
 from spector.store.segment import Segment
-from spector.store.store import Store, View
+from spector.store.store import UNSYNCED, Store, View
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
 
 __all__ = ["ReadStore"]
@@ -115,34 +116,47 @@ class ReadStore(Store):
             (JOURNAL_RECORDS, JOURNAL_MUTABLE, self._seen.journal_seq),
         ).fetchall()
         touched = {row.id for row in changed} | self._pending
+        new = [row for row in changed if self._adopt(row)]
+        self._overlay(redo, [(row, db) for row in new if UNSYNCED in meta])
         for row in changed:
-            self._adopt(row)
-        self._overlay(redo)
+            if row.id in self.segments:
+                self.segments[row.id].check_room()
         self._head = head
         self.publish(touched | self._pending)
         self._seen = head  # last: after a failure all of it is done again
 
-    def _adopt(self, row: SegmentRow) -> None:
+    def _adopt(self, row: SegmentRow) -> bool:
+        """Take a row over; True for a partition whose file had not been open before."""
         present = self.segments.get(row.id)
         if row.state == PartitionState.COMPACTED:
             self.drop_segment(row.id)
-            return
+            return False
         if present is not None and present.row.path == row.path:
             present.row = row
             present.scan.stale = present.scan.index is not None
-            return
+            return False
         segment = self.segment_of(row)
-        segment.look(verify=False)
+        segment.look(verify=False, sized=False)  # a power cut takes room that the journal refills
         if present is not None:
             present.close()
         self._pending.discard(row.id)
         self.meet(segment)
+        return True
 
-    def _overlay(self, redo: list[tuple[int, int, int, bytes]]) -> None:
-        """Patch private copies of the partitions whose files lag behind the journal."""
+    def _overlay(
+        self, redo: list[tuple[int, int, int, bytes]],
+        unsure: list[tuple[SegmentRow, sqlite3.Connection]],
+    ) -> None:
+        """Patch private copies of the partitions whose files lag behind the journal.
+
+        The ``unsure`` may also be ahead of the catalog (see ``reconcile``): a power cut ended a
+        relaxed writer, and the next one has not been here yet.
+        """
         images: dict[int, dict[tuple[int, int], bytes]] = {i: {} for i in self._pending}
         for segment_id, kind, slot, image in redo:
             _merge(images.setdefault(segment_id, {}), kind, slot, image, self.stride)
+        for row, db in unsure:
+            images.setdefault(row.id, {}).update(self._ahead(row, db))
         lagging: set[int] = set()
         for segment_id, newest in images.items():
             segment = self.segments.get(segment_id)
@@ -155,8 +169,26 @@ class ReadStore(Store):
                 lagging.add(segment_id)
         self._pending = lagging
 
+    def _ahead(
+        self, row: SegmentRow, db: sqlite3.Connection
+    ) -> dict[tuple[int, int], bytes]:
+        """Mutable halves of the catalog that the file does not have."""
+        segment = self.segments[row.id]
+        segment.open(verify=False, sized=False)
+        file = segment.file()
+        present = min(row.slots, (file.size() - segment.bytes_used(0)) // self.stride)
+        found = np.zeros((row.slots, MUTABLE_BYTES), dtype=np.uint8)
+        if present > 0:
+            raw = file.read_at(segment.bytes_used(0), present * self.stride)
+            records = np.frombuffer(raw, dtype=np.uint8).reshape(present, self.stride)
+            found[:present] = records[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+        wanted = mutable_halves(db, row, found)
+        changed = np.flatnonzero((found != wanted).any(axis=1)).tolist()
+        return {(slot, MUTABLE_OFFSET): wanted[slot].tobytes() for slot in changed}
+
     def _overlay_one(self, segment: Segment, images: dict[tuple[int, int], bytes]) -> None:
         need = segment.bytes_used()
+        segment.open(verify=False, sized=False)
         for _ in range(_WAITS):
             if segment.file().size() >= need and not _lagging(segment.records(), images):
                 return
@@ -164,6 +196,8 @@ class ReadStore(Store):
         count = segment.row.slots
         copy: Bytes = np.zeros((count, self.stride), dtype=np.uint8)
         present = min(count, (segment.file().size() - segment.bytes_used(0)) // self.stride)
+        if any((slot, 0) not in images for slot in range(max(present, 0), count)):
+            return  # neither the file nor the journal has it: check_room says so
         if present > 0:
             raw = segment.file().read_at(segment.bytes_used(0), present * self.stride)
             copy[:present] = np.frombuffer(raw, dtype=np.uint8).reshape(present, self.stride)

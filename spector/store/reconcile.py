@@ -11,14 +11,17 @@ note, left by a crash, reconciles.
 
 from __future__ import annotations
 
+import sqlite3
+
 import numpy as np
+from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, PartitionState
 from spector.store.catalog import SegmentRow
 from spector.store.store import Store
 
-__all__ = ["reconcile"]
+__all__ = ["mutable_halves", "reconcile"]
 
 
 def reconcile(store: Store) -> None:
@@ -39,9 +42,25 @@ def _reconcile_one(store: Store, row: SegmentRow) -> None:
     segment = store.segment_of(row)
     segment.open(verify=False)
     found = segment.records()[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES].copy()
+    wanted = mutable_halves(store.catalog.main, row, found)
+    for slot in np.flatnonzero((found != wanted).any(axis=1)).tolist():
+        segment.write_mutable(slot, wanted[slot].tobytes())
+    segment.write_header(row)
+    segment.sync()
+    segment.close()
+
+
+def mutable_halves(
+    db: sqlite3.Connection, row: SegmentRow, found: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """(slots, 24) u8: what the catalog says where the partition has ``found``.
+
+    Raises:
+        PartitionCorruptError: a row points outside of the partition.
+    """
     wanted = found.copy()
     wanted[:, 0] |= int(Flag.TOMBSTONE)  # whatever has no row is dead
-    for slot, mutable in store.catalog.main.execute(
+    for slot, mutable in db.execute(
         "SELECT slot, mutable FROM record WHERE segment_id = ?", (row.id,)
     ):
         if not 0 <= slot < row.slots:
@@ -49,8 +68,4 @@ def _reconcile_one(store: Store, row: SegmentRow) -> None:
                 f"{row.path}: the catalog names slot {slot} of {row.slots}", hint="restore a backup"
             )
         wanted[slot] = np.frombuffer(mutable, dtype=np.uint8)
-    for slot in np.flatnonzero((found != wanted).any(axis=1)).tolist():
-        segment.write_mutable(slot, wanted[slot].tobytes())
-    segment.write_header(row)
-    segment.sync()
-    segment.close()
+    return wanted

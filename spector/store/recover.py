@@ -34,6 +34,8 @@ from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_
 __all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory",
            "reading_catalog", "remove_leftovers"]
 
+#: all that a creation may leave which a kill or a power cut ended before the catalog was there
+_UNBORN = {"LOCK", *(f"{CATALOG_NAME}{end}" for end in ("-journal", "-wal", "-shm"))}
 _GENERATION = re.compile(r"(?P<stem>.+?)(?:\.g(?P<generation>\d+))?\.mem")
 
 
@@ -84,7 +86,7 @@ def open_disk(
     if mode == "r":
         return OpenedStore(_open_reader(files, stamp, by_code, config), None, created=False)
     present = files.exists(CATALOG_NAME)
-    if not present and not files.is_empty() and set(files.listing()) - {"LOCK"}:
+    if not present and not files.is_empty() and set(files.listing()) - _UNBORN:
         raise StoreNotFoundError(
             f"{files.root} is not empty and holds no spector catalog",
             hint="pass an empty or new directory, or the directory of a store",
@@ -95,7 +97,7 @@ def open_disk(
         )
     if not present:
         _new_meta(stamp)  # a stamp without a dimension is refused before anything is created
-    files.make_root()
+        files.make_root()
     lock = WriterLock(files.root)
     try:
         store, created = _open_writer(files, stamp, by_code, config, durability)
@@ -147,6 +149,11 @@ def _recovered(
     meta = catalog.validate()
     _compare(stamp, meta, files.root)
     store = Store(files, catalog, meta=meta, tiers=tiers, config=config, writable=True)
+    if _has_log(files):
+        # A killed process may have written a commit and not synced it. We see it, and so will the
+        # partitions: a power cut must not take it back from under them.
+        store.sync_log()
+        files.sync_dir(CATALOG_NAME)
     with translated_sql(catalog.path):
         _replay(store)
         if UNSYNCED in meta:
@@ -154,6 +161,12 @@ def _recovered(
         store.adopt_segments(verify=True)
         remove_leftovers(store, all_unnamed=UNSYNCED in meta)
     return store
+
+
+def _has_log(files: DiskFiles) -> bool:
+    """True when the catalog was not closed properly, or is open elsewhere."""
+    log = f"{CATALOG_NAME}-wal"
+    return files.exists(log) and files.size_of(log) > 0
 
 
 def _open_reader(
@@ -179,7 +192,7 @@ def _open_reader(
 
 def reading_catalog(files: DiskFiles) -> Catalog:
     """The catalog of a store for reading, from media that cannot be written too."""
-    path, log = f"{files.root}/{CATALOG_NAME}", f"{CATALOG_NAME}-wal"
+    path = f"{files.root}/{CATALOG_NAME}"
     try:
         catalog = Catalog(path, mode="r", durability="relaxed")
         try:
@@ -191,7 +204,7 @@ def reading_catalog(files: DiskFiles) -> Catalog:
         # its creator died in a transaction that only a writer may roll back
         if isinstance(error, StoreReadOnlyError) and files.exists(f"{CATALOG_NAME}-journal"):
             raise _incomplete(files) from error
-        if files.writable() or (files.exists(log) and files.size_of(log)):
+        if files.writable() or _has_log(files):
             raise
         catalog = Catalog(path, mode="r", durability="relaxed", immutable=True)
     return catalog

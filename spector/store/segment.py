@@ -217,7 +217,7 @@ class Segment:
             self._check_size(file.size())
         self._file = file
 
-    def look(self, *, verify: bool) -> None:
+    def look(self, *, verify: bool, sized: bool = True) -> None:
         """Check and map the file like :meth:`open`, and leave no descriptor behind."""
         with self._named_if_missing():
             raw, mapped = self._files.glance(
@@ -225,8 +225,14 @@ class Segment:
             )
         if verify:
             self._check_header(raw)
-        self._check_size(len(mapped))
+        if sized:
+            self._check_size(len(mapped))
         self._mapped = mapped
+
+    def check_room(self) -> None:
+        """Refuse a file that is too short for its records, unless a private copy has them all."""
+        if self.patched is None and (self._mapped is None or len(self._mapped) < self.bytes_used()):
+            self._check_size(self.file_bytes())
 
     @contextlib.contextmanager
     def _named_if_missing(self) -> Iterator[None]:

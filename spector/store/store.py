@@ -344,12 +344,17 @@ class Store:
                     self.checkpoint()
 
     def checkpoint(self) -> None:
-        """Make every committed byte durable in its partition, then empty the journal."""
+        """Make every committed byte durable in its partition, then empty the journal.
+
+        What was committed before cannot be lost in a power cut afterwards, in relaxed mode either.
+        """
         with self.lock:
             self.ensure_usable(write=True)
-            if not self._journal_bytes:
-                return
             try:
+                if self.catalog.relaxed:
+                    self.sync_log()
+                if not self._journal_bytes:
+                    return
                 self._retire()
                 for segment in self.segments.values():
                     segment.sync()

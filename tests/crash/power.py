@@ -32,10 +32,12 @@ from tests.crash.steps import legacy_store
 from tests.crash.trace import MARK, Call
 from tests.crash.workload import DIM, START, TINY, Worker
 
-__all__ = ["EMPTY", "WORKLOADS", "Allowed", "Recorder", "describe", "digest_of", "open_any"]
+__all__ = ["EMPTY", "STORE", "WORKLOADS", "Allowed", "Recorder", "describe", "digest_of", "open_any"]
 
-#: so that the log is copied into the catalog every few commits
-_WAL_PAGES = 24
+#: where the store is, below what is recorded; not even its parent is there at first
+STORE = "home/mind"
+#: after so many pages the log is copied into the catalog: at nearly every commit, or seldom
+_WAL_PAGES = (24, 400, 80)
 _BULK = replace(TINY, episodic_capacity=200, batch_records=80, checkpoint_bytes=4000)
 
 
@@ -88,11 +90,12 @@ def open_any(path: str, *, mode: Any = "rw", dim: int = DIM, **more: Any) -> spe
 class Recorder:
     """The recorded side: a store below ``top``, whose states go into the trace."""
 
-    def __init__(self, shim: Shim, top: str, seed: int) -> None:
+    def __init__(self, shim: Shim, top: str, seed: int, *, visible: str = EMPTY) -> None:
+        """``visible`` is what a store that is there already shows, "" when that is in doubt."""
         self.shim, self.top, self.seed = shim, top, seed
-        self.path = os.path.join(top, "mind")
+        self.path = os.path.join(top, STORE)
         self.memory: spector.Memory | None = None
-        self._last = EMPTY
+        self._last = visible
         self._strict = True
 
     def watch(self) -> None:
@@ -108,7 +111,8 @@ class Recorder:
 
         Store.transaction = transaction  # type: ignore[assignment,method-assign]
         catalog._WRITING_PRAGMAS = (
-            *catalog._WRITING_PRAGMAS[:-1], f"wal_autocheckpoint={_WAL_PAGES}"
+            *catalog._WRITING_PRAGMAS[:-1],
+            f"wal_autocheckpoint={_WAL_PAGES[self.seed % len(_WAL_PAGES)]}",
         )
 
     def open(self, **more: Any) -> spector.Memory:
@@ -280,9 +284,17 @@ def prepare_migrate(path: str) -> None:
     legacy_store(path)
 
 
+def again(recorder: Recorder) -> None:
+    """What a later process does with a store that a killed one left."""
+    memory = recorder.open()
+    memory.remember_many(_all("back"))
+    memory.checkpoint()
+    memory.remember_many(_all("again", tier="semantic"))
+
+
 WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     each.__name__: each
-    for each in (life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate)
+    for each in (life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, again)
 }
 #: workload -> what makes the store that it begins with, all of it durable
 PREPARED: dict[str, Callable[[str], None]] = {"migrate": prepare_migrate}

@@ -17,7 +17,7 @@ import shutil
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from tests.crash.harness import in_fork, run_and_exit, scratch
 from tests.crash.power import (
     EMPTY,
     PREPARED,
+    STORE,
     WORKLOADS,
     Allowed,
     Recorder,
@@ -50,6 +51,8 @@ VOLATILE = ("-shm",)
 _BATCH = 40
 _BLOCKS = (512, 4096)
 _SHOWN = 4
+#: one of so many images is also read beside, opened again and compacted
+_THOROUGH = int(os.environ.get("T", 8))
 
 
 @dataclass(slots=True)
@@ -95,15 +98,18 @@ def record(
                 pass
             _fill(root, disk.cache())
         elif workload in PREPARED:
-            PREPARED[workload](os.path.join(root, "mind"))
-            shutil.copytree(os.path.join(root, "mind"), os.path.join(beside, "mind"))
+            os.mkdir(os.path.join(root, os.path.dirname(STORE)))
+            PREPARED[workload](os.path.join(root, STORE))
+            shutil.copytree(os.path.join(root, STORE), os.path.join(beside, "mind"))
             with open_any(os.path.join(beside, "mind")) as memory:
                 first = digest_of(describe(memory), memory.dim)
         before = _image_of(root)
 
         def work() -> None:
             shim = Shim()
-            recorder = Recorder(shim, os.path.realpath(root), seed)
+            recorder = Recorder(
+                shim, os.path.realpath(root), seed, visible=first if after is None else ""
+            )
             recorder.watch()
             if mutate is not None:
                 mutate()
@@ -233,8 +239,8 @@ def _part(item: Item, rng: np.random.Generator, how: int | None = None) -> Fate:
 
 
 def examine(root: str, thorough: bool) -> dict[str, Any]:
-    """Open what is in ``root``/mind; its state, and what is wrong with it, as text."""
-    path, wrong = os.path.join(root, "mind"), []
+    """Open the store in ``root``; its state, and what is wrong with it, as text."""
+    path, wrong = os.path.join(root, STORE), []
     beside = _read_beside(path) if thorough and os.path.exists(f"{path}/catalog.db") else None
     with open_any(path) as memory:
         state = describe(memory)
@@ -338,7 +344,7 @@ class Replay:
 
     def run(self) -> None:
         """Until so many distinct images have been looked at, or enough was wrong."""
-        chosen = points(self.trace.calls)
+        chosen = [n for n in points(self.trace.calls) if n >= self.trace.killed_at]
         while len(self.results) + len(self._waiting) < self.states:
             before = len(self.results) + len(self._waiting)
             self._walk(chosen)
@@ -347,6 +353,12 @@ class Replay:
             if len(self.results) + len(self._waiting) == before:
                 break  # there are no more
         self._look()
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "calls": len(self.trace.calls), "points": len(points(self.trace.calls)),
+            "built": self.built, "states": len(self.results), "judged": self.judged,
+        }
 
     def _walk(self, chosen: list[int]) -> None:
         wanted = self.states - len(self.results) - len(self._waiting)
@@ -401,7 +413,7 @@ class Replay:
     def _look(self) -> None:
         waiting, self._waiting = self._waiting, {}
         images = [cases[0].image for cases in waiting.values()]
-        found = examine_all(images, [name[0] % 8 == 0 for name in waiting])
+        found = examine_all(images, [name[0] % _THOROUGH == 0 for name in waiting])
         for (name, cases), result in zip(waiting.items(), found, strict=True):
             self.results[name] = result
             for case in cases:
@@ -427,26 +439,36 @@ def _list(fates: dict[Item, Fate], items: list[Item], fate: Fate) -> list[str]:
 
 
 def run(
-    workload: str, seed: int = 0, states: int = 40, *, mutant: str = "", kill: float | None = None
+    workload: str, seed: int = 0, states: int = 40, *, mutant: str = "", kills: int = 0
 ) -> dict[str, Any]:
     """Record and replay one workload; counts, and what was wrong.
 
-    ``kill``: the process is killed after that share of its calls, and another goes on with the
-    same workload on what it left, before the power goes.
+    ``kills``: at so many moments the process is killed, and another goes on with what it left; the
+    power goes while that one opens the store and writes.
     """
     from tests.crash.mutants import MUTANTS
 
     warm_up()
     started = time.perf_counter()
-    trace = record(workload, seed, MUTANTS.get(mutant))
-    if kill is not None:
-        trace.calls = trace.calls[: round(kill * len(trace.calls))]
-        trace = record("again", seed, after=trace)
-    replay = Replay(trace, states, seed, stop_at=1 if mutant else _SHOWN)
-    replay.run()
-    return {
-        "calls": len(trace.calls), "points": len(points(trace.calls)), "built": replay.built,
-        "states": len(replay.results), "judged": replay.judged, "wrong": replay.wrong[:_SHOWN],
-        "visible": len({r["state"] for r in replay.results.values()}),
-        "seconds": round(time.perf_counter() - started, 1),
-    }
+    traces = [record(workload, seed, MUTANTS.get(mutant))]
+    if kills:
+        traces = [record("again", seed, after=trace) for trace in _killed(traces[0], kills, seed)]
+    total: dict[str, Any] = {"traces": len(traces), "wrong": []}
+    visible = set()
+    for trace in traces:
+        replay = Replay(trace, -(-states // len(traces)), seed, stop_at=1 if mutant else _SHOWN)
+        replay.run()
+        for name, count in replay.counts().items():
+            total[name] = total.get(name, 0) + count
+        visible |= {found["state"] for found in replay.results.values()}
+        total["wrong"] += replay.wrong
+    total |= {"visible": len(visible), "wrong": total["wrong"][:_SHOWN]}
+    return {**total, "seconds": round(time.perf_counter() - started, 1)}
+
+
+def _killed(trace: Trace, kills: int, seed: int) -> Iterator[Trace]:
+    """The trace up to so many moments: before a sync, when a commit is written but not safe."""
+    syncs = [n for n, call in enumerate(trace.calls) if call.kind == "sync"]
+    rng = np.random.default_rng([seed, kills])
+    for n in sorted(rng.choice(syncs, size=min(kills, len(syncs)), replace=False).tolist()):
+        yield replace(trace, calls=trace.calls[:n])
