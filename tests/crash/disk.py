@@ -249,6 +249,15 @@ class Disk:
                 out[path] = None if node.folder else bytes(node.cached)
         return out
 
+    def cached(self, path: str) -> bytes | None:
+        """Bytes that a process reads under a name."""
+        node = self._at(path)
+        return None if node is None else bytes(node.cached)
+
+    def is_dirty(self, path: str) -> bool:
+        """True for a file with changes that no sync has made durable."""
+        return bool(self._must(path).pending)
+
     def durable(self, path: str) -> bytes | None:
         """Bytes that are safe under a name that is safe; None when either is not."""
         node: Node | None = self.top

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
+from spector.errors import StoreNotFoundError
+from spector.store.catalog import Catalog
 from spector.store.files import DiskFiles
 from spector.store.segment import Segment
 from spector.store.store import Store
+from spector.store.transaction import Transaction
 
 __all__ = ["MUTANTS"]
 
@@ -61,24 +65,24 @@ def missing_folder_sync() -> None:
 
 def early_unlink() -> None:
     """A compaction's old file goes before the commit that lets it go."""
-    from spector.store.transaction import Transaction
+    write_journal, remove = Transaction.write_journal, DiskFiles.remove
 
-    write_journal = Transaction.write_journal
-
-    def wrong(tx: Transaction) -> None:
+    def early(tx: Transaction) -> None:
         for _, path in tx._dropped:
             tx.store.files.remove(path)
             tx.store.files.sync_dir(path)
-        tx.store.files.remove = lambda name: None  # type: ignore[method-assign]
         write_journal(tx)
 
-    Transaction.write_journal = wrong  # type: ignore[method-assign]
+    def lenient(files: DiskFiles, name: str) -> None:
+        with contextlib.suppress(StoreNotFoundError):
+            remove(files, name)
+
+    Transaction.write_journal = early  # type: ignore[method-assign]
+    DiskFiles.remove = lenient  # type: ignore[method-assign]
 
 
 def relaxed_log() -> None:
     """A strict store whose log is not synced at commits."""
-    from spector.store.catalog import Catalog
-
     init = Catalog.__init__
 
     def wrong(catalog: Catalog, path: str, *, mode: str, durability: str, **more: bool) -> None:

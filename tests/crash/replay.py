@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import spector
+from tests.crash.audit import Audit
 from tests.crash.disk import KEEP, ZEROS, Disk, Fate, Image, Item, digest, materialise
 from tests.crash.harness import in_fork, run_and_exit, scratch
 from tests.crash.power import (
@@ -472,3 +473,21 @@ def _killed(trace: Trace, kills: int, seed: int) -> Iterator[Trace]:
     rng = np.random.default_rng([seed, kills])
     for n in sorted(rng.choice(syncs, size=min(kills, len(syncs)), replace=False).tolist()):
         yield replace(trace, calls=trace.calls[:n])
+
+
+def audit(workload: str, seed: int = 0, *, mutant: str = "", kills: int = 0) -> dict[str, Any]:
+    """Record a workload and audit the order of what it did."""
+    from tests.crash.mutants import MUTANTS
+
+    warm_up()
+    traces = [record(workload, seed, MUTANTS.get(mutant))]
+    if kills:
+        traces = [record("again", seed, after=trace) for trace in _killed(traces[0], kills, seed)]
+    total: dict[str, Any] = {"wrong": []}
+    for trace in traces:
+        found, disk = Audit(STORE, strict="relaxed" not in workload), trace.disk()
+        found.run(trace.steps(disk), disk)
+        for name in ("commits", "claims", "writes", "unlinks", "renames"):
+            total[name] = total.get(name, 0) + getattr(found, name)
+        total["wrong"] += [f"{trace.workload}, seed {seed}, {line}" for line in found.wrong]
+    return {**total, "wrong": total["wrong"][:_SHOWN]}
