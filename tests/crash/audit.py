@@ -8,7 +8,8 @@ claims      every memory's id and mutable bytes, and every partition's header, a
             the rule for removing journal rows: what they held must have been synced before.
 ahead       (strict) nothing is written into a partition while a commit is not synced
 unlink      a partition's file goes only when no durable catalog names it
-rename      what is renamed into place has been synced, unless it is a derived index
+rename      what is renamed into place has been synced, with everything in it if it is a directory,
+            unless it is a derived index; what LOCK says is a courtesy, and may be lost
 
 It reads bytes by the numbers of native/FORMAT.md and uses none of the product's code.
 """
@@ -67,6 +68,10 @@ class Audit:
     _unsafe: bool = False
     _ending: bool = False
 
+    def counts(self) -> dict[str, int]:
+        names = ("commits", "claims", "writes", "unlinks", "renames")
+        return {name: getattr(self, name) for name in names}
+
     def run(self, steps: Iterator[tuple[int, Call]], disk: Disk) -> None:
         """Look at each call just before it happens, and at each commit just after."""
         before: Call | None = None
@@ -90,11 +95,11 @@ class Audit:
                 self._say(n, f"{name} goes, and the durable catalog names it")
         elif call.kind == "rename" and not call.path2.endswith(".idx"):
             self.renames += 1
-            if disk.is_dirty(call.path):
+            if disk.is_dirty(call.path, but="LOCK"):
                 self._say(n, f"{call.path} is renamed to {call.path2} and not synced")
 
     def _after(self, n: int, call: Call, disk: Disk) -> None:
-        if not call.path.endswith("catalog.db-wal"):
+        if call.path != f"{self.store}/catalog.db-wal":
             return
         if call.kind == "sync":
             self._unsafe = False
@@ -115,6 +120,9 @@ class Audit:
             data = disk.durable(f"{self.store}/{row.path}")
             if data is None:
                 self._say(n, f"{row.path} is named, and no sync of its directory was")
+                return
+            if len(data) < _HEADER:
+                self._say(n, f"{row.path} is named, and its header was not synced")
                 return
             files[segment_id] = bytearray(data)
         journaled = set()
@@ -154,7 +162,8 @@ class Audit:
                     return _Claims({}, [], [])
                 return _Claims(
                     {row[0]: _Row(*row[1:]) for row in db.execute(
-                        "SELECT id, path, state, slots, live FROM segment WHERE state <> ?", (_GONE,)
+                        "SELECT id, path, state, slots, live FROM segment WHERE state <> ?",
+                        (_GONE,),
                     )},
                     db.execute("SELECT id, segment_id, slot, mutable FROM record").fetchall(),
                     db.execute(

@@ -35,6 +35,7 @@ KEEP, ZEROS = "keep", "zeros"
 #: path -> bytes, or None for a directory
 Image = dict[str, bytes | None]
 _KEEP_SIZE = 1
+_NO_REPLACE, _EXCHANGE = 1, 2
 _O_TRUNC = os.O_TRUNC
 _numbers = itertools.count()
 
@@ -67,6 +68,8 @@ class Item:
     #: (directory, name, node or None) for a change of names
     names: tuple[tuple[Node, str, Node | None], ...] = ()
     what: str = ""
+    #: how many syncs there had been
+    epoch: int = 0
     number: int = field(default_factory=lambda: next(_numbers))
 
     @property
@@ -86,6 +89,7 @@ class Disk:
         self._volatile = tuple(volatile)
         self._names: list[Item] = []
         self._fds: dict[int, Node] = {}
+        self._epoch = 0
         for path, data in sorted((before or {}).items()):
             folder, _, name = path.rpartition("/")
             parent = self._must(folder)
@@ -147,6 +151,7 @@ class Disk:
 
     def _sync(self, call: Call) -> None:
         node = self._of(call)
+        self._epoch += 1
         if node.folder:
             for item in [i for i in self._names if any(f is node for f, _, _ in i.names)]:
                 self._names.remove(item)
@@ -161,7 +166,10 @@ class Disk:
 
     def _rename(self, call: Call) -> None:
         node = self._must(call.path)
-        self._name(f"rename {call.path} {call.path2}", (call.path, None), (call.path2, node))
+        if call.flags & ~(_NO_REPLACE | _EXCHANGE):
+            raise ValueError(f"rename of {call.path} with flags {call.flags} is not modelled")
+        other = self._must(call.path2) if call.flags & _EXCHANGE else None
+        self._name(f"rename {call.path} {call.path2}", (call.path, other), (call.path2, node))
 
     def _link(self, call: Call) -> None:
         self._name(f"link {call.path}", (call.path, self._must(call.path2)))
@@ -174,6 +182,7 @@ class Disk:
     def _change(self, node: Node, item: Item) -> None:
         _apply(node.cached, item, KEEP)
         if not node.volatile:
+            item.epoch = self._epoch
             node.pending.append(item)
 
     def _name(self, what: str, *changes: tuple[str, Node | None]) -> None:
@@ -183,7 +192,7 @@ class Disk:
             parent = self._must(folder)
             _put(parent.shown, name, node)
             names.append((parent, name, node))
-        self._names.append(Item("name", names=tuple(names), what=what))
+        self._names.append(Item("name", names=tuple(names), what=what, epoch=self._epoch))
 
     def _at(self, path: str) -> Node | None:
         node: Node | None = self.top
@@ -254,9 +263,15 @@ class Disk:
         node = self._at(path)
         return None if node is None else bytes(node.cached)
 
-    def is_dirty(self, path: str) -> bool:
-        """True for a file with changes that no sync has made durable."""
-        return bool(self._must(path).pending)
+    def is_dirty(self, path: str, *, but: str = "\0") -> bool:
+        """True when a file, or anything in a directory, has changes that are not durable.
+
+        Files called ``but`` do not count.
+        """
+        top = self._must(path)
+        inside = [top, *(n for name, n in _walk(top, None, "") if name.split("/")[-1] != but)]
+        changed = {id(folder) for item in self._names for folder, _, _ in item.names}
+        return any(node.pending or id(node) in changed for node in inside)
 
     def durable(self, path: str) -> bytes | None:
         """Bytes that are safe under a name that is safe; None when either is not."""
@@ -298,11 +313,12 @@ def _apply(content: bytearray, item: Item, fate: Fate) -> None:
     if fate is None:
         return
     if item.kind == "write":
-        ranges = ((item.offset, item.end),) if fate == KEEP else () if fate == ZEROS else fate
-        end = item.end if fate == ZEROS else max((to for _, to in ranges), default=0)
-        _grow(content, int(end))
+        if fate == ZEROS:
+            _grow(content, item.end)
+            return
+        ranges = ((item.offset, item.end),) if isinstance(fate, str) else fate
+        _grow(content, max((to for _, to in ranges), default=0))
         for start, to in ranges:
-            assert isinstance(start, int) and isinstance(to, int)
             content[start:to] = item.data[start - item.offset : to - item.offset]
     else:
         if item.kind == "resize":

@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import Callable
 
 from spector.errors import StoreNotFoundError
+from spector.store import trees
 from spector.store.catalog import Catalog
-from spector.store.files import DiskFiles
+from spector.store.files import DiskFile, DiskFiles
 from spector.store.segment import Segment
 from spector.store.store import Store
 from spector.store.transaction import Transaction
@@ -91,9 +92,24 @@ def relaxed_log() -> None:
     Catalog.__init__ = wrong  # type: ignore[method-assign,assignment]
 
 
+def unsynced_backup() -> None:
+    """A copy is renamed into place and nothing of it has been synced."""
+    real = DiskFile.sync
+
+    def sync(file: DiskFile) -> None:
+        if ".incomplete" not in file._path:
+            real(file)
+
+    def sync_tree(root: str) -> None:
+        pass
+
+    DiskFile.sync = sync  # type: ignore[method-assign]
+    trees._sync_tree = sync_tree
+
+
 MUTANTS: dict[str, Callable[[], None]] = {
     each.__name__: each for each in (
         skipped_sync, wrong_order, missing_directory_sync, missing_folder_sync, early_unlink,
-        relaxed_log,
+        relaxed_log, unsynced_backup,
     )
 }

@@ -32,10 +32,13 @@ from tests.crash.steps import legacy_store
 from tests.crash.trace import MARK, Call
 from tests.crash.workload import DIM, START, TINY, Worker
 
-__all__ = ["EMPTY", "STORE", "WORKLOADS", "Allowed", "Recorder", "describe", "digest_of", "open_any"]
+__all__ = ["COPIES", "EMPTY", "PREPARED", "STORE", "WORKLOADS", "Allowed", "Recorder", "describe",
+           "digest_of", "open_any", "vector"]
 
 #: where the store is, below what is recorded; not even its parent is there at first
 STORE = "home/mind"
+#: copies of it, beside
+COPIES = ("copy", "restored")
 #: after so many pages the log is copied into the catalog: at nearly every commit, or seldom
 _WAL_PAGES = (24, 400, 80)
 _BULK = replace(TINY, episodic_capacity=200, batch_records=80, checkpoint_bytes=4000)
@@ -147,8 +150,11 @@ class Recorder:
     def file(self, name: str) -> None:
         """Say that the file ``name`` beside the store was promised to survive as it is."""
         with open(os.path.join(self.top, name), "rb") as file:
-            found = hashlib.sha256(file.read()).hexdigest()
-        self._mark(file=name, digest=found)
+            self._mark(beside=name, digest=hashlib.sha256(file.read()).hexdigest())
+
+    def copy(self, name: str) -> None:
+        """Say that the copy ``name`` of the store as it is was promised to survive."""
+        self._mark(beside=name, digest=self._last)
 
     def _mark(self, **what: Any) -> None:
         self.shim.mark(json.dumps(what))
@@ -159,27 +165,34 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """At one moment: digests of the states that may be visible, and of files beside the store."""
+    """At one moment: digests of what may be visible, in the store and beside it ("" is nothing)."""
 
     states: frozenset[str]
-    files: tuple[tuple[str, str], ...] = ()
+    beside: tuple[tuple[str, frozenset[str]], ...] = ()
 
     @classmethod
     def by_call(cls, calls: Sequence[Call], first: str = EMPTY) -> list[Allowed]:
         """For each number n of calls, what a cut after n calls may leave; n = 0 .. len(calls)."""
-        marks = [json.loads(call.data) if call.kind == MARK else None for call in calls]
-        states = [first, *(m["state"] for m in marks if m is not None and "state" in m)]
-        out, at, floor, files, current = [], 0, 0, {}, None
+        marks = [json.loads(call.data) if call.kind == MARK else {} for call in calls]
+        states = [first, *(m["state"] for m in marks if "state" in m)]
+        beside: dict[str, list[str]] = {}
+        for mark in marks:
+            if "beside" in mark:
+                beside.setdefault(mark["beside"], [""]).append(mark["digest"])
+        at, floor, reached = 0, 0, dict.fromkeys(beside, 0)
+        out: list[Allowed] = []
         for n in range(len(calls) + 1):
-            mark = marks[n - 1] if n else None
-            if mark is not None and "state" in mark:
+            mark = marks[n - 1] if n else {}
+            if "state" in mark:
                 at += 1
                 floor = at if mark["safe"] else floor
-            elif mark is not None:
-                files = {**files, mark["file"]: mark["digest"]}
-            if current is None or mark is not None:
-                current = cls(frozenset(states[floor : at + 2]), tuple(sorted(files.items())))
-            out.append(current)
+            elif mark:
+                reached[mark["beside"]] += 1
+            if mark or not out:
+                files = ((k, frozenset(v[reached[k] : reached[k] + 2])) for k, v in beside.items())
+                out.append(cls(frozenset(states[floor : at + 2]), tuple(sorted(files))))
+            else:
+                out.append(out[-1])
         return out
 
 
@@ -284,6 +297,34 @@ def prepare_migrate(path: str) -> None:
     legacy_store(path)
 
 
+def backup(recorder: Recorder) -> None:
+    """A copy of a store in use, another in its place, and one of the copy."""
+    memory = recorder.open()
+    found = memory.remember_many(_all("one two three four five"))
+    memory.remember_many(_all("six seven", tier="semantic"))
+    memory.backup(os.path.join(recorder.top, "copy"))
+    recorder.copy("copy")
+    memory.forget(found[1].id)
+    memory.remember_many(_all("eight", tier="semantic"))
+    memory.compact()
+    memory.backup(os.path.join(recorder.top, "copy"))
+    recorder.copy("copy")
+    spector.restore(os.path.join(recorder.top, "copy"), os.path.join(recorder.top, "restored"))
+    recorder.copy("restored")
+    memory.remember_many(_all("nine"))
+
+
+def short(recorder: Recorder) -> None:
+    """Few changes, so that every subset of what is pending can be built."""
+    memory = recorder.open()
+    found = memory.remember_many(_all("one two three"))
+    memory.update(found[0].id, text="one again", vector=vector("one again", DIM))
+    memory.forget(found[1].id)
+    memory.checkpoint()
+    memory.compact()
+    recorder.close()
+
+
 def again(recorder: Recorder) -> None:
     """What a later process does with a store that a killed one left."""
     memory = recorder.open()
@@ -294,7 +335,7 @@ def again(recorder: Recorder) -> None:
 
 WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     each.__name__: each
-    for each in (life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, again)
+    for each in (life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, backup, short, again)
 }
 #: workload -> what makes the store that it begins with, all of it durable
 PREPARED: dict[str, Callable[[str], None]] = {"migrate": prepare_migrate}

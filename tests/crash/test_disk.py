@@ -97,6 +97,14 @@ def test_a_rename_is_lost_or_kept_as_one_and_may_outlive_the_creation() -> None:
     ]] == [set(), {"a.tmp"}, {"a"}, {"a"}]
 
 
+def test_two_names_are_exchanged_as_one_change() -> None:
+    disk = _disk(*_made("a", 3), *_made("b", 4), Call("write", "b", fd=4, data=b"B"),
+                 Call("sync", "b", fd=4), Call("rename", "a", "b", flags=2))
+    before = {"a": b"0123456789", "b": b"B123456789"}
+    assert _with(disk) == before
+    assert _with(disk, rename=KEEP) == {"a": before["b"], "b": before["a"]} == disk.cache()
+
+
 def test_an_unlinked_file_may_be_there_as_it_was_last_synced() -> None:
     disk = _disk(*_made(), Call("write", "a", fd=3, data=b"X"), Call("unlink", "a"))
     assert _what(disk.pending()) == ["write a 0+1", "unlink a"]

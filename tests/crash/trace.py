@@ -40,11 +40,10 @@ class Call:
 
 def calls_of(path: str) -> list[Call]:
     """The calls of a trace that matter to a disk; raises for one that no model here knows."""
-    found = []
-    for each in shim.read_trace(path):
-        if each.result >= 0 and each.name not in _SILENT:
-            found.append(Call(
-                _KINDS[each.name], each.path, each.path2, each.fd, each.offset, each.length,
-                each.flags, each.data,
-            ))
-    return found
+    return [
+        Call(
+            _KINDS[each.name], each.path, each.path2, each.fd, each.offset, each.length,
+            each.flags, each.data,
+        )
+        for each in shim.read_trace(path) if each.result >= 0 and each.name not in _SILENT
+    ]
