@@ -27,8 +27,8 @@ import spector
 from spector.clock import ManualClock
 from spector.store import catalog
 from spector.store.store import Store
+from tests.crash.prepared import legacy
 from tests.crash.shim import Shim
-from tests.crash.steps import legacy_store
 from tests.crash.trace import MARK, Call
 from tests.crash.workload import DIM, START, TINY, Worker
 
@@ -286,15 +286,11 @@ def reembed(recorder: Recorder) -> None:
 
 
 def migrate(recorder: Recorder) -> None:
-    """Open a store from before its semantic tier was partitioned; ``prepare`` has made it."""
+    """Open a store from before its semantic tier was partitioned; ``legacy`` has made it."""
     recorder.open()
     assert recorder.memory is not None
     recorder.memory.remember_many(_all("new newer", tier="semantic"))
     recorder.close()
-
-
-def prepare_migrate(path: str) -> None:
-    legacy_store(path)
 
 
 def backup(recorder: Recorder) -> None:
@@ -337,5 +333,5 @@ WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     each.__name__: each
     for each in (life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, backup, short, again)
 }
-#: workload -> what makes the store that it begins with, all of it durable
-PREPARED: dict[str, Callable[[str], None]] = {"migrate": prepare_migrate}
+#: workload -> what makes the store that it begins with, all of it durable, in a directory
+PREPARED: dict[str, Callable[[str], None]] = {"migrate": legacy}

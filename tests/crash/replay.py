@@ -94,8 +94,9 @@ def record(
                 pass
             _fill(root, disk.cache())
         elif workload in PREPARED:
-            os.mkdir(os.path.join(root, os.path.dirname(STORE)))
-            PREPARED[workload](os.path.join(root, STORE))
+            home = os.path.join(root, os.path.dirname(STORE))
+            os.mkdir(home)
+            PREPARED[workload](home)
             shutil.copytree(os.path.join(root, STORE), os.path.join(beside, "mind"))
             with open_any(os.path.join(beside, "mind")) as memory:
                 first = digest_of(describe(memory), memory.dim)
