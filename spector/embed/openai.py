@@ -149,10 +149,27 @@ class OpenAIEmbedder:
         def attempt() -> Any:
             return client.embeddings.create(model=self._model, input=inputs, **wish)
 
-        answer = self._retry.run(attempt)
+        try:
+            answer = self._retry.run(attempt)
+        except EmbeddingError as error:
+            raise self._without_key(error) from (
+                error.__cause__ if self._key() not in str(error) else None
+            )
         return unit_rows(
             _ordered(answer, len(inputs)), rows=len(inputs), dim=self._dim, source=self._model
         )
+
+    def _key(self) -> str:
+        """The key in use; something that no message holds when there is none."""
+        given = self._given_client
+        key = getattr(given, "api_key", None) if given is not None else self._api_key
+        return key or os.environ.get("OPENAI_API_KEY") or "\0"
+
+    def _without_key(self, error: EmbeddingError) -> EmbeddingError:
+        """Servers quote what they do not like, and errors end up in logs."""
+        if self._key() not in str(error):
+            return error
+        return EmbeddingError(error.message.replace(self._key(), "[the key]"), hint=error.hint)
 
     def _client(self) -> Any:
         """The client; made again in a forked child, which must not share its parent's sockets."""
