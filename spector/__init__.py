@@ -76,9 +76,11 @@ if TYPE_CHECKING:
         ForgetReport,
         Hit,
         HitList,
+        Loss,
         MemoryRecord,
         Problem,
         ReflectReport,
+        RepairReport,
         ScanStats,
     )
     from spector.sleep.reflect import ReflectDaemon
@@ -86,7 +88,7 @@ if TYPE_CHECKING:
     from spector.tiers.router import TierRouter
 
 _HOMES = {
-    "spector.api": "check open reembed restore",
+    "spector.api": "check open reembed repair restore",
     "spector.clock": "Clock ManualClock SystemClock",
     "spector.config": "Config",
     "spector.embed": "CachedEmbedder Embedder Fact FactExtractor ImportanceScorer MiniLMEmbedder"
@@ -104,7 +106,7 @@ _HOMES = {
     "spector.memory": "Memory",
     "spector.receipt": "ErasureReceipt Purged Residue Verification",
     "spector.records": "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
-    " HitList MemoryRecord Problem ReflectReport ScanStats",
+    " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats",
     "spector.sleep.reflect": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",
     "spector.tiers.router": "TierRouter",
@@ -147,6 +149,7 @@ __all__ = [
     "InvalidTimeError",
     "InvalidVectorError",
     "KernelUnavailableError",
+    "Loss",
     "ManualClock",
     "Memory",
     "MemoryRecord",
@@ -163,6 +166,7 @@ __all__ = [
     "Purged",
     "ReflectDaemon",
     "ReflectReport",
+    "RepairReport",
     "Residue",
     "ScanStats",
     "ScoringProfile",
@@ -189,6 +193,7 @@ __all__ = [
     "check",
     "open",
     "reembed",
+    "repair",
     "restore",
 ]
 

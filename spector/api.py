@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable
 
 from spector.config import Config
 from spector.embed import Embedder, resolve
-from spector.errors import CatalogCorruptError, InvalidInputError, StoreNotFoundError
+from spector.embed.validate import embedded
+from spector.errors import (
+    CatalogCorruptError,
+    InvalidInputError,
+    StoreError,
+    StoreNotFoundError,
+)
 from spector.opening import open_memory_at as open
-from spector.records import BackupReport, CheckReport, Problem
+from spector.records import BackupReport, CheckReport, Problem, RepairReport
 from spector.store.backup import copy_store
 from spector.store.catalog import CATALOG_NAME
 from spector.store.check import check_settled
 from spector.store.files import DiskFiles
+from spector.store.lock import no_writer
 from spector.store.recover import Stamp, open_disk, reading_catalog
+from spector.store.repair import Identity, Salvage, identify, salvage, transplant
+from spector.store.salvage import Remains, read_remains
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 from spector.write.reembed import reembed_store
 
-__all__ = ["check", "open", "reembed", "restore"]
+__all__ = ["check", "open", "reembed", "repair", "restore"]
 
 Progress = Callable[[int, int], None]
 
@@ -112,3 +122,73 @@ def restore(
         return copy_store(opened.store, os.fspath(dest), as_backup=False, progress=progress)
     finally:
         opened.store.close()
+
+
+def repair(
+    path: str | os.PathLike[str],
+    dest: str | os.PathLike[str],
+    *,
+    embedder: str | Embedder | None = None,
+    extra_tiers: Iterable[TierStore] = (),
+    progress: Progress | None = None,
+) -> RepairReport:
+    """Salvage what is intact in the store at ``path`` into a new store at ``dest``.
+
+    The source is only read, whatever its state: a catalog that cannot be read in part or at all,
+    partitions that are missing, cut off, or of another moment. Nobody may write to it meanwhile.
+    Ids, words, times, tags and strengths stay. A vector whose words are lost is kept quarantined,
+    without a text; words whose vector is lost are embedded again with ``embedder``, if it is the
+    model that the store was made with, and are listed with their text otherwise.
+
+    Raises:
+        StoreNotFoundError: nothing is there. StoreError: ``dest`` is not empty, or nothing says
+        what store this was. StoreLockedError: somebody is writing to the source.
+    """
+    started = time.perf_counter()
+    files, target = DiskFiles(os.fspath(path)), os.fspath(dest)
+    names = files.listing()
+    if not any(name == CATALOG_NAME or name.endswith(".mem") for name in names):
+        raise StoreNotFoundError(f"there is no store at {files.root}", hint="check the path")
+    if not DiskFiles(target).is_empty():
+        raise StoreError(f"{target} is not empty", hint="name a directory that does not exist yet")
+    with no_writer(files.root):
+        remains = read_remains(files, beside=target)
+        who = identify(files, remains)
+        model = resolve(embedder)
+        usable = model is not None and model.dim == who.dim
+        usable = usable and model is not None and model.fingerprint == who.fingerprint
+        found = salvage(
+            files, remains, who, progress=progress,
+            embed=(lambda texts: embedded(model, texts)) if usable and model is not None else None,
+        )
+    partitions = _transplant(target, remains, who, found, extra_tiers, progress)
+    return RepairReport(
+        path=os.path.abspath(target), kept=len(found.saved), wordless=found.wordless,
+        mended=found.mended, lost=tuple(found.lost), notes=tuple(found.notes),
+        partitions=partitions, elapsed_ms=(time.perf_counter() - started) * 1000,
+    )
+
+
+def _transplant(
+    target: str, remains: Remains, who: Identity, found: Salvage,
+    extra_tiers: Iterable[TierStore], progress: Progress | None,
+) -> int:
+    """Make the new store; returns how many partitions it has."""
+    router, config = TierRouter([*default_tiers(), *extra_tiers]), Config()
+    opened = open_disk(
+        target, Stamp(who.dim, who.model_id or None, who.fingerprint or None),
+        [tier.files for tier in router], config, mode="rw", durability="strict",
+    )
+    try:
+        lasting = [tier for tier in router if not tier.volatile]
+        for tier in lasting:
+            tier.attach(opened.store, config)
+        transplant(
+            opened.store, found, {tier.code: tier.place for tier in lasting},
+            last_id=remains.last_id, progress=progress,
+        )
+        return len(opened.store.segments)
+    finally:
+        opened.store.close()
+        if opened.lock is not None:
+            opened.lock.release()

@@ -20,9 +20,11 @@ __all__ = [
     "ForgetReport",
     "Hit",
     "HitList",
+    "Loss",
     "MemoryRecord",
     "Problem",
     "ReflectReport",
+    "RepairReport",
     "ScanStats",
     "make_records",
 ]
@@ -439,9 +441,55 @@ class Problem:
     code: str
     where: str
     message: str
+    #: file within the store, byte in it, slot of a partition, id of a memory, as far as known
+    file: str | None = None
+    offset: int | None = None
+    slot: int | None = None
+    id: int | None = None
 
     def __str__(self) -> str:
         return f"{self.code} {self.where}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """One memory, or part of the catalog, that a repair could not take over."""
+
+    reason: str
+    id: int | None = None
+    file: str | None = None
+    slot: int | None = None
+    #: its words, where they are left
+    text: str | None = None
+
+    def __str__(self) -> str:
+        at = " ".join(str(part) for part in (
+            self.file, None if self.slot is None else f"slot {self.slot}",
+            None if self.id is None else f"memory {self.id}") if part is not None)
+        return f"{at}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairReport:
+    """What ``spector.repair`` saved from a store, and what it could not."""
+
+    path: str
+    #: memories in the new store
+    kept: int = 0
+    #: of those, with the vector but without words: quarantined, so that recalls leave them out
+    wordless: int = 0
+    #: of those, with a strength or header that had to be taken from the other copy, or made anew
+    mended: int = 0
+    lost: tuple[Loss, ...] = ()
+    #: damage that cost no memory
+    notes: tuple[Loss, ...] = ()
+    partitions: int = 0
+    elapsed_ms: float = 0.0
+
+    @property
+    def complete(self) -> bool:
+        """True when every memory is in the new store with its words."""
+        return not self.lost and not self.wordless
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from spector.kernel.base import Scanner
 from spector.kernel.query import Query
 from spector.kernel.reference import score_terms
-from spector.layout import HEADER_BYTES, RECORD_DTYPE
+from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
 from spector.read.snapshot import Candidate, Snapshot
 from spector.records import Explanation, Hit, MemoryRecord
-from spector.store.catalog import Row
+from spector.store.catalog import Row, verify_row
 from spector.store.files import Bytes
 from spector.store.filters import SqlFilter
-from spector.store.hydrate import damaged_record, header_of, to_record
+from spector.store.hydrate import damaged_record, header_of, to_record, verify_strength
 from spector.tiers.router import TierRouter
 
 __all__ = ["Confirmer"]
@@ -25,6 +25,8 @@ __all__ = ["Confirmer"]
 #: candidates that are looked up at once: at least, and at most
 _CHUNK = 16
 _MAX_CHUNK = 512
+#: ids lie below; only damage makes larger ones, which SQLite could not be asked for
+_NO_ID = 1 << 63
 
 
 class Confirmer:
@@ -57,9 +59,11 @@ class Confirmer:
             chunk = [c for c in ordered[start : start + step] if c.id not in seen]
             start, step = start + step, min(2 * step, _MAX_CHUNK)
             rows = self._rows(snap, chunk, filters)
-            asked = len(chunk)
-            chunk = [c for c in chunk if c.id in rows]
-            dropped += asked - len(chunk)
+            unknown = [c for c in chunk if c.id not in rows]
+            if unknown:
+                self._refuse_damaged(snap, unknown)
+                chunk = [c for c in chunk if c.id in rows]
+                dropped += len(unknown)
             if not chunk:
                 continue
             images = _images(snap, chunk)
@@ -78,6 +82,7 @@ class Confirmer:
                 kept.append(n)
                 if len(seen) == k:
                     break
+            _verify_rows(snap, chunk, rows, images, kept)
             hits += self._hits(chunk, rows, images, headers, kept, query)
             if len(hits) == k:
                 break
@@ -89,7 +94,7 @@ class Confirmer:
         """Rows of those candidates that their store's filter lets through."""
         out: dict[int, Row] = {}
         for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
-            ids = [c.id for c in chunk if c.store == n]
+            ids = [c.id for c in chunk if c.store == n and c.id < _NO_ID]
             if ids:
                 sql, params = (condition.sql, condition.params) if condition else ("1", ())
                 out.update(store.catalog.fetch(ids, sql=sql, params=params))
@@ -116,6 +121,27 @@ class Confirmer:
                     where = segment.where if segment else "a partition"
                     raise damaged_record(where, candidate.slot, candidate.id)
                 del rows[candidate.id]  # a ring slot was overwritten while it was read
+
+    def _refuse_damaged(self, snap: Snapshot, unknown: list[Candidate]) -> None:
+        """Raise when an id that the catalog did not confirm is one that damage made up.
+
+        What a filter left out, or somebody forgot, has bytes that are whole.
+        """
+        mine = [c for c in unknown if snap.stores[c.store].files.durable]
+        if not mine:
+            return
+        images = _images(snap, mine)
+        stored = images[:, 36:40].copy().view("<u4")[:, 0]
+        expected = np.empty(len(mine), np.uint32)
+        # the one durable store comes first, and all of them are in it
+        store = snap.stores[mine[0].store]
+        self._kernel.crc32c_rows(images, expected, self._seed(store.uuid))
+        for n in np.flatnonzero(stored != expected).tolist():
+            place = (snap.segment_at(mine[n].part), mine[n].slot)
+            for _, _, record_id in store.catalog.places("segment_id = ? AND slot = ?", place):
+                segment = store.segments.get(place[0])
+                where = segment.where if segment else "a partition"
+                raise damaged_record(where, place[1], record_id)
 
     def _seed(self, uuid: bytes) -> int:
         seed = self._seeds.get(uuid)
@@ -178,6 +204,24 @@ def _is_old(snap: Snapshot, candidate: Candidate, row: Row, found_id: int) -> bo
     if _id_in(snap.table.parts[position].data[row.slot]) != candidate.id:
         raise snap.misplaced(store, f"memory {candidate.id} is not where the catalog says")
     return True
+
+
+def _verify_rows(
+    snap: Snapshot, chunk: list[Candidate], rows: dict[int, Row], images: Bytes, kept: list[int]
+) -> None:
+    """Raise when a hit's words or strength are not what was written.
+
+    The mutable half has no checksum, the catalog has its copy. A commit may have come between the
+    two looks; then they are read again.
+
+    Raises:
+        PartitionCorruptError, CatalogCorruptError
+    """
+    for n in kept:
+        row, store = rows[chunk[n].id], snap.stores[chunk[n].store]
+        verify_row(row, store.catalog.path)
+        if store.files.durable and images[n, MUTABLE_OFFSET:HEADER_BYTES].tobytes() != row.mutable:
+            verify_strength(store, row)
 
 
 def _id_in(image: Bytes) -> int:

@@ -58,6 +58,11 @@ class Snapshot:
         """Position in the table of a partition of the view."""
         return self.offsets[store] + self.indexes[store][segment_id]
 
+    def segment_at(self, position: int) -> int:
+        """Id, in its own store, of the partition at a position in the table."""
+        store = self.store_of(position)
+        return self.views[store].partitions[position - self.offsets[store]].segment_id
+
     def position_of(self, store: int, segment_id: int, slot: int) -> int:
         """Position in the table of a place that the catalog names.
 

@@ -25,8 +25,9 @@ import os
 import sqlite3
 import threading
 import weakref
+import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -37,7 +38,7 @@ from spector.errors import (
     FormatVersionError,
     StoreError,
 )
-from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM
+from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
 from spector.store.files import File, Files
 from spector.store.guard import refuse_other_than_files
 from spector.store.planted import attaching, confine, refuse_planted
@@ -105,7 +106,7 @@ CREATE INDEX record_from ON record(valid_from_ms) WHERE valid_from_ms IS NOT NUL
 CREATE INDEX record_until ON record(valid_until_ms) WHERE valid_until_ms IS NOT NULL;
 CREATE TABLE content(
     id INTEGER PRIMARY KEY, text TEXT NOT NULL, tags TEXT, metadata TEXT,
-    role TEXT, source TEXT, parents TEXT);
+    role TEXT, source TEXT, parents TEXT, seal INTEGER);
 CREATE TABLE record_tag(tag TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (tag, id))
     WITHOUT ROWID;
 {_FULLTEXT};
@@ -175,12 +176,14 @@ class Row:
     parents: tuple[int, ...]
     #: ``metadata`` as compact JSON, when that is known already
     metadata_json: str | None = None
+    #: the catalog's own values and their seal, for ``verify_row``
+    stored: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
 
 
-_ROW_SQL = (
-    "SELECT record.id, segment_id, slot, event_ms, recorded_ms, valid_from_ms, valid_until_ms,"
+_FROM = " FROM record JOIN content ON content.id = record.id"
+ROW_COLUMNS = (
+    "record.id, segment_id, slot, event_ms, recorded_ms, valid_from_ms, valid_until_ms,"
     " session_id, agent_id, user_id, mutable, text, tags, metadata, role, source, parents"
-    " FROM record JOIN content ON content.id = record.id"
 )
 
 
@@ -217,6 +220,41 @@ def _segment_row(found: tuple[Any, ...], path: str) -> SegmentRow:
     return SegmentRow(*found)
 
 
+def seal_of(
+    record_id: Any, event_ms: Any, recorded_ms: Any, valid_from_ms: Any, valid_until_ms: Any,
+    session_id: Any, agent_id: Any, user_id: Any, text: Any, tags: Any, metadata: Any, role: Any,
+    source: Any, parents: Any,
+) -> int:
+    """CRC-32 over all that only the catalog knows of a memory, as it is stored.
+
+    SQLite's pages have no checksums, so a flipped bit of a text would be shown as the text. Places
+    and the mutable half are not part of it: they change more often, and partitions prove them.
+    """
+    line = (
+        f"{record_id}|{event_ms}|{recorded_ms}|{valid_from_ms}|{valid_until_ms}|{session_id}|"
+        f"{agent_id}|{user_id}|{tags}|{metadata}|{role}|{source}|{parents}|{text}"
+    )
+    return zlib.crc32(line.encode("utf-8", "surrogatepass"))
+
+
+def is_sealed(stored: Sequence[Any]) -> bool:
+    """False when values in the order of ``ROW_COLUMNS``, seal last, are not what was written.
+
+    Rows of stores made before there were seals have none, and pass.
+    """
+    seal = stored[17]
+    return seal is None or seal == seal_of(stored[0], *stored[3:10], *stored[11:17])
+
+
+def verify_row(row: Row, where: str) -> None:
+    """Raise when the catalog's own part of a memory is not what was written."""
+    if row.stored is not None and not is_sealed(row.stored):
+        raise CatalogCorruptError(
+            f"{where}: text, tags, times or metadata of memory {row.id} are not what was written",
+            hint=f"run: spector check PATH; forget({row.id}) drops the memory",
+        )
+
+
 @lru_cache(maxsize=16_384)
 def _tags_of(text: str) -> tuple[str, ...]:
     """Tags repeat from record to record; a tuple may be shared, metadata may not."""
@@ -224,16 +262,29 @@ def _tags_of(text: str) -> tuple[str, ...]:
 
 
 def _row(found: tuple[Any, ...]) -> Row:
+    if (
+        type(found[10]) is not bytes or len(found[10]) != MUTABLE_BYTES
+        or type(found[11]) is not str or not {type(value) for value in found[1:5]} <= {int}
+        or found[1] < 0 or found[2] < 0
+    ):
+        raise CatalogCorruptError(
+            f"the row of memory {found[0]} is damaged", hint="run: spector check PATH"
+        )
     tags, metadata, parents = found[12], found[13], found[16]
-    return Row(
-        *found[:12],
-        *(
+    try:
+        decoded = (
             _tags_of(tags) if tags else (),
             _from_json(metadata) if metadata else {},
             *found[14:16],
             tuple(_from_json(parents)) if parents else (),
-        ),
-    )
+            None,
+            found,
+        )
+    except (TypeError, ValueError) as error:
+        raise CatalogCorruptError(
+            f"the row of memory {found[0]} is damaged: {error}", hint="run: spector check PATH"
+        ) from error
+    return Row(*found[:12], *decoded)
 
 
 class Catalog:
@@ -258,6 +309,7 @@ class Catalog:
         self.only = threading.RLock()  # guards the sole connection of an in-memory catalog
         self._raw: list[File] = []
         self._closed = False
+        self._row_sql = f"SELECT {ROW_COLUMNS}, seal{_FROM}"
         with translated_sql(path):
             self.main = self._connect(readonly=mode == "r")
             if mode == "rw":
@@ -353,6 +405,7 @@ class Catalog:
                 )
             refuse_planted(self.main, self.path, _FULLTEXT)
             meta = dict(self.main.execute("SELECT key, value FROM meta"))
+            self._row_sql = f"SELECT {ROW_COLUMNS}, {self.seal_column()}{_FROM}"
         try:
             version, dim = int(meta["format_version"]), int(meta["dim"])
             minor = int(meta.get("format_minor", 0))
@@ -377,6 +430,18 @@ class Catalog:
                 hint='upgrade: pip install -U spector; or open it with mode="r"',
             )
         return meta
+
+    def seal_column(self, connection: sqlite3.Connection | None = None) -> str:
+        """The column of seals; NULL in a store from before there were any."""
+        columns = (connection or self.main).execute("PRAGMA table_info(content)").fetchall()
+        return "seal" if not columns or "seal" in {row[1] for row in columns} else "NULL"
+
+    def upgrade(self) -> None:
+        """Give a store from before there were seals the column for them; old rows have none."""
+        with translated_sql(self.path):
+            if self.seal_column() == "NULL":
+                self.main.execute("ALTER TABLE content ADD COLUMN seal INTEGER")
+            self._row_sql = f"SELECT {ROW_COLUMNS}, seal{_FROM}"
 
     def close(self, *, failed: bool = False) -> None:
         """Close every connection. Idempotent.
@@ -524,7 +589,7 @@ class Catalog:
             for chunk in chunked(ids):
                 marks = ",".join("?" * len(chunk))
                 for found in connection.execute(
-                    f"{_ROW_SQL} WHERE record.id IN ({marks}) AND ({sql})", (*chunk, *params)
+                    f"{self._row_sql} WHERE record.id IN ({marks}) AND ({sql})", (*chunk, *params)
                 ):
                     out[found[0]] = _row(found)
         return out
@@ -535,7 +600,7 @@ class Catalog:
         """Rows that satisfy a condition, by ascending id."""
         with self.reading() as connection:
             cursor = connection.execute(
-                f"{_ROW_SQL} WHERE record.id > ? AND ({sql}) ORDER BY record.id LIMIT ?",
+                f"{self._row_sql} WHERE record.id > ? AND ({sql}) ORDER BY record.id LIMIT ?",
                 (after, *params, limit),
             )
             return [_row(found) for found in cursor]

@@ -196,6 +196,14 @@ def live_images(store: Store, segment: Segment) -> Bytes:
             f"{segment.where}: {len(images)} live records, but the catalog has {segment.row.live}",
             hint="run: spector check PATH",
         )
+    slots = [slot for (slot,) in store.catalog.main.execute(
+        "SELECT slot FROM record WHERE segment_id = ? ORDER BY slot", (segment.row.id,)
+    )]
+    if slots != np.flatnonzero(alive).tolist():  # as many died by damage as came back by it
+        raise PartitionCorruptError(
+            f"{segment.where}: the live records are not those of the catalog",
+            hint="run: spector check PATH",
+        )
     wrong = wrong_checksums(images, store.uuid)
     if len(wrong):
         slots = np.flatnonzero(alive)[wrong].tolist()

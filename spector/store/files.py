@@ -17,7 +17,9 @@ import mmap
 import os
 import re
 import secrets
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
@@ -384,6 +386,26 @@ class DiskFiles:
     def tighten(self) -> None:
         """Take from group and others whatever they may do with the store."""
         tighten(self.root)
+
+    @contextlib.contextmanager
+    def borrowed(self, names: Iterable[str], *, beside: str) -> Iterator[str]:
+        """A private directory next to ``beside`` with copies of those files that there are.
+
+        SQLite writes beside what it reads; so whoever must not touch a store reads a copy.
+        """
+        parent = os.path.dirname(os.path.abspath(beside))
+        with translated("copy", self.root):
+            os.makedirs(parent, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".spector-", dir=parent) as scratch:
+                for name in names:
+                    with contextlib.suppress(FileNotFoundError):
+                        shutil.copyfile(self._path(name), os.path.join(scratch, name))
+                yield scratch
+
+    def protect(self, name: str) -> None:
+        """Restrict a file that a library created for us to its owner."""
+        with contextlib.suppress(OSError):
+            os.chmod(self._path(name), 0o600)
 
     def _path(self, name: str) -> str:
         if _NAME.fullmatch(name) is None:

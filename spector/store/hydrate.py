@@ -20,7 +20,7 @@ from spector.layout import (
     Modality,
 )
 from spector.records import MemoryRecord, make_records
-from spector.store.catalog import Row
+from spector.store.catalog import Row, translated_sql, verify_row
 from spector.store.files import Bytes
 from spector.store.store import Store
 
@@ -32,6 +32,7 @@ __all__ = [
     "to_record",
     "to_records",
     "verified_image",
+    "verify_strength",
 ]
 
 
@@ -49,6 +50,7 @@ def current_image(store: Store, row: Row) -> tuple[Row, Bytes] | None:
     Raises:
         PartitionCorruptError: they do not fit although nothing moves.
     """
+    verify_row(row, store.catalog.path)
     found = _fitting(store, row)
     if found is not None:
         return row, found
@@ -59,12 +61,38 @@ def current_image(store: Store, row: Row) -> tuple[Row, Bytes] | None:
             if fresh is None:
                 return None
             row = fresh
+            verify_row(row, store.catalog.path)
             found = _fitting(store, row)
             if found is not None:
                 return row, found
         time.sleep(0.0005 * attempt)
     verified_image(store, row)  # raises, unless it is the mutable half that differs
-    raise PartitionCorruptError(
+    raise _damaged_strength(store, row)
+
+
+def verify_strength(store: Store, row: Row) -> None:
+    """Raise when the partition's mutable half of a memory is not the catalog's, now.
+
+    For a recall that saw the two differ: a commit may have come between its looks. Asks the latest
+    commit, not the moment that the recall sees.
+    """
+    sql = "SELECT segment_id, slot, mutable FROM record WHERE id = ?"
+    for attempt in range(1 if store.writable else _ATTEMPTS):
+        with store.lock, translated_sql(store.catalog.path):
+            store.view()
+            found = store.catalog.main.execute(sql, (row.id,)).fetchone()
+            segment = None if found is None else store.segments.get(found[0])
+            if segment is None or found[1] >= segment.row.slots:
+                return  # forgotten, or gone to where this view does not reach
+            image = segment.records()[found[1]]
+            if image[MUTABLE_OFFSET:HEADER_BYTES].tobytes() == found[2]:
+                return
+        time.sleep(0.0005 * attempt)
+    raise _damaged_strength(store, row)
+
+
+def _damaged_strength(store: Store, row: Row) -> PartitionCorruptError:
+    return PartitionCorruptError(
         f"{store.segments[row.segment_id].where} slot {row.slot}: the flags and strength of memory "
         f"{row.id} are not what the catalog says",
         hint=f"run: spector check PATH; forget({row.id}) drops the memory",

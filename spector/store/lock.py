@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
+from collections.abc import Iterator
 from time import sleep
 
 from spector.errors import StoreLockedError
@@ -24,7 +25,7 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; the store refuses to open there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["DEAD_HOLDER_WAIT_S", "WriterLock"]
+__all__ = ["DEAD_HOLDER_WAIT_S", "WriterLock", "no_writer"]
 
 #: how long a lock whose holder is dead is waited for, in seconds of sleep. A child is between fork
 #: and exec for milliseconds; on a busy machine it may wait for a processor much longer than that.
@@ -70,6 +71,32 @@ class WriterLock:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         os.close(self._fd)
         self._fd = -1
+
+
+@contextlib.contextmanager
+def no_writer(root: str) -> Iterator[None]:
+    """Until the end nobody opens the store for writing; leaves no trace in its directory.
+
+    Raises:
+        StoreLockedError: somebody is writing.
+    """
+    path = os.path.join(root, "LOCK")
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # never opened here, or not ours to open
+        yield
+        return
+    try:
+        try:
+            if fcntl is not None:
+                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            raise StoreLockedError(
+                f"the store at {root} is being written", hint="close it there first"
+            ) from None
+        yield
+    finally:
+        os.close(fd)
 
 
 def _acquire(fd: int, root: str) -> None:

@@ -27,7 +27,7 @@ from spector.store.lock import WriterLock
 from spector.store.migrate import next_step
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
-from spector.store.segment import unpack_header
+from spector.store.segment import later_than_catalog, unpack_header
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
@@ -148,6 +148,7 @@ def _recovered(
     """A store for writing at its last commit, in whatever format it has."""
     meta = catalog.validate()
     _compare(stamp, meta, files.root)
+    catalog.upgrade()
     store = Store(files, catalog, meta=meta, tiers=tiers, config=config, writable=True)
     if _has_log(files):
         # A killed process may have written a commit and not synced it. We see it, and so will the
@@ -184,10 +185,25 @@ def _open_reader(
         store = ReadStore(files, catalog, meta=meta, tiers=tiers, config=config, writable=False)
         with translated_sql(catalog.path):
             store.view()
+            _refuse_lost_commits(store)
     except BaseException:
         catalog.close()
         raise
     return store
+
+
+def _refuse_lost_commits(store: Store) -> None:
+    """A commit is visible before its partition's header says so, so a second look must suffice.
+
+    Raises:
+        PartitionCorruptError: it does not: the catalog is an old copy, or its log is damaged.
+    """
+    if UNSYNCED in store.meta or not any(s.was_met_later() for s in store.segments.values()):
+        return
+    store.view()
+    for segment in store.segments.values():
+        if segment.was_met_later():
+            raise later_than_catalog(segment.where)
 
 
 def reading_catalog(files: DiskFiles) -> Catalog:
@@ -286,6 +302,7 @@ def _replay(store: Store) -> None:
                 )
             segment = store.segment_of(rows[segment_id])
             segment.open(verify=False, sized=False)
+            segment.refuse_other(later=UNSYNCED not in store.meta)
             store.segments[segment_id] = segment
         segment = store.segments[segment_id]
         if kind == JOURNAL_RECORDS:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
 
-from spector.store.catalog import Row, chunked
+from spector.store.catalog import Row, chunked, seal_of
 
 __all__ = [
     "Columns", "delete_rows", "insert_rows", "move_rows", "set_mutable", "tags_json", "to_json",
@@ -48,9 +48,24 @@ def insert_rows(
         tags: the exact tags of every record.
     """
     _insert(db, "record", record)
-    _insert(db, "content", content)
+    _insert(db, "content", {**content, "seal": _seals(record, content)})
     _insert_tags(db, record["id"], tags)
     _insert_fulltext(db, content["id"], content["text"])
+
+
+#: columns of ``seal_of`` in its order, by table
+_SEALED = (
+    ("id", "event_ms", "recorded_ms", "valid_from_ms", "valid_until_ms", "session_id", "agent_id",
+     "user_id"),
+    ("text", "tags", "metadata", "role", "source", "parents"),
+)
+
+
+def _seals(record: Columns, content: Columns) -> list[int]:
+    nothing = [None] * len(record["id"])
+    columns = [record.get(name, nothing) for name in _SEALED[0]]
+    columns += [content.get(name, nothing) for name in _SEALED[1]]
+    return list(map(seal_of, *columns))
 
 
 def _insert(db: sqlite3.Connection, table: str, columns: Columns) -> None:
@@ -135,11 +150,16 @@ def update_row(db: sqlite3.Connection, before: Row, after: Row) -> None:
             "DELETE FROM record_tag WHERE tag = ? AND id = ?", [(tag, before.id) for tag in gone]
         )
         db.executemany("INSERT INTO record_tag VALUES (?, ?)", [(tag, before.id) for tag in new])
+    own = (after.text, tags_json(after.tags), to_json(after.metadata), after.role, after.source,
+           to_json(after.parents))
+    seal = seal_of(
+        after.id, after.event_ms, after.recorded_ms, after.valid_from_ms, after.valid_until_ms,
+        after.session_id, after.agent_id, after.user_id, *own,
+    )
     db.execute(
-        "UPDATE content SET text = ?, tags = ?, metadata = ?, role = ?, source = ?, parents = ?"
-        " WHERE id = ?",
-        (after.text, tags_json(after.tags), to_json(after.metadata), after.role, after.source,
-         to_json(after.parents), after.id),
+        "UPDATE content SET text = ?, tags = ?, metadata = ?, role = ?, source = ?, parents = ?,"
+        " seal = ? WHERE id = ?",
+        (*own, seal, after.id),
     )
     db.execute(
         "UPDATE record SET segment_id = ?, slot = ?, event_ms = ?, valid_from_ms = ?,"

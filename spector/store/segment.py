@@ -36,7 +36,11 @@ from spector.layout import (
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, File, Files, as_bytes
 
-__all__ = ["IndexState", "Partition", "Segment", "check_transition", "pack_header", "unpack_header"]
+__all__ = [
+    "IndexState", "Partition", "Segment", "check_transition", "is_ahead", "later_than_catalog",
+    "pack_header",
+    "unpack_header",
+]
 
 
 #: ``PARTITION_DTYPE`` without the checksum
@@ -120,6 +124,25 @@ def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, An
     }
 
 
+def is_ahead(header: dict[str, Any], row: SegmentRow) -> bool:
+    """True for the header of a later commit than the catalog's row of the same file.
+
+    Headers are written after the commit has become durable, and within a generation slots and
+    tombstones only grow. So the catalog has lost commits: an old copy, or damage to its log.
+    """
+    dead = int(header["tombstone_count"])
+    return header["generation"] == row.generation and (
+        header["count"] + dead > row.slots or dead > row.dead
+    )
+
+
+def later_than_catalog(where: str) -> PartitionCorruptError:
+    return PartitionCorruptError(
+        f"{where} is of a later commit than the catalog, which has lost some",
+        hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+    )
+
+
 @dataclass(slots=True, eq=False)
 class IndexState:
     """The scan index of one partition, and what it does not know of its records yet."""
@@ -180,6 +203,8 @@ class Segment:
         #: a reader's private copy with committed bytes that the writer has not put in place yet
         self.patched: Bytes | None = None
         self.scan = IndexState()
+        #: the header's bytes as the file was met
+        self.glanced = b""
 
     @property
     def where(self) -> str:
@@ -228,6 +253,45 @@ class Segment:
         if sized:
             self._check_size(len(mapped))
         self._mapped = mapped
+        self.glanced = raw
+
+    def was_met_later(self) -> bool:
+        """True when the header that was met is of a later commit than the row is by now."""
+        if self.glanced == self._header():
+            return False
+        try:
+            found = unpack_header(self.glanced, where=self.where, uuid=self._uuid)
+        except SpectorError:
+            return False
+        return is_ahead(found, self.row)
+
+    def refuse_other(self, *, later: bool) -> None:
+        """Raise when the file's header is whole, but of another file or (``later``) commit."""
+        raw = self.file().read_at(0, PARTITION_HEADER_BYTES)
+        if raw == self._header():
+            return
+        try:
+            found = unpack_header(raw, where=self.where, uuid=self._uuid)
+        except PartitionCorruptError as error:
+            if "checksum" in error.message:
+                return  # torn, and about to be written again
+            raise
+        if later and is_ahead(found, self.row):
+            raise later_than_catalog(self.where)
+        for name, value in self._lasting().items():
+            if found[name] != value:
+                raise PartitionCorruptError(
+                    f"{self.where}: {name} is {found[name]}, but the catalog says {value}",
+                    hint="this is another partition's file; put the right one back",
+                )
+
+    def _lasting(self) -> dict[str, int]:
+        row = self.row
+        return {
+            "magic": self._magic, "version": self._version, "stride": self._stride,
+            "dim": self._dim, "day": row.day, "sequence": row.sequence,
+            "generation": row.generation,
+        }
 
     def check_room(self) -> None:
         """Refuse a file that is too short for its records, unless a private copy has them all."""
@@ -259,10 +323,7 @@ class Segment:
     def _compare(self, found: dict[str, Any]) -> None:
         row = self.row
         expected = {
-            "magic": self._magic, "version": self._version, "stride": self._stride,
-            "dim": self._dim,
-            "day": row.day, "sequence": row.sequence, "generation": row.generation,
-            "count": row.live, "tombstone_count": row.dead, "state": row.state,
+            **self._lasting(), "count": row.live, "tombstone_count": row.dead, "state": row.state,
             "capacity": row.capacity,
         }
         for name, value in expected.items():

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.errors import PartitionCorruptError
+from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
 from spector.records import MemoryRecord
-from spector.store.catalog import Row
+from spector.store.catalog import Row, is_sealed
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record, to_records
@@ -39,7 +39,7 @@ def walk(
         damaged: ids of damaged records are put here and the walk goes on; None raises.
 
     Raises:
-        PartitionCorruptError: a record's bytes are not what was written.
+        PartitionCorruptError, CatalogCorruptError: a memory is not what was written.
     """
     after = -1
     while True:
@@ -58,7 +58,7 @@ def walk(
                 continue
             try:
                 found = current_image(store, row)
-            except PartitionCorruptError:
+            except (PartitionCorruptError, CatalogCorruptError):
                 if damaged is None:
                     raise
                 damaged.append(row.id)
@@ -91,5 +91,6 @@ def _gather(store: Store, rows: Sequence[Row]) -> tuple[Bytes, list[bool]]:
     width = HEADER_BYTES - MUTABLE_OFFSET
     return images, [
         fine and ids[n] == row.id and raw[n * width : (n + 1) * width] == row.mutable
+        and row.stored is not None and is_sealed(row.stored)
         for n, (fine, row) in enumerate(zip(sound.tolist(), rows, strict=True))
     ]

@@ -25,8 +25,9 @@ from spector.errors import (
 from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import ForgetReport, MemoryRecord
 from spector.store import rows as catalog_rows
-from spector.store.catalog import Row
+from spector.store.catalog import Row, verify_row
 from spector.store.erase import note_erasure
+from spector.store.files import Bytes
 from spector.store.hydrate import to_record, verified_image
 from spector.store.store import Store
 from spector.store.transaction import Transaction
@@ -182,7 +183,8 @@ class Writer:
         store, row, tier = self.locate(record_id)
         with store.lock:
             store, row, tier = self.locate(record_id)
-            image = verified_image(store, row).copy().reshape(1, -1)
+            verify_row(row, store.catalog.path)
+            image = _current_bytes(store, row).reshape(1, -1)
             before = image[0, :64].view(RECORD_DTYPE)[0]
             if Flag.IMMUTABLE & int(before["flags"]):
                 raise ImmutableRecordError(
@@ -409,8 +411,7 @@ class Writer:
         raise unknown(record_id)
 
     def _header(self, store: Store, row: Row) -> tuple[TierStore, Any]:
-        image = verified_image(store, row)
-        header = image[:64].copy().view(RECORD_DTYPE)[0]
+        header = _current_bytes(store, row)[:64].view(RECORD_DTYPE)[0]
         return self._router.by_code(int(header["tier"])), header
 
 
@@ -430,6 +431,16 @@ def _last_access(header: Any, now_s: int) -> int:
     noted = int(header["last_access_s"])
     latest = max(now_s, min(int(header["event_ms"]) // 1000, _MAX_U32))
     return latest if noted > latest + _DAY_S else max(noted, now_s)
+
+
+def _current_bytes(store: Store, row: Row) -> Bytes:
+    """(stride,) u8 copy of a record with the catalog's mutable half, which is the truth.
+
+    The partition's copy of that half has no checksum; damage to it must not become the truth.
+    """
+    image = verified_image(store, row).copy()
+    image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES] = np.frombuffer(row.mutable, np.uint8)
+    return image
 
 
 def _words_of(row: Row) -> tuple[object, ...]:

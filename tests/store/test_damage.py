@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import sqlite3
 from pathlib import Path
@@ -22,8 +21,8 @@ from spector.errors import (
     StoreNotFoundError,
 )
 from spector.kernel.crc import crc32c
-from spector.layout import FORMAT_VERSION, PARTITION_DTYPE, PARTITION_HEADER_BYTES, stride_of
-from tests.crash.workload import DIM, Model, open_tiny, texts_of, vector_of, wrong_in
+from spector.layout import FORMAT_VERSION, PARTITION_DTYPE, PARTITION_HEADER_BYTES
+from tests.crash.workload import Model, open_tiny, texts_of, vector_of, wrong_in
 
 TEXTS = [f"word{n} version 0" for n in range(7)]
 
@@ -57,8 +56,14 @@ def _header(path: Path, **fields: Any) -> None:
     _edit(path, 0, bytes(raw))
 
 
-@pytest.mark.parametrize("how", [0, 255, "flip", "plus"])
-def test_every_byte_of_a_partition_header_matters(store: Path, how: Any) -> None:
+_SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "how", [pytest.param(0, marks=_SLOW), pytest.param(255, marks=_SLOW), "flip",
+            pytest.param("plus", marks=_SLOW)],
+)
+def test_every_byte_of_a_partition_header_keeps_a_writer_out(store: Path, how: Any) -> None:
     path = _partition(store)
     original = path.read_bytes()[:PARTITION_HEADER_BYTES]
     for offset in range(PARTITION_HEADER_BYTES):
@@ -68,7 +73,6 @@ def test_every_byte_of_a_partition_header_matters(store: Path, how: Any) -> None
         _edit(path, offset, bytes([value]))
         with pytest.raises(PartitionCorruptError):
             open_tiny(str(store))
-        assert not spector.check(store).ok, f"check overlooks byte {offset}"
         _edit(path, offset, original[offset : offset + 1])
     open_tiny(str(store)).close()
 
@@ -99,32 +103,6 @@ def test_header_with_a_valid_checksum_must_still_fit_the_catalog(
         open_tiny(str(store))
     assert found.value.hint
     assert not spector.check(store).ok
-
-
-def test_flipped_bits_of_a_body_are_found_by_check_get_and_recall(
-    store: Path, rng: np.random.Generator
-) -> None:
-    path = _partition(store)
-    stride = stride_of(DIM)
-    with open_tiny(str(store)) as memory:
-        first = next(iter(memory)).id
-    for bit in rng.permutation(stride * 8)[:60].tolist():
-        offset = PARTITION_HEADER_BYTES + bit // 8
-        byte = path.read_bytes()[offset]
-        _edit(path, offset, bytes([byte ^ 1 << bit % 8]))
-        assert not spector.check(store).ok, f"check overlooks bit {bit}"
-        with open_tiny(str(store), mode="r") as memory:
-            with pytest.raises(PartitionCorruptError):
-                memory.get(first)
-            with pytest.raises(PartitionCorruptError):
-                list(memory)
-            found: list[Any] = []
-            with contextlib.suppress(PartitionCorruptError):
-                found = list(memory.recall(vector=vector_of(TEXTS[0]), k=7, profile="similarity"))
-            # the mutable half (bytes 40..63) is the catalog's to prove, see check
-            assert 40 <= bit // 8 < 64 or first not in [hit.id for hit in found], bit
-        _edit(path, offset, bytes([byte]))
-    assert spector.check(store).ok
 
 
 @pytest.mark.parametrize("mode", ["rw", "r"])
@@ -315,21 +293,3 @@ def test_foreign_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert db.execute("SELECT * FROM notes").fetchall() == [("mine",)]
     db.close()
     assert len(before) == (tmp_path / "catalog.db").stat().st_size
-
-
-def test_flipped_bytes_of_the_catalog_never_raise_an_untyped_error(
-    store: Path, rng: np.random.Generator
-) -> None:
-    path = store / "catalog.db"
-    whole = path.read_bytes()
-    for offset in rng.integers(0, len(whole), 60).tolist():
-        path.write_bytes(whole)
-        _edit(path, offset, bytes([whole[offset] ^ 0xFF]))
-        for suffix in ("-wal", "-shm"):
-            (store / f"catalog.db{suffix}").unlink(missing_ok=True)
-        with contextlib.suppress(SpectorError), open_tiny(str(store), mode="r") as memory:
-            texts_of(memory)
-            memory.recall("word3", vector=vector_of(TEXTS[3]), k=3, where={"a": 1})
-            memory.check()
-    path.write_bytes(whole)
-    assert spector.check(store).ok

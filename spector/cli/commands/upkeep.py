@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any, Literal
 
 from spector.cli.options import (
@@ -120,15 +121,26 @@ def _show_compaction(report: CompactionReport, console: Console) -> None:
 def add_check(commands: Any) -> None:
     parser = commands.add_parser("check", help="prove that a store is sound", description=_CHECK)
     add_path(parser)
+    parser.add_argument(
+        "--repair", metavar="DEST",
+        help="salvage what is intact into a new store at DEST; PATH itself is only read",
+    )
+    add_embedder(parser)
     add_json(parser)
     parser.set_defaults(run=run_check)
 
 
 _CHECK = """Prove that headers are valid, that catalog and partitions agree record by record, that
-every checksum holds and that no unknown file is there. Changes nothing. Exit code 1: problems."""
+every checksum holds and that no unknown file is there. Changes nothing. Exit code 1: problems.
+
+With --repair, whatever is intact goes into a new store and the rest is listed. Words whose vector
+is damaged are embedded again when --embedder is the model of the store. Exit code 0: every memory
+is in the new store with its words; 1: some are not; 3: there was nothing to salvage."""
 
 
 def run_check(args: argparse.Namespace, console: Console) -> int:
+    if args.repair is not None:
+        return _run_repair(args, console)
     require_store(args.path)
     import spector
 
@@ -146,6 +158,40 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
         f"{bytes_text(report.bytes)} in {report.elapsed_ms:.1f} ms"
     )
     return 0 if report.ok else 1
+
+
+def _run_repair(args: argparse.Namespace, console: Console) -> int:
+    import spector
+
+    named = args.embedder or os.environ.get("SPECTOR_EMBEDDER")  # no model is loaded unasked
+    with console.progress("salvaging", "step") as progress:
+        report = spector.repair(
+            args.path, args.repair, embedder=chosen_embedder(args) if named else None,
+            progress=progress.reach,
+        )
+        verified = spector.check(args.repair)
+    console.document(
+        {"complete": report.complete, "verified": verified.ok, **to_jsonable(report)}
+    )
+    if not console.as_json:
+        columns = [Column("file"), Column("slot", right=True), Column("memory", right=True),
+                   Column("what", flexible=True)]
+        for title, found in (("not salvaged", report.lost), ("notes", report.notes)):
+            if found:
+                console.say(console.style(title, "bold"))
+                console.table(columns, [
+                    [each.file or "", "" if each.slot is None else each.slot, each.id or "",
+                     each.reason + (f": {each.text}" if each.text else "")]
+                    for each in found
+                ])
+                console.say()
+    console.say(
+        f"kept {report.kept} memories in {report.path} ({report.mended} mended, "
+        f"{report.wordless} without words), {len(report.lost)} not salvaged, "
+        f"{report.elapsed_ms:.1f} ms; the new store "
+        + ("is sound" if verified.ok else "HAS PROBLEMS")
+    )
+    return 0 if report.complete and verified.ok else 1
 
 
 def add_reembed(commands: Any) -> None:

@@ -1,0 +1,150 @@
+"""The part of a check that asks the catalog only: its pages, counters, words and tags."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+from spector.layout import PartitionState
+from spector.store.catalog import ROW_COLUMNS, Catalog, SegmentRow, is_sealed
+from spector.store.findings import Findings
+
+__all__ = ["check_catalog", "check_words"]
+
+_SOME = 20
+#: a larger catalog is copied into an (unlinked) temporary file instead of memory
+_PAGES_IN_MEMORY = 65_536
+_MAX_I64 = (1 << 63) - 1
+
+
+def check_catalog(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> list[SegmentRow]:
+    """I15 pages, I6 counters, I12 counts; returns the rows of partitions that have a file."""
+    with found.surviving():
+        for (line,) in db.execute(f"PRAGMA integrity_check({_SOME})"):
+            if line != "ok":
+                found.catalog("I15", str(line))
+    segments: list[SegmentRow] = []
+    with found.surviving():
+        rows = catalog.segments(db)
+        segments = [s for s in rows if s.state != PartitionState.COMPACTED]
+        for row in rows:
+            _check_segment_row(row, found)
+        _check_counters(db, catalog, rows, found)
+    with found.surviving():
+        live = sum(row.live for row in segments)
+        (count,) = db.execute("SELECT count(*) FROM record").fetchone()
+        if live != count:
+            found.catalog("I12", f"{count} memories, but the partitions' counts add up to {live}")
+    return segments
+
+
+def _check_segment_row(row: SegmentRow, found: Findings) -> None:
+    fine = (
+        row.state in set(PartitionState) and 0 <= row.live <= row.slots <= row.capacity
+        and row.capacity < 1 << 32 and 0 <= row.generation < 1 << 32
+    )
+    if not fine:
+        found.catalog(
+            "I12",
+            f"the row of {row.path} is impossible: state {row.state}, {row.live} of {row.slots} "
+            f"slots live, capacity {row.capacity}, generation {row.generation}",
+        )
+
+
+def _check_counters(
+    db: sqlite3.Connection, catalog: Catalog, rows: Sequence[SegmentRow], found: Findings
+) -> None:
+    """I6: what was given out once is never given out again."""
+    head = catalog.head(db)  # raises when the counters are lost
+    (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
+    (logged,) = db.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()
+    seen = max((row.change_seq for row in rows), default=0)
+    for name, value, least in (
+        ("last_id", head.last_id, newest), ("change_seq", head.change_seq, seen),
+        ("journal_seq", head.journal_seq, logged), ("retire_epoch", head.retire_epoch, 0),
+    ):
+        if not least <= value < _MAX_I64 >> 1:
+            found.catalog("I6", f"the counter {name} is {value}, but {least} was given out")
+
+
+def check_words(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> None:
+    """I5 nothing left of what is gone, I7 full text, I8 tags, I9 parents, I17 seals."""
+    for name, table in (("content", "content"), ("full text", "fulltext_docsize")):
+        with found.surviving():
+            _list(db, f"SELECT id FROM record EXCEPT SELECT id FROM {table}", "I7",
+                  f"has no {name}", found)
+        with found.surviving():
+            _list(db, f"SELECT id FROM {table} EXCEPT SELECT id FROM record", "I5",
+                  f"{name} without a record", found)
+    with found.surviving():
+        _check_rows(db, catalog, found)
+    with found.surviving():
+        _check_tag_index(db, found)
+    with found.surviving():
+        _check_full_text(db, found)
+
+
+def _list(db: sqlite3.Connection, sql: str, code: str, message: str, found: Findings) -> None:
+    for (record_id,) in db.execute(f"{sql} LIMIT {_SOME}"):
+        found.catalog(code, f"memory {record_id}: {message}", record_id)
+
+
+def _check_rows(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> None:
+    last_id = catalog.head(db).last_id
+    cursor = db.execute(
+        f"SELECT {ROW_COLUMNS}, {catalog.seal_column(db)} FROM record"
+        " JOIN content ON content.id = record.id"
+    )
+    for row in cursor:
+        record_id = row[0]
+        if not is_sealed(row):
+            found.catalog(
+                "I17",
+                f"text, tags, times or metadata of memory {record_id} are not what was written; "
+                f"forget({record_id}) drops it", record_id,
+            )
+        if row[16] is not None:
+            try:
+                parents = json.loads(row[16])
+                fine = all(0 <= p <= last_id and p != record_id for p in parents)
+            except (ValueError, TypeError):
+                fine = False
+            if not fine:
+                found.catalog("I9", f"memory {record_id}: parents that never were", record_id)
+
+
+def _check_tag_index(db: sqlite3.Connection, found: Findings) -> None:
+    """I8. Tags that are no JSON have been named already; here they would end the statement."""
+    for sql, message in (
+        (
+            "SELECT record_tag.id FROM record_tag LEFT JOIN content ON content.id = record_tag.id"
+            " WHERE content.id IS NULL OR NOT json_valid(content.tags)"
+            " OR NOT EXISTS (SELECT 1 FROM json_each(content.tags) WHERE value = record_tag.tag)",
+            "an exact tag that the memory does not have",
+        ),
+        (
+            "SELECT content.id FROM content, json_each("
+            " CASE WHEN json_valid(content.tags) THEN content.tags ELSE '[]' END) AS t"
+            " LEFT JOIN record_tag ON record_tag.tag = t.value AND record_tag.id = content.id"
+            " WHERE content.tags IS NOT NULL AND record_tag.id IS NULL",
+            "a tag that is missing from the tag index",
+        ),
+    ):
+        _list(db, sql, "I8", message, found)
+
+
+def _check_full_text(db: sqlite3.Connection, found: Findings) -> None:
+    """I7: every word of every text is in the index, and no other.
+
+    The command that proves it counts as a write, so it runs on a copy.
+    """
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    copy = sqlite3.connect(":memory:" if pages <= _PAGES_IN_MEMORY else "")
+    try:
+        db.backup(copy)
+        copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.Error as error:
+        found.catalog("I7", f"the full-text index does not fit the texts: {error}")
+    finally:
+        copy.close()

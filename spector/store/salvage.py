@@ -1,0 +1,269 @@
+"""Reading what is left of a damaged store, whatever part of it is damaged.
+
+Nothing here opens the store: the catalog's tables are read row by row, around what cannot be read,
+and partitions are read by their own checksums. The source is never written to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.crc import crc32c
+from spector.layout import (
+    FORMAT_VERSION,
+    HEADER_BYTES,
+    MAX_DIM,
+    PARTITION_DTYPE,
+    PARTITION_HEADER_BYTES,
+    RECORD_DTYPE,
+    Flag,
+    stride_of,
+)
+from spector.store.catalog import CATALOG_NAME
+from spector.store.compact import wrong_checksums
+from spector.store.files import Bytes, DiskFiles
+
+__all__ = ["LostTable", "Remains", "SavedPartition", "read_partition", "read_remains", "read_table"]
+
+_MAX_ROWID = (1 << 63) - 1
+#: slots of a partition that no row counts are believed up to this many bytes at once
+_READ_BYTES = 64 << 20
+
+
+@dataclass(slots=True)
+class LostTable:
+    """A range of a table's rows that cannot be read."""
+
+    table: str
+    low: int
+    high: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Remains:
+    """What the catalog still says."""
+
+    meta: dict[str, str] = field(default_factory=dict)
+    segments: list[dict[str, Any]] = field(default_factory=list)
+    #: id -> row
+    records: dict[int, dict[str, Any]] = field(default_factory=dict)
+    contents: dict[int, dict[str, Any]] = field(default_factory=dict)
+    journal: list[dict[str, Any]] = field(default_factory=list)
+    last_id: int = 0
+    lost: list[LostTable] = field(default_factory=list)
+
+
+def read_remains(files: DiskFiles, *, beside: str) -> Remains:
+    """Every row of the catalog that can be read, from a copy that is made next to ``beside``."""
+    out = Remains()
+    names = (CATALOG_NAME, f"{CATALOG_NAME}-wal")
+    with files.borrowed(names, beside=beside) as scratch:
+        _read_all(f"{scratch}/{CATALOG_NAME}", out)
+    return out
+
+
+def _read_all(path: str, out: Remains) -> None:
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
+            with contextlib.suppress(sqlite3.Error):
+                db.execute(f"PRAGMA {pragma}")
+        for row in read_table(db, "meta", out.lost, key=None):
+            out.meta[str(row["key"])] = str(row["value"])
+        out.segments = list(read_table(db, "segment", out.lost))
+        out.records = {row["id"]: row for row in read_table(db, "record", out.lost)}
+        out.contents = {row["id"]: row for row in read_table(db, "content", out.lost)}
+        out.journal = list(read_table(db, "journal", out.lost, key="seq"))
+        for row in read_table(db, "head", out.lost, key="one"):
+            if isinstance(row["last_id"], int) and 0 <= row["last_id"] < 1 << 62:
+                out.last_id = row["last_id"]
+    finally:
+        db.close()
+
+
+def read_table(
+    db: sqlite3.Connection, table: str, lost: list[LostTable], *, key: str | None = "id"
+) -> Iterator[dict[str, Any]]:
+    """Rows of a table by ascending key, around those that cannot be read.
+
+    A damaged page ends a walk. The walk then starts again behind it: the distance doubles until
+    a row can be read, and halves until no row in between is passed over.
+    """
+    try:
+        names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+    except sqlite3.Error as error:
+        lost.append(LostTable(table, 0, _MAX_ROWID, str(error)))
+        return
+    if not names:
+        lost.append(LostTable(table, 0, _MAX_ROWID, "the table is gone"))
+        return
+    if key is None:
+        yield from _read_unkeyed(db, table, names, lost)
+        return
+    low = 0
+    while low <= _MAX_ROWID:
+        reached, reason = low - 1, ""
+        try:
+            for row in db.execute(
+                f"SELECT * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key}", (low,)
+            ):
+                found = dict(zip(names, row, strict=True))
+                if not isinstance(found[key], int) or found[key] < low:
+                    raise sqlite3.DatabaseError("rows are out of order")
+                reached = found[key]
+                yield found
+            return
+        except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+            reason = str(error)
+        following = _next_readable(db, table, key, reached + 1)
+        lost.append(LostTable(table, reached + 1, following - 1, reason))
+        low = following
+
+
+def _next_readable(db: sqlite3.Connection, table: str, key: str, behind: int) -> int:
+    """The smallest key from ``behind`` + 1 on that a walk can start from; 2**63 when none can."""
+    last = _last_key(db, table, key)
+    step = 1
+    while behind + step <= last:
+        if _readable(db, table, key, behind + step):
+            break
+        step *= 2
+    else:
+        return _last_readable(db, table, key, behind, last)
+    low, high = behind + step // 2, behind + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _readable(db, table, key, middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _last_readable(
+    db: sqlite3.Connection, table: str, key: str, behind: int, last: int
+) -> int:
+    return last if last > behind and _readable(db, table, key, last) else _MAX_ROWID + 1
+
+
+def _last_key(db: sqlite3.Connection, table: str, key: str) -> int:
+    try:
+        found = db.execute(f"SELECT max({key}) FROM {table} NOT INDEXED").fetchone()[0]
+    except (sqlite3.Error, OverflowError):
+        return _MAX_ROWID
+    return found if isinstance(found, int) else -1
+
+
+def _readable(db: sqlite3.Connection, table: str, key: str, low: int) -> bool:
+    """True when a first row from ``low`` on can be read."""
+    try:
+        return db.execute(
+            f"SELECT * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key} LIMIT 1", (low,)
+        ).fetchone() is not None
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError):
+        return False
+
+
+def _read_unkeyed(
+    db: sqlite3.Connection, table: str, names: Sequence[str], lost: list[LostTable]
+) -> Iterator[dict[str, Any]]:
+    try:
+        for row in db.execute(f"SELECT * FROM {table}"):
+            yield dict(zip(names, row, strict=True))
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        lost.append(LostTable(table, 0, _MAX_ROWID, str(error)))
+
+
+@dataclass(slots=True, eq=False)
+class SavedPartition:
+    """A partition as its own bytes describe it, the journal laid over."""
+
+    path: str
+    tier: int | None
+    uuid: bytes
+    dim: int
+    #: (n, stride) u8
+    images: Bytes
+    #: (n,): the record's checksum holds
+    sound: NDArray[np.bool_]
+    #: what is wrong with the file as a whole
+    problem: str | None = None
+
+    @property
+    def headers(self) -> NDArray[np.void]:
+        return np.ndarray(
+            (len(self.images),), RECORD_DTYPE, self.images, strides=(self.images.shape[1],)
+        ) if len(self.images) else np.zeros(0, RECORD_DTYPE)
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = (self.headers["flags"] & Flag.TOMBSTONE) == 0
+        return found
+
+
+def read_partition(
+    files: DiskFiles, path: str, *, uuid: bytes | None, dim: int | None, slots: int | None
+) -> SavedPartition | None:
+    """The records of one file, as many as are there; None when it is not one, or of another store.
+
+    ``uuid``, ``dim`` and ``slots`` are the catalog's; None makes do with the file's own header,
+    which then has to be whole.
+    """
+    file = files.open(path, writable=False)
+    try:
+        raw, size = file.read_at(0, PARTITION_HEADER_BYTES), file.size()
+        header = _whole_header(raw)
+        if header is not None and uuid is not None and header["store_uuid"].tobytes() != uuid:
+            return None
+        if header is None and (uuid is None or dim is None):
+            return None
+        dim = int(header["dim"]) if dim is None and header is not None else dim
+        uuid = header["store_uuid"].tobytes() if uuid is None and header is not None else uuid
+        assert dim is not None
+        assert uuid is not None
+        if not 1 <= dim <= MAX_DIM:
+            return None
+        stride = stride_of(dim)
+        present = max(0, size - PARTITION_HEADER_BYTES) // stride
+        counted = slots
+        if counted is None and header is not None:
+            counted = int(header["count"]) + int(header["tombstone_count"])
+        take = present if counted is None else min(present, counted)
+        images = np.zeros((take, stride), dtype=np.uint8)
+        step = max(1, _READ_BYTES // stride)
+        for start in range(0, take, step):
+            count = min(step, take - start)
+            data = file.read_at(PARTITION_HEADER_BYTES + start * stride, count * stride)
+            flat = np.zeros(count * stride, dtype=np.uint8)
+            flat[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+            images[start : start + count] = flat.reshape(count, stride)
+    finally:
+        file.close()
+    sound = np.ones(take, dtype=bool)
+    sound[wrong_checksums(images, uuid)] = False
+    if counted is None:  # nobody knows how many there are: those that prove themselves
+        images, sound = images[sound], sound[sound]
+    problem = None if header is not None else "its header is damaged"
+    if counted is not None and present < counted:
+        problem = f"it was cut off: {size} bytes, {present} of {counted} records"
+    tier = int(images[sound][0, 1]) if sound.any() else None
+    return SavedPartition(path, tier, uuid, dim, images, sound, problem)
+
+
+def _whole_header(raw: bytes) -> Any:
+    if len(raw) < PARTITION_HEADER_BYTES:
+        return None
+    header = np.frombuffer(raw, dtype=PARTITION_DTYPE)[0]
+    whole = int(header["crc"]) == crc32c(raw[:60]) and int(header["version"]) <= FORMAT_VERSION
+    return header if whole and header["stride"] == stride_of(int(header["dim"]) or 1) else None
+
+
+assert HEADER_BYTES == PARTITION_HEADER_BYTES

@@ -1,0 +1,69 @@
+"""Mechanism: the kernel trusts lengths that Python has checked, and not one byte behind them.
+
+Damage without it: a file that was damaged, or made to harm, ends the process of the agent that
+opens it, or worse. Guard: a C program changes bytes of records, scan indexes and queries and calls
+every entry that reads them, under every instruction set, with ASan and UBSan, at page ends.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.native.test_isa import CFLAGS, ROOT, SANITIZE, tool
+from tests.proof import seed
+
+HERE = Path(__file__).parent
+#: first numbers of cases that once found something, or reach what few others do
+CORPUS = [int(line.split()[0]) for line in (HERE / "corpus/kernel.txt").read_text().splitlines()
+          if line and not line.startswith("#")]
+_CASES_AT_ONCE = 50_000
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("fuzz") / "fuzz_kernel"
+    native = ROOT / "tests/native"
+    sources = [HERE / "native/fuzz_kernel.c", native / "worlds.c", native / "stores.c",
+               *(ROOT / "native").glob("*.c")]
+    command = [tool("gcc"), *CFLAGS, "-O2", *SANITIZE, f"-I{ROOT / 'native'}", *map(str, sources)]
+    made = subprocess.run(
+        [*command, "-lm", "-o", str(out)], capture_output=True, text=True, timeout=600, check=False
+    )
+    if made.returncode and "cannot find" in made.stderr:
+        pytest.skip(f"gcc lacks a library: {made.stderr.splitlines()[0]}")
+    assert made.returncode == 0, made.stderr
+    return out
+
+
+def _run(program: Path, first: int, count: int) -> int:
+    done = subprocess.run(
+        [str(program), str(first), str(count)], capture_output=True, text=True, timeout=3000,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-6000:]}"
+    return int(done.stdout.split()[1])
+
+
+def test_cases_that_once_found_something(program: Path, proof: Any) -> None:
+    done = sum(_run(program, first, 3) for first in CORPUS)
+    proof("T11", executions=done, crashes=0, hangs=0)
+
+
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("count", [
+    pytest.param(30_000, id="some"), pytest.param(5_000_000, id="all", marks=pytest.mark.slow)
+])
+def test_hostile_bytes_never_crash_the_kernel(program: Path, count: int, proof: Any) -> None:
+    start = seed(1) * 100_000_000
+    firsts = range(start, start + count, _CASES_AT_ONCE)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        done = sum(pool.map(
+            lambda first: _run(program, first, min(_CASES_AT_ONCE, count)), firsts
+        ))
+    proof("T11", executions=done, crashes=0, hangs=0, seeds=f"{start}..{start + count}")

@@ -1,0 +1,191 @@
+"""Damage to the files of a store, and what becomes of it: found, harmless, or a lie.
+
+One store is made once. Each case changes some of its bytes, asks everybody who could notice, and
+puts the bytes back. A lie is a memory that is shown with other words, times or strength than were
+stored, or an answer that lacks something while ``check`` says that all is well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import spector
+from spector.errors import SpectorError
+from tests.crash.workload import DIM, TINY, open_tiny, vector_of
+
+__all__ = ["Outcome", "Patient", "ram", "tally"]
+
+WORDS = [f"word{n} version 0 of the memory number {n}" for n in range(11)]
+_PROFILES = ("similarity", "balanced")
+
+
+def ram() -> str | None:
+    """A directory in memory for the many rewrites, where there is one."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Who noticed one piece of damage, and what was shown in spite of it."""
+
+    by_check: bool = False
+    by_open: bool = False
+    by_get: bool = False
+    by_recall: bool = False
+    missing: int = 0
+    lies: list[str] = field(default_factory=list)
+
+    @property
+    def found(self) -> bool:
+        return self.by_check or self.by_open
+
+    @property
+    def verdict(self) -> str:
+        if self.lies or (self.missing and not self.found):
+            return "WRONG"
+        return "found" if self.found else "harmless"
+
+
+def tally(outcomes: dict[Any, Outcome]) -> Counter[str]:
+    """Counts by verdict and by who noticed, for the page of proofs."""
+    out: Counter[str] = Counter(each.verdict for each in outcomes.values())
+    for name in ("by_check", "by_open", "by_get", "by_recall"):
+        out[name] = sum(getattr(each, name) for each in outcomes.values())
+    return out
+
+
+class Patient:
+    """A closed store of twelve memories, one of them forgotten, and its undamaged answers."""
+
+    def __init__(self, root: Path, *, closed: bool = True) -> None:
+        self.root = root
+        self.path = str(root)
+        memory = open_tiny(self.path)
+        try:
+            for n, text in enumerate(WORDS):
+                memory.remember(
+                    text, vector=vector_of(text), tier=("semantic", "episodic")[n % 2],
+                    tags=[f"t{n % 3}", "all"], user_id="ada", metadata={"n": n},
+                    importance=0.5 + n / 40, valence=n / 20, role="user", source="test",
+                )
+            gone = memory.remember("secret", vector=vector_of("secret"), tier="semantic")
+            memory.forget(gone.id)
+            self.gone = gone.id
+            if closed:
+                memory.checkpoint()
+            else:  # a copy of the files as a killed process leaves them
+                live, self.root = self.root, root.with_name(root.name + "-killed")
+                self.path = str(self.root)
+                shutil.copytree(live, self.root)
+        finally:
+            memory.close()
+        self.names = sorted(p.relative_to(self.root).as_posix() for p in self.root.rglob("*")
+                            if p.is_file() and p.name not in {"LOCK", "catalog.db-shm"})
+        self.bytes = {name: (self.root / name).read_bytes() for name in self.names}
+        self.truth: dict[int, dict[str, Any]] = {}
+        with open_tiny(self.path, mode="r") as reader:
+            self.truth = {record.id: record.to_dict() for record in reader}
+        self.restore()
+        assert len(self.truth) == len(WORDS)
+        assert self.ask().verdict == "harmless"
+
+    def restore(self) -> None:
+        """Put back every file that differs, and take away what does not belong."""
+        for path in list(self.root.rglob("*")):
+            name = path.relative_to(self.root).as_posix()
+            if path.is_file() and name not in self.bytes and name != "LOCK":
+                path.unlink()
+        for name, data in self.bytes.items():
+            path = self.root / name
+            if not path.exists() or path.read_bytes() != data:
+                self.put(name, data)
+
+    def put(self, name: str, data: bytes) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    @contextlib.contextmanager
+    def damaged(self, name: str, offset: int, data: bytes) -> Iterator[None]:
+        whole = self.bytes[name]
+        self.put(name, whole[:offset] + data + whole[offset + len(data) :])
+        try:
+            yield
+        finally:
+            self.restore()
+
+    def ask(self) -> Outcome:
+        """Let check, both openings, get and recall look at the files as they are now."""
+        out = Outcome()
+        try:
+            report = spector.check(self.path)
+            out.by_check = not report.ok
+            for problem in report.problems:
+                assert problem.where
+                assert problem.message
+        except SpectorError:
+            out.by_check = True
+        try:
+            with open_tiny(self.path, mode="r") as memory:
+                self._read(memory, out)
+        except SpectorError:
+            out.by_open = True
+        if not out.by_check:
+            self._write(out)
+        return out
+
+    def _read(self, memory: spector.Memory, out: Outcome) -> None:
+        for record_id, truth in self.truth.items():
+            try:
+                shown = memory.get(record_id).to_dict()
+            except SpectorError:
+                out.by_get = True
+                continue
+            if shown != truth:
+                out.lies.append(f"get({record_id}) is {shown}")
+        with contextlib.suppress(SpectorError):
+            memory.get(self.gone)
+            out.lies.append("a forgotten memory is back")
+        for profile in _PROFILES:
+            cues: list[dict[str, Any]] = [
+                {"vector": vector_of(WORDS[3])}, {"cue": "memory", "vector": vector_of(WORDS[5])}
+            ]
+            for cue in cues:
+                try:
+                    hits = memory.recall(**cue, k=len(self.truth) + 5, profile=profile)
+                except SpectorError:
+                    out.by_recall = True
+                    continue
+                for hit in hits:
+                    if hit.record.to_dict() != self.truth.get(hit.id):
+                        out.lies.append(f"recall shows {hit.record}")
+                out.missing += len(self.truth.keys() - {hit.id for hit in hits})
+
+    def _write(self, out: Outcome) -> None:
+        """A writer opens it, changes it and finds it sound: only where check found nothing."""
+        copy = Path(tempfile.mkdtemp(dir=ram()))
+        try:
+            shutil.copytree(self.root, copy / "mind")
+            try:
+                with open_tiny(str(copy / "mind")) as memory:
+                    self._read(memory, out)
+                    memory.remember("more", vector=vector_of("more"), tier="semantic")
+                    memory.reinforce(next(iter(self.truth)))
+                    if not memory.check().ok:
+                        out.by_open = True
+            except SpectorError:
+                out.by_open = True
+        finally:
+            shutil.rmtree(copy)
+
+
+assert DIM == 16
+assert TINY.semantic_capacity == 3

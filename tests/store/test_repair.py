@@ -1,0 +1,242 @@
+"""Mechanism: catalog and partitions are read row by row and slot by slot, each proving itself.
+
+Damage without it: one ruined page, and everything that is whole beside it is lost as well. Guard:
+for each kind of damage the new store is sound, has every memory that was whole, shows nothing that
+was not stored, and the rest is listed; the source is byte for byte as it was.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spector
+from spector import Flag
+from spector.errors import SpectorError, StoreError, StoreLockedError, StoreNotFoundError
+from spector.layout import PARTITION_HEADER_BYTES, stride_of
+from tests.api.helpers import ids
+from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
+from tests.fakes import FakeEmbedder
+from tests.proof import seed
+from tests.store.damage import WORDS, Patient, ram
+
+STRIDE = stride_of(DIM)
+ONE = "semantic/semantic-000.mem"
+
+
+@pytest.fixture(scope="module")
+def patient() -> Iterator[Patient]:
+    warm_up()
+    root = Path(tempfile.mkdtemp(dir=ram()))
+    yield Patient(root / "mind")
+    shutil.rmtree(root)
+
+
+@pytest.fixture
+def dest(patient: Patient) -> Iterator[Path]:
+    yield patient.root.parent / "saved"
+    shutil.rmtree(patient.root.parent / "saved", ignore_errors=True)
+    patient.restore()
+
+
+def _files(root: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def _repaired(
+    patient: Patient, dest: Path, **options: Any
+) -> tuple[spector.RepairReport, set[int]]:
+    """The report and the ids that came through; everything about them must be true."""
+    before = _files(patient.root)
+    report = spector.repair(patient.root, dest, **options)
+    assert _files(patient.root) == before, "the source was touched"
+    found = spector.check(dest)
+    assert found.ok, found.problems
+    whole = set()
+    with open_tiny(str(dest)) as memory:
+        assert len(memory) == report.kept
+        for record in memory:
+            if record.text:
+                assert record.to_dict() == patient.truth[record.id]
+                whole.add(record.id)
+                hits = memory.recall(vector=vector_of(record.text), k=1, profile="similarity")
+                assert ids(hits) == [record.id]
+            else:
+                assert Flag.QUARANTINED in record.flags
+        assert patient.gone not in ids(memory)
+        memory.remember("life goes on", vector=vector_of("on"), tier="semantic")
+        assert memory.check().ok
+    assert {each.id for each in report.lost if each.id}.isdisjoint(whole)
+    return report, whole
+
+
+def _ids_in(patient: Patient, name: str) -> list[int]:
+    raw = np.frombuffer(patient.bytes[name], np.uint8)[PARTITION_HEADER_BYTES:]
+    rows = raw[: len(raw) // STRIDE * STRIDE].reshape(-1, STRIDE)
+    found = rows[:, 8:16].copy().view("<u8")[:, 0].tolist()
+    return [each for each in found if each in patient.truth]
+
+
+def test_a_sound_store_is_copied_whole(patient: Patient, dest: Path, proof: Any) -> None:
+    report, whole = _repaired(patient, dest)
+    assert report.complete
+    assert whole == set(patient.truth)
+    proof("repair", stores=1, kept=len(whole), wrong=0)
+
+
+def _cut(p: Patient) -> None:
+    p.put(ONE, p.bytes[ONE][: PARTITION_HEADER_BYTES + STRIDE + 5])
+
+
+def _flip(p: Patient) -> None:
+    data = bytearray(p.bytes[ONE])
+    data[PARTITION_HEADER_BYTES + STRIDE + 70] ^= 4
+    p.put(ONE, bytes(data))
+
+
+def _strength(p: Patient) -> None:
+    data = bytearray(p.bytes[ONE])
+    data[PARTITION_HEADER_BYTES + 45] ^= 4
+    p.put(ONE, bytes(data))
+
+
+def _header(p: Patient) -> None:
+    p.put(ONE, bytes(64) + p.bytes[ONE][64:])
+
+
+def _missing(p: Patient) -> None:
+    (p.root / ONE).unlink()
+
+
+def _word(p: Patient) -> None:
+    data = p.bytes["catalog.db"]
+    at = data.index(WORDS[4].encode())
+    p.put("catalog.db", data[:at] + b"W" + data[at + 1 :])
+
+
+def _sql(*statements: str) -> Callable[[Patient], None]:
+    def act(p: Patient) -> None:
+        db = sqlite3.connect(p.root / "catalog.db")
+        with db:
+            for statement in statements:
+                db.execute(statement)
+        db.close()
+
+    return act
+
+
+#: damage -> (what to do, memories that come through whole, those without words)
+KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
+    "a partition cut off": (_cut, 9, 0),
+    "a flipped vector": (_flip, 10, 0),
+    "a flipped strength": (_strength, 11, 0),
+    "a header of zeros": (_header, 11, 0),
+    "a partition gone": (_missing, 8, 0),
+    "a flipped letter": (_word, 10, 0),
+    "a journal that names nothing": (
+        _sql("INSERT INTO journal VALUES (999, 77, 0, 0, x'00')"), 11, 0
+    ),
+    "counters gone": (_sql("DELETE FROM head"), 11, 0),
+    "no name and no dimension": (_sql("DELETE FROM meta"), 11, 0),
+    "no partitions in the catalog": (_sql("DROP TABLE segment"), 11, 0),
+    "no words": (_sql("DROP TABLE content"), 0, 11),
+    "no rows": (_sql("DROP TABLE record"), 0, 11),
+    "no full text": (_sql("DROP TABLE fulltext"), 11, 0),
+    "no tag index": (_sql("DELETE FROM record_tag"), 11, 0),
+    "no catalog": (lambda p: (p.root / "catalog.db").unlink(), 0, 11),
+    "an empty catalog": (lambda p: p.put("catalog.db", b""), 0, 11),
+    "a catalog of zeros": (lambda p: p.put("catalog.db", bytes(81920)), 0, 11),
+    "an old catalog's place": (lambda p: p.put("catalog.db", b"hello" * 999), 0, 11),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_whole_is_saved_and_the_rest_is_named(
+    patient: Patient, dest: Path, kind: str, proof: Any
+) -> None:
+    act, expected, wordless = KINDS[kind]
+    act(patient)
+    report, whole = _repaired(patient, dest)
+    assert len(whole) == expected, report
+    assert report.wordless == wordless
+    lost = {each.id for each in report.lost}
+    if wordless == 0:  # whoever is not there is named
+        assert lost == set(patient.truth) - whole
+        assert all(each.reason and each.text for each in report.lost)
+    proof("repair", stores=1, kept=len(whole), wordless=wordless, listed=len(lost), wrong=0)
+
+
+def test_pages_of_the_catalog_one_after_the_other(
+    patient: Patient, dest: Path, proof: Any
+) -> None:
+    """Each page ruined in turn: never a lie, and never a memory that is neither saved nor named."""
+    data = patient.bytes["catalog.db"]
+    kept = silent = pages = 0
+    rng = np.random.default_rng(seed(5))
+    for page in range(len(data) // 4096):
+        start = page * 4096
+        patient.put("catalog.db", data[:start] + rng.bytes(4096) + data[start + 4096 :])
+        report, whole = _repaired(patient, dest)
+        named = {each.id for each in (*report.lost, *report.notes)}
+        silent += len(set(patient.truth) - whole - named)
+        kept += len(whole)
+        pages += 1
+        shutil.rmtree(dest)
+        patient.restore()
+    proof("repair", stores=pages, kept=kept, wrong=0, unnamed=silent)
+    assert silent == 0
+    assert kept > pages * 6
+
+
+def test_words_without_a_vector_are_embedded_again(tmp_path: Path) -> None:
+    embedder = FakeEmbedder(dim=DIM)
+    path, dest = tmp_path / "mind", tmp_path / "saved"
+    with spector.open(path, embedder=embedder) as memory:
+        made = memory.remember("the cat sleeps", tags=["cat"], user_id="ada", tier="semantic")
+        memory.pin(made.id)
+    (part,) = path.rglob("*.mem")
+    data = bytearray(part.read_bytes())
+    data[PARTITION_HEADER_BYTES + 70] ^= 1
+    part.write_bytes(bytes(data))
+    assert spector.repair(path, tmp_path / "other", embedder=FakeEmbedder(dim=DIM, seed=1)).lost
+    report = spector.repair(path, dest, embedder=embedder)
+    assert (report.kept, report.mended, report.complete) == (1, 1, True)
+    with spector.open(dest, embedder=embedder) as memory:
+        (found,) = memory.recall("the cat sleeps", user_id="ada", tags=["cat"])
+        assert (found.id, found.record.pinned) == (made.id, True)
+        assert memory.check().ok
+
+
+def test_a_store_in_use_or_a_place_that_is_taken_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mind"
+    with open_tiny(str(path)) as memory:
+        memory.remember("m", vector=vector_of("m"))
+        with pytest.raises(StoreLockedError):
+            spector.repair(path, tmp_path / "saved")
+    with pytest.raises(StoreError, match="not empty"):
+        spector.repair(path, path)
+    with pytest.raises(StoreNotFoundError):
+        spector.repair(tmp_path / "nowhere", tmp_path / "saved")
+    (path / "catalog.db").write_bytes(b"")
+    for part in path.rglob("*.mem"):
+        part.write_bytes(b"nothing")
+    with pytest.raises(SpectorError, match="what store this was"):
+        spector.repair(path, tmp_path / "saved")
+
+
+def test_the_commits_of_a_killed_process_are_saved_too(dest: Path, proof: Any) -> None:
+    root = Path(tempfile.mkdtemp(dir=ram()))
+    try:
+        killed = Patient(root / "mind", closed=False)
+        report, whole = _repaired(killed, root / "out")
+        assert (whole, report.complete) == (set(killed.truth), True)
+    finally:
+        shutil.rmtree(root)
+    proof("repair", stores=1, kept=len(whole), wrong=0)
