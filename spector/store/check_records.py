@@ -136,9 +136,9 @@ def _check_header(raw: bytes, expected: Expected, found: Findings) -> None:
             found.add("I1", row.path, error.message, offset=0)
         return
     wanted = {
-        "version": expected.version, "count": row.live, "tombstone_count": row.dead, "capacity": row.capacity,
-        "state": row.state, "stride": expected.stride, "dim": expected.dim, "day": row.day,
-        "sequence": row.sequence, "generation": row.generation,
+        "version": expected.version, "count": row.live, "tombstone_count": row.dead,
+        "capacity": row.capacity, "state": row.state, "stride": expected.stride,
+        "dim": expected.dim, "day": row.day, "sequence": row.sequence, "generation": row.generation,
     }
     if expected.magic is not None:
         wanted["magic"] = expected.magic
