@@ -46,11 +46,11 @@ def test_a_backup_beside_a_writing_process_is_one_moment(proof: Any) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", ["beside_threads", "beside_process"])
 def test_many_backups_beside_a_writer_are_one_moment_each(name: str, proof: Any) -> None:
-    _run(name, proof, default_seed=6, backups=150, timeout_s=890)
+    _run(name, proof, default_seed=6, backups=80, timeout_s=890)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("reader", [False, True])
 def test_many_backups_with_writes_between_their_steps(reader: bool, proof: Any) -> None:
-    _run("at_every_step", proof, default_seed=7, backups=60, reader=reader, timeout_s=890)
+    _run("at_every_step", proof, default_seed=7, backups=25, reader=reader, timeout_s=890)
