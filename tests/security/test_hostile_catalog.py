@@ -161,7 +161,7 @@ HOSTILE_VALUES = (
     "INSERT INTO journal VALUES (1, 77, 0, 0, x'00')",
     "INSERT INTO meta VALUES ('purge_due', 'x')",
     "INSERT INTO erasure VALUES (-1, 1 << 62)",
-    "UPDATE fulltext_data SET block = randomblob(50)",
+    "UPDATE fulltext_data SET block = zeroblob(50)",
     "INSERT INTO fulltext_config VALUES ('rank', 'evil()')",
 )  # fmt: skip
 
