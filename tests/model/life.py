@@ -132,7 +132,7 @@ class Life:
     def _do_and_crash(self, operation: Any, args: Mapping[str, Any]) -> list[int]:
         """The process dies within the operation, or just after: the disk as it was then goes on."""
         assert self._doom is not None
-        photo, path = f"{self._root}/photo", self._path
+        photo, path, fleeting = f"{self._root}/photo", self._path, set(self._fleeting)
         self._states = [self.oracle.copy()]
         self._camera.wait(self._doom, lambda: copy_as_killed(path, photo))
         self._doom = None
@@ -156,6 +156,8 @@ class Life:
             seen, states[-1].records, f"after a crash at {self._camera.fired or 'the end'}"
         )
         self.oracle = matching[-1]
+        if self._camera.fired:  # perhaps before a closing store had noted them
+            self._lasting -= fleeting
         self._lasting |= set(ids) & set(self.oracle.records)
         self._fleeting.clear()  # those ids may be given out again
         self.handles = {h: i for h, i in self.handles.items() if i in self._lasting}
