@@ -27,7 +27,7 @@ import spector
 from spector.clock import ManualClock
 from spector.store import catalog
 from spector.store.store import Store
-from tests.crash.prepared import legacy
+from tests.crash.prepared import legacy, of_format_1
 from tests.crash.shim import Shim
 from tests.crash.trace import MARK, Call
 from tests.crash.workload import DIM, START, TINY, Worker
@@ -293,6 +293,14 @@ def migrate(recorder: Recorder) -> None:
     recorder.close()
 
 
+def upgrade(recorder: Recorder) -> None:
+    """Open a store of an older format, which ``of_format_1`` has put there."""
+    recorder.open()
+    assert recorder.memory is not None
+    recorder.memory.remember_many(_all("new newer", tier="semantic", dim=recorder.memory.dim))
+    recorder.close()
+
+
 def backup(recorder: Recorder) -> None:
     """A copy of a store in use, another in its place, and one of the copy."""
     memory = recorder.open()
@@ -331,7 +339,7 @@ def again(recorder: Recorder) -> None:
 
 WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     each.__name__: each
-    for each in (life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, backup, short, again)
+    for each in (life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, upgrade, backup, short, again)
 }
 #: workload -> what makes the store that it begins with, all of it durable, in a directory
-PREPARED: dict[str, Callable[[str], None]] = {"migrate": legacy}
+PREPARED: dict[str, Callable[[str], None]] = {"migrate": legacy, "upgrade": of_format_1}

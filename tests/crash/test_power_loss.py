@@ -17,12 +17,12 @@ pytestmark = pytest.mark.crash
 
 #: of each: workload, states in the quick sample, states and seeds of a full run
 PLAN = {
-    "life": (50, 900, 3), "relaxed": (45, 900, 3), "mixed": (45, 1000, 4),
-    "mixed_relaxed": (45, 1000, 4), "bulk": (15, 400, 2), "reembed": (25, 700, 2),
-    "migrate": (20, 400, 2), "backup": (35, 700, 3),
+    "life": (45, 850, 3), "relaxed": (40, 850, 3), "mixed": (35, 950, 4),
+    "mixed_relaxed": (35, 950, 4), "bulk": (12, 400, 2), "reembed": (20, 700, 2),
+    "migrate": (15, 300, 2), "upgrade": (15, 300, 2), "backup": (30, 700, 3),
 }
 #: processes that are killed before the power goes: of each kills and states, as above
-KILLED = {"life": (3, 25, 24, 800), "mixed": (2, 15, 24, 800), "mixed_relaxed": (2, 15, 16, 700)}
+KILLED = {"life": (2, 25, 24, 800), "mixed": (1, 15, 24, 800), "mixed_relaxed": (1, 15, 16, 700)}
 #: a full run of one workload takes a minute; a busy machine may be much slower
 PATIENCE_S = 3000.0
 QUICK_MUTANTS = ("skipped_sync", "wrong_order", "missing_directory_sync", "unsynced_backup")
