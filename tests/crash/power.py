@@ -339,7 +339,9 @@ def again(recorder: Recorder) -> None:
 
 WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     each.__name__: each
-    for each in (life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, upgrade, backup, short, again)
+    for each in (
+        life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, upgrade, backup, short, again,
+    )
 }
 #: workload -> what makes the store that it begins with, all of it durable, in a directory
 PREPARED: dict[str, Callable[[str], None]] = {"migrate": legacy, "upgrade": of_format_1}
