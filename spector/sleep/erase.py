@@ -56,6 +56,8 @@ def erase_rest(
     derived = derived_from(durable, _ids(due.values()))
     for store, what in due.items():
         done, left = purge(store)
+        if not left and len(store.left_files):
+            left = "a reader held on to a partition that was replaced; close it and compact again"
         purged += done if store is durable else []
         dead = _dead_slots(router, store, what.ids)
         if store.files.durable:

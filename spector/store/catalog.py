@@ -41,6 +41,7 @@ from spector.errors import (
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
 from spector.store.files import File, Files
 from spector.store.guard import refuse_other_than_files
+from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Pinning, Reading, translated_sql
 
@@ -523,6 +524,20 @@ class Catalog:
                 if self.main.in_transaction:
                     self.main.execute("ROLLBACK")
                 raise
+
+    def marks(self) -> Marks | None:
+        """How much of the log every snapshot of every process sees, after copying that much of it.
+
+        None for a catalog in memory, which has no snapshots. Without a log (some file systems have
+        none) no commit succeeds beside a snapshot, so all have seen everything.
+        """
+        if self.in_memory:
+            return None
+        with translated_sql(self.path):
+            busy, frames, copied = self.main.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if busy:  # somebody else copies right now
+            return UNKNOWN_MARKS
+        return Marks(frames, copied) if frames >= 0 else Marks(0, 0)
 
     def vacuum(self) -> tuple[int, int, int]:
         """Rewrite the file without free pages and without what lies in the slack of others.

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from spector.errors import FormatVersionError, SpectorError, StoreError
+from spector.layout import PartitionState
 from spector.records import CheckReport
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.check_catalog import check_catalog, check_words
@@ -14,6 +15,7 @@ from spector.store.check_records import Expected, check_partition
 from spector.store.files import Files
 from spector.store.findings import Findings
 from spector.store.idx import idx_of, is_idx, problem_of_file
+from spector.store.recover import is_replaced
 from spector.store.store import UNSYNCED, TierFiles
 
 __all__ = ["check_files", "check_settled"]
@@ -32,7 +34,7 @@ def check_files(
 
     The journal counts as part of the partitions: what it holds is laid over their bytes first.
     What each problem code means stands in docs/manual.md. Notes have the code N1: a scan index
-    that cannot be used, and will be built anew.
+    that cannot be used, and will be built anew, or a file that was replaced, and will be removed.
     """
     started = time.perf_counter()
     found = Findings()
@@ -45,7 +47,8 @@ def check_files(
                 segments = check_catalog(db, catalog, found)
                 _check_segments(db, files, meta, segments, tiers, found, progress)
                 check_words(db, catalog, found)
-                _check_unknown(files, segments, found)
+                with found.surviving():
+                    _check_unknown(files, catalog.segments(db), found)
             finally:
                 db.execute("COMMIT")
     except FormatVersionError:
@@ -104,14 +107,16 @@ def _pending(
     return out
 
 
-def _check_unknown(files: Files, segments: list[SegmentRow], found: Findings) -> None:
-    named = {row.path for row in segments}
+def _check_unknown(files: Files, rows: list[SegmentRow], found: Findings) -> None:
+    named = {row.path for row in rows if row.state != PartitionState.COMPACTED}
     derived = {idx_of(path) for path in named}
     for name in files.listing():
         if name in named or name in derived or name in _OWN or name.startswith("lexical/"):
             continue
         if is_idx(files, name):
             found.note(name, "a scan index without a partition; the next opening removes it")
+        elif is_replaced(name, rows):
+            found.note(name, "a partition that was replaced; the next checkpoint removes it")
         else:
             found.add("I14", name, "a file that does not belong to the store")
 

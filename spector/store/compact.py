@@ -20,6 +20,7 @@ from spector.store.store import Store
 __all__ = [
     "Arrangement",
     "Rewrite",
+    "alive_in",
     "compact_partition",
     "live_images",
     "record_ids",
@@ -79,7 +80,7 @@ def compact_partition(
     """
     with store.lock:
         store.ensure_usable(write=True)
-        store.checkpoint()  # retires moved slots, so that live bytes and live rows agree
+        store.checkpoint()
         segment = store.segments.get(segment_id)
         if segment is None or (arrangement is None and not segment.row.dead):
             return None
@@ -182,6 +183,13 @@ def advance(store: Store, segment_id: int, target: PartitionState) -> None:
             tx.set_state(segment_id, step)
 
 
+def alive_in(store: Store, segment: Segment) -> NDArray[np.bool_]:
+    """(slots,) which slots of a partition hold a memory, and not what one has left behind."""
+    alive: NDArray[np.bool_] = (segment.partition().headers()["flags"] & Flag.TOMBSTONE) == 0
+    alive[[left.slot for left in store.left_slots if left.segment_id == segment.row.id]] = False
+    return alive
+
+
 def live_images(store: Store, segment: Segment) -> Bytes:
     """(live, stride) u8 copy of the live records, after verifying their checksums.
 
@@ -189,7 +197,7 @@ def live_images(store: Store, segment: Segment) -> Bytes:
         PartitionCorruptError: naming the damaged memories as the catalog knows them.
     """
     partition = segment.partition()
-    alive = (partition.headers()["flags"] & Flag.TOMBSTONE) == 0
+    alive = alive_in(store, segment)
     images: Bytes = np.ascontiguousarray(partition.data[alive])
     if len(images) != segment.row.live:
         raise PartitionCorruptError(

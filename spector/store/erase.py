@@ -20,9 +20,9 @@ from typing import Final
 
 import numpy as np
 
-from spector.layout import Flag
 from spector.receipt import Purged
 from spector.store.catalog import CATALOG_NAME
+from spector.store.compact import alive_in
 from spector.store.store import Store
 
 __all__ = [
@@ -131,8 +131,7 @@ def dead_slots_of(store: Store, segment_id: int, ids: Collection[int]) -> int:
     segment = store.segments.get(segment_id)
     if segment is None:
         return 0
-    headers = segment.partition().headers()
-    dead = headers["id"][(headers["flags"] & Flag.TOMBSTONE) != 0]
+    dead = segment.partition().headers()["id"][~alive_in(store, segment)]
     return len(dead) if not ids else int(np.isin(dead, np.array(list(ids), np.uint64)).sum())
 
 

@@ -22,7 +22,7 @@ from spector.layout import (
 from spector.records import MemoryRecord, make_records
 from spector.store.catalog import Row, translated_sql, verify_row
 from spector.store.files import Bytes
-from spector.store.store import Store
+from spector.store.store import Store, View
 
 __all__ = [
     "current_image",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-#: looks at a memory that keeps moving, in a reading process
+#: looks at a memory whose mutable half stands still in the catalog, and is another in the file
 _ATTEMPTS = 20
 
 
@@ -45,7 +45,7 @@ def current_image(store: Store, row: Row) -> tuple[Row, Bytes] | None:
 
     The row was read before the bytes, and a writer may have moved the memory in between. So when
     the two do not fit, both are read again: by a writer's own threads under its lock, by reading
-    processes until they do.
+    processes in a snapshot.
 
     Raises:
         PartitionCorruptError: they do not fit although nothing moves.
@@ -54,20 +54,45 @@ def current_image(store: Store, row: Row) -> tuple[Row, Bytes] | None:
     found = _fitting(store, row)
     if found is not None:
         return row, found
-    for attempt in range(1 if store.writable else _ATTEMPTS):
-        with store.lock:
-            store.view()
-            fresh = store.catalog.fetch([row.id]).get(row.id)
-            if fresh is None:
+    if not store.writable:
+        return _image_in_snapshot(store, row.id)
+    with store.lock:
+        fresh = store.catalog.fetch([row.id]).get(row.id)
+        if fresh is None:
+            return None
+        verify_row(fresh, store.catalog.path)
+        found = _fitting(store, fresh)
+        if found is not None:
+            return fresh, found
+        verified_image(store, fresh)  # raises, unless it is the mutable half that differs
+        raise _other_mutable(store, fresh)
+
+
+def _image_in_snapshot(store: Store, record_id: int) -> tuple[Row, Bytes] | None:
+    """The same in another process than the writer's, which waits for no writer and gives up never.
+
+    The immutable half is that of the snapshot. The mutable half in the file may be newer, and then
+    the catalog's is the right one. It is damaged when it differs although the catalog's stands
+    still: whatever was in the file before a look, a snapshot taken after that look knows.
+    """
+    before: Row | None = None
+    for attempt in range(_ATTEMPTS):
+        with store.snapshot() as view:
+            row = store.catalog.fetch([record_id]).get(record_id)
+            if row is None:
                 return None
-            row = fresh
             verify_row(row, store.catalog.path)
-            found = _fitting(store, row)
-            if found is not None:
-                return row, found
+            image = _image_in(view, row).copy()
+        check_image(store, row, image)
+        block = image[MUTABLE_OFFSET:HEADER_BYTES]
+        moving = before is not None and before.mutable != row.mutable
+        if moving or block.tobytes() == row.mutable:
+            block[:] = np.frombuffer(row.mutable, dtype=np.uint8)
+            return row, image
+        before = row
         time.sleep(0.0005 * attempt)
-    verified_image(store, row)  # raises, unless it is the mutable half that differs
-    raise _damaged_strength(store, row)
+    assert before is not None
+    raise _other_mutable(store, before)
 
 
 def verify_strength(store: Store, row: Row) -> None:
@@ -85,16 +110,30 @@ def verify_strength(store: Store, row: Row) -> None:
             if segment is None or found[1] >= segment.row.slots:
                 return  # forgotten, or gone to where this view does not reach
             image = segment.records()[found[1]]
-            if image[MUTABLE_OFFSET:HEADER_BYTES].tobytes() == found[2]:
-                return
+            if found[2] != row.mutable or image[MUTABLE_OFFSET:HEADER_BYTES].tobytes() == found[2]:
+                return  # it has changed since, or fits
         time.sleep(0.0005 * attempt)
-    raise _damaged_strength(store, row)
+    raise _other_mutable(store, row)
 
 
-def _damaged_strength(store: Store, row: Row) -> PartitionCorruptError:
+def _image_in(view: View, row: Row) -> Bytes:
+    """(stride,) u8 view of the place that a row names, in the partitions of its moment."""
+    for partition in view.partitions:
+        if partition.segment_id == row.segment_id and row.slot < partition.slots:
+            image: Bytes = partition.data[row.slot]
+            return image
+    raise PartitionCorruptError(
+        f"the catalog names slot {row.slot} of partition {row.segment_id}, which does not exist",
+        hint="run: spector check PATH",
+    )
+
+
+def _other_mutable(store: Store, row: Row) -> PartitionCorruptError:
+    segment = store.segments.get(row.segment_id)
+    where = segment.where if segment else f"partition {row.segment_id}"
     return PartitionCorruptError(
-        f"{store.segments[row.segment_id].where} slot {row.slot}: the flags and strength of memory "
-        f"{row.id} are not what the catalog says",
+        f"{where} slot {row.slot}: the flags and strength of memory {row.id} are not what the "
+        "catalog says",
         hint=f"run: spector check PATH; forget({row.id}) drops the memory",
     )
 

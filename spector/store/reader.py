@@ -17,7 +17,7 @@ import numpy as np
 from spector.errors import FormatVersionError, ModelMismatchError, PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
 from spector.store.catalog import Head, SegmentRow, translated_sql
-from spector.store.files import Bytes
+from spector.store.files import Bytes, File
 from spector.store.reconcile import mutable_halves
 from spector.store.segment import Segment
 from spector.store.store import UNSYNCED, Store, View
@@ -164,7 +164,9 @@ class ReadStore(Store):
                 continue
             segment.patched = None
             segment.forget_partition()
-            self._overlay_one(segment, newest)
+            segment.open(verify=False, sized=False)
+            self._overlay_one(segment, segment.file(), newest)
+            segment.release()  # a reader meets more partitions than it may have descriptors
             if segment.patched is not None:
                 lagging.add(segment_id)
         self._pending = lagging
@@ -186,20 +188,21 @@ class ReadStore(Store):
         changed = np.flatnonzero((found != wanted).any(axis=1)).tolist()
         return {(slot, MUTABLE_OFFSET): wanted[slot].tobytes() for slot in changed}
 
-    def _overlay_one(self, segment: Segment, images: dict[tuple[int, int], bytes]) -> None:
+    def _overlay_one(
+        self, segment: Segment, file: File, images: dict[tuple[int, int], bytes]
+    ) -> None:
         need = segment.bytes_used()
-        segment.open(verify=False, sized=False)
         for _ in range(_WAITS):
-            if segment.file().size() >= need and not _lagging(segment.records(), images):
+            if file.size() >= need and not _lagging(segment.records(), images):
                 return
             time.sleep(_WAIT_S)
         count = segment.row.slots
         copy: Bytes = np.zeros((count, self.stride), dtype=np.uint8)
-        present = min(count, (segment.file().size() - segment.bytes_used(0)) // self.stride)
+        present = min(count, (file.size() - segment.bytes_used(0)) // self.stride)
         if any((slot, 0) not in images for slot in range(max(present, 0), count)):
             return  # neither the file nor the journal has it: check_room says so
         if present > 0:
-            raw = segment.file().read_at(segment.bytes_used(0), present * self.stride)
+            raw = file.read_at(segment.bytes_used(0), present * self.stride)
             copy[:present] = np.frombuffer(raw, dtype=np.uint8).reshape(present, self.stride)
         for (slot, offset), image in images.items():
             copy[slot, offset : offset + len(image)] = np.frombuffer(image, dtype=np.uint8)

@@ -20,6 +20,7 @@ from spector.errors import PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, PartitionState
 from spector.store.catalog import SegmentRow
 from spector.store.store import Store
+from spector.store.transaction import JOURNAL_RETIRE
 
 __all__ = ["mutable_halves", "reconcile"]
 
@@ -59,7 +60,13 @@ def mutable_halves(
         PartitionCorruptError: a row points outside of the partition.
     """
     wanted = found.copy()
+    left = [  # by memories that have moved: they die when no scan beside us needs them any more
+        slot for (slot,) in db.execute(
+            "SELECT slot FROM journal WHERE segment_id = ? AND kind = ?", (row.id, JOURNAL_RETIRE)
+        )
+    ]
     wanted[:, 0] |= int(Flag.TOMBSTONE)  # whatever has no row is dead
+    wanted[left] = found[left]
     for slot, mutable in db.execute(
         "SELECT slot, mutable FROM record WHERE segment_id = ?", (row.id,)
     ):

@@ -19,8 +19,8 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
-from spector.layout import FORMAT_VERSION, PARTITION_HEADER_BYTES
-from spector.store.catalog import CATALOG_NAME, Catalog, translated_sql
+from spector.layout import FORMAT_VERSION, PARTITION_HEADER_BYTES, PartitionState
+from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.files import DiskFiles, Files, MemoryFiles
 from spector.store.idx import idx_of, is_idx
 from spector.store.lock import WriterLock
@@ -31,7 +31,7 @@ from spector.store.segment import later_than_catalog, unpack_header
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
-__all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory",
+__all__ = ["OpenedStore", "Stamp", "is_replaced", "open_disk", "open_memory",
            "reading_catalog", "remove_leftovers"]
 
 #: all that a creation may leave which a kill or a power cut ended before the catalog was there
@@ -161,6 +161,8 @@ def _recovered(
             reconcile(store)
         store.adopt_segments(verify=True)
         remove_leftovers(store, all_unnamed=UNSYNCED in meta)
+        store.resume_leaving()
+        store.checkpoint()
     return store
 
 
@@ -288,10 +290,10 @@ def _replay(store: Store) -> None:
         return
     rows = {row.id: row for row in store.catalog.segments()}
     touched: dict[int, bool] = {}
-    sql = "SELECT EXISTS (SELECT 1 FROM journal WHERE kind = ?)"
-    if db.execute(sql, (JOURNAL_RETIRE,)).fetchone()[0]:
-        store.begin_retiring()  # a scan that goes on beside us has to start over
-    cursor = db.execute("SELECT segment_id, kind, slot, image FROM journal ORDER BY seq")
+    cursor = db.execute(
+        "SELECT segment_id, kind, slot, image FROM journal WHERE kind <> ? ORDER BY seq",
+        (JOURNAL_RETIRE,),  # these wait until no scan beside us needs their slots
+    )
     for segment_id, kind, slot, image in cursor:
         if segment_id not in touched:
             touched[segment_id] = True
@@ -307,7 +309,7 @@ def _replay(store: Store) -> None:
         segment = store.segments[segment_id]
         if kind == JOURNAL_RECORDS:
             segment.write_records(slot, image)
-        elif kind in (JOURNAL_MUTABLE, JOURNAL_RETIRE):
+        elif kind == JOURNAL_MUTABLE:
             segment.write_mutable(slot, image)
     for segment_id in touched:
         segment = store.segments[segment_id]
@@ -316,7 +318,7 @@ def _replay(store: Store) -> None:
         segment.close()
     store.segments.clear()
     with store.catalog.writing() as connection:
-        connection.execute("DELETE FROM journal")
+        connection.execute("DELETE FROM journal WHERE kind <> ?", (JOURNAL_RETIRE,))
 
 
 def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
@@ -326,7 +328,8 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
     died before its flip, or after it and before the unlink), a partition that was dropped and not
     unlinked, or one without a single record whose row was never committed; after a crash in relaxed
     mode also ``all_unnamed`` ones, whose commits are lost. Anything else is left for
-    ``spector check``. Scan indexes of partitions that are not there go, too.
+    ``spector check``. Scan indexes of partitions that are not there go, too. What a commit has
+    replaced stays while a recall beside us may be about to open it.
     """
     named = {segment.row.path for segment in store.segments.values()}
     derived = {idx_of(path) for path in named}
@@ -339,12 +342,35 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
                 store.files.remove(name)
     if not strange:
         return
-    stems = {_stem(path) for path in named} | {_stem(r.path) for r in store.dropped.values()}
+    rows = [segment.row for segment in store.segments.values()] + list(store.dropped.values())
+    stems = {_stem(row.path) for row in rows}
+    waiting = set(store.left_files)
     for name in strange:
+        if name in waiting:
+            continue
         with contextlib.suppress(SpectorError):
-            if _is_leftover(store, name, stems, all_unnamed):
-                store.files.remove(name)
-                store.files.sync_dir(name)
+            if not _is_leftover(store, name, stems, all_unnamed):
+                continue
+            if is_replaced(name, rows):
+                store.left_files.add(name)
+                continue
+            store.files.remove(name)
+            store.files.sync_dir(name)
+    with contextlib.suppress(SpectorError):
+        store.remove_left_files()
+
+
+def is_replaced(name: str, rows: Iterable[SegmentRow]) -> bool:
+    """Whether a file is an older generation of a partition, or one that was dropped."""
+    match = _GENERATION.fullmatch(name)
+    if match is None:
+        return False
+    stem, generation = match["stem"], int(match["generation"] or 0)
+    return any(
+        _stem(row.path) == stem
+        and (row.generation > generation or row.state == PartitionState.COMPACTED)
+        for row in rows
+    )
 
 
 def _is_leftover(store: Store, name: str, stems: set[str], all_unnamed: bool) -> bool:

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
-from spector.layout import RECORD_DTYPE, Flag, PartitionState, stride_of
+from spector.layout import RECORD_DTYPE, PartitionState, stride_of
 from spector.store.catalog import Row, SegmentRow
-from spector.store.compact import live_images, wrong_checksums
+from spector.store.compact import alive_in, live_images, wrong_checksums
 from spector.store.files import Bytes, as_bytes
 from spector.store.idx import remove_idx
 from spector.store.rows import move_rows
@@ -90,15 +90,12 @@ def rewrite_all(
 
 
 def _live(store: Store, segment: Segment) -> Bytes:
-    partition = segment.partition()
-    alive = (partition.headers()["flags"] & Flag.TOMBSTONE) == 0
-    return np.ascontiguousarray(partition.data[alive])
+    return np.ascontiguousarray(segment.partition().data[alive_in(store, segment)])
 
 
 def _ids_of(store: Store, segment: Segment, count: int) -> NDArray[np.int64]:
     """(live,) ids of a partition's live records in the order of their slots, from the catalog."""
-    headers = segment.partition().headers()
-    alive = np.flatnonzero((headers["flags"] & Flag.TOMBSTONE) == 0)
+    alive = np.flatnonzero(alive_in(store, segment))
     places = sorted(
         (slot, record_id)
         for _, slot, record_id in store.catalog.places("segment_id = ?", (segment.row.id,))
@@ -159,6 +156,7 @@ def _switch(store: Store, meta: Mapping[str, str], fresh: list[_Rewritten]) -> N
             move_rows(db, [(i, each.old.id, n) for n, i in enumerate(each.ids.tolist())])
         db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", sorted(meta.items()))
         db.execute("UPDATE head SET change_seq = ?", (change_seq,))
+    store.left_slots.keep([])  # they were in the files that go
     if store.catalog.relaxed:
         store.sync_log()  # the old files must not go before the commit that lets them go is safe
     for each in fresh:

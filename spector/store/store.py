@@ -8,10 +8,11 @@ are the bytes copied to the partitions, and only then does a new view appear to 
 
 A checkpoint syncs the partitions and empties the journal. Opening replays what is left in it.
 
-When a memory moves to a new slot (its text changed), the old slot keeps its bytes until the next
-checkpoint. A scan that began before the move therefore still finds the memory at its old place,
-and one that began after it finds the new place: no reader can fall between the two. The epoch that
-a checkpoint raises before it retires such slots lets a very slow scan notice and start over.
+When a memory moves to a new slot (its text changed), the old slot keeps its bytes until no snapshot
+from before the move is left (``leaving``). A scan that began before the move therefore still finds
+the memory at its old place, and one that began after it finds the new place: no reader can fall
+between the two, and none has to start over. Only a store in memory, which has no snapshots, raises
+an epoch before it retires such slots; scans there do start over.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ from spector.errors import (
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.store.catalog import CATALOG_NAME, Catalog, Head, SegmentRow
 from spector.store.files import Bytes, Files
+from spector.store.idx import remove_idx
 from spector.store.indexes import Indexes
+from spector.store.leaving import Leaving, LeftSlot
 from spector.store.segment import Partition, Segment
-from spector.store.transaction import Transaction
+from spector.store.transaction import JOURNAL_RETIRE, Transaction
 
 __all__ = ["Store", "TierFiles", "View"]
 
@@ -52,6 +55,8 @@ UNSYNCED = "unsynced"
 #: key in the meta table of a backup that nobody has opened to write yet (see ``backup``)
 BACKUP_NOTE = "backup"
 _SNAPSHOT_ATTEMPTS = 20
+#: beyond every number of a journal entry
+_NEVER = (1 << 63) - 1
 #: partitions that keep their descriptor between writes
 OPEN_FILES = 64
 #: the first commit after an opening moves the change counter by less than this, at random
@@ -117,7 +122,9 @@ class Store:
         self._head = catalog.head()
         self._next_segment_id = 1
         self._journal_bytes = 0
-        self._retired: list[tuple[int, int, bytes]] = []
+        #: slots of moved memories and files of partitions, which an older snapshot may still need
+        self.left_slots: Leaving[LeftSlot] = Leaving()
+        self.left_files: Leaving[str] = Leaving()
         self._view = View((), -1, 0)
         self._shown: list[Partition] = []
         self._position: dict[int, int] = {}
@@ -353,14 +360,18 @@ class Store:
             try:
                 if self.catalog.relaxed:
                     self.sync_log()
-                if not self._journal_bytes:
+                if not (self._journal_bytes or len(self.left_slots) or len(self.left_files)):
                     return
                 self._retire()
+                self.remove_left_files()
                 for segment in self.segments.values():
                     segment.sync()
+                # what is left of a slot that cannot be retired yet goes on being in the journal
+                waiting = min((left.journal_seq for left in self.left_slots), default=_NEVER)
                 with self.catalog.writing() as connection:
                     connection.execute(
-                        "DELETE FROM journal WHERE seq <= ?", (self._head.journal_seq,)
+                        "DELETE FROM journal WHERE seq <= ? AND (kind <> ? OR seq < ?)",
+                        (self._head.journal_seq, JOURNAL_RETIRE, waiting),
                     )
             except BaseException as error:
                 # a catalog without room has rolled back, and the journal still has everything
@@ -393,23 +404,43 @@ class Store:
         return self._head.change_seq + 1 + (self._leap if first else 0)
 
     def begin_retiring(self) -> None:
-        """Tell every reader, durably or not, that slots which memories have left now die."""
+        """Tell every scan in this store in memory that slots which memories have left now die."""
         with self.catalog.writing() as connection:
             connection.execute("UPDATE head SET retire_epoch = retire_epoch + 1")
         self._head = replace(self._head, retire_epoch=self._head.retire_epoch + 1)
 
     def _retire(self) -> None:
-        """Tombstone the slots that moved memories left behind; readers are told first."""
-        if not self._retired:
+        """Tombstone the slots that moved memories left behind, where no scan looks any more."""
+        if not len(self.left_slots):
             return
-        self.begin_retiring()
-        self.publish(())  # scans that start from here on have seen the moves
-        touched = {i for i, *_ in self._retired if i in self.segments}
-        for segment_id, slot, block in self._retired:
-            if segment_id in touched:
-                self.segments[segment_id].write_mutable(slot, block)
-        self._retired = []
-        self.publish(touched)  # with the new epoch, or every scan would repeat itself for nothing
+        due = self.left_slots.take(self.catalog.marks())
+        if self.catalog.in_memory and due:  # scans there notice, and start over
+            self.begin_retiring()
+            self.publish(())  # scans that start from here on have seen the moves
+        touched = {left.segment_id for left in due if left.segment_id in self.segments}
+        for left in due:
+            if left.segment_id in touched:
+                self.segments[left.segment_id].write_mutable(left.slot, left.block)
+        if due:
+            self.publish(touched)
+
+    def remove_left_files(self) -> None:
+        """Delete what compaction replaced, unless a reader may be about to open it."""
+        if not len(self.left_files):
+            return
+        for path in self.left_files.take(self.catalog.marks()):
+            self.files.remove(path)
+            with contextlib.suppress(StoreError):  # opening removes it, and check names it
+                remove_idx(self.files, path)
+            self.files.sync_dir(path)
+
+    def resume_leaving(self) -> None:
+        """After opening: take over the slots that the last writer could not retire."""
+        for left in self.catalog.main.execute(
+            "SELECT seq, segment_id, slot, image FROM journal WHERE kind = ? ORDER BY seq",
+            (JOURNAL_RETIRE,),
+        ):
+            self.left_slots.add(LeftSlot(*left))
 
     def trim_files(self) -> None:
         """Close partitions until few enough are open; those with unsynced writes are synced."""
@@ -428,9 +459,6 @@ class Store:
                 log.sync()
             finally:
                 log.close()
-
-    def note_retired(self, items: list[tuple[int, int, bytes]]) -> None:
-        self._retired.extend(items)
 
     def note_journal(self, count: int) -> None:
         self._journal_bytes += count
@@ -461,12 +489,17 @@ class Store:
         """Forget a partition whose file is gone; scans that still hold its map finish in peace."""
         segment = self.segments.pop(segment_id, None)
         if segment is not None:
+            self.drop_left_slots(segment_id)
             self.indexes.forget(segment_id)
             row = segment.row
             self.dropped[segment_id] = replace(
                 row, state=int(PartitionState.COMPACTED), slots=0, live=0
             )
             segment.close()
+
+    def drop_left_slots(self, segment_id: int) -> None:
+        """The partition's file is another one now, or gone: nothing is left to retire in it."""
+        self.left_slots.keep([left for left in self.left_slots if left.segment_id != segment_id])
 
     def record_image(self, segment_id: int, slot: int) -> Bytes:
         """(stride,) u8: the bytes of one record, for verified reads."""

@@ -8,11 +8,11 @@ import sqlite3
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from spector.errors import SpectorError, StoreError
+from spector.errors import SpectorError
 from spector.layout import PartitionState
 from spector.store.catalog import Head, SegmentRow
 from spector.store.files import Bytes, as_bytes
-from spector.store.idx import remove_idx
+from spector.store.leaving import LeftSlot
 from spector.store.segment import Segment, check_transition
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["JOURNAL_HEADER", "JOURNAL_MUTABLE", "JOURNAL_RECORDS", "JOURNAL_RETI
 
 JOURNAL_RECORDS = 0  # whole records from a slot on
 JOURNAL_MUTABLE = 1  # the 24 mutable bytes of one record
-JOURNAL_RETIRE = 2  # the same, but applied at the next checkpoint (see the module's head)
+JOURNAL_RETIRE = 2  # the same, but applied when no snapshot needs the slot (see ``leaving``)
 JOURNAL_HEADER = 3  # nothing but the header, which follows from the segment row
 
 
@@ -183,8 +183,10 @@ class Transaction:
             last_id=self._last_id,
             change_seq=self._change_seq,
             journal_seq=self._before.journal_seq + len(self._journal),
-            # slots mean other records now: scans over the old file must not mix the two
-            retire_epoch=self._before.retire_epoch + self._moves_places,
+            # Slots mean other records now: scans over the old slab must not mix the two. On disk
+            # nobody can: the old file and the catalog's snapshot are of one moment.
+            retire_epoch=self._before.retire_epoch
+            + (self._moves_places and self.store.catalog.in_memory),
         )
 
     def changed(self) -> list[int]:
@@ -239,21 +241,21 @@ class Transaction:
                 old = previous.row
                 previous.write_header(replace(old, state=int(PartitionState.COMPACTED)))
                 previous.close()
+                store.drop_left_slots(segment_id)
             store.segments[segment_id] = segment
             group = store.groups.setdefault((segment.row.tier, segment.row.day), [])
             if segment_id not in group:
                 group.append(segment_id)
-        retired = []
         touched: set[int] = set()
-        for segment_id, kind, slot, image in self._journal:
+        first = self._before.journal_seq + 1
+        for seq, (segment_id, kind, slot, image) in enumerate(self._journal, first):
             if kind == JOURNAL_RECORDS:
                 store.segments[segment_id].write_records(slot, image)
             elif kind == JOURNAL_MUTABLE:
                 store.segments[segment_id].write_mutable(slot, bytes(image))
             elif kind == JOURNAL_RETIRE:
-                retired.append((segment_id, slot, bytes(image)))
+                store.left_slots.add(LeftSlot(seq, segment_id, slot, bytes(image)))
             self._trim(touched, segment_id)
-        store.note_retired(retired)
         for segment_id, row in self._rows.items():
             if row.state != PartitionState.COMPACTED:
                 store.segments[segment_id].write_header(row)
@@ -263,10 +265,8 @@ class Transaction:
         for segment_id, path in self._dropped:
             if segment_id >= 0:
                 store.drop_segment(segment_id)
-            store.files.remove(path)
-            with contextlib.suppress(StoreError):  # opening removes it, and check names it
-                remove_idx(store.files, path)
-            store.files.sync_dir(path)
+            store.left_files.add(path)
+        store.remove_left_files()
         store.note_journal(sum(len(entry[3]) + 64 for entry in self._journal))
 
     def _trim(self, touched: set[int], segment_id: int) -> None:

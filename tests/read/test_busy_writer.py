@@ -1,0 +1,241 @@
+"""A reading process beside a writer that never rests: it always gets its answer, at first try.
+
+Mechanism: checkpoints tombstoned the slots that moved memories had left, compactions deleted the
+files they had replaced, whoever was still looking at them; a reader noticed and started over.
+Damage: beside a writer that commits all the time a recall started over 60 times and then raised, a
+reader that followed compactions said that a partition was missing, and ``get`` of a memory that is
+reinforced all the time said that it was damaged. Guard: what a change leaves stays until SQLite
+says that no snapshot is older than the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector.layout import RECORD_DTYPE, Flag
+from spector.store.catalog import Catalog
+from tests.crash.workload import open_tiny, texts_of, vector_of
+
+
+def _put(memory: spector.Memory, text: str, **more: Any) -> int:
+    return memory.remember(text, vector=vector_of(text), **more).id
+
+
+def _update(memory: spector.Memory, record_id: int, text: str) -> None:
+    memory.update(record_id, text=text, vector=vector_of(text))
+
+
+def _store(memory: spector.Memory) -> Any:
+    return memory._opened[0].store
+
+
+def _before_each(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, work: Callable[[int], object]
+) -> list[int]:
+    """``work(n)`` comes before each call of a method; returns the numbers of the calls."""
+    once, calls = getattr(owner, name), []
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        calls.append(len(calls))
+        work(calls[-1])
+        return once(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, wrapped)
+    return calls
+
+
+@contextmanager
+def _both(path: Path) -> Iterator[tuple[spector.Memory, spector.Memory]]:
+    with open_tiny(str(path)) as writer, open_tiny(str(path), mode="r") as reader:
+        _store(writer).catalog.main.execute("PRAGMA busy_timeout=0")  # no purge waits for a reader
+        yield writer, reader
+
+
+def test_recall_beside_a_writer_that_moves_memories_and_checkpoints_all_the_time(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _both(store_path) as (writer, reader):
+        ids = [_put(writer, f"m{n}", tier="semantic") for n in range(3)]
+
+        def busy(turn: int) -> None:
+            for record_id in ids:
+                _update(writer, record_id, f"m{record_id} at {turn}")
+            writer.checkpoint()
+
+        inner: Any = reader._reader
+        calls = _before_each(monkeypatch, inner, "_recall_in", busy)
+        for _ in range(3):
+            assert {hit.id for hit in reader.recall(vector=vector_of("x"), k=9)} == set(ids)
+        assert len(calls) == 3, "the recall started over"
+
+
+def test_following_a_writer_that_compacts_all_the_time_misses_no_partition(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _both(store_path) as (writer, reader):
+        stays = [_put(writer, f"m{n}", tier="semantic") for n in range(3)]
+
+        def busy(turn: int) -> None:
+            gone = [_put(writer, f"{turn} {n}", tier="semantic") for n in range(2)]
+            for record_id in stays:
+                _update(writer, record_id, f"m{record_id} at {turn}")
+            writer.forget(gone)
+            writer.compact(threshold=0.0)
+
+        assert len(reader) == 3
+        busy(-1)
+        # between what the catalog said and the look at the file that it named
+        calls = _before_each(monkeypatch, _store(reader), "_adopt", busy)
+        for _ in range(2):
+            assert {h.id for h in reader.recall(vector=vector_of("x"), k=9)} >= set(stays)
+            assert len(reader) >= len(stays)
+        assert calls
+        monkeypatch.undo()
+        assert set(texts_of(reader)) == set(stays)
+        assert writer.check().ok
+
+
+def test_get_of_a_memory_that_is_reinforced_all_the_time(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _both(store_path) as (writer, reader):
+        record_id = _put(writer, "m")
+        own, fetch, busy = _store(reader).catalog, Catalog.fetch, []
+
+        def ahead(self: Catalog, *args: Any, **more: Any) -> Any:
+            found = fetch(self, *args, **more)
+            if self is own and not busy:  # the file is one step ahead of what was read
+                busy.append(1)
+                writer.reinforce(record_id)
+                busy.clear()
+            return found
+
+        monkeypatch.setattr(Catalog, "fetch", ahead)
+        counts = [reader.get(record_id).access_count for _ in range(5)]
+        assert counts == sorted(set(counts)), "an older state after a newer one, or none"
+
+
+def test_a_damaged_mutable_half_is_still_damage_to_a_reader(store_path: Path) -> None:
+    with open_tiny(str(store_path)) as writer:
+        record_id = _put(writer, "m", tier="semantic")
+    (path,) = store_path.glob("semantic/*.mem")
+    raw = bytearray(path.read_bytes())
+    raw[64 + 44] ^= 0xFF  # importance
+    path.write_bytes(raw)
+    with (
+        open_tiny(str(store_path), mode="r") as reader,
+        pytest.raises(spector.PartitionCorruptError, match="flags and strength"),
+    ):
+        reader.get(record_id)
+
+
+def _flags(memory: spector.Memory) -> list[int]:
+    (segment,) = _store(memory).segments.values()
+    return [int(f) for f in segment.records()[:, :64].copy().view(RECORD_DTYPE)[:, 0]["flags"]]
+
+
+@contextmanager
+def _old_snapshot(reader: spector.Memory) -> Iterator[None]:
+    with _store(reader).snapshot():
+        yield
+
+
+def test_slots_wait_for_the_oldest_snapshot_and_then_go(store_path: Path) -> None:
+    with _both(store_path) as (writer, reader):
+        record_id = _put(writer, "old", tier="semantic")
+        with _old_snapshot(reader):
+            _update(writer, record_id, "new")
+            for _ in range(3):
+                writer.checkpoint()
+                assert not _flags(writer)[0] & Flag.TOMBSTONE
+                assert writer.check().ok
+            with ThreadPoolExecutor(1) as other:  # in a snapshot of its own
+                found = other.submit(reader.recall, vector=vector_of("old"), k=2).result()
+            assert [hit.text for hit in found] == ["new"]
+        writer.checkpoint()
+        assert _flags(writer)[0] & Flag.TOMBSTONE
+        journal = _store(writer).catalog.main.execute("SELECT count(*) FROM journal").fetchone()
+        assert journal == (0,)
+
+
+def test_slots_that_a_writer_could_not_retire_are_retired_by_the_next(store_path: Path) -> None:
+    with open_tiny(str(store_path)) as writer:
+        record_id = _put(writer, "old", tier="semantic")
+    with open_tiny(str(store_path), mode="r") as reader:
+        with _old_snapshot(reader):
+            for n in range(2):
+                with open_tiny(str(store_path)) as writer:
+                    _update(writer, record_id, f"new {n}")
+                assert spector.check(str(store_path)).ok
+            with open_tiny(str(store_path)) as writer:
+                assert [bool(f & Flag.TOMBSTONE) for f in _flags(writer)] == [False] * 3
+        with open_tiny(str(store_path)) as writer:
+            assert [bool(f & Flag.TOMBSTONE) for f in _flags(writer)] == [True, True, False]
+            assert writer.check().ok
+
+
+def test_slots_that_wait_do_not_survive_a_compaction(store_path: Path) -> None:
+    with _both(store_path) as (writer, reader):
+        ids = [_put(writer, f"m{n}", tier="semantic") for n in range(2)]
+        with _old_snapshot(reader):
+            _update(writer, ids[0], "new")
+            writer.compact(threshold=0.0)
+            assert writer.check().ok
+            assert sorted(texts_of(writer).values()) == ["m1", "new"]
+        writer.checkpoint()
+        assert writer.check().ok
+        assert sorted(h.text for h in writer.recall(vector=vector_of("m"), k=9)) == ["m1", "new"]
+
+
+def test_a_replaced_file_waits_for_the_oldest_snapshot_and_is_no_finding(store_path: Path) -> None:
+    with _both(store_path) as (writer, reader):
+        ids = [_put(writer, f"secret {n}", tier="semantic") for n in range(3)]
+        (old,) = store_path.glob("semantic/*.mem")
+        with _old_snapshot(reader):
+            writer.forget(ids[0])
+            report = writer.compact(threshold=0.0)
+            assert old.exists()
+            assert not report.erased, "forgotten bytes are still there"
+            checked = writer.check()
+            assert checked.ok
+            assert str(old.relative_to(store_path)) in [note.where for note in checked.notes]
+        assert writer.compact().erased
+        assert not old.exists()
+
+
+def test_a_replaced_file_that_a_writer_left_goes_with_the_next_opening(store_path: Path) -> None:
+    with open_tiny(str(store_path)) as writer:
+        ids = [_put(writer, f"m{n}", tier="semantic") for n in range(3)]
+    (old,) = store_path.glob("semantic/*.mem")
+    with open_tiny(str(store_path), mode="r") as reader:
+        with _old_snapshot(reader):
+            with open_tiny(str(store_path)) as writer:
+                _store(writer).catalog.main.execute("PRAGMA busy_timeout=0")
+                writer.forget(ids[0])
+                writer.compact(threshold=0.0)
+            assert old.exists()
+            open_tiny(str(store_path)).close()
+            assert old.exists()
+        open_tiny(str(store_path)).close()
+        assert not old.exists()
+        assert len(reader) == 2
+
+
+def test_reader_that_met_a_lagging_partition_keeps_no_descriptor_of_it(
+    store_path: Path,
+) -> None:
+    """Mechanism: laying the journal over a partition opened its file, and nobody closed it."""
+    with _both(store_path) as (writer, reader):
+        ids = [_put(writer, f"m{n}", tier="semantic") for n in range(12)]
+        assert len(reader) == 12
+        for record_id in ids:
+            writer.reinforce(record_id)
+        assert len(reader) == 12
+        assert not any(segment.is_open for segment in _store(reader).segments.values())
