@@ -192,7 +192,7 @@ class _Found:
 def _is_old(snap: Snapshot, candidate: Candidate, row: Row, found_id: int) -> bool:
     """True for the slot that a memory has left for another one of this snapshot.
 
-    Such a slot keeps its bytes until the next checkpoint, for scans that cannot see the new
+    Such a slot keeps its bytes for a while, for scans in snapshots that do not have the new
     one. Its score belongs to the old text, which must not be shown beside the new one.
     """
     store = candidate.store

@@ -37,8 +37,6 @@ _CANDIDATES = 128
 _MATCHES = 128
 #: attempts before writers of this process are made to wait
 _ATTEMPTS = 8
-#: attempts of a reading process, for which no writer waits
-_ATTEMPTS_OF_READER = 60
 
 
 class Reader:
@@ -56,15 +54,14 @@ class Reader:
     def recall(self, request: RecallRequest) -> HitList:
         """The best k records, or fewer when fewer pass.
 
-        Partitions and catalog are of one moment. Two things can still get between them, and make
-        the recall start over: a checkpoint that retires the slots which moved memories left (only
-        a very slow scan meets it), and a move within a store in memory, which knows no moments.
+        Partitions and catalog are of one moment, and what a later one leaves behind stays until no
+        recall needs it. Only a store in memory knows no moments: when a memory moves there, the
+        recall starts over, in the end with the writers of this process made to wait.
 
         Raises:
             StoreError: memories kept moving; never an answer that may lack one.
         """
-        ours = self._stores[0].writable
-        for _ in range(_ATTEMPTS if ours else _ATTEMPTS_OF_READER):
+        for _ in range(_ATTEMPTS):
             hits = self._attempt(request)
             if hits is not None:
                 return hits

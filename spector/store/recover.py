@@ -290,10 +290,7 @@ def _replay(store: Store) -> None:
         return
     rows = {row.id: row for row in store.catalog.segments()}
     touched: dict[int, bool] = {}
-    cursor = db.execute(
-        "SELECT segment_id, kind, slot, image FROM journal WHERE kind <> ? ORDER BY seq",
-        (JOURNAL_RETIRE,),  # these wait until no scan beside us needs their slots
-    )
+    cursor = db.execute("SELECT segment_id, kind, slot, image FROM journal ORDER BY seq")
     for segment_id, kind, slot, image in cursor:
         if segment_id not in touched:
             touched[segment_id] = True
@@ -311,6 +308,7 @@ def _replay(store: Store) -> None:
             segment.write_records(slot, image)
         elif kind == JOURNAL_MUTABLE:
             segment.write_mutable(slot, image)
+        # JOURNAL_RETIRE waits until no scan beside us needs the slot; the header does not
     for segment_id in touched:
         segment = store.segments[segment_id]
         segment.write_header(rows[segment_id])
