@@ -1,0 +1,74 @@
+"""Memory that the processes of a soak share: what must be visible, and how long recalls took."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["STABLE", "Board", "Times"]
+
+#: memories that are updated and never forgotten
+STABLE = 64
+#: places where the writer leaves ids of memories that come and go
+RING = 4096
+_COUNTERS = 16
+#: a bucket's times are within 5 % of one another, from a microsecond on
+_STEP, _BUCKETS, _FIRST_S = 1.05, 512, 1e-6
+
+
+class Times:
+    """How often something took about so long; (512,) counts in shared memory, and the longest."""
+
+    def __init__(self, counts: NDArray[np.int64]) -> None:
+        self._counts = counts
+
+    def add(self, seconds: float) -> None:
+        """Count one."""
+        bucket = int(np.log(max(seconds, _FIRST_S) / _FIRST_S) / np.log(_STEP))
+        self._counts[min(bucket, _BUCKETS - 2)] += 1
+        self._counts[-1] = max(self._counts[-1], int(seconds * 1e9))
+
+    @staticmethod
+    def summary(each: list[Times]) -> dict[str, float]:
+        """Milliseconds of all of them together: p50, p99, p99.9 and the longest; and how many."""
+        counts = np.sum([t._counts[:-1] for t in each], axis=0)
+        longest = max(int(t._counts[-1]) for t in each) / 1e6
+        upto, total = np.cumsum(counts), int(counts.sum())
+        out: dict[str, float] = {"recalls": total}
+        for name, share in (("p50_ms", 0.5), ("p99_ms", 0.99), ("p999_ms", 0.999)):
+            bucket = int(np.searchsorted(upto, share * total)) if total else 0
+            out[name] = round(min(_FIRST_S * _STEP ** (bucket + 0.5) * 1e3, longest), 3)
+        return {**out, "max_ms": round(longest, 3)}
+
+
+class Board:
+    """One int64 array that forked processes share; each cell has one writer."""
+
+    def __init__(self, readers: int) -> None:
+        cells = _COUNTERS + 3 * STABLE + RING + readers * (3 + 2 * _BUCKETS)
+        self._raw = mmap.mmap(-1, 8 * cells)
+        self._rest: NDArray[np.int64] = np.frombuffer(self._raw, dtype=np.int64)
+        self._counters = self._take(_COUNTERS)
+        self.ids, self.started, self.acked = (self._take(STABLE) for _ in range(3))
+        #: ids of memories that have been acknowledged and are not about to be forgotten, or 0
+        self.ring = self._take(RING)
+        self.looks, self.wrong, self.alone_looks = (self._take(readers) for _ in range(3))
+        self.alone = [Times(self._take(_BUCKETS)) for _ in range(readers)]
+        self.beside = [Times(self._take(_BUCKETS)) for _ in range(readers)]
+
+    def _take(self, n: int) -> NDArray[np.int64]:
+        taken, self._rest = self._rest[:n], self._rest[n:]
+        return taken
+
+    def __getitem__(self, name: str) -> int:
+        return int(self._counters[_NAMES.index(name)])
+
+    def __setitem__(self, name: str, value: int) -> None:
+        self._counters[_NAMES.index(name)] = value
+
+
+#: phase: 0 wait, 1 read alone, 2 beside the writer, 3 stop. Of memories that come and go: how many
+#: were begun, acknowledged, about to go and gone.
+_NAMES = ("phase", "begun", "here", "going", "gone", "operations", "texts_bytes", "cycles", "ready")

@@ -1,0 +1,268 @@
+"""A soak: one writing process with its daemon, reading processes, and somebody who watches them.
+
+The store reaches a size and keeps it, while memories come, change and go. What grows all the same
+is a leak.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spector.layout import stride_of
+from tests.crash.harness import run_and_exit
+from tests.crash.workload import DIM, warm_up
+from tests.soak.board import STABLE, Board, Times
+from tests.soak.life import Writer, open_soak, read_until_told
+from tests.soak.measure import Process, bytes_on_disk, process, slope
+
+__all__ = ["READERS", "Progress", "soak"]
+
+READERS = 4
+Progress = Callable[[float, str], None]
+#: share of the time that the readers have the store to themselves, and that warms up
+_ALONE, _WARM = 0.1, 0.4
+_SAMPLES = 240
+#: growth after the warm-up that passes for noise: of allocators, of SQLite's caches
+_OWN_BYTES = 8 << 20
+_DESCRIPTORS, _MAPS = 8, 40
+#: operations and recalls without which nothing is proved
+ENOUGH = 50
+_PATIENCE_S = 120.0
+
+
+@dataclass
+class Sample:
+    """One look at everything."""
+
+    seconds: float
+    writer: Process
+    readers: list[Process]
+    disk: int
+    log: int
+    live: int
+    operations: int
+    looks: int
+
+
+def soak(
+    seconds: float, *, seed: int = 1, target: int = 3000, readers: int = READERS,
+    table: str | None = None, place: str | None = None, progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Run one; returns what was counted and, under ``wrong``, what must not be.
+
+    Args:
+        seconds: how long, warm-up included. A slow machine gets more until there is enough.
+        target: memories that the store keeps.
+        table: path of a CSV file with all samples.
+        place: directory for the store; a temporary one by default.
+    """
+    warm_up()
+    board = Board(readers)
+    with tempfile.TemporaryDirectory(dir=place) as root:
+        path = os.path.join(root, "mind")
+        told, tell = os.pipe()
+        os.set_blocking(tell, False)
+        writer = _start(lambda: _write(path, board, seed, target, tell))
+        try:
+            _wait_for(lambda: board["ready"] == 1 or _ended(writer))
+            looking = [
+                _start(lambda n=n: read_until_told(path, board, n, seed, tell))  # type: ignore[misc]
+                for n in range(readers)
+            ]
+            samples = _watch(path, board, writer, looking, seconds, progress)
+        finally:
+            board["phase"] = 3
+            _release(writer)
+        wrong = [f"{name} ended with {code}" for name, code in (
+            *((f"reader {n}", _end_of(pid)) for n, pid in enumerate(looking)),
+            ("the writer", _end_of(writer)),
+        ) if code]  # fmt: skip
+        os.close(tell)
+        with os.fdopen(told, errors="replace") as lines:
+            wrong += [line for line in lines.read().split("\n") if line]
+    if table is not None:
+        _write_table(table, samples)
+    return _report(samples, board, wrong, readers)
+
+
+# -- processes --------------------------------------------------------------------------------
+
+
+def _start(work: Callable[[], object]) -> int:
+    pid = os.fork()
+    if pid == 0:
+        run_and_exit(work)
+    return pid
+
+
+_ends: dict[int, int] = {}
+
+
+def _ended(pid: int) -> bool:
+    if pid not in _ends:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            _ends[pid] = os.waitstatus_to_exitcode(status)
+    return pid in _ends
+
+
+def _end_of(pid: int) -> int:
+    _wait_for(lambda: _ended(pid))
+    if pid not in _ends:
+        os.kill(pid, signal.SIGABRT)
+        _ends[pid] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return _ends[pid]
+
+
+def _release(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+
+
+def _wait_for(there: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while not there() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _write(path: str, board: Board, seed: int, target: int, tell: int) -> None:
+    """The writing process: fills the store, lets the readers have it, then works beside them."""
+    with open_soak(path) as memory:
+        writer = Writer(memory, board, seed, target)
+        writer.fill()
+        board["ready"] = 1
+        while board["phase"] < 2:
+            time.sleep(0.005)
+        memory.daemon.start()
+        while board["phase"] == 2:
+            writer.step()
+            board["cycles"] = memory.daemon.cycles
+        memory.daemon.stop()
+        wrong = [f"check: {problem}" for problem in memory.check().problems]
+        if memory.daemon.last_error is not None:
+            wrong.append(f"daemon: {memory.daemon.last_error!r}")
+    if wrong:
+        os.write(tell, ("\n".join(wrong) + "\n").encode()[:60_000])
+
+
+# -- watching ---------------------------------------------------------------------------------
+
+
+def _watch(
+    path: str, board: Board, writer: int, looking: list[int], seconds: float,
+    progress: Progress | None,
+) -> list[Sample]:
+    samples: list[Sample] = []
+    start = time.monotonic()
+    board["phase"] = 1
+    while not any(_ended(pid) for pid in (writer, *looking)):
+        spent = time.monotonic() - start
+        if board["phase"] == 1 and spent >= _ALONE * seconds and board.alone_looks.all():
+            board["phase"] = 2
+        enough = board["operations"] >= ENOUGH and board.looks.sum() >= ENOUGH
+        if spent >= seconds and (enough or spent >= seconds + _PATIENCE_S):
+            break
+        if board["phase"] == 2:
+            samples.append(_sample(path, board, writer, looking, spent))
+        if progress is not None:
+            looks = int(board.looks.sum())
+            progress(spent / seconds, f"{board['operations']} changes, {looks} looks")
+        time.sleep(max(0.05, seconds / _SAMPLES))
+    return samples
+
+
+def _sample(
+    path: str, board: Board, writer: int, looking: list[int], seconds: float
+) -> Sample:
+    disk, log = bytes_on_disk(path)
+    records = STABLE + board["here"] - board["gone"]
+    text = board["texts_bytes"] // max(1, board["here"])
+    return Sample(
+        seconds, process(writer), [process(pid) for pid in looking], disk, log,
+        records * (stride_of(DIM) + text), board["operations"], int(board.looks.sum()),
+    )  # fmt: skip
+
+
+def _write_table(path: str, samples: list[Sample]) -> None:
+    with open(path, "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(
+            ["seconds", "writer_rss", "writer_own", "writer_fds", "writer_maps", "readers_rss_max",
+             "readers_own_max", "readers_fds_max", "readers_maps_max", "disk", "wal", "live",
+             "changes", "looks"]
+        )  # fmt: skip
+        for s in samples:
+            w, most = s.writer, [max(getattr(r, name) for r in s.readers)
+                                 for name in ("rss", "own", "descriptors", "maps")]  # fmt: skip
+            out.writerow([f"{s.seconds:.2f}", w.rss, w.own, w.descriptors, w.maps, *most, s.disk,
+                          s.log, s.live, s.operations, s.looks])  # fmt: skip
+
+
+# -- judging ----------------------------------------------------------------------------------
+
+
+def _report(
+    samples: list[Sample], board: Board, wrong: list[str], readers: int
+) -> dict[str, Any]:
+    settled = samples[int(_WARM * len(samples)) :]
+    violations = int(board.wrong.sum())
+    out: dict[str, Any] = {
+        "violations": violations, "changes": board["operations"], "looks": int(board.looks.sum()),
+        "daemon_cycles": board["cycles"], "readers": readers,
+        **{f"beside_{k}": v for k, v in Times.summary(board.beside).items()},
+        **{f"alone_{k}": v for k, v in Times.summary(board.alone).items()},
+    }  # fmt: skip
+    if len(samples) > 1:
+        spent = samples[-1].seconds - samples[0].seconds
+        out |= {
+            "seconds": round(spent, 1), "reader_seconds": round(spent * readers, 1),
+            "changes_per_s": round((samples[-1].operations - samples[0].operations) / spent, 1),
+            "wal_high_water": max(s.log for s in samples),
+            "disk_amplification": round(max(s.disk / s.live for s in settled), 2),
+        }
+    if len(settled) >= 6:
+        wrong = wrong + _growth(settled, out)
+    return {**out, "wrong": wrong[:20]}
+
+
+def _growth(settled: list[Sample], out: dict[str, Any]) -> list[str]:
+    """What grew beyond noise since the warm-up; slopes are added to ``out``."""
+    wrong = []
+    seconds = [s.seconds for s in settled]
+    long = seconds[-1] - seconds[0]
+    people = [("writer", [s.writer for s in settled])] + [
+        (f"reader {n}", [s.readers[n] for s in settled]) for n in range(len(settled[0].readers))
+    ]
+    worst: dict[str, float] = {}
+    for who, seen in people:
+        for what, unit, allowed in (
+            ("rss", 1 << 20, 0), ("own", 1 << 20, _OWN_BYTES), ("descriptors", 1, _DESCRIPTORS),
+            ("maps", 1, _MAPS),
+        ):  # fmt: skip
+            values = [getattr(each, what) for each in seen]
+            found = slope(seconds, values)
+            name = f"{who.split()[0]}_{what}_per_hour"
+            worst[name] = max(worst.get(name, -1e18), round(found.per_hour / unit, 2))
+            top = f"{who.split()[0]}_{what}_max"
+            worst[top] = max(worst.get(top, 0), round(max(values) / unit, 1))
+            if allowed and found.grows(long, allowed):
+                wrong.append(
+                    f"{what} of the {who} grows: {found.low / unit:.1f}..{found.high / unit:.1f}"
+                    f" an hour, from {values[0]} to {values[-1]}"
+                )
+    half = len(settled) // 2
+    early, late = ([s.disk for s in part] for part in (settled[:half], settled[half:]))
+    if np.median(late) > 1.5 * np.median(early) + (4 << 20):
+        wrong.append(f"the store grows: {np.median(early):.0f} to {np.median(late):.0f} bytes")
+    out |= worst
+    return wrong
