@@ -8,13 +8,18 @@ import pytest
 
 from tests.crash.harness import TIMEOUT_S, in_fresh_process
 from tests.crash.readers import ENOUGH
+from tests.proof import Proof
 
 pytestmark = pytest.mark.crash
 
 
-def _run(kind: str, seconds: float, **more: Any) -> dict[str, Any]:
+def _run(kind: str, seconds: float, proof: Proof, **more: Any) -> dict[str, Any]:
     found: dict[str, Any] = in_fresh_process(
         f"tests.crash.readers:{kind}", seconds=seconds, timeout_s=seconds + TIMEOUT_S, **more
+    )
+    proof(
+        "T13", changes=found["operations"], looks=found["looks"],
+        reader_seconds=seconds * (4 if kind == "processes" else 3), violations=len(found["wrong"]),
     )
     assert found["wrong"] == [], found
     assert found["operations"] >= ENOUGH, "the writer hardly wrote"
@@ -22,21 +27,23 @@ def _run(kind: str, seconds: float, **more: Any) -> dict[str, Any]:
     return found
 
 
-def test_four_reading_processes_beside_a_writer_see_only_what_was_committed() -> None:
-    _run("processes", 6)
+def test_four_reading_processes_beside_a_writer_see_only_what_was_committed(proof: Proof) -> None:
+    _run("processes", 6, proof)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_four_reading_processes_beside_a_writer_for_a_minute() -> None:
-    _run("processes", 60, seed=7)
+def test_four_reading_processes_beside_a_writer_for_a_minute(proof: Proof) -> None:
+    _run("processes", 60, proof, seed=7)
 
 
-def test_reading_threads_and_the_daemon_beside_a_writer_see_only_what_was_committed() -> None:
-    assert _run("threads", 4)["cycles"] > 0
+def test_reading_threads_and_the_daemon_beside_a_writer_see_only_what_was_committed(
+    proof: Proof,
+) -> None:
+    assert _run("threads", 4, proof)["cycles"] > 0
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_reading_threads_and_the_daemon_for_a_minute() -> None:
-    assert _run("threads", 60, seed=7)["cycles"] > 10
+def test_reading_threads_and_the_daemon_for_a_minute(proof: Proof) -> None:
+    assert _run("threads", 60, proof, seed=7)["cycles"] > 10

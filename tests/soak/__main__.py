@@ -29,7 +29,7 @@ def main() -> int:
     assert make_query.__kwdefaults__ is not None
     make_query.__kwdefaults__["index_from_rows"] = 0  # scans of this small store use its indexes
     found = soak(
-        60 * given.minutes, seed=seed(1), target=given.memories, readers=given.readers,
+        60 * given.minutes, seed=seed(1), memories=given.memories, readers=given.readers,
         table=given.csv, place=given.dir, progress=_bar if sys.stderr.isatty() else None,
     )  # fmt: skip
     if sys.stderr.isatty():

@@ -55,14 +55,14 @@ class Sample:
 
 
 def soak(
-    seconds: float, *, seed: int = 1, target: int = 3000, readers: int = READERS,
+    seconds: float, *, seed: int = 1, memories: int = 3000, readers: int = READERS,
     table: str | None = None, place: str | None = None, progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Run one; returns what was counted and, under ``wrong``, what must not be.
 
     Args:
         seconds: how long, warm-up included. A slow machine gets more until there is enough.
-        target: memories that the store keeps.
+        memories: that the store keeps.
         table: path of a CSV file with all samples.
         place: directory for the store; a temporary one by default.
     """
@@ -72,7 +72,7 @@ def soak(
         path = os.path.join(root, "mind")
         told, tell = os.pipe()
         os.set_blocking(tell, False)
-        writer = _start(lambda: _write(path, board, seed, target, tell))
+        writer = _start(lambda: _write(path, board, seed, memories, tell))
         try:
             _wait_for(lambda: board["ready"] == 1 or _ended(writer))
             looking = [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +26,7 @@ from spector.store import lock
 from spector.store.lock import DEAD_HOLDER_WAIT_S
 from tests.crash.harness import in_fork, in_fresh_process
 from tests.crash.workload import open_tiny, texts_of, vector_of
+from tests.proof import Proof
 
 
 def _put(memory: spector.Memory, text: str) -> int:
@@ -34,13 +38,16 @@ def _put(memory: spector.Memory, text: str) -> int:
     ["use_after_fork", "child_exit_keeps_later_commits", "unrelated_closes_keep_the_lock",
      "close_in_a_child_forked_during_a_commit"],
 )
-def test_fork(scenario: str) -> None:
-    assert in_fresh_process(f"tests.crash.forks:{scenario}") == []
+def test_fork(scenario: str, proof: Proof) -> None:
+    wrong = in_fresh_process(f"tests.crash.forks:{scenario}")
+    proof("T15", fork_scenarios=1, lock_losses=len(wrong))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["closed", "killed"])
-def test_child_that_outlives_its_parent_keeps_no_lock(killed: bool) -> None:
+def test_child_that_outlives_its_parent_keeps_no_lock(killed: bool, proof: Proof) -> None:
     found = in_fresh_process("tests.crash.forks:surviving_child_keeps_no_lock", killed=killed)
+    proof("T15", fork_scenarios=1, lock_losses=len(found))
     assert found == []
 
 
@@ -139,18 +146,67 @@ def test_second_writer_in_the_same_process_is_refused_and_harms_nothing(store_pa
         assert list(texts_of(memory).values()) == ["m"]
 
 
-def test_second_writer_by_a_symlinked_path_is_refused(store_path: Path) -> None:
-    with open_tiny(str(store_path)):
-        link = store_path.parent / "link"
-        link.symlink_to(store_path)
-        with pytest.raises(StoreLockedError):
-            open_tiny(str(link))
+@contextlib.contextmanager
+def _bound(store: Path, other: Path) -> Iterator[None]:
+    other.mkdir()
+    mount = shutil.which("mount")
+    done = subprocess.run([mount or "false", "--bind", str(store), str(other)],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    if done.returncode:
+        pytest.skip(f"no bind mounts here: {done.stderr.strip() or 'no mount'}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(other)], check=True)
 
 
-def test_stale_lock_file_of_a_dead_process_is_no_obstacle(store_path: Path) -> None:
+@contextlib.contextmanager
+def _hard_linked(store: Path, other: Path) -> Iterator[None]:
+    """Directories cannot be linked, but all the files in them can."""
+    shutil.copytree(store, other, copy_function=os.link)
+    yield
+
+
+@contextlib.contextmanager
+def _symlinked(store: Path, other: Path) -> Iterator[None]:
+    other.symlink_to(store)
+    yield
+
+
+@contextlib.contextmanager
+def _only_the_lock_symlinked(store: Path, other: Path) -> Iterator[None]:
+    shutil.copytree(store, other, ignore=shutil.ignore_patterns("LOCK"))
+    (other / "LOCK").symlink_to(store / "LOCK")
+    yield
+
+
+@pytest.mark.parametrize(
+    "way", [_symlinked, _hard_linked, _bound, _only_the_lock_symlinked],
+    ids=lambda way: way.__name__.strip("_"),
+)
+def test_second_writer_by_another_path_is_refused(
+    store_path: Path, way: Callable[[Path, Path], Any], proof: Proof
+) -> None:
+    other = store_path.parent / "other"
+    with open_tiny(str(store_path)) as memory, way(store_path, other):
+        grants = 1
+        for name in (str(other), f"{other}/", os.path.relpath(other), f"{other}/../{other.name}"):
+            with contextlib.suppress(StoreLockedError):
+                open_tiny(name).close()
+                grants += 1
+        proof("T14", ways_to_one_store=1, grants_beyond_the_first=grants - 1)
+        assert grants == 1
+        _put(memory, "m")
+
+
+def test_pid_of_the_dead_holder_that_is_somebody_elses_now_is_no_obstacle(
+    store_path: Path, proof: Proof
+) -> None:
     open_tiny(str(store_path)).close()
-    (store_path / "LOCK").write_text("1\n")  # the pid of somebody else by now
-    open_tiny(str(store_path)).close()
+    for pid in (1, os.getppid(), os.getpid()):
+        (store_path / "LOCK").write_text(f"{pid}\n")
+        open_tiny(str(store_path)).close()
+    proof("T14", reused_pids=3, refused_for_nothing=0)
 
 
 def test_closed_store_says_so_for_every_verb(store_path: Path) -> None:
