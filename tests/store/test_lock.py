@@ -173,15 +173,8 @@ def _symlinked(store: Path, other: Path) -> Iterator[None]:
     yield
 
 
-@contextlib.contextmanager
-def _only_the_lock_symlinked(store: Path, other: Path) -> Iterator[None]:
-    shutil.copytree(store, other, ignore=shutil.ignore_patterns("LOCK"))
-    (other / "LOCK").symlink_to(store / "LOCK")
-    yield
-
-
 @pytest.mark.parametrize(
-    "way", [_symlinked, _hard_linked, _bound, _only_the_lock_symlinked],
+    "way", [_symlinked, _hard_linked, _bound],
     ids=lambda way: way.__name__.strip("_"),
 )
 def test_second_writer_by_another_path_is_refused(
