@@ -344,7 +344,7 @@ class Segment:
 
     def allocate(self, slots: int, *, low: int, high: int) -> None:
         """Make room for ``slots`` records in total, growing by a quarter within [low, high]."""
-        with self.borrowed() as file:
+        with self._borrowed() as file:
             need, present = self.bytes_used(slots), file.size()
             if need <= present:
                 return
@@ -389,7 +389,7 @@ class Segment:
             self.dirty = False
 
     @contextlib.contextmanager
-    def borrowed(self) -> Iterator[File]:
+    def _borrowed(self) -> Iterator[File]:
         """The file, closed afterwards if it was not open: partitions outnumber descriptors."""
         was_open = self._file is not None
         yield self.file()
@@ -435,7 +435,7 @@ class Segment:
         if self.patched is not None and len(self.patched) >= self.row.slots:
             return self.patched[: self.row.slots]
         if self._mapped is None or len(self._mapped) < need:
-            with self.borrowed() as file:
+            with self._borrowed() as file:
                 self._mapped = file.map(max(need, file.size()))
         body = self._mapped[PARTITION_HEADER_BYTES:need]
         return body.reshape(self.row.slots, self._stride)
