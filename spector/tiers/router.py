@@ -79,7 +79,7 @@ class TierRouter:
             return list(self)
         if isinstance(names, str):
             names = [names]
-        return [self[name] for name in dict.fromkeys(names)]
+        return list(dict.fromkeys(self[name] for name in names))
 
     def stores(self, tiers: Iterable[TierStore] | None = None) -> list[Store]:
         """The distinct stores that keep the bytes of some tiers."""

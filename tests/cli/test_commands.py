@@ -332,7 +332,31 @@ def test_check_of_a_flipped_bit_exits_1_and_names_the_file(run: Run, filled: Pat
     victim.write_bytes(data)
     result = run("check", filled, "--json")
     assert result.code == 1
-    assert any(victim.name in problem["where"] for problem in result.json["problems"])
+    (problem,) = result.json["problems"]
+    assert (problem["file"], problem["slot"]) == (f"episodic/{victim.name}", 0)
+    assert problem["offset"] == 64
+    assert problem["id"]
+
+
+def test_check_repair_saves_the_rest_and_lists_the_loss(
+    run: Run, filled: Path, tmp_path: Path
+) -> None:
+    victim = next(filled.glob("episodic/*.mem"))
+    data = bytearray(victim.read_bytes())
+    data[64 + 70] ^= 1
+    victim.write_bytes(data)
+    result = run("check", filled, "--repair", tmp_path / "saved", "--json")
+    assert (result.code, result.json["kept"], result.json["complete"]) == (1, 2, False)
+    (loss,) = result.json["lost"]
+    assert (loss["file"], loss["slot"]) == (f"episodic/{victim.name}", 0)
+    assert loss["text"]
+    assert run("check", tmp_path / "saved").code == 0
+    shown = run("check", filled, "--repair", tmp_path / "again")
+    assert "not salvaged" in shown.out
+    assert loss["text"][:20] in shown.out
+    assert run("check", filled, "--repair", tmp_path / "saved").code == 3
+    whole = run("check", tmp_path / "saved", "--repair", tmp_path / "copy")
+    assert (whole.code, run("check", tmp_path / "copy").code) == (0, 0)
 
 
 def test_stats_for_people_and_machines(run: Run, filled: Path) -> None:

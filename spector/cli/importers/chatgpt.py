@@ -25,6 +25,7 @@ from spector.errors import ImportFormatError
 __all__ = ["read"]
 
 _MEMBER = re.compile(r"(^|/)conversations([-_]\d+)?\.json$")
+_LATEST_S = 1e12
 _SPOKEN_ROLES = {"user", "assistant"}
 _SPOKEN_TYPES = {"text", "multimodal_text"}
 
@@ -134,7 +135,7 @@ def _messages(
         metadata = {
             "title": title,
             "message_id": body.get("id"),
-            "model": (body.get("metadata") or {}).get("model_slug"),
+            "model": _object(body, "metadata").get("model_slug"),
         }
         message["metadata"] = {key: value for key, value in metadata.items() if value}
         yield message
@@ -167,19 +168,26 @@ def _newest_leaf(mapping: dict[str, Any]) -> str | None:
     def age(key: str) -> float:
         body = mapping[key].get("message") if isinstance(mapping[key], dict) else None
         stamp = body.get("create_time") if isinstance(body, dict) else None
-        return float(stamp) if isinstance(stamp, (int, float)) else 0.0
+        return min(stamp, _LATEST_S) if isinstance(stamp, (int, float)) else 0.0
 
-    parents = {node.get("parent") for node in mapping.values() if isinstance(node, dict)}
+    given = (node.get("parent") for node in mapping.values() if isinstance(node, dict))
+    parents = {parent for parent in given if isinstance(parent, str)}
     leaves = [key for key in mapping if key not in parents]
     return max(leaves, key=age, default=None)
 
 
+def _object(body: dict[str, Any], name: str) -> dict[str, Any]:
+    """A part of a message that should be an object; empty when it is none."""
+    found = body.get(name)
+    return found if isinstance(found, dict) else {}
+
+
 def _spoken(body: dict[str, Any]) -> bool:
     """Whether the user saw this as something that was said, by either side."""
-    metadata = body.get("metadata") or {}
-    author = body.get("author") or {}
+    metadata, role = _object(body, "metadata"), _object(body, "author").get("role")
     return (
-        author.get("role") in _SPOKEN_ROLES
+        isinstance(role, str)
+        and role in _SPOKEN_ROLES
         and not metadata.get("is_visually_hidden_from_conversation")
         and not metadata.get("is_user_system_message")
         and body.get("weight", 1) != 0
@@ -188,7 +196,8 @@ def _spoken(body: dict[str, Any]) -> bool:
 
 
 def _text(body: dict[str, Any]) -> str:
-    content = body.get("content") or {}
-    if content.get("content_type", "text") not in _SPOKEN_TYPES:
+    content = _object(body, "content")
+    kind = content.get("content_type", "text")
+    if not isinstance(kind, str) or kind not in _SPOKEN_TYPES:
         return ""
     return text_of_parts(content.get("parts") or content.get("text"))

@@ -184,7 +184,8 @@ def _plain_fields(entry: dict[str, Any], source: Source, place: str) -> Message:
     # one of our exports names the model of its vectors; only a store's own import can compare it
     if entry.get("vector") is not None and not entry.get("vector_model"):
         out["vector"] = entry["vector"]
+    flags = entry.get("flags")
     for name in _FLAGS:
-        if entry.get(name) is True or name in (entry.get("flags") or ()):
+        if entry.get(name) is True or (isinstance(flags, list) and name in flags):
             out[name] = True
     return out
