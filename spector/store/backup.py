@@ -252,7 +252,7 @@ class _Copy:
             f"{where} is damaged and was not copied: "
             + error.message.replace(self._files.root, where),
             hint="run: spector check PATH; what is intact can be saved with"
-            " spector check --repair",
+            " spector check PATH --repair DEST",
         )
 
     def _build(self) -> None:
