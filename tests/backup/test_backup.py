@@ -85,7 +85,8 @@ def test_a_restored_store_goes_on_where_the_backup_was_made(mind: Path, proof: A
     assert everything(back) == everything(mind)
     with open_tiny(str(back)) as memory:
         new = fill(memory, 3, start=50)
-        assert min(new) > max(texts_of(open_tiny(str(mind), mode="r")))
+        with open_tiny(str(mind), mode="r") as source:
+            assert min(new) > max(texts_of(source))
         memory.compact()
         assert memory.check().ok
     proof("T33", restores=1)
@@ -171,11 +172,9 @@ def test_what_a_power_cut_left_in_relaxed_mode_is_backed_up_as_the_catalog_has_i
         fill(memory, 1, start=40)
         for path in (tmp_path / "mind").rglob("*.mem"):  # the log of these commits is lost
             shutil.copyfile(path, left / path.relative_to(tmp_path / "mind"))
-    for copy in (
-        lambda: spector.restore(left, tmp_path / "copy"),
-        lambda: open_tiny(str(left)).backup(tmp_path / "later"),
-    ):
-        copy()
+    spector.restore(left, tmp_path / "copy")
+    with open_tiny(str(left)) as memory:
+        memory.backup(tmp_path / "later")
     for name in ("copy", "later"):
         with open_tiny(str(tmp_path / name)) as memory:
             assert texts_of(memory) == wanted
@@ -432,10 +431,14 @@ DAMAGES = [_flip_vector, _cut_partition, _lose_partition, _swap_partitions, _los
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_store_is_not_copied(damage: Any, mind: Path, proof: Any) -> None:
     damage(mind)
-    for copy in (
-        lambda dest: spector.restore(mind, dest),
-        lambda dest: open_tiny(str(mind), mode="r").backup(dest),
-    ):
+    def by_backup(dest: Path) -> None:
+        with open_tiny(str(mind), mode="r") as memory:
+            memory.backup(dest)
+
+    def by_restore(dest: Path) -> None:
+        spector.restore(mind, dest)
+
+    for copy in (by_restore, by_backup):
         with pytest.raises((spector.PartitionCorruptError, spector.CatalogCorruptError)) as caught:
             copy(mind.parent / "copy")
         assert "spector-incomplete" not in str(caught.value)
