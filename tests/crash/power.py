@@ -332,9 +332,9 @@ def short(recorder: Recorder) -> None:
 def again(recorder: Recorder) -> None:
     """What a later process does with a store that a killed one left."""
     memory = recorder.open()
-    memory.remember_many(_all("back"))
+    memory.remember_many(_all("back", dim=memory.dim))
     memory.checkpoint()
-    memory.remember_many(_all("again", tier="semantic"))
+    memory.remember_many(_all("again", dim=memory.dim, tier="semantic"))
 
 
 WORKLOADS: dict[str, Callable[[Recorder], None]] = {
