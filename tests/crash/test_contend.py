@@ -19,7 +19,8 @@ from tests.proof import Proof
 pytestmark = pytest.mark.crash
 
 
-@pytest.mark.parametrize("grants", [40, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("grants", [40, pytest.param(400, marks=pytest.mark.slow)])
 def test_a_store_that_many_want_to_write_is_granted_to_one_at_a_time(
     grants: int, proof: Proof
 ) -> None:
@@ -38,7 +39,7 @@ def test_a_dead_writers_store_is_taken_over(proof: Proof) -> None:
           takeover_max_ms=f"{found['max_ms']:.0f}")  # fmt: skip
 
 
-@pytest.mark.parametrize("rounds", [50, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [50, pytest.param(600, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("path", [None, ":memory:"], ids=["disk", "memory"])
 @pytest.mark.timeout(900)
 def test_eight_threads_use_every_verb_of_one_memory(
