@@ -106,6 +106,12 @@ class Files(Protocol):
 
     def remove(self, name: str) -> None: ...
 
+    def discard(self, name: str) -> None:
+        """Remove a file that this process has made and nobody refers to; never raises.
+
+        One that cannot be removed now gives way when its name is created again.
+        """
+
     def sync_dir(self, name: str) -> None:
         """Make creations, renames and removals in the directory of ``name`` durable."""
 
@@ -254,6 +260,7 @@ class DiskFiles:
     def __init__(self, root: str) -> None:
         # resolved once: a link that is pointed elsewhere later must not split a store in two
         self.root = os.path.realpath(root)
+        self._discarded: set[str] = set()
 
     def make_root(self) -> None:
         """Create the root directory if absent, and those above it; no power cut takes them back.
@@ -301,6 +308,9 @@ class DiskFiles:
                 if _holds_nothing(directory):  # a killed process may have made it, and not synced
                     self._sync_directory(os.path.dirname(directory))
                 flags |= os.O_CREAT | os.O_EXCL
+                if name in self._discarded:
+                    os.unlink(path)
+                    self._discarded.remove(name)
             fd = os.open(path, flags, 0o600)
             regular(fd, path, created=create)
             return DiskFile(fd, path)
@@ -374,6 +384,14 @@ class DiskFiles:
         with translated("remove", self._path(name)):
             refuse_strange_folders(self.root, name)
             os.unlink(self._path(name))
+
+    def discard(self, name: str) -> None:
+        try:
+            os.unlink(self._path(name))
+        except FileNotFoundError:
+            pass
+        except OSError:
+            self._discarded.add(name)
 
     def sync_dir(self, name: str) -> None:
         self._sync_directory(os.path.dirname(self._path(name)))
@@ -506,6 +524,9 @@ class MemoryFiles:
     def remove(self, name: str) -> None:
         if self._files.pop(name, None) is None:
             raise StoreNotFoundError(f"no slab named {name}")
+
+    def discard(self, name: str) -> None:
+        self._files.pop(name, None)
 
     def sync_dir(self, name: str) -> None:
         pass

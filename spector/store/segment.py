@@ -16,7 +16,6 @@ from spector.errors import (
     ForeignPartitionError,
     FormatVersionError,
     PartitionCorruptError,
-    SpectorError,
     StateTransitionError,
     StoreNotFoundError,
 )
@@ -221,8 +220,7 @@ class Segment:
             self.release()
         except BaseException:  # or the next attempt, on a disk with room, would find it in its way
             self.close()
-            with contextlib.suppress(SpectorError):
-                self._files.remove(path)
+            self._files.discard(path)
             raise
 
     def open(self, *, verify: bool = True, sized: bool = True) -> None:

@@ -63,7 +63,10 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
     if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
         return StoreReadOnlyError(message, hint='check the permissions, or open with mode="r"')
     if primary == sqlite3.SQLITE_CANTOPEN:
-        return StoreNotFoundError(message, hint="check the path and its permissions")
+        return StoreNotFoundError(
+            message,
+            hint="check the path, its permissions, room on the disk and the limit of open files",
+        )
     return StoreError(message, hint="run: spector check PATH")
 
 

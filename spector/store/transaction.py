@@ -8,7 +8,6 @@ import sqlite3
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from spector.errors import SpectorError
 from spector.layout import PartitionState
 from spector.store.catalog import Head, SegmentRow
 from spector.store.files import Bytes, as_bytes
@@ -281,5 +280,4 @@ class Transaction:
         for segment in self._created.values():
             segment.close()
             if remove:
-                with contextlib.suppress(SpectorError):
-                    self.store.files.remove(segment.row.path)
+                self.store.files.discard(segment.row.path)

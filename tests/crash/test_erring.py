@@ -104,3 +104,8 @@ def test_store_is_never_made_without_a_write_ahead_log() -> None:
     """SQLite says nothing when a failing disk keeps it from switching to one."""
     found = _errors(None, "EIO of a sync", 1, names=["create"], start=1)
     assert found["outcomes"]["StoreError"] > 5
+
+
+def test_partition_that_could_not_be_taken_back_does_not_stand_in_the_way_of_the_next() -> None:
+    """Created, then neither made durable nor removed; once the disk works again, so must writes."""
+    _errors(None, "EACCES for ever", 60, names=["append"], start=2)
