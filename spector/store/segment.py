@@ -16,6 +16,7 @@ from spector.errors import (
     ForeignPartitionError,
     FormatVersionError,
     PartitionCorruptError,
+    SpectorError,
     StateTransitionError,
     StoreNotFoundError,
 )
