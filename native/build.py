@@ -16,7 +16,8 @@ from cffi import FFI
 SOURCES = (
     "native/scan.c", "native/gate.c", "native/dot.c", "native/columns.c", "native/score.c",
     "native/popcount.c", "native/crc32c.c", "native/isa.c", "native/index.c", "native/sketch.c",
-    "native/indexed.c", "native/gates.c",
+    "native/indexed.c", "native/gates.c", "native/bounds.c", "native/promising.c",
+    "native/sample.c", "native/slices.c",
 )  # fmt: skip
 HEADER = "native/spector.h"
 
@@ -93,7 +94,7 @@ def make_ffi() -> FFI:
         '#include "spector.h"',
         sources=list(SOURCES),
         include_dirs=["native"],
-        depends=[HEADER, "native/index.h"],
+        depends=[HEADER, "native/index.h", "native/search.h"],
         extra_compile_args=cflags,
         extra_link_args=ldflags,
     )

@@ -1,5 +1,5 @@
 /* Phases 1 to 4 on the bit-slices and columns of a scan index: slots as bits. */
-#include "index.h"
+#include "search.h"
 
 #include <string.h>
 
@@ -161,21 +161,14 @@ uint32_t spector_gates_block(const spector_gates *c, uint32_t first, uint64_t *m
 
 static uint64_t and_slices(const spector_gates *c, uint32_t first_word, uint32_t words,
                            uint64_t tags, uint64_t *bits) {
-    uint64_t left = 1;
-    for (; tags && left; tags &= tags - 1) {
-        const uint64_t *slice =
-            c->s.tags + (size_t)SPECTOR_LOW_BIT(tags) * c->s.words + first_word;
-        left = 0;
-        for (uint32_t w = 0; w < words; w++) left |= bits[w] &= slice[w];
-    }
-    return left;
+    return spector_active.and_slices(c->s.tags + first_word, c->s.words, tags, words, bits);
 }
 
 /* Which slots of the chunk have the tags; 0 when none has. */
 static uint64_t tag_chunk(spector_gates *c, uint32_t first_word, uint32_t words) {
     const spector_query *q = c->query;
     uint64_t some[SPECTOR_CHUNK_WORDS], one[SPECTOR_CHUNK_WORDS], left = 0;
-    for (uint32_t w = 0; w < words; w++) c->tagged[w] = UINT64_MAX;
+    memset(c->tagged, 255, words * sizeof *c->tagged);
     if (!and_slices(c, first_word, words, q->tags_all, c->tagged)) return 0;
     if (!q->any_count) return 1;
     memset(some, 0, words * sizeof *some);
@@ -191,7 +184,8 @@ static uint64_t tag_chunk(spector_gates *c, uint32_t first_word, uint32_t words)
 /* Count the rows from first to end as dropped, by their state or else for their tags. */
 static void drop_untagged(const spector_gates *c, uint32_t first, uint32_t end) {
     uint32_t hidden = 0;
-    for (uint32_t at = first; at < end; at += SPECTOR_INDEX_BLOCK) {
+    const uint32_t any = c->s.whole->flags_or & c->query->drop_flags;
+    for (uint32_t at = first; any && at < end; at += SPECTOR_INDEX_BLOCK) {
         uint64_t bits[WORDS];
         const uint32_t count = end - at < SPECTOR_INDEX_BLOCK ? end - at : SPECTOR_INDEX_BLOCK;
         if (!(c->s.blocks[at / SPECTOR_INDEX_BLOCK].flags_or & c->query->drop_flags)) continue;
@@ -203,31 +197,86 @@ static void drop_untagged(const spector_gates *c, uint32_t first, uint32_t end) 
     c->drops[SPECTOR_DROP_TAGS] += end - first - hidden;
 }
 
-uint32_t spector_gates_next(spector_gates *c, uint32_t *first, uint64_t *mask) {
-    const int by_tags = (c->query->tags_all || c->query->any_count) && !c->part->allow;
+/* The chunk's tagged slots of which the state is right too, if few enough are left of it that they
+ * go on together; otherwise 0, and nothing is counted. */
+static uint32_t scattered_chunk(spector_gates *c, uint32_t first, uint32_t count) {
+    const uint32_t words = (count + 63) / 64, flags = c->s.whole->flags_or & c->query->drop_flags;
+    uint32_t hidden = 0;
+    if (count % 64) c->tagged[words - 1] &= (UINT64_C(1) << (count % 64)) - 1;
+    for (uint32_t w = 0; flags && w < words; w += WORDS) {
+        uint64_t bits[WORDS];
+        const uint32_t step = words - w < WORDS ? words - w : WORDS;
+        flag_bits(c, first / 64 + w, step, flags, bits);
+        if (w + step == words && count % 64) bits[step - 1] &= (UINT64_C(1) << (count % 64)) - 1;
+        for (uint32_t i = 0; i < step; i++) c->tagged[w + i] &= ~bits[i];
+        hidden += count_bits(bits);
+    }
+    const uint32_t n = (uint32_t)spector_active.popcount(c->tagged, words);
+    if (n > count / SPECTOR_SPARSE) return 0;
+    c->drops[SPECTOR_DROP_STATE] += hidden;
+    c->drops[SPECTOR_DROP_TAGS] += count - hidden - n;
+    return n;
+}
+
+void spector_gates_begin(spector_gates *c, const spector_part *part, const spector_query *q,
+                         uint32_t rows, uint64_t *drops) {
+    c->part = part;
+    c->query = q;
+    c->drops = drops;
+    c->rows = rows;
+    c->next = 0;
+    spector_index_sections(part->index, &c->s);
+    const spector_extremes *e = c->s.whole;
+    c->by_tags = (q->tags_all || q->any_count) && !part->allow;
+    c->plain = c->by_tags && e->valence_min >= q->valence_min &&
+               e->valence_max <= q->valence_max && e->event_min >= q->event_min_ms &&
+               e->event_max < q->event_max_ms && !q->modality_mask && !q->category_mask &&
+               (q->importance_floor <= 0.0f || e->importance_min >= q->importance_floor) &&
+               q->retention_floor <= 0.0f;
+}
+
+/* At the beginning of a chunk: whether its slots are dealt with, as those of found or by having
+ * been dropped. */
+static int take_chunk(spector_gates *c, spector_survivors *found) {
+    const uint32_t at = c->next, left = c->rows - at;
+    const uint32_t count = left < CHUNK_ROWS ? left : CHUNK_ROWS;
+    found->n = 0;
+    if (!tag_chunk(c, at / 64, (count + 63) / 64)) {
+        drop_untagged(c, at, at + count);
+    } else {
+        if (!c->plain) return 0;
+        const uint32_t n = scattered_chunk(c, at, count);
+        if (!n) return 0;
+        *found = (spector_survivors){at, (count + 63) / 64, n, 1, c->tagged};
+    }
+    c->next += count;
+    return 1;
+}
+
+int spector_gates_next(spector_gates *c, spector_survivors *found) {
     while (c->next < c->rows) {
-        const uint32_t at = c->next, in_chunk = at % CHUNK_ROWS;
-        const uint32_t left = c->rows - at;
-        const uint32_t chunk = left < CHUNK_ROWS ? left : CHUNK_ROWS;
-        if (by_tags && !in_chunk && !tag_chunk(c, at / 64, (chunk + 63) / 64)) {
-            drop_untagged(c, at, at + chunk);
-            c->next += chunk;
+        const uint32_t at = c->next, in_chunk = at % CHUNK_ROWS, left = c->rows - at;
+        const uint32_t count = left < SPECTOR_INDEX_BLOCK ? left : SPECTOR_INDEX_BLOCK;
+        const uint32_t words = (count + 63) / 64;
+        if (c->by_tags && !in_chunk && take_chunk(c, found)) {
+            if (found->n) return 1;
             continue;
         }
-        const uint32_t count = left < SPECTOR_INDEX_BLOCK ? left : SPECTOR_INDEX_BLOCK;
         c->next += count;
-        if (by_tags) {
+        if (c->by_tags) {
             uint64_t any = 0;
-            for (uint32_t w = 0; w < (count + 63) / 64; w++) any |= c->tagged[in_chunk / 64 + w];
+            for (uint32_t w = 0; w < words; w++) any |= c->tagged[in_chunk / 64 + w];
             if (!any) {
                 drop_untagged(c, at, at + count);
                 continue;
             }
         }
-        const uint32_t n = gate_block(c, at, by_tags ? c->tagged + in_chunk / 64 : NULL, mask);
+        const uint32_t n =
+            gate_block(c, at, c->by_tags ? c->tagged + in_chunk / 64 : NULL, c->mask);
         if (!n) continue;
-        *first = at;
-        return n;
+        *found = (spector_survivors){at, WORDS, n, n < SPECTOR_INDEX_BLOCK / SPECTOR_SPARSE,
+                                     c->mask};
+        return 1;
     }
     return 0;
 }

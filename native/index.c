@@ -133,6 +133,8 @@ SPECTOR_INLINE code_sums centre_vector(float *restrict x, const float *restrict 
     return out;
 }
 
+static inline float larger(float a, float b) { return a > b ? a : b; }
+
 static inline int finite(float value) { return fabsf(value) <= 3.4e38f; }
 
 /* Slope and standard error (per unit of |y|) of an estimate from the signs of count coordinates
@@ -306,6 +308,7 @@ static uint64_t lay_out(spector_sections *s, uint8_t *image, uint32_t dim, uint3
     s->field = (type *)((uintptr_t)image + at); \
     at += aligned(bytes)
     SECTION(centre, float, (uint64_t)s->rotated * 4);
+    SECTION(whole, spector_extremes, sizeof(spector_extremes));
     SECTION(blocks, spector_extremes, ((uint64_t)room + 511) / 512 * sizeof(spector_extremes));
     SECTION(flags, uint64_t, (uint64_t)s->words * 8 * 16);
     SECTION(tags, uint64_t, (uint64_t)s->words * 8 * 64);
@@ -414,6 +417,13 @@ static void reset_extremes(spector_extremes *block) {
     block->confidence_min = UINT8_MAX;
 }
 
+/* What the vectors leave in extremes; vectors do not change. */
+static void widen_codes(spector_extremes *all, const spector_extremes *one) {
+    all->norm_max = larger(all->norm_max, one->norm_max);
+    all->sketch_error_max = larger(all->sketch_error_max, one->sketch_error_max);
+    all->sketch_slope_max = larger(all->sketch_slope_max, one->sketch_slope_max);
+}
+
 static void put_columns(const spector_sections *s, uint32_t slot, const spector_record *r) {
     s->valence[slot] = r->valence;
     s->uses[slot] = r->access_count < UINT16_MAX ? (uint16_t)r->access_count : UINT16_MAX;
@@ -433,12 +443,15 @@ void spector_index_append(uint8_t *image, const uint8_t *records, uint32_t strid
     for (uint32_t slot = first; slot < first + n; slot++) {
         const spector_record *r = at(records, stride, slot);
         spector_extremes *block = &s.blocks[slot / SPECTOR_INDEX_BLOCK];
+        if (slot == 0) reset_extremes(s.whole);
         if (slot % SPECTOR_INDEX_BLOCK == 0) reset_extremes(block);
+        widen(s.whole, r);
         widen(block, r);
         put_columns(&s, slot, r);
         s.confidence[slot] = r->confidence;
         s.event_ms[slot] = r->event_ms;
         active_encode(&s, (const uint8_t *)r, slot, block);
+        widen_codes(s.whole, block);
         add_bits(s.flags, s.words, slot, r->flags);
         add_bits(s.tags, s.words, slot, r->tags);
     }
@@ -452,7 +465,8 @@ void spector_index_update(uint8_t *image, const uint8_t *records, uint32_t strid
     spector_index_sections(image, &s);
     for (uint32_t i = 0; i < n; i++) {
         const spector_record *r = at(records, stride, slots[i]);
-        widen(&s.blocks[slots[i] / SPECTOR_INDEX_BLOCK], r); /* bounds first, for other threads */
+        widen(s.whole, r); /* bounds first, for other threads */
+        widen(&s.blocks[slots[i] / SPECTOR_INDEX_BLOCK], r);
         put_columns(&s, slots[i], r);
         put_bits(s.flags, s.words, slots[i], r->flags, 16);
     }
@@ -462,20 +476,24 @@ void spector_index_refresh(uint8_t *image, const uint8_t *records, uint32_t stri
     spector_sections s;
     spector_index_sections(image, &s);
     const uint32_t rows = s.header->rows;
+    spector_extremes whole;
+    if (!rows) return;
+    reset_extremes(&whole);
+    widen_codes(&whole, s.whole);
     for (uint32_t first = 0; first < rows; first += SPECTOR_INDEX_BLOCK) {
         spector_extremes *shown = &s.blocks[first / SPECTOR_INDEX_BLOCK], fresh;
         uint32_t end = first + SPECTOR_INDEX_BLOCK < rows ? first + SPECTOR_INDEX_BLOCK : rows;
         reset_extremes(&fresh);
-        fresh.norm_max = shown->norm_max; /* vectors do not change */
-        fresh.sketch_error_max = shown->sketch_error_max;
-        fresh.sketch_slope_max = shown->sketch_slope_max;
+        widen_codes(&fresh, shown);
         for (uint32_t slot = first; slot < end; slot++) {
             const spector_record *r = at(records, stride, slot);
             SPECTOR_PREFETCH((const uint8_t *)r + (size_t)8 * stride);
             widen(&fresh, r);
+            widen(&whole, r);
             put_columns(&s, slot, r);
             put_bits(s.flags, s.words, slot, r->flags, 16);
         }
         memcpy(shown, &fresh, sizeof fresh);
     }
+    memcpy(s.whole, &whole, sizeof whole);
 }

@@ -8,17 +8,14 @@
 
 enum {
     SPECTOR_INDEX_MAGIC = 0x58444953, /* "SIDX" */
-    SPECTOR_INDEX_VERSION = 1,
+    SPECTOR_INDEX_VERSION = 2,
     SPECTOR_INDEX_HEADER = 128,
     SPECTOR_INDEX_BLOCK = 512,
     SPECTOR_SKETCH_BITS = 224,
     SPECTOR_SKETCH_BYTES = 32,
     SPECTOR_NO_ESTIMATE = 0xFFFF,
     SPECTOR_PINNED_BIT = 1,
-    SPECTOR_SAMPLE_BLOCKS = 32,
-    SPECTOR_PROMISES = 272,
-    SPECTOR_CHUNK_WORDS = 512,
-    SPECTOR_ASIDE = 64
+    SPECTOR_CHUNK_WORDS = 512
 };
 
 #if defined(__GNUC__)
@@ -36,6 +33,7 @@ typedef struct spector_sections {
     uint32_t dim, rotated, sketched, room, words, fine_bytes;
     spector_index_header *header;
     float *centre;
+    spector_extremes *whole; /* of all rows */
     spector_extremes *blocks;
     uint64_t *flags; /* 16 slices of words */
     uint64_t *tags;  /* 64 slices of words */
@@ -51,6 +49,7 @@ typedef struct spector_sections {
 } spector_sections;
 
 void spector_index_sections(const uint8_t *image, spector_sections *sections);
+
 /* Phases 1 to 4 over the indexed rows of a partition. */
 typedef struct spector_gates {
     const spector_part *part;
@@ -58,13 +57,26 @@ typedef struct spector_gates {
     uint64_t *drops;
     spector_sections s;
     uint32_t rows, next;
+    int by_tags; /* chunk by chunk, tags first */
+    int plain;   /* besides tags and state nothing can drop a row of the partition */
     uint64_t tagged[SPECTOR_CHUNK_WORDS]; /* of the chunk that next lies in */
+    uint64_t mask[SPECTOR_INDEX_BLOCK / 64];
 } spector_gates;
+
+/* Slots that passed, as bits: of a block, or of a whole chunk of which few did. */
+typedef struct spector_survivors {
+    uint32_t first, words, n;
+    int scattered;
+    const uint64_t *mask;
+} spector_survivors;
+
+void spector_gates_begin(spector_gates *gates, const spector_part *part,
+                         const spector_query *query, uint32_t rows, uint64_t *drops);
 
 /* The slots of the block from first on that pass, as bits of mask (8 words); returns how many. */
 uint32_t spector_gates_block(const spector_gates *gates, uint32_t first, uint64_t *mask);
-/* The next block of which anything passes; 0 at the end. */
-uint32_t spector_gates_next(spector_gates *gates, uint32_t *first, uint64_t *mask);
+/* The next slots that pass; 0 at the end. What it finds is there until the next call. */
+int spector_gates_next(spector_gates *gates, spector_survivors *found);
 
 /* Once per spector_set_caps. */
 void spector_index_setup(uint32_t caps);
@@ -103,36 +115,13 @@ typedef struct spector_sketch_isa {
 extern spector_sketch_isa spector_sketches;
 void spector_sketch_setup(uint32_t caps);
 
-/* Records that wait for their bytes. */
-typedef struct spector_aside {
-    uint32_t n;
-    uint32_t part[SPECTOR_ASIDE], slot[SPECTOR_ASIDE];
-} spector_aside;
-
 /* A scan's cue in the space of the indexes: rotated once, then set against centre after centre. */
 typedef struct spector_indexed_cue {
     float rotated[SPECTOR_INDEX_MAX_DIM];
     uint32_t dim; /* 0: not rotated yet */
-    int few;      /* survivors are too few for estimates to pay, where a filter leaves gaps */
-    spector_aside aside;
+    int set;      /* whether there is a centre that it was set against */
     spector_cue cue;
 } spector_indexed_cue;
-
-/* All phases over the slots of a partition that its index covers. */
-uint32_t spector_scan_indexed(const spector_part *part, const spector_query *query,
-                              spector_indexed_cue *cue, uint32_t rows, uint32_t part_index,
-                              float seed, spector_hit *hits, uint32_t found, uint32_t k,
-                              uint64_t *drops, uint64_t *scored);
-/* A score that at least k records reach, from a sample; -INFINITY when there is none. Without it
- * the first tenth of a scan would let nearly everything through. hits serves as scratch. */
-float spector_sample_floor(const spector_part *parts, const uint32_t *select, uint32_t n,
-                           const spector_query *query, spector_indexed_cue *cue,
-                           spector_hit *hits, uint32_t k);
-
-/* Rank the records that were put aside; to be called after the last partition. */
-uint32_t spector_rank_aside(const spector_part *parts, const spector_query *query,
-                            spector_indexed_cue *cue, spector_hit *hits, uint32_t found,
-                            uint32_t k, uint64_t *drops, uint64_t *scored);
 
 /* Rows of the partition that its index covers. */
 static inline uint32_t spector_indexed_rows(const spector_part *part) {
@@ -142,6 +131,9 @@ static inline uint32_t spector_indexed_rows(const spector_part *part) {
     return rows < part->count ? rows : part->count;
 }
 
+/* The cue in the space of the indexes, and its length; nothing happens when it is there already. */
+void spector_turn_cue(const spector_query *query, const spector_sections *sections,
+                      spector_indexed_cue *cue);
 /* The cue against the centre of an index; nothing happens when it is there already. */
 void spector_prepare_cue(const spector_query *query, const spector_sections *sections,
                          spector_indexed_cue *cue);

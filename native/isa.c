@@ -13,7 +13,8 @@
 
 #define PORTABLE                                                                                  \
     {spector_gate_rec_portable,  spector_dot_i8_portable,    spector_load_rec_portable,           \
-     spector_score_f32_portable, spector_crc32c_u8_portable, spector_popcount_u64_portable}
+     spector_score_f32_portable, spector_crc32c_u8_portable, spector_popcount_u64_portable,        \
+     spector_and_u64_portable,   spector_positions_u64_portable}
 
 spector_isa spector_active = PORTABLE;
 
@@ -23,7 +24,8 @@ static uint32_t x86_caps(void) {
     /* __builtin_cpu_supports also asks whether the system saves the registers */
     __builtin_cpu_init();
     if (__builtin_cpu_supports("sse4.2")) caps |= SPECTOR_CAP_SSE42;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") &&
+        __builtin_cpu_supports("bmi"))
         caps |= SPECTOR_CAP_AVX2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -41,9 +43,13 @@ static void choose(uint32_t caps, spector_isa *isa) {
         isa->dot = spector_dot_i8_avx2;
         isa->score = spector_score_f32_avx2;
         isa->popcount = spector_popcount_u64_avx2;
+        isa->and_slices = spector_and_u64_avx2;
+        isa->positions = spector_positions_u64_avx2;
     }
     if (caps & SPECTOR_CAP_AVX512) {
         isa->gate = spector_gate_rec_avx512;
+        isa->and_slices = spector_and_u64_avx512;
+        isa->positions = spector_positions_u64_avx512;
         isa->dot = spector_dot_i8_avx512;
         isa->load = spector_load_rec_avx512;
         isa->score = spector_score_f32_avx512;

@@ -4,7 +4,7 @@
  * the slots that survive, one pass computes their dot products (phase 5, the only one that touches
  * vectors), one pass scores (phase 6, in score.c) and offers to the heap.
  */
-#include "index.h"
+#include "search.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,47 +168,78 @@ static int index_helps(const spector_query *q) {
            q->event_max_ms < INT64_MAX || q->importance_floor > 0.0f || !q->codes;
 }
 
-/* One pass over the partitions; worth: over their indexes. */
-static uint32_t scan_parts(const spector_part *parts, const uint32_t *select, uint32_t n,
-                           const spector_query *q, spector_indexed_cue *cue, int worth, float seed,
-                           spector_hit *hits, uint32_t k, uint64_t *drops, uint64_t *scored) {
+/* One pass over the partitions. */
+static uint32_t scan_straight(const spector_part *parts, const uint32_t *select, uint32_t n,
+                              const spector_query *q, spector_hit *hits, uint32_t k,
+                              uint64_t *drops, uint64_t *scored) {
     uint32_t found = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = select ? select[i] : i;
-        const spector_part *part = &parts[index];
-        const uint32_t rows = worth ? spector_indexed_rows(part) : 0;
-        if (rows)
-            found = spector_scan_indexed(part, q, cue, rows, index, seed, hits, found, k, drops,
-                                         scored);
-        found = spector_scan_straight(part, q, rows, index, hits, found, k, drops, scored);
+        found = spector_scan_straight(&parts[index], q, 0, index, hits, found, k, drops, scored);
     }
-    if (worth) found = spector_rank_aside(parts, q, cue, hits, found, k, drops, scored);
     return found;
+}
+
+/* One pass over the partitions' indexes, and straight over what they do not cover. */
+static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) {
+    c->found = 0;
+    c->batch.n = c->batch.runs = c->waiting.n = c->aside.n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t index = select ? select[i] : i;
+        const spector_part *part = &c->parts[index];
+        const uint32_t rows = spector_indexed_rows(part);
+        if (i + 1 < n) spector_search_ahead(&c->parts[select ? select[i + 1] : i + 1], c->q);
+        if (rows) spector_search_part(c, index, rows);
+        if (rows < part->count)
+            c->found = spector_scan_straight(part, c->q, rows, index, c->hits, c->found, c->k,
+                                             c->drops, c->scored);
+    }
+    spector_search_end(c);
+}
+
+/* Its own function, so that a scan without it does not pay for its stack. */
+static uint32_t search(const spector_part *parts, const uint32_t *select, uint32_t n,
+                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
+                       uint64_t *scored) {
+    spector_search c;
+    uint64_t before[SPECTOR_DROPS], before_scored = *scored;
+    c.parts = parts;
+    c.q = q;
+    c.hits = hits;
+    c.k = k;
+    c.drops = drops;
+    c.scored = scored;
+    c.estimates = q->codes && q->recall_confidence > 0.0f;
+    c.cue.dim = 0;
+    c.cue.set = 0;
+    c.seed = spector_sample_floor(&c, select, n);
+    memcpy(before, drops, sizeof before);
+    search_parts(&c, select, n);
+    if (c.found < k && c.seed > -INFINITY) {
+        /* k records reached the seed when they were sampled, but a writer has changed them since,
+         * or estimates missed them: nothing may be ruled out by it */
+        memcpy(drops, before, sizeof before);
+        *scored = before_scored;
+        c.seed = -INFINITY;
+        search_parts(&c, select, n);
+    }
+    return c.found;
 }
 
 uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
                       uint64_t *scanned, uint64_t *scored) {
-    spector_indexed_cue cue;
-    uint64_t indexed = 0, before[SPECTOR_DROPS], before_scored = *scored;
-    cue.dim = 0;
-    cue.cue.query_norm = 0.0f;
+    uint64_t indexed = 0;
+    uint32_t found;
     for (uint32_t i = 0; i < n; i++) {
         const spector_part *part = &parts[select ? select[i] : i];
         *scanned += part->count;
         indexed += spector_indexed_rows(part);
     }
-    const int worth = k && indexed >= q->index_from_rows && index_helps(q);
-    const float seed = worth ? spector_sample_floor(parts, select, n, q, &cue, hits, k) : -INFINITY;
-    memcpy(before, drops, sizeof before);
-    uint32_t found = scan_parts(parts, select, n, q, &cue, worth, seed, hits, k, drops, scored);
-    if (found < k && seed > -INFINITY) {
-        /* k records reached the seed when they were sampled, but a writer has changed them since,
-         * or estimates missed them: nothing may be ruled out by it */
-        memcpy(drops, before, sizeof before);
-        *scored = before_scored;
-        found = scan_parts(parts, select, n, q, &cue, worth, -INFINITY, hits, k, drops, scored);
-    }
+    if (k && indexed && indexed >= q->index_from_rows && index_helps(q))
+        found = search(parts, select, n, q, hits, k, drops, scored);
+    else
+        found = scan_straight(parts, select, n, q, hits, k, drops, scored);
     sort_best_first(hits, found);
     return found;
 }

@@ -13,11 +13,20 @@ static const float A_UNIT = 1.0f / 16384.0f, B_UNIT = 1.0f / 32768.0f;
 
 /* ---- the cue ---- */
 
-/* The dequantised cue, rotated. */
-static void rotate_cue(const spector_query *q, const spector_sections *s, float *out) {
+void spector_turn_cue(const spector_query *q, const spector_sections *s,
+                      spector_indexed_cue *indexed) {
+    float *out = indexed->rotated, squares[16] = {0}, sum = 0.0f;
+    if (indexed->dim) return;
     for (uint32_t i = 0; i < s->rotated; i++)
         out[i] = i < s->dim && i < q->vector_bytes ? (float)q->codes[i] * q->scale : 0.0f;
     spector_rotate_f32(out, s->rotated);
+    for (uint32_t i = 0; i < s->rotated; i += 16)
+        for (uint32_t lane = 0; lane < 16; lane++)
+            squares[lane] += out[i + lane] * out[i + lane];
+    for (uint32_t lane = 0; lane < 16; lane++) sum += squares[lane];
+    indexed->cue.query_norm = sqrtf(sum);
+    indexed->dim = s->dim;
+    indexed->set = 0;
 }
 
 /* Bit j of eight levels of a byte each, as a byte. */
@@ -54,22 +63,20 @@ void spector_prepare_cue(const spector_query *q, const spector_sections *s,
                          spector_indexed_cue *indexed) {
     spector_cue *cue = &indexed->cue;
     const float *rotated = indexed->rotated;
-    if (!indexed->dim) rotate_cue(q, s, indexed->rotated);
-    if (indexed->dim && cue->centre_id == s->header->centre_id) return;
-    indexed->dim = s->dim;
-    float norm2s[16] = {0}, query2s[16] = {0}, shareds[16] = {0}, largests[16] = {0};
+    spector_turn_cue(q, s, indexed);
+    if (indexed->set && cue->centre_id == s->header->centre_id) return;
+    indexed->set = 1;
+    float norm2s[16] = {0}, shareds[16] = {0}, largests[16] = {0};
     for (uint32_t i = 0; i < s->rotated; i += 16)
         for (uint32_t lane = 0; lane < 16; lane++) {
             const float q = rotated[i + lane], y = q - s->centre[i + lane];
-            query2s[lane] += q * q;
             norm2s[lane] += y * y;
             shareds[lane] += q * s->centre[i + lane];
             largests[lane] = fabsf(y) > largests[lane] ? fabsf(y) : largests[lane];
         }
-    float norm2 = 0.0f, query2 = 0.0f, shared = 0.0f, largest = 0.0f;
+    float norm2 = 0.0f, shared = 0.0f, largest = 0.0f;
     for (uint32_t lane = 0; lane < 16; lane++) {
         norm2 += norm2s[lane];
-        query2 += query2s[lane];
         shared += shareds[lane];
         if (largests[lane] > largest) largest = largests[lane];
     }
@@ -78,7 +85,6 @@ void spector_prepare_cue(const spector_query *q, const spector_sections *s,
     cue->centre_id = s->header->centre_id;
     cue->delta = largest / 15.0f;
     cue->norm = sqrtf(norm2);
-    cue->query_norm = sqrtf(query2);
     cue->base = shared - s->header->centre_norm2;
     uint8_t levels[SPECTOR_INDEX_MAX_DIM];
     set_levels(rotated, s->centre, s->rotated, largest > 1e-30f ? 7.5f / largest : 0.0f, levels);

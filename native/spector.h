@@ -376,6 +376,15 @@ typedef uint32_t (*spector_crc_fn)(uint32_t state, const uint8_t *data, size_t n
 /* How many bits of n words are set. */
 typedef uint64_t (*spector_popcount_fn)(const uint64_t *words, size_t n);
 
+/* Clear the bits of n words that are not set in all of some bit-slices (those of the bits of which,
+ * a slice every so many words); returns the union of what is left. */
+typedef uint64_t (*spector_and_fn)(const uint64_t *slices, size_t words, uint64_t which, size_t n,
+                                   uint64_t *bits);
+/* Numbers of the bits of mask, which has few, from *word on and plus first, as long as there is room
+ * for eight words' bits; returns how many, and in *word where it stopped. */
+typedef uint32_t (*spector_positions_fn)(const uint64_t *mask, uint32_t words, uint32_t *word,
+                                         uint32_t first, uint32_t *out, uint32_t room);
+
 /* What spector_set_caps chose, see isa.c. Members are spector_{op}_{dtype}_{isa}. */
 typedef struct spector_isa {
     spector_gate_fn gate;
@@ -384,6 +393,8 @@ typedef struct spector_isa {
     spector_score_fn score;
     spector_crc_fn crc32c;
     spector_popcount_fn popcount;
+    spector_and_fn and_slices;
+    spector_positions_fn positions;
 } spector_isa;
 
 extern spector_isa spector_active;
@@ -411,7 +422,16 @@ static inline void spector_load_block(const spector_query *query, const spector_
 #define SPECTOR_DECLARE_POPCOUNT(isa)                                                             \
     uint64_t spector_popcount_u64_##isa(const uint64_t *words, size_t n)
 
+#define SPECTOR_DECLARE_AND(isa)                                                                  \
+    uint64_t spector_and_u64_##isa(const uint64_t *slices, size_t words, uint64_t which, size_t n, \
+                                   uint64_t *bits)
+#define SPECTOR_DECLARE_POSITIONS(isa)                                                            \
+    uint32_t spector_positions_u64_##isa(const uint64_t *mask, uint32_t words, uint32_t *word,    \
+                                         uint32_t first, uint32_t *out, uint32_t room)
+
 SPECTOR_DECLARE_GATE(portable);
+SPECTOR_DECLARE_AND(portable);
+SPECTOR_DECLARE_POSITIONS(portable);
 SPECTOR_DECLARE_DOT(portable);
 SPECTOR_DECLARE_LOAD(portable);
 SPECTOR_DECLARE_SCORE(portable);
@@ -425,7 +445,11 @@ SPECTOR_DECLARE_CRC32C(sse42);
 SPECTOR_DECLARE_DOT(avx2);
 SPECTOR_DECLARE_SCORE(avx2);
 SPECTOR_DECLARE_POPCOUNT(avx2);
+SPECTOR_DECLARE_AND(avx2);
+SPECTOR_DECLARE_POSITIONS(avx2);
 SPECTOR_DECLARE_GATE(avx512);
+SPECTOR_DECLARE_AND(avx512);
+SPECTOR_DECLARE_POSITIONS(avx512);
 SPECTOR_DECLARE_DOT(avx512);
 SPECTOR_DECLARE_LOAD(avx512);
 SPECTOR_DECLARE_SCORE(avx512);

@@ -1,0 +1,94 @@
+/* What a record can score at most, from the extremes of its block, and what cosine it needs. */
+#include "search.h"
+
+#include <math.h>
+
+static inline float larger(float a, float b) { return a > b ? a : b; }
+static inline float smaller(float a, float b) { return a < b ? a : b; }
+
+/* Extremes of a factor table over the codes in a set; bit 31 stands for all codes from 31 on. */
+static void factor_range(const float *table, uint32_t set, float *low, float *high) {
+    float least = INFINITY, most = 0.0f;
+    for (; set; set &= set - 1) {
+        uint32_t first = SPECTOR_LOW_BIT(set), last = first < 31 ? first : 255;
+        for (uint32_t code = first; code <= last; code++) {
+            least = smaller(least, table[code]);
+            most = larger(most, table[code]);
+        }
+    }
+    *low *= least;
+    *high *= most;
+}
+
+static void maybe_factor(int present, float factor, float *low, float *high) {
+    if (!present) return;
+    *low *= smaller(1.0f, factor);
+    *high *= larger(1.0f, factor);
+}
+
+/* The block as one imaginary record that has the best of everything. */
+static spector_record best_of(const spector_extremes *e) {
+    spector_record r = {0};
+    r.event_ms = e->event_max;
+    r.importance = e->importance_max;
+    r.stability_days = e->stability_max;
+    r.utility = e->utility_max;
+    r.arousal = e->arousal_max;
+    r.access_count = e->uses_max;
+    r.tags = e->tags_or;
+    r.flags = e->flags_or & SPECTOR_FLASHBULB;
+    return r;
+}
+
+spector_bounds spector_bounds_of(const spector_query *q, const spector_extremes *e) {
+    spector_bounds out = {
+        .norm = e->norm_max, .error = e->sketch_error_max, .slope = e->sketch_slope_max};
+    spector_record best = best_of(e);
+    float low = q->confidence[e->confidence_min], high = q->confidence[e->confidence_max];
+    factor_range(q->tier, e->tiers, &low, &high);
+    factor_range(q->category, e->categories, &low, &high);
+    maybe_factor((q->mood > 0 && e->valence_max > 0) || (q->mood < 0 && e->valence_min < 0),
+                 q->mood_boost, &low, &high);
+    maybe_factor(e->flags_or & SPECTOR_UNRESOLVED, q->unresolved_boost, &low, &high);
+    maybe_factor(e->flags_or & SPECTOR_CONSOLIDATED, q->consolidated_factor, &low, &high);
+    out.factor_min = low;
+    out.factor_max = high;
+    out.others = spector_other_terms(q, &best, e->used_max);
+    return out;
+}
+
+void spector_widen_bounds(spector_bounds *all, const spector_bounds *one) {
+    all->others = larger(all->others, one->others);
+    all->factor_max = larger(all->factor_max, one->factor_max);
+    all->factor_min = smaller(all->factor_min, one->factor_min);
+    /* NaN, from a damaged record, must stay */
+    all->norm = one->norm <= all->norm ? all->norm : one->norm;
+    all->error = larger(all->error, one->error);
+    all->slope = larger(all->slope, one->slope);
+}
+
+/* The floor is lowered a little, for the roundings of bound and score. */
+float spector_least_cosine(const spector_query *q, const spector_bounds *b, float floor) {
+    if (!(floor > -INFINITY)) return -INFINITY;
+    floor -= 2e-5f * (1.0f + fabsf(floor));
+    if (q->multiplicative) {
+        if (floor <= 0.0f) return -INFINITY;
+        float most = q->w_similarity * (1.0f + b->others) * b->factor_max;
+        return q->codes ? (most > 0.0f ? floor / most : INFINITY)
+                        : (most >= floor ? -INFINITY : INFINITY);
+    }
+    float factor = floor > 0.0f ? b->factor_max : b->factor_min;
+    if (!(factor > 0.0f)) return floor > 0.0f ? INFINITY : -INFINITY;
+    float missing = floor / factor - b->others;
+    if (!q->codes || q->w_similarity == 0.0f) return missing <= 0.0f ? -INFINITY : INFINITY;
+    return missing / q->w_similarity;
+}
+
+float spector_most_cosine(const spector_cue *cue, const spector_bounds *b) {
+    return b->norm <= 1e6f ? b->norm * cue->query_norm * 1.0001f + 1e-5f : INFINITY;
+}
+
+float spector_margin(const spector_query *q, const spector_cue *cue, const spector_bounds *b) {
+    float deviation = spector_estimate_error(cue, b->error, b->slope, cue->sketched);
+    return q->recall_confidence * deviation + spector_slack(cue);
+}

@@ -1,0 +1,118 @@
+/* The scan over scan indexes: between its C files only. indexed.c says how it goes. */
+#ifndef SPECTOR_SEARCH_H
+#define SPECTOR_SEARCH_H
+
+#include "index.h"
+
+enum {
+    SPECTOR_BATCH = 1024,
+    SPECTOR_PAD = 16, /* sketches are estimated so many at a time */
+    SPECTOR_RUNS = 32,
+    SPECTOR_WAITING = 256,
+    SPECTOR_ASIDE = 64,
+    SPECTOR_PROMISES = 272,
+    SPECTOR_SAMPLE_BLOCKS = 32,
+    SPECTOR_SPARSE = 8 /* one of so many slots survives, or fewer */
+};
+
+/* What the records of one or more blocks can have at most, similarity aside. */
+typedef struct spector_bounds {
+    float others;     /* additive: weighted sum of the other terms */
+    float factor_max; /* product of the modifiers */
+    float factor_min;
+    float norm, error, slope;
+} spector_bounds;
+
+/* Neighbours in a batch, all of one partition. */
+typedef struct spector_run {
+    uint32_t part, first, n;
+    int bounded; /* whether bound holds anything */
+    spector_bounds bound;
+    float base, margin; /* of the estimates; see sketch_runs */
+} spector_run;
+
+/* Survivors of the gates, run after run, each from a multiple of SPECTOR_PAD on. */
+typedef struct spector_batch {
+    uint32_t n, runs;
+    uint32_t slots[SPECTOR_BATCH + SPECTOR_PAD];
+    float estimates[SPECTOR_BATCH + SPECTOR_PAD];
+    spector_run run[SPECTOR_RUNS];
+} spector_batch;
+
+/* Records that may enter the heap, as far as sketches tell; their fine codes are on their way. */
+typedef struct spector_waiting {
+    uint32_t n;
+    uint32_t part[SPECTOR_WAITING], slot[SPECTOR_WAITING];
+    float bound[SPECTOR_WAITING]; /* of the cosine */
+    float least[SPECTOR_WAITING]; /* that it takes */
+} spector_waiting;
+
+/* Records that are to be measured, once their bytes have arrived. */
+typedef struct spector_aside {
+    uint32_t n;
+    uint32_t part[SPECTOR_ASIDE], slot[SPECTOR_ASIDE];
+} spector_aside;
+
+/* One scan over any number of indexes; lives on the stack. */
+typedef struct spector_search {
+    const spector_part *parts;
+    const spector_query *q;
+    spector_hit *hits;
+    uint32_t found, k;
+    uint64_t *drops, *scored;
+    int estimates; /* sketches may rule records out */
+    float seed;    /* a score that k records are known to reach */
+    spector_indexed_cue cue;
+    spector_gates gates;
+    spector_batch batch;
+    spector_waiting waiting;
+    spector_aside aside;
+} spector_search;
+
+/* ---- indexed.c ---- */
+
+/* All phases over the first rows slots of a partition, which its index covers. Some of its records
+ * may be left waiting; spector_search_end deals with them. */
+void spector_search_part(spector_search *search, uint32_t part_index, uint32_t rows);
+void spector_search_end(spector_search *search);
+/* Fetch what the gates of a partition will read first. */
+void spector_search_ahead(const spector_part *part, const spector_query *query);
+
+/* ---- sample.c ---- */
+
+/* A score that at least k records reach, from a sample; -INFINITY when there is none. Without it
+ * the first tenth of a dense scan would let nearly everything through. hits serves as scratch. */
+float spector_sample_floor(spector_search *search, const uint32_t *select, uint32_t n);
+
+/* ---- promising.c ---- */
+
+/* Wait for the fine code of a record whose cosine is at most bound. */
+void spector_search_wait(spector_search *search, uint32_t part, uint32_t slot, float bound,
+                         float least);
+/* Wait for the whole record. */
+void spector_search_put_aside(spector_search *search, uint32_t part, uint32_t slot);
+/* Deal with all that wait. */
+void spector_search_settle(spector_search *search);
+/* Open the index of a partition and set the cue against its centre. */
+void spector_search_open(spector_search *search, uint32_t part, spector_sections *sections);
+
+/* ---- bounds.c ---- */
+
+spector_bounds spector_bounds_of(const spector_query *query, const spector_extremes *extremes);
+void spector_widen_bounds(spector_bounds *all, const spector_bounds *one);
+/* The least cosine with which a record can reach the floor; -INFINITY when any will do, INFINITY
+ * when none can. */
+float spector_least_cosine(const spector_query *query, const spector_bounds *bounds, float floor);
+/* The largest cosine that a record of the bounds can have. */
+float spector_most_cosine(const spector_cue *cue, const spector_bounds *bounds);
+/* What an estimate from a sketch may fall short by; slack is for the roundings of its factors. */
+float spector_margin(const spector_query *query, const spector_cue *cue,
+                     const spector_bounds *bounds);
+static inline float spector_slack(const spector_cue *cue) { return 3e-4f * cue->norm + 2e-4f; }
+
+/* The score to reach: the heap's worst, or what a sample has shown to be beaten k times. */
+static inline float spector_floor(const spector_search *c) {
+    return c->found == c->k && c->hits[0].score > c->seed ? c->hits[0].score : c->seed;
+}
+
+#endif
