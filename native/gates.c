@@ -197,9 +197,10 @@ static void drop_untagged(const spector_gates *c, uint32_t first, uint32_t end) 
     c->drops[SPECTOR_DROP_TAGS] += end - first - hidden;
 }
 
-/* The chunk's tagged slots of which the state is right too, if few enough are left of it that they
- * go on together; otherwise 0, and nothing is counted. */
-static uint32_t scattered_chunk(spector_gates *c, uint32_t first, uint32_t count) {
+/* Whether so few of the chunk's tagged slots have the right state too that they go on together, as
+ * found; otherwise nothing is counted. */
+static int scattered_chunk(spector_gates *c, uint32_t first, uint32_t count,
+                           spector_survivors *found) {
     const uint32_t words = (count + 63) / 64, flags = c->s.whole->flags_or & c->query->drop_flags;
     uint32_t hidden = 0;
     if (count % 64) c->tagged[words - 1] &= (UINT64_C(1) << (count % 64)) - 1;
@@ -215,7 +216,8 @@ static uint32_t scattered_chunk(spector_gates *c, uint32_t first, uint32_t count
     if (n > count / SPECTOR_SPARSE) return 0;
     c->drops[SPECTOR_DROP_STATE] += hidden;
     c->drops[SPECTOR_DROP_TAGS] += count - hidden - n;
-    return n;
+    *found = (spector_survivors){first, words, n, 1, c->tagged};
+    return 1;
 }
 
 void spector_gates_begin(spector_gates *c, const spector_part *part, const spector_query *q,
@@ -241,14 +243,10 @@ static int take_chunk(spector_gates *c, spector_survivors *found) {
     const uint32_t at = c->next, left = c->rows - at;
     const uint32_t count = left < CHUNK_ROWS ? left : CHUNK_ROWS;
     found->n = 0;
-    if (!tag_chunk(c, at / 64, (count + 63) / 64)) {
+    if (!tag_chunk(c, at / 64, (count + 63) / 64))
         drop_untagged(c, at, at + count);
-    } else {
-        if (!c->plain) return 0;
-        const uint32_t n = scattered_chunk(c, at, count);
-        if (!n) return 0;
-        *found = (spector_survivors){at, (count + 63) / 64, n, 1, c->tagged};
-    }
+    else if (!c->plain || !scattered_chunk(c, at, count, found))
+        return 0;
     c->next += count;
     return 1;
 }

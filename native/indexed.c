@@ -46,12 +46,11 @@ static uint32_t sketch_runs(spector_search *c) {
     pad_run(batch);
     for (uint32_t r = 0; r < batch->runs; r++) {
         spector_run *run = &batch->run[r];
-        spector_sections s;
-        spector_search_open(c, run->part, &s);
+        spector_prepare_cue(c->q, &run->s, &c->cue);
         run->base = c->cue.cue.base;
         run->margin = spector_margin(c->q, &c->cue.cue, &run->bound);
         const uint32_t n = spector_sketches.sketch(
-            s.sketch, &c->cue.cue, batch->slots + run->first, run->n, least_estimate(c, run),
+            run->s.sketch, &c->cue.cue, batch->slots + run->first, run->n, least_estimate(c, run),
             batch->estimates + run->first);
         c->drops[SPECTOR_DROP_BOUND] += run->n - n;
         run->n = n;
@@ -67,9 +66,8 @@ static void pass_on(spector_search *c, float promise) {
         spector_run *run = &batch->run[r];
         uint32_t *slots = batch->slots + run->first, left = 0;
         float *estimates = batch->estimates + run->first;
-        spector_sections s;
+        const spector_sections *s = &run->s;
         if (!run->n) continue;
-        spector_index_sections(c->parts[run->part].index, &s);
         const float limit = least_estimate(c, run), up = run->base + run->margin;
         const float most = spector_most_cosine(&c->cue.cue, &run->bound);
         for (uint32_t i = 0; i < run->n; i++) {
@@ -80,8 +78,8 @@ static void pass_on(spector_search *c, float promise) {
                 estimates[left++] = estimates[i];
             } else {
                 const float bound = estimates[i] + up;
-                for (uint32_t at = 0; at < s.fine_bytes; at += 64)
-                    SPECTOR_PREFETCH(s.fine + (size_t)slots[i] * s.fine_bytes + at);
+                for (uint32_t at = 0; at < s->fine_bytes; at += 64)
+                    SPECTOR_PREFETCH(s->fine + (size_t)slots[i] * s->fine_bytes + at);
                 spector_search_wait(c, run->part, slots[i],
                                     bound < INFINITY && most < bound ? most : bound, limit + up);
             }
@@ -150,6 +148,7 @@ static spector_run *run_of(spector_search *c, uint32_t part) {
     run->first = batch->n;
     run->n = 0;
     run->bounded = 0;
+    run->s = c->gates.s;
     return run;
 }
 
@@ -182,7 +181,6 @@ static void collect(spector_search *c, uint32_t part, const spector_survivors *f
                     const spector_bounds *bound) {
     spector_batch *batch = &c->batch;
     for (uint32_t word = 0; word < found->words;) {
-        if (batch->n > SPECTOR_BATCH - SPECTOR_INDEX_BLOCK) flush(c);
         spector_run *run = run_of(c, part);
         const uint32_t before = batch->n;
         add_bounds(run, bound);
@@ -192,9 +190,11 @@ static void collect(spector_search *c, uint32_t part, const spector_survivors *f
                                                    out, SPECTOR_BATCH - batch->n)
                         : list_block(found, &word, out);
         run->n = batch->n - run->first;
-        if (!c->estimates || !found->scattered) continue;
-        for (uint32_t i = before; i < batch->n; i++)
+        for (uint32_t i = before; i < batch->n && c->estimates && found->scattered; i++)
             SPECTOR_PREFETCH(c->gates.s.sketch + (size_t)batch->slots[i] * SPECTOR_SKETCH_BYTES);
+        /* another block must fit; as long as there is no floor, not more than one or two */
+        const uint32_t most = SPECTOR_BATCH - SPECTOR_INDEX_BLOCK;
+        if (batch->n > (spector_floor(c) > -INFINITY ? most : SPECTOR_INDEX_BLOCK)) flush(c);
     }
 }
 
@@ -232,14 +232,12 @@ void spector_search_end(spector_search *c) {
 }
 
 void spector_search_ahead(const spector_part *part, const spector_query *q) {
+    if (!part->index || !q->tags_all) return;
     spector_sections s;
-    if (!part->index) return;
     spector_index_sections(part->index, &s);
+    const uint64_t *slice = s.tags + (size_t)SPECTOR_LOW_BIT(q->tags_all) * s.words;
     SPECTOR_PREFETCH(s.whole);
     SPECTOR_PREFETCH((const uint8_t *)s.whole + 64);
-    for (uint64_t tags = q->tags_all; tags; tags &= tags - 1) {
-        const uint64_t *slice = s.tags + (size_t)SPECTOR_LOW_BIT(tags) * s.words;
-        for (uint32_t w = 0; w < s.words && w < SPECTOR_CHUNK_WORDS; w += 8)
-            SPECTOR_PREFETCH(slice + w);
-    }
+    for (uint32_t w = 0; w < s.words && w < SPECTOR_CHUNK_WORDS; w += 8)
+        SPECTOR_PREFETCH(slice + w);
 }

@@ -9,11 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-void spector_search_open(spector_search *c, uint32_t part, spector_sections *s) {
-    spector_index_sections(c->parts[part].index, s);
-    if (c->q->codes) spector_prepare_cue(c->q, s, &c->cue);
-}
-
 static void rank_aside(spector_search *c) {
     spector_aside *aside = &c->aside;
     const uint32_t n = aside->n;
@@ -70,8 +65,9 @@ static void refine(spector_search *c, uint32_t first, uint32_t n) {
     spector_waiting *w = &c->waiting;
     float fine[SPECTOR_WAITING], errors[SPECTOR_WAITING];
     spector_sections s;
-    spector_search_open(c, w->part[first], &s);
+    spector_index_sections(c->parts[w->part[first]].index, &s);
     if (!s.fine_bytes) return;
+    spector_prepare_cue(c->q, &s, &c->cue);
     spector_sketches.fine(&s, &c->cue.cue, w->slot + first, n, fine, errors);
     const float base = c->cue.cue.base, slack = spector_slack(&c->cue.cue);
     for (uint32_t i = 0; i < n; i++) {

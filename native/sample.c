@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WORDS = SPECTOR_INDEX_BLOCK / 64, FIRST_BLOCKS = 4 };
+enum { WORDS = SPECTOR_INDEX_BLOCK / 64, FIRST_BLOCKS = 4, FIRST_SEEN = 64 };
 
 /* The most promising records of a sample, best first. */
 typedef struct promise {
@@ -63,9 +63,7 @@ static void sample(spector_search *c, const uint32_t *select, uint32_t n, uint64
         }
         for (; at < blocks; at += step) {
             sample_block(c, index, (uint32_t)at * SPECTOR_INDEX_BLOCK, best);
-            if (best->blocks == FIRST_BLOCKS &&
-                best->seen < FIRST_BLOCKS * SPECTOR_INDEX_BLOCK / SPECTOR_SPARSE)
-                return;
+            if (best->blocks == FIRST_BLOCKS && best->seen < FIRST_SEEN) return;
         }
         at -= blocks;
     }

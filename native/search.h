@@ -5,7 +5,7 @@
 #include "index.h"
 
 enum {
-    SPECTOR_BATCH = 1024,
+    SPECTOR_BATCH = 2048,
     SPECTOR_PAD = 16, /* sketches are estimated so many at a time */
     SPECTOR_RUNS = 32,
     SPECTOR_WAITING = 256,
@@ -27,6 +27,7 @@ typedef struct spector_bounds {
 typedef struct spector_run {
     uint32_t part, first, n;
     int bounded; /* whether bound holds anything */
+    spector_sections s;
     spector_bounds bound;
     float base, margin; /* of the estimates; see sketch_runs */
 } spector_run;
@@ -93,8 +94,6 @@ void spector_search_wait(spector_search *search, uint32_t part, uint32_t slot, f
 void spector_search_put_aside(spector_search *search, uint32_t part, uint32_t slot);
 /* Deal with all that wait. */
 void spector_search_settle(spector_search *search);
-/* Open the index of a partition and set the cue against its centre. */
-void spector_search_open(spector_search *search, uint32_t part, spector_sections *sections);
 
 /* ---- bounds.c ---- */
 

@@ -22,8 +22,12 @@ ALWAYS_INLINE uint64_t and_all(const uint64_t *slices, size_t words, uint64_t wh
     for (; w + GROUP <= n; w += GROUP) {
         uint64_t left[GROUP];
         for (int lane = 0; lane < GROUP; lane++) left[lane] = bits[w + (size_t)lane];
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; i++) {
+            uint64_t some = 0;
             for (int lane = 0; lane < GROUP; lane++) left[lane] &= slice[i][w + (size_t)lane];
+            for (int lane = 0; lane < GROUP; lane++) some |= left[lane];
+            if (!some) break; /* a rare tag need not read all its slices */
+        }
         for (int lane = 0; lane < GROUP; lane++) bits[w + (size_t)lane] = left[lane];
         for (int lane = 0; lane < GROUP; lane++) any |= left[lane];
     }

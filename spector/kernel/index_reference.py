@@ -152,6 +152,8 @@ class NumpyIndex:
             np.bitwise_or.at(flags, word[is_set], bit[is_set])
         _write_mutable(sections, headers, slots)
         measured = _measures(headers)
+        if len(slots):
+            widen(sections.whole, measured)
         for block in np.unique(slots // BLOCK_ROWS).tolist():
             mine = slots // BLOCK_ROWS == block
             widen(sections.blocks[block : block + 1], {k: v[mine] for k, v in measured.items()})
@@ -163,13 +165,11 @@ class NumpyIndex:
         _write_bits(sections.flags, 0, headers["flags"])
         _write_mutable(sections, headers, slice(0, rows))
         measured = _measures(headers)
+        if rows:
+            _tighten(sections.whole, measured)
         for first in range(0, rows, BLOCK_ROWS):
             block = sections.blocks[first // BLOCK_ROWS : first // BLOCK_ROWS + 1]
-            kept = {name: block[name].copy() for name in _OF_VECTORS}
-            block[:] = 0
-            widen(block, {k: v[first : first + BLOCK_ROWS] for k, v in measured.items()}, True)
-            for name, value in kept.items():
-                block[name] = value
+            _tighten(block, {k: v[first : first + BLOCK_ROWS] for k, v in measured.items()})
 
 
 def _hash(data: bytes) -> int:
@@ -191,6 +191,15 @@ def widen(block: NDArray[Any], values: dict[str, NDArray[Any]], fresh: bool = Fa
             block[name] = found if fresh else pick(block[name], found)
 
 
+def _tighten(block: NDArray[Any], values: dict[str, NDArray[Any]]) -> None:
+    """Extremes of just these rows, whose vectors are those that the block has taken already."""
+    kept = {name: block[name].copy() for name in _OF_VECTORS}
+    block[:] = 0
+    widen(block, values, True)
+    for name, value in kept.items():
+        block[name] = value
+
+
 def _append(s: Sections, records: NDArray[np.uint8], first: int) -> None:
     headers, stop = _headers(records), first + len(records)
     _write_bits(s.flags, first, headers["flags"])
@@ -199,6 +208,7 @@ def _append(s: Sections, records: NDArray[np.uint8], first: int) -> None:
     s.columns["event_ms"][first:stop] = headers["event_ms"]
     _write_mutable(s, headers, slice(first, stop))
     measured = {**_measures(headers), **_sketch(s, records, headers, first)}
+    widen(s.whole, measured, first == 0)
     start = first
     while start < stop:
         end = min(stop, start // BLOCK_ROWS * BLOCK_ROWS + BLOCK_ROWS)

@@ -79,6 +79,12 @@ def _block(image, layout, slot):  # type: ignore[no-untyped-def]
     return carray(pointer(np.uint64(image.ctypes.data) + np.uint64(at)), (1,), BLOCK_DTYPE)[0]
 
 
+@inner
+def _whole(image, layout):  # type: ignore[no-untyped-def]
+    at = np.uint64(layout.whole_at)
+    return carray(pointer(np.uint64(image.ctypes.data) + at), (1,), BLOCK_DTYPE)[0]
+
+
 @compiled
 def _append(image, layout, dim, records, first, n, flips):  # type: ignore[no-untyped-def]
     words = layout.words
@@ -90,6 +96,8 @@ def _append(image, layout, dim, records, first, n, flips):  # type: ignore[no-un
     spare = np.empty(layout.rotated, np.float32)
     for slot in range(first, first + n):
         r = _record(records, slot)
+        if slot == 0:
+            _clear(_whole(image, layout))
         if slot % BLOCK_ROWS == 0:
             _clear(_block(image, layout, slot))
         _set_bits(flags, words, slot, np.uint64(r.flags))
@@ -97,6 +105,7 @@ def _append(image, layout, dim, records, first, n, flips):  # type: ignore[no-un
         confidence[slot] = r.confidence
         event_ms[slot] = r.event_ms
         _write_mutable(image, layout, slot, r)
+        _widen(_whole(image, layout), r)
         _widen(_block(image, layout, slot), r)
         codes = records[slot, HEADER_BYTES:].view(np.int8)
         x[dim:] = _ZERO
@@ -104,6 +113,7 @@ def _append(image, layout, dim, records, first, n, flips):  # type: ignore[no-un
             x[i] = np.float32(codes[i]) * r.scale
         rotate_one(x, spare, flips)
         _sketch(image, layout, slot, x)
+        _widen_codes(_whole(image, layout), _block(image, layout, slot))
 
 
 @compiled
@@ -120,6 +130,7 @@ def _update(image, layout, records, slots):  # type: ignore[no-untyped-def]
             else:
                 flags[at] &= ~bit
         _write_mutable(image, layout, slot, r)
+        _widen(_whole(image, layout), r)
         _widen(_block(image, layout, slot), r)
 
 
@@ -127,14 +138,16 @@ def _update(image, layout, records, slots):  # type: ignore[no-untyped-def]
 def _refresh(image, layout, records, rows):  # type: ignore[no-untyped-def]
     flags = image[layout.flags_at : layout.tags_at].view(np.uint64)
     word = np.zeros(16, np.uint64)
+    whole = _whole(image, layout)
+    if rows:
+        _clear_header(whole)
     for slot in range(rows):
         b = _block(image, layout, slot)
         r = _record(records, slot)
         if slot % BLOCK_ROWS == 0:
-            norm, error, slope = b.norm_max, b.sketch_error_max, b.sketch_slope_max
-            _clear(b)
-            b.norm_max, b.sketch_error_max, b.sketch_slope_max = norm, error, slope
+            _clear_header(b)
         _write_mutable(image, layout, slot, r)
+        _widen(whole, r)
         _widen(b, r)
         left = np.uint64(r.flags)
         while left != np.uint64(0):
@@ -186,6 +199,22 @@ def _clear(b):  # type: ignore[no-untyped-def]
     b.uses_max, b.categories, b.modalities, b.tiers, b.flags_or = 0, 0, 0, 0, 0
     b.valence_min, b.valence_max = 127, -128
     b.confidence_max, b.confidence_min, b.arousal_max = 0, 255, 0
+
+
+@inner
+def _clear_header(b):  # type: ignore[no-untyped-def]
+    """Extremes of no rows, but for what the vectors leave in them, which do not change."""
+    norm, error, slope = b.norm_max, b.sketch_error_max, b.sketch_slope_max
+    _clear(b)
+    b.norm_max, b.sketch_error_max, b.sketch_slope_max = norm, error, slope
+
+
+@inner
+def _widen_codes(b, one):  # type: ignore[no-untyped-def]
+    """Take over what the vectors have left in other extremes."""
+    b.norm_max = max(b.norm_max, one.norm_max)
+    b.sketch_error_max = max(b.sketch_error_max, one.sketch_error_max)
+    b.sketch_slope_max = max(b.sketch_slope_max, one.sketch_slope_max)
 
 
 @inner

@@ -142,7 +142,7 @@ def _sections(index, rotated, room):  # type: ignore[no-untyped-def]
     words = room // 64
     at = index + np.uint64(128)
     centre = carray(pointer(at), (rotated,), np.float32)
-    at += np.uint64(4 * rotated)
+    at += np.uint64(4 * rotated + 128)  # extremes of the whole partition are not used here
     blocks = carray(pointer(at), ((room + 511) // 512,), BLOCK_DTYPE)
     at += np.uint64(128 * len(blocks))
     flags = carray(pointer(at), (16 * words,), np.uint64)

@@ -52,7 +52,7 @@ SKETCH_BITS: Final = 224
 #: value of a sketch's ``b``: there is no estimate for this record, look at it
 NO_ESTIMATE: Final = 0xFFFF
 _MAGIC: Final = 0x58444953  # "SIDX"
-_VERSION: Final = 1
+_VERSION: Final = 2
 _FACTOR_BYTES: Final = 12  # A, B and E at the end of a fine row
 _CENTRE_SAMPLE: Final = 4096
 
@@ -110,6 +110,7 @@ class Layout(NamedTuple):
     blocks: int
     fine_bytes: int
     centre_at: int
+    whole_at: int
     blocks_at: int
     flags_at: int
     tags_at: int
@@ -135,7 +136,7 @@ def layout_of(dim: int, room: int) -> Layout:
     if rotated > SKETCH_BITS:
         fine_bytes = -(-((rotated - SKETCH_BITS) // 8 + _FACTOR_BYTES) // 32) * 32
     sizes = [
-        4 * rotated, BLOCK_DTYPE.itemsize * blocks, 16 * 8 * words, 64 * 8 * words,
+        4 * rotated, BLOCK_DTYPE.itemsize, BLOCK_DTYPE.itemsize * blocks, 16 * 8 * words, 64 * 8 * words,
         *(np.dtype(kind).itemsize * room for _, kind in _COLUMNS),
         SKETCH_DTYPE.itemsize * room, fine_bytes * room,
     ]  # fmt: skip
@@ -150,12 +151,13 @@ class Sections:
     """Views of an image's sections, to read or write.
 
     Shapes, with room slots, W = room / 64 words, D rotated coordinates: header (), centre (D,),
-    blocks (ceil(room / 512),), flags (16, W), tags (64, W), columns and sketch (room,),
+    whole (1,), blocks (ceil(room / 512),), flags (16, W), tags (64, W), columns and sketch (room,),
     fine (room, fine_bytes).
     """
 
     header: NDArray[Any]
     centre: NDArray[np.float32]
+    whole: NDArray[Any]
     blocks: NDArray[Any]
     flags: NDArray[np.uint64]
     tags: NDArray[np.uint64]
@@ -171,17 +173,18 @@ def sections_of(image: NDArray[np.uint8]) -> Sections:
     ends = layout[4:]  # each section ends where the next begins
     spans = [image[first:last] for first, last in pairwise(ends)]
     columns = {
-        name: span.view(kind) for (name, kind), span in zip(_COLUMNS, spans[4:11], strict=True)
+        name: span.view(kind) for (name, kind), span in zip(_COLUMNS, spans[5:12], strict=True)
     }
     return Sections(
         header=header,
         centre=spans[0].view("<f4"),
-        blocks=spans[1].view(BLOCK_DTYPE),
-        flags=spans[2].view("<u8").reshape(16, layout.words),
-        tags=spans[3].view("<u8").reshape(64, layout.words),
+        whole=spans[1].view(BLOCK_DTYPE),
+        blocks=spans[2].view(BLOCK_DTYPE),
+        flags=spans[3].view("<u8").reshape(16, layout.words),
+        tags=spans[4].view("<u8").reshape(64, layout.words),
         columns=columns,
-        sketch=spans[11].view(SKETCH_DTYPE),
-        fine=spans[12].reshape(int(header["room"]), layout.fine_bytes),
+        sketch=spans[12].view(SKETCH_DTYPE),
+        fine=spans[13].reshape(int(header["room"]), layout.fine_bytes),
     )
 
 
@@ -295,6 +298,7 @@ class ScanIndex:
         old, new = sections_of(self.image), sections_of(image)
         words, blocks = -(-rows // 64), -(-rows // BLOCK_ROWS)
         new.centre[:] = old.centre
+        new.whole[:] = old.whole
         new.blocks[:blocks] = old.blocks[:blocks]
         new.flags[:, :words] = old.flags[:, :words]
         new.tags[:, :words] = old.tags[:, :words]
