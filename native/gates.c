@@ -213,7 +213,7 @@ static int scattered_chunk(spector_gates *c, uint32_t first, uint32_t count,
         hidden += count_bits(bits);
     }
     const uint32_t n = (uint32_t)spector_active.popcount(c->tagged, words);
-    if (n > count / SPECTOR_SPARSE) return 0;
+    if (n > count / SPECTOR_FEW) return 0;
     c->drops[SPECTOR_DROP_STATE] += hidden;
     c->drops[SPECTOR_DROP_TAGS] += count - hidden - n;
     *found = (spector_survivors){first, words, n, 1, c->tagged};

@@ -185,7 +185,7 @@ static void collect(spector_search *c, uint32_t part, const spector_survivors *f
         const uint32_t before = batch->n;
         add_bounds(run, bound);
         uint32_t *out = batch->slots + batch->n;
-        batch->n += found->scattered
+        batch->n += found->n < found->words * 64 / SPECTOR_FEW + 1
                         ? spector_active.positions(found->mask, found->words, &word, found->first,
                                                    out, SPECTOR_BATCH - batch->n)
                         : list_block(found, &word, out);

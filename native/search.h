@@ -12,7 +12,9 @@ enum {
     SPECTOR_ASIDE = 64,
     SPECTOR_PROMISES = 272,
     SPECTOR_SAMPLE_BLOCKS = 32,
-    SPECTOR_SPARSE = 8 /* one of so many slots survives, or fewer */
+    /* one of so many slots of a block survives, or of a chunk, or fewer */
+    SPECTOR_SPARSE = 8,
+    SPECTOR_FEW = 32
 };
 
 /* What the records of one or more blocks can have at most, similarity aside. */

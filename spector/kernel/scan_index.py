@@ -136,7 +136,8 @@ def layout_of(dim: int, room: int) -> Layout:
     if rotated > SKETCH_BITS:
         fine_bytes = -(-((rotated - SKETCH_BITS) // 8 + _FACTOR_BYTES) // 32) * 32
     sizes = [
-        4 * rotated, BLOCK_DTYPE.itemsize, BLOCK_DTYPE.itemsize * blocks, 16 * 8 * words, 64 * 8 * words,
+        4 * rotated, BLOCK_DTYPE.itemsize, BLOCK_DTYPE.itemsize * blocks,
+        16 * 8 * words, 64 * 8 * words,
         *(np.dtype(kind).itemsize * room for _, kind in _COLUMNS),
         SKETCH_DTYPE.itemsize * room, fine_bytes * room,
     ]  # fmt: skip
