@@ -70,7 +70,10 @@ class Snapshot:
             Moved, PartitionCorruptError: the snapshot does not have it.
         """
         index = self.indexes[store].get(segment_id)
-        if index is None or slot >= self.views[store].partitions[index].slots:
+        # a damaged row may name anything
+        if index is None or type(slot) is not int or not (
+            0 <= slot < self.views[store].partitions[index].slots
+        ):
             raise self.misplaced(store, f"slot {slot} of partition {segment_id} is not there")
         return self.offsets[store] + index
 

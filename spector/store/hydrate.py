@@ -107,7 +107,7 @@ def verify_strength(store: Store, row: Row) -> None:
             store.view()
             found = store.catalog.main.execute(sql, (row.id,)).fetchone()
             segment = None if found is None else store.segments.get(found[0])
-            if segment is None or found[1] >= segment.row.slots:
+            if segment is None or found[1] not in range(segment.row.slots):
                 return  # forgotten, or gone to where this view does not reach
             image = segment.records()[found[1]]
             if found[2] != row.mutable or image[MUTABLE_OFFSET:HEADER_BYTES].tobytes() == found[2]:

@@ -293,3 +293,12 @@ def test_foreign_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert db.execute("SELECT * FROM notes").fetchall() == [("mine",)]
     db.close()
     assert len(before) == (tmp_path / "catalog.db").stat().st_size
+
+
+@pytest.mark.parametrize("place", ["'x'", "-1", "x'00'", "99"])
+def test_row_that_points_to_no_slot_at_all_is_a_typed_error(store: Path, place: str) -> None:
+    """Found by flipped bits of the catalog: a slot of another type, or below zero."""
+    _sql(store, f"UPDATE record SET slot = {place} WHERE id = (SELECT min(id) FROM record)")
+    with open_tiny(str(store), mode="r") as memory, pytest.raises(StoreError):
+        memory.recall("word0", k=7)
+    assert not spector.check(store).ok
