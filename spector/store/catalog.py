@@ -241,7 +241,7 @@ def seal_of(
 def is_sealed(stored: Sequence[Any]) -> bool:
     """False when values in the order of ``ROW_COLUMNS``, seal last, are not what was written.
 
-    Rows of stores made before there were seals have none, and pass.
+    Rows of format 1 have none, and pass.
     """
     seal = stored[17]
     return seal is None or seal == seal_of(stored[0], *stored[3:10], *stored[11:17])
@@ -433,16 +433,9 @@ class Catalog:
         return meta
 
     def seal_column(self, connection: sqlite3.Connection | None = None) -> str:
-        """The column of seals; NULL in a store from before there were any."""
+        """The column of seals; NULL in a store of format 1, which has none."""
         columns = (connection or self.main).execute("PRAGMA table_info(content)").fetchall()
         return "seal" if not columns or "seal" in {row[1] for row in columns} else "NULL"
-
-    def upgrade(self) -> None:
-        """Give a store from before there were seals the column for them; old rows have none."""
-        with translated_sql(self.path):
-            if self.seal_column() == "NULL":
-                self.main.execute("ALTER TABLE content ADD COLUMN seal INTEGER")
-            self._row_sql = f"SELECT {ROW_COLUMNS}, seal{_FROM}"
 
     def close(self, *, failed: bool = False) -> None:
         """Close every connection. Idempotent.

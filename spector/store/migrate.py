@@ -26,6 +26,7 @@ from spector.kernel.tags import scope_tag, tags_mask
 from spector.store.catalog import Row
 from spector.store.files import Bytes
 from spector.store.rewrite import headers_of, rewrite_all
+from spector.store.rows import add_seals
 from spector.store.store import Store
 
 __all__ = ["STEPS", "Step", "next_step"]
@@ -52,8 +53,11 @@ def bloom_of(row: Row, version: int) -> int:
     return tags_mask((*row.tags, *scopes), version)
 
 
-def _with_bits_of_format_2(store: Store) -> int:
-    """New tag bits from the exact tags. Damaged records stay as they are, for check to find."""
+def _to_format_2(store: Store) -> int:
+    """New tag bits from the exact tags, and seals over the catalog's words.
+
+    Damaged records stay as they are, for check to find.
+    """
 
     def transform(images: Bytes, rows: list[Row]) -> Bytes:
         new: Bytes = images.copy()
@@ -62,11 +66,16 @@ def _with_bits_of_format_2(store: Store) -> int:
         headers["crc"] = crc32c_rows(new, seed=store.uuid)
         return new
 
-    return rewrite_all(store, transform, {"format_version": "2"}, keep_damaged=True)
+    return rewrite_all(
+        store, transform, {"format_version": "2"}, keep_damaged=True, also=add_seals
+    )
 
 
 STEPS: Final[tuple[Step, ...]] = (
-    Step(1, "tags take any four of the 64 bits, not one of 1,024 patterns", _with_bits_of_format_2),
+    Step(
+        1, "tags take any four of the 64 bits, not one of 1,024 patterns; words have seals",
+        _to_format_2,
+    ),
 )
 
 

@@ -148,7 +148,6 @@ def _recovered(
     """A store for writing at its last commit, in whatever format it has."""
     meta = catalog.validate()
     _compare(stamp, meta, files.root)
-    catalog.upgrade()
     store = Store(files, catalog, meta=meta, tiers=tiers, config=config, writable=True)
     if _has_log(files):
         # A killed process may have written a commit and not synced it. We see it, and so will the

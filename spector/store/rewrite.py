@@ -8,6 +8,7 @@ the new files are leftovers that the next opening removes; killed after it, the 
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -30,6 +31,7 @@ __all__ = ["Progress", "Transform", "rewrite_all"]
 Progress = Callable[[int, int], None]
 #: record images (n, stride) u8 and their rows -> images of the new stride, with new checksums
 Transform = Callable[[Bytes, list[Row]], Bytes]
+Also = Callable[[sqlite3.Connection], object]
 _BATCH = 256
 
 
@@ -45,7 +47,7 @@ class _Rewritten:
 
 def rewrite_all(
     store: Store, transform: Transform, meta: Mapping[str, str], *,
-    progress: Progress | None = None, keep_damaged: bool = False,
+    progress: Progress | None = None, keep_damaged: bool = False, also: Also | None = None,
 ) -> int:
     """Rewrite all partitions, without their tombstones; returns how many memories they hold.
 
@@ -56,6 +58,7 @@ def rewrite_all(
             what the new partitions look like.
         keep_damaged: copy records whose checksum is wrong as they are, and still wrong; only for a
             transform that keeps the stride. Otherwise they raise.
+        also: what else the commit does to the catalog.
 
     Raises:
         PartitionCorruptError: a live record's checksum is wrong, or rows and slots do not agree.
@@ -85,7 +88,7 @@ def rewrite_all(
             fresh.append(
                 _Rewritten(segment.row, _write(store, segment.row, new, dim, version), ids)
             )
-        _switch(store, meta, fresh)
+        _switch(store, meta, fresh, also)
         return done
 
 
@@ -141,7 +144,9 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int)
     return new_row
 
 
-def _switch(store: Store, meta: Mapping[str, str], fresh: list[_Rewritten]) -> None:
+def _switch(
+    store: Store, meta: Mapping[str, str], fresh: list[_Rewritten], also: Also | None
+) -> None:
     with store.catalog.writing() as db:
         change_seq = store.next_change_seq()
         db.execute("DELETE FROM journal")
@@ -156,6 +161,8 @@ def _switch(store: Store, meta: Mapping[str, str], fresh: list[_Rewritten]) -> N
             move_rows(db, [(i, each.old.id, n) for n, i in enumerate(each.ids.tolist())])
         db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", sorted(meta.items()))
         db.execute("UPDATE head SET change_seq = ?", (change_seq,))
+        if also is not None:
+            also(db)
     store.left_slots.keep([])  # they were in the files that go
     if store.catalog.relaxed:
         store.sync_log()  # the old files must not go before the commit that lets them go is safe
