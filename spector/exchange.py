@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from spector.layout import HEADER_BYTES, Flag
 from spector.records import MemoryRecord
 from spector.store.files import Bytes, read_lines, write_lines
 from spector.store.hydrate import header_of
-from spector.write.writer import Writer
+from spector.write.draft import Draft
 
 __all__ = ["Vectors", "export_lines", "import_lines"]
 
@@ -102,32 +102,41 @@ def export_lines(
 
 
 def import_lines(
-    remember_many: Callable[[Iterable[dict[str, Any]]], list[MemoryRecord]],
-    writer: Writer,
+    draft_of: Callable[[dict[str, Any]], Draft],
+    remember: Callable[[Sequence[Draft]], list[MemoryRecord]],
     path: str,
     *,
     vectors: Vectors,
+    batch_records: int,
     progress: Progress | None,
 ) -> list[MemoryRecord]:
-    """Store every line of ``path`` and restore what ``remember`` does not take."""
+    """Store every line of ``path``, with the strength, use and flags that it tells.
+
+    These are part of the append: a quarantined memory is so from the commit on that brings it.
+    """
     out: list[MemoryRecord] = []
     new_ids: dict[int, int] = {}
-    for start, batch in _batches(path, vectors):
+    for start, batch in _batches(path, vectors, min(_BATCH, batch_records)):
         try:
-            stored = remember_many(_arguments(entry, new_ids) for entry in batch)
+            drafts = [draft_of(_arguments(entry, new_ids)) for entry in batch]
+            for entry, draft in zip(batch, drafts, strict=True):
+                draft.restored = _restored(entry)
+            stored = remember(drafts)
         except SpectorError as error:
             error.add_note(f"{path}: in lines {start} to {start + len(batch) - 1}")
             raise
         for entry, record in zip(batch, stored, strict=True):
             if isinstance(entry.get("id"), int):
                 new_ids[entry["id"]] = record.id
-        out += _restore(writer, batch, stored)
+        out += stored
         if progress is not None:
             progress(len(out), None)
     return out
 
 
-def _batches(path: str, vectors: Vectors) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+def _batches(
+    path: str, vectors: Vectors, most: int
+) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """(number of its first line, entries); a parent is never in the batch of its child."""
     batch: list[dict[str, Any]] = []
     start = 1
@@ -142,7 +151,7 @@ def _batches(path: str, vectors: Vectors) -> Iterator[tuple[int, list[dict[str, 
                 entry, f"{path} line {number}"
             ):
                 del entry["vector"]
-            if len(batch) == _BATCH or not ids.isdisjoint(entry.get("parents") or ()):
+            if len(batch) == most or not ids.isdisjoint(entry.get("parents") or ()):
                 yield start, batch
                 start, batch, ids = number, [], set()
             batch.append(entry)
@@ -226,26 +235,18 @@ def _arguments(entry: dict[str, Any], new_ids: dict[int, int]) -> dict[str, Any]
     return out
 
 
-def _restore(
-    writer: Writer, batch: list[dict[str, Any]], stored: list[MemoryRecord]
-) -> list[MemoryRecord]:
-    entries = {record.id: entry for entry, record in zip(batch, stored, strict=True)}
-    ids = [i for i, entry in entries.items() if any(name in entry for name in _RESTORED)]
-
-    def change(header: Any, record: MemoryRecord) -> bool:
-        entry = entries[record.id]
-        for name in ("stability_days", "utility", "access_count"):
-            if entry.get(name) is not None:
-                header[name] = entry[name]
-        if entry.get("last_access"):
-            seconds = to_ms(entry["last_access"], name="last_access") // 1000
-            header["last_access_s"] = max(0, min(0xFFFF_FFFF, seconds))
-        if isinstance(entry.get("flags"), list):
-            flags = Flag.NONE
-            for name in entry["flags"]:
-                flags |= Flag[name.upper()]
-            header["flags"] = int(flags & ~Flag.TOMBSTONE)
-        return True
-
-    changed = {record.id: record for record in writer.change(ids, change)} if ids else {}
-    return [changed.get(record.id, record) for record in stored]
+def _restored(entry: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the record's mutable half that the line tells, and ``remember`` does not take."""
+    out = {
+        name: entry[name] for name in ("stability_days", "utility", "access_count")
+        if entry.get(name) is not None
+    }
+    if entry.get("last_access"):
+        seconds = to_ms(entry["last_access"], name="last_access") // 1000
+        out["last_access_s"] = max(0, min(0xFFFF_FFFF, seconds))
+    if isinstance(entry.get("flags"), list):
+        flags = Flag.NONE
+        for name in entry["flags"]:
+            flags |= Flag[name.upper()]
+        out["flags"] = int(flags & ~Flag.TOMBSTONE)
+    return out

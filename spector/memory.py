@@ -6,7 +6,7 @@ import contextlib
 import heapq
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -188,10 +188,7 @@ class Memory:
             "modality": modality, "role": role, "parents": parents,
         }
         self._ensure(write=True)
-        draft = self._draft(text_or_message, given)
-        record = self._writer.remember([draft])[0]
-        self.daemon.note_writes(1)
-        return record
+        return self._remember([self._draft(text_or_message, given)])[0]
 
     def remember_many(
         self,
@@ -221,8 +218,7 @@ class Memory:
         batch: list[Draft] = []
 
         def commit() -> None:
-            out.extend(self._writer.remember(batch))
-            self.daemon.note_writes(len(batch))
+            out.extend(self._remember(batch))
             batch.clear()
             if progress is not None:
                 progress(len(out), total)
@@ -667,8 +663,8 @@ class Memory:
         """
         self._ensure(write=True)
         return import_lines(
-            self.remember_many, self._writer, os.fspath(source), vectors=self._vectors,
-            progress=progress,
+            lambda item: self._draft(item, {}), self._remember, os.fspath(source),
+            vectors=self._vectors, batch_records=self._config.batch_records, progress=progress,
         )
 
     # -- life -----------------------------------------------------------------------------------
@@ -717,6 +713,11 @@ class Memory:
             )
         for opened in self._opened:
             opened.store.ensure_usable()
+
+    def _remember(self, drafts: Sequence[Draft]) -> list[MemoryRecord]:
+        records = self._writer.remember(drafts)
+        self.daemon.note_writes(len(drafts))
+        return records
 
     def _draft(self, item: Any, given: Mapping[str, Any]) -> Draft:
         draft = make_draft(item, given, config=self._config, dim=self.dim)

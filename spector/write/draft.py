@@ -69,6 +69,8 @@ class Draft:
     modality: Modality = Modality.TEXT
     parents: tuple[int, ...] = ()
     vector: NDArray[np.float32] | None = None
+    #: fields of the record's mutable half that are not to start fresh: what an import restores
+    restored: Mapping[str, Any] | None = None
 
 
 def make_draft(

@@ -109,6 +109,10 @@ def encode(
     headers["utility"] = 0.5
     seconds = headers["event_ms"] // 1000
     headers["last_access_s"] = np.minimum(np.maximum(seconds, 0), _MAX_U32)
+    for column in batch.given("restored").values():
+        for n, restored in enumerate(column):
+            for name, value in (restored or {}).items():
+                headers[name][n] = value
     images = image_rows(headers, codes, stride_of(dim))
     return reseal(images, uuid)
 

@@ -320,6 +320,37 @@ def test_an_export_imported_elsewhere_is_the_same_memory(
                 assert now[text] == pytest.approx(similarity, abs=0.01)
 
 
+def test_an_import_commits_strength_and_flags_together_with_the_memory(
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In two commits, a kill between them would set a quarantined memory free."""
+    entry = {
+        "text": "planted", "vector": [1.0, *[0.0] * 31], "vector_model": "", "stability_days": 9.5,
+        "utility": 0.25, "access_count": 7, "last_access": "2026-01-02T03:04:05Z",
+        "flags": ["quarantined", "pinned"],
+    }
+    (tmp_path / "in.jsonl").write_text(json.dumps(entry), encoding="utf-8")
+    with own_vectors(clock=clock) as memory:
+        store = memory._opened[0].store
+        seen: list[dict[str, Any]] = []
+        publish = store.publish
+
+        def publishing(*args: Any) -> None:
+            publish(*args)
+            seen.extend(record.to_dict() for record in memory)
+
+        monkeypatch.setattr(store, "publish", publishing)
+        memory.import_(tmp_path / "in.jsonl")
+        names = ("stability_days", "utility", "access_count", "last_access", "flags")
+        assert [{name: found[name] for name in names} for found in seen] == [
+            {**{name: entry[name] for name in names}, "last_access": seen[0]["last_access"],
+             "flags": seen[0]["flags"]}
+        ]
+        assert sorted(seen[0]["flags"]) == ["pinned", "quarantined"]
+        assert seen[0]["last_access"].startswith("2026-01-02T03:04:05")
+        assert memory.recall(vector=entry["vector"]) == []
+
+
 def test_vectors_of_one_s_own_survive_an_export(tmp_path: Path, clock: ManualClock) -> None:
     given = vectors(20)
     with own_vectors(clock=clock) as memory, own_vectors(clock=clock) as other:

@@ -239,16 +239,9 @@ def _exported(folder: str, done: list[str]) -> list[str]:
 
 
 def _import(scene: Scene) -> None:
+    """As many commits as batches, strength and flags in each: a parent ends the first batch."""
     memory = _living(scene)
-    store = memory._opened[0].store
-    publish = store.publish
-
-    def publishing(*args: Any) -> None:  # an import is as many commits as it has batches
-        publish(*args)
-        scene.between()
-
-    store.publish = publishing  # type: ignore[method-assign]
-    memory.import_(os.path.join(scene.folder, "in.jsonl"))
+    memory.import_(os.path.join(scene.folder, "in.jsonl"), progress=scene.between)
     scene.did("import")
 
 

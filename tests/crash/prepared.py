@@ -13,6 +13,7 @@ from typing import Any
 
 import spector
 from spector.clock import ManualClock
+from spector.layout import Flag
 from tests.crash.harness import die, in_fork
 from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
@@ -86,7 +87,12 @@ def ordered(folder: str) -> None:
 def exported_before(folder: str) -> None:
     elsewhere = os.path.join(folder, "elsewhere")
     prepared(elsewhere)
-    with open_tiny(store_in(elsewhere), mode="r") as memory:
+    with open_tiny(store_in(elsewhere)) as memory:
+        ids = ids_of(memory)
+        memory.pin(ids["fact2"])
+        memory._flag(ids["new0"], Flag.QUARANTINED, True)
+        child = remember(memory, "child version 0", parents=[ids["new0"]])
+        memory.reinforce(child)
         memory.export(os.path.join(folder, "in.jsonl"))
     shutil.rmtree(elsewhere)
     with open_tiny(store_in(folder)) as memory:
