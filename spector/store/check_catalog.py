@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from spector.layout import PartitionState
 from spector.store.catalog import ROW_COLUMNS, Catalog, SegmentRow, is_sealed
 from spector.store.findings import Findings
+from spector.store.fulltext import problem_of_full_text
 
 __all__ = ["check_catalog", "check_words"]
 
 _SOME = 20
-#: a larger catalog is copied into an (unlinked) temporary file instead of memory
-_PAGES_IN_MEMORY = 65_536
 _MAX_I64 = (1 << 63) - 1
 
 
@@ -135,16 +134,7 @@ def _check_tag_index(db: sqlite3.Connection, found: Findings) -> None:
 
 
 def _check_full_text(db: sqlite3.Connection, found: Findings) -> None:
-    """I7: every word of every text is in the index, and no other.
-
-    The command that proves it counts as a write, so it runs on a copy.
-    """
-    (pages,) = db.execute("PRAGMA page_count").fetchone()
-    copy = sqlite3.connect(":memory:" if pages <= _PAGES_IN_MEMORY else "")
-    try:
-        db.backup(copy)
-        copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
-    except sqlite3.Error as error:
-        found.catalog("I7", f"the full-text index does not fit the texts: {error}")
-    finally:
-        copy.close()
+    """I7: every word of every text is in the index, and no other."""
+    problem = problem_of_full_text(db)
+    if problem is not None:
+        found.catalog("I7", f"the full-text index does not fit the texts: {problem}")

@@ -18,6 +18,7 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
+from spector.store.fulltext import seems_damaged
 
 __all__ = ["Connections", "Pinning", "Reading", "translated_sql"]
 
@@ -44,6 +45,11 @@ class translated_sql:  # noqa: N801 - used like a function
             raise CatalogCorruptError(
                 f"{self._path}: a damaged row: {error}",
                 hint="run: spector check PATH; restore a backup",
+            ) from error
+        if isinstance(error, MemoryError) and seems_damaged(self._path):
+            raise CatalogCorruptError(
+                f"{self._path}: the full-text index is damaged",
+                hint="run: spector check PATH --repair DEST, which makes the index anew",
             ) from error
 
 

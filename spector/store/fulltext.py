@@ -1,0 +1,89 @@
+"""Damage of the full-text index that SQLite takes for a lack of memory.
+
+FTS5 believes the sizes that its own blocks tell. A damaged one can ask for more than SQLite ever
+gives, and the error is then that of a process without memory. One has to be told from the other: a
+store does not mend itself when somebody closes a browser.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import Final
+from urllib.parse import quote
+
+from spector.store.planted import confine
+
+__all__ = ["problem_of_full_text", "seems_damaged"]
+
+#: far more than a sound index needs for what is asked of it here
+_ROOM_BYTES: Final = 64 << 20
+#: a larger catalog is copied into an (unlinked) temporary file instead of memory
+_PAGES_IN_MEMORY: Final = 65_536
+_ANY_WORD: Final = "SELECT rowid FROM fulltext WHERE fulltext MATCH '\"spector\"' LIMIT 1"
+_ENDLESS: Final = "it asks for more memory than an intact one needs"
+
+
+def seems_damaged(path: str) -> bool:
+    """After a MemoryError of SQLite: is it the index that asks for too much?
+
+    Only when there is room does its asking prove anything; without, the process is short of memory.
+    """
+    if path == ":memory:" or not _has_room():
+        return False
+    try:
+        db = sqlite3.connect(
+            f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, isolation_level=None
+        )
+    except (sqlite3.Error, MemoryError):
+        return False
+    try:
+        confine(db)
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        return _asks_too_much(db) or (
+            pages <= _PAGES_IN_MEMORY and problem_of_full_text(db) is not None
+        )
+    except (sqlite3.Error, MemoryError):
+        return False
+    finally:
+        db.close()
+
+
+def _asks_too_much(db: sqlite3.Connection) -> bool:
+    try:
+        db.execute(_ANY_WORD).fetchone()
+    except MemoryError:
+        return _has_room()
+    return False
+
+
+def problem_of_full_text(db: sqlite3.Connection) -> str | None:
+    """What keeps the index from having every word of every text, and no other; None if nothing.
+
+    The command that proves it counts as a write, so it runs on a copy.
+
+    Raises:
+        MemoryError: there is not enough for that.
+    """
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    copy = sqlite3.connect(":memory:" if pages <= _PAGES_IN_MEMORY else "")
+    try:
+        db.backup(copy)
+        try:
+            copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
+        except MemoryError:
+            if not _has_room():
+                raise
+            return _ENDLESS
+    except sqlite3.Error as error:
+        return str(error)
+    finally:
+        copy.close()
+    return None
+
+
+def _has_room() -> bool:
+    try:
+        return len(bytearray(_ROOM_BYTES)) > 0
+    except MemoryError:
+        return False

@@ -1,0 +1,137 @@
+"""Blocks of the full-text index whose sizes lie: SQLite says that there is no memory."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spector
+from spector import CatalogCorruptError
+from spector.store import fulltext
+from spector.store.sql import translated_sql
+from tests.proof import Proof
+
+#: FTS5's record of its own structure
+STRUCTURE = 10
+#: the greatest number of nine bytes
+ENDLESS = bytes([0x9F] * 8 + [0xFF])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with opened(tmp_path / "mind") as memory:
+        for n in range(3):
+            memory.remember(f"word{n} of many", vector=vector(n))
+    return tmp_path / "mind"
+
+
+def opened(path: Path) -> spector.Memory:
+    return spector.open(path, embedder=None, dim=8)
+
+
+def vector(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(8).astype(np.float32)
+
+
+def blocks(path: Path) -> dict[int, bytes]:
+    with closing(sqlite3.connect(path / "catalog.db")) as db:
+        return dict(db.execute("SELECT id, block FROM fulltext_data"))
+
+
+def put_block(path: Path, block_id: int, block: bytes) -> None:
+    with closing(sqlite3.connect(path / "catalog.db")) as db, db:
+        db.execute("UPDATE fulltext_data SET block = ? WHERE id = ?", (block, block_id))
+
+
+VERBS: dict[str, Callable[[spector.Memory], object]] = {
+    "recall": lambda m: m.recall("word1 of many", vector=vector(1)),
+    "remember": lambda m: m.remember("one more word", vector=vector(9)),
+    "forget": lambda m: m.forget(next(iter(m)).id),
+}
+
+
+def test_full_text_damage_that_looks_like_no_memory_is_told_as_damage(
+    path: Path, tmp_path: Path, proof: Proof
+) -> None:
+    """A number without end at each place of the structure, and of the other blocks in turn."""
+    raw: list[str] = []
+    refused = missed = cases = like_memory = 0
+    for block_id, block in blocks(path).items():
+        places = range(len(block)) if block_id == STRUCTURE else range(4, len(block), 17)
+        for at in places:
+            case = shutil.copytree(path, tmp_path / f"{block_id}-{at}")
+            put_block(case, block_id, block[:at] + ENDLESS + block[at + 9 :])
+            cases += 1
+            told = False
+            for name, verb in VERBS.items():
+                if name != "recall" and block_id != STRUCTURE:
+                    continue
+                memory = opened(case)
+                try:
+                    verb(memory)
+                except CatalogCorruptError as error:
+                    told = True
+                    like_memory += isinstance(error.__cause__, MemoryError)
+                except spector.SpectorError:
+                    told = True
+                except Exception as error:
+                    raw.append(f"{name}, block {block_id}, byte {at}: {error!r}")
+                memory.close()
+            refused += told
+            if told:
+                with spector.open(case, embedder=None, dim=8, mode="r") as reader:
+                    missed += reader.check().ok
+            shutil.rmtree(case)
+    proof("T10", full_text_blocks=cases, refused=refused, raw_errors=len(raw), unfound=missed)
+    assert raw == []
+    assert missed == 0
+    assert refused > 10
+    assert like_memory > 0
+
+
+def damaged_like_no_memory(path: Path) -> None:
+    block = blocks(path)[STRUCTURE]
+    for at in range(len(block)):
+        put_block(path, STRUCTURE, block[:at] + ENDLESS)
+        with closing(sqlite3.connect(path / "catalog.db")) as db:
+            try:
+                db.execute("SELECT rowid FROM fulltext('word')").fetchone()
+            except MemoryError:
+                return
+            except sqlite3.Error:
+                pass
+    pytest.skip("this SQLite takes no damage of the structure for a lack of memory")
+
+
+def test_index_that_asks_for_too_much_is_made_anew_by_a_repair(
+    path: Path, tmp_path: Path
+) -> None:
+    damaged_like_no_memory(path)
+    with opened(path) as memory, pytest.raises(CatalogCorruptError, match="full-text") as caught:
+        memory.recall("word1", vector=vector(1))
+    assert "--repair" in str(caught.value.hint)
+    spector.repair(path, tmp_path / "sound")
+    with opened(tmp_path / "sound") as memory:
+        assert [hit.text for hit in memory.recall("word1", vector=vector(1), k=1)] == [
+            "word1 of many"
+        ]
+        assert memory.check().ok
+
+
+def test_process_without_memory_is_not_told_of_damage(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither when the store is sound, nor when there is no room to find out."""
+    where = str(path / "catalog.db")
+    with pytest.raises(MemoryError), translated_sql(where):
+        raise MemoryError
+    damaged_like_no_memory(path)
+    monkeypatch.setattr(fulltext, "_has_room", lambda: False)
+    with pytest.raises(MemoryError), translated_sql(where):
+        raise MemoryError
