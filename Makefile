@@ -2,6 +2,7 @@
 #   make PYTHON=python3.12      another interpreter (3.11 or newer)
 #   make VENV=/tmp/venv         another place for the environment
 #   make test ARGS="-k recall"  more arguments, for pytest, the demo or the bench
+#   make test WORKERS=0         all tests in one process
 
 # the first interpreter on PATH that is new enough; python3 when none is, so that the check explains
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -13,8 +14,9 @@ STAMP := $(VENV)/.installed
 RIVALS_VENV ?= $(VENV)-rivals
 RIVALS_STAMP := $(RIVALS_VENV)/.installed
 ARGS ?=
-# on two cores the workers' start-up costs more than they win, hence no -n by default
-PYTEST := $(PY) -m pytest $(ARGS)
+# processes that run tests
+WORKERS ?= 2
+PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # what the installed extension and entry points are made from; Python files are live in the tree
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)

@@ -13,6 +13,7 @@ record whose digest is not that of the sources as they are now is stale, and the
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -97,6 +98,12 @@ def keep(path: Path, fresh: list[dict[str, Any]]) -> None:
 
     Of a test that failed before it could count, or was skipped, the rows it had are kept.
     """
+    with path.with_suffix(".lock").open("w") as lock:  # of several workers one at a time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _keep(path, fresh)
+
+
+def _keep(path: Path, fresh: list[dict[str, Any]]) -> None:
     ran = {record["test"] for record in fresh}
     before = load(path)
     rows = {record["test"]: record["row"] for record in before if record["row"]}
