@@ -100,6 +100,7 @@ class Writer:
         now_ms, batch = self._clock.now_ms(), Batch(drafts)
         with store.lock, store.transaction() as tx:
             ids = self._claim_ids(tx, len(drafts), now_ms)
+            _refuse_future_parents(drafts, ids[0])
             encoded = encode(
                 batch, strengths_of(batch, importance, self._config), ids,
                 [tier.code for tier in tiers], vectors,
@@ -465,3 +466,17 @@ def _row_of(
         draft.metadata or {}, draft.role, draft.source, draft.parents,
         draft.metadata_json if draft.metadata else None,
     )
+
+
+def _refuse_future_parents(drafts: Sequence[Draft], first_id: int) -> None:
+    """A parent came before its child, so its id is one that has been given out.
+
+    Raises:
+        InvalidInputError: there is an id among the parents that no memory can have had yet.
+    """
+    for draft in drafts:
+        if draft.parents and max(draft.parents) >= first_id:
+            raise InvalidInputError(
+                f"no memory has had the id {max(draft.parents)} yet, so it is nobody's parent",
+                hint="parents are ids of memories that were remembered before",
+            )

@@ -330,6 +330,7 @@ OTHERS: dict[str, tuple[dict[str, Any], type[SpectorError]]] = {
     "unresolved that is not a bool": ({"unresolved": "no"}, InvalidInputError),
     "a parent that is a number alone": ({"parents": 5}, InvalidInputError),
     "a parent that is a text": ({"parents": ["5"]}, InvalidInputError),
+    "a parent nobody has had yet": ({"parents": [1 << 62]}, InvalidInputError),
     "a negative parent": ({"parents": [-1]}, InvalidInputError),
     "too many parents": ({"parents": range(1025)}, InvalidInputError),
     "a source of 1,000 letters": ({"source": "x" * 1000}, InvalidScopeError),

@@ -60,6 +60,17 @@ def fewer_records_to_a_file_make_more_files(path: Path) -> None:
                 assert memory.stats()["tiers"][tier]["partitions"] == files
 
 
+@case(CONFIG, "erase_after_s")
+def what_was_forgotten_stays_until_it_is_due(path: Path) -> None:
+    for seconds, left in ((60, 0), (600, 1)):
+        clock = ManualClock(NOW)
+        with mind(path / str(seconds), clock=clock, erase_after_s=seconds) as memory:
+            memory.forget(memory.remember("gone").id)
+            clock.advance(seconds=120)
+            memory.reflect()
+            assert memory.stats()["erasure"]["pending"] == left
+
+
 @case(CONFIG, "working_capacity")
 def a_larger_ring_holds_more(path: Path) -> None:
     for capacity in (3, 7):

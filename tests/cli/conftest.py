@@ -51,8 +51,11 @@ def fake_model(monkeypatch: pytest.MonkeyPatch, clock: ManualClock) -> None:
 
 
 @pytest.fixture
-def run(fake_model: None, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(
+    fake_model: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Run:
     """Run a command line and collect its exit code and output."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # whoever runs the tests may have set it
 
     def command(*argv: object) -> Result:
         capsys.readouterr()

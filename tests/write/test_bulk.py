@@ -83,7 +83,7 @@ item = st.fixed_dictionaries(
         "unresolved": st.booleans(),
         "category": st.sampled_from([None, "fact", 3]),
         "modality": st.sampled_from(["code", None]),
-        "parents": st.lists(st.integers(0, 1 << 62), max_size=2),
+        "parents": st.lists(st.integers(0, 1 << 40), max_size=2),
         "tier": st.sampled_from([None, "episodic", "semantic", "procedural", "working"]),
     },
 )

@@ -119,7 +119,9 @@ static void spoil_image(store *s, uint32_t p) {
         default: change(image + where, hostile_word(), 4);
         }
     }
-    if (!below(3)) change((uint8_t *)&at.header->rows, below(s->part[p].count + 1), 4);
+    /* Python refuses an image that says more rows than the partition or the image has */
+    const uint32_t most = s->part[p].count < at.room ? s->part[p].count : at.room;
+    if (!below(3)) change((uint8_t *)&at.header->rows, below(most + 1), 4);
     if (!below(4)) change((uint8_t *)&at.header->centre_id, any(), 8);
     if (!below(4)) change((uint8_t *)&at.header->centre_norm2, hostile_float(), 4);
 }
