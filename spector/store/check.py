@@ -15,7 +15,7 @@ from spector.store.check_records import Expected, check_partition
 from spector.store.files import Files
 from spector.store.findings import Findings
 from spector.store.idx import idx_of, is_idx, problem_of_file
-from spector.store.recover import is_replaced
+from spector.store.recover import is_partition_of, is_replaced
 from spector.store.store import UNSYNCED, TierFiles
 
 __all__ = ["check_files", "check_settled"]
@@ -41,14 +41,17 @@ def check_files(
     segments: list[SegmentRow] = []
     try:
         meta = catalog.validate()
+        # a power cut may have taken commits back; our own writer has reconciled that when it opened
+        unsynced = UNSYNCED in meta and not catalog.relaxed
         with catalog.reading() as db, translated_sql(catalog.path):
             db.execute("BEGIN")
             try:
                 segments = check_catalog(db, catalog, found)
-                _check_segments(db, files, meta, segments, tiers, found, progress)
+                _check_segments(db, files, meta, segments, tiers, found, progress, unsynced)
                 check_words(db, catalog, found)
                 with found.surviving():
-                    _check_unknown(files, catalog.segments(db), found)
+                    rows = catalog.segments(db)
+                    _check_unknown(files, rows, found, uuid=meta["uuid"] if unsynced else None)
             finally:
                 db.execute("COMMIT")
     except FormatVersionError:
@@ -64,7 +67,7 @@ def check_files(
 
 def _check_segments(
     db: sqlite3.Connection, files: Files, meta: Mapping[str, str], segments: list[SegmentRow],
-    tiers: Mapping[int, TierFiles], found: Findings, progress: Progress | None,
+    tiers: Mapping[int, TierFiles], found: Findings, progress: Progress | None, unsynced: bool,
 ) -> None:
     dim, uuid = int(meta["dim"]), bytes.fromhex(meta["uuid"])
     pending = _pending(db, found)
@@ -72,7 +75,7 @@ def _check_segments(
         tier = tiers.get(row.tier)
         expected = Expected(
             row, dim=dim, uuid=uuid, magic=None if tier is None else tier.magic,
-            pending=pending.get(row.id, []), unsynced=UNSYNCED in meta,
+            pending=pending.get(row.id, []), unsynced=unsynced,
             version=int(meta["format_version"]),
         )
         try:
@@ -107,7 +110,10 @@ def _pending(
     return out
 
 
-def _check_unknown(files: Files, rows: list[SegmentRow], found: Findings) -> None:
+def _check_unknown(
+    files: Files, rows: list[SegmentRow], found: Findings, *, uuid: str | None
+) -> None:
+    """I14. With a ``uuid``, partitions of that store may be of commits that were taken back."""
     named = {row.path for row in rows if row.state != PartitionState.COMPACTED}
     derived = {idx_of(path) for path in named}
     for name in files.listing():
@@ -117,6 +123,9 @@ def _check_unknown(files: Files, rows: list[SegmentRow], found: Findings) -> Non
             found.note(name, "a scan index without a partition; the next opening removes it")
         elif is_replaced(name, rows):
             found.note(name, "a partition that was replaced; the next checkpoint removes it")
+        elif uuid is not None and is_partition_of(files, name, bytes.fromhex(uuid)):
+            found.note(name, "a partition whose commit a power cut took back; the next writer "
+                       "removes it")
         else:
             found.add("I14", name, "a file that does not belong to the store")
 

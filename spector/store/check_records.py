@@ -28,6 +28,7 @@ from spector.store.catalog import SegmentRow
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes, Files
 from spector.store.findings import Findings
+from spector.store.reconcile import mutable_halves
 from spector.store.segment import is_ahead, unpack_header
 from spector.store.transaction import JOURNAL_RECORDS
 
@@ -46,7 +47,7 @@ class Expected:
     uuid: bytes
     magic: int | None
     pending: list[tuple[int, int, bytes]]
-    #: the last writer's commits need not have been durable, see ``reconcile``
+    #: a relaxed writer has not closed it; the next writer will ``reconcile``
     unsynced: bool = False
     #: format of the store, which says what the bits of tags are
     version: int = FORMAT_VERSION
@@ -60,10 +61,12 @@ def check_partition(
     db: sqlite3.Connection, files: Files, expected: Expected, found: Findings
 ) -> None:
     """I1, I2, I3, I4, I8, I10, I11, I16 of one partition."""
+    row = expected.row
     images = _read(files, expected, found)
     if images is None or not len(images):
         return
-    row = expected.row
+    if expected.unsynced and _reconciled(db, row, images):
+        _note_later(row.path, found)
     headers: NDArray[np.void] = np.ndarray(
         (len(images),), RECORD_DTYPE, images, strides=(images.shape[1],)
     )
@@ -123,8 +126,8 @@ def lay_over(images: Bytes, pending: list[tuple[int, int, bytes]]) -> None:
 
 
 def _check_header(raw: bytes, expected: Expected, found: Findings) -> None:
-    """I1. What a journal is still to write may be old, or half there; the rest may not."""
-    row, pending = expected.row, bool(expected.pending)
+    """I1. What the next writer is to write anyway may be old, or half there; the rest may not."""
+    row, pending = expected.row, bool(expected.pending) or expected.unsynced
     try:
         header = unpack_header(raw, where=row.path, uuid=expected.uuid)
     except FormatVersionError as error:
@@ -151,6 +154,26 @@ def _check_header(raw: bytes, expected: Expected, found: Findings) -> None:
                 "I1", row.path, f"{name} is {header[name]}, the catalog says {value}",
                 offset=PARTITION_DTYPE.fields[name][1],
             )
+
+
+def _reconciled(db: sqlite3.Connection, row: SegmentRow, images: Bytes) -> bool:
+    """Give (slots, stride) images the mutable halves that the next writer will, see ``reconcile``.
+
+    True when a power cut has left later ones. Rows that the next writer would refuse change
+    nothing; they are found when records and rows are compared.
+    """
+    halves = images[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+    try:
+        wanted = mutable_halves(db, row, halves)
+    except (SpectorError, sqlite3.Error, ValueError, TypeError, IndexError):
+        return False
+    later = bool((halves != wanted).any())
+    halves[:] = wanted
+    return later
+
+
+def _note_later(path: str, found: Findings) -> None:
+    found.note(path, "of a later moment than the catalog; the next writer takes it back to that")
 
 
 def _check_checksums(

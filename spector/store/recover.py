@@ -370,6 +370,20 @@ def is_replaced(name: str, rows: Iterable[SegmentRow]) -> bool:
     )
 
 
+def is_partition_of(files: Files, name: str, uuid: bytes) -> bool:
+    """Whether a file is a partition, with a whole header, of the store with this ``uuid``."""
+    if not name.endswith(".mem"):
+        return False
+    file = files.open(name, writable=False)
+    try:
+        unpack_header(file.read_at(0, PARTITION_HEADER_BYTES), where=name, uuid=uuid)
+    except PartitionCorruptError:
+        return False
+    finally:
+        file.close()
+    return True
+
+
 def _is_leftover(store: Store, name: str, stems: set[str], all_unnamed: bool) -> bool:
     file = store.files.open(name, writable=False)
     try:

@@ -90,7 +90,12 @@ def test_relaxed_store_whose_log_lost_its_newest_commits_opens_as_it_was_before_
         for n in range(9):
             _put(memory, f"lost{n}", tier="procedural")
         _copy(store_path, cut, catalog=False, partitions=True)
-    with open_tiny(str(cut), mode="r") as memory:  # before a writer has reconciled them
+    first = spector.check(cut)  # before a writer has reconciled them
+    assert first.ok, first.problems
+    noted = {note.where: note.message for note in first.notes if note.where.endswith(".mem")}
+    assert "later moment" in noted.pop("semantic/semantic-000.mem")
+    assert any("took back" in message for message in noted.values()), noted
+    with open_tiny(str(cut), mode="r") as memory:
         assert texts_of(memory) == before
         assert memory.recall(vector=vector_of("m2"), k=1, profile="similarity")[0].text == "m2"
     with open_tiny(str(cut)) as memory:
@@ -103,6 +108,29 @@ def test_relaxed_store_whose_log_lost_its_newest_commits_opens_as_it_was_before_
         assert memory.check().ok
     with open_tiny(str(cut)) as memory:
         assert len(memory) == 18
+
+
+def test_damage_that_no_writer_would_mend_is_found_after_a_relaxed_one_was_killed(
+    store_path: Path, tmp_path: Path
+) -> None:
+    cut = tmp_path / "cut"
+    with open_tiny(str(store_path), durability="relaxed") as memory:
+        for n in range(3):
+            _put(memory, f"m{n}")
+        memory.checkpoint()
+        _copy(store_path, cut, catalog=True, partitions=True)
+        (mine,) = store_path.glob("episodic/*.mem")
+        raw = bytearray(mine.read_bytes())
+        raw[64 + 40] ^= 2  # a flag: nobody brings back what the open writer itself has damaged
+        mine.write_bytes(raw)
+        assert "I16" in {problem.code for problem in memory.check().problems}
+    assert spector.check(cut).ok
+    (file,) = cut.glob("episodic/*.mem")
+    raw = bytearray(file.read_bytes())
+    raw[64 + 64] ^= 1  # a vector
+    file.write_bytes(raw)
+    (cut / "episodic" / "strange.mem").write_bytes(b"not of ours")
+    assert {problem.code for problem in spector.check(cut).problems} >= {"I3", "I14"}
 
 
 def test_relaxed_compaction_syncs_the_log_before_it_unlinks_the_old_file(
