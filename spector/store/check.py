@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
 
 from spector.errors import FormatVersionError, SpectorError, StoreError
-from spector.layout import PartitionState
-from spector.records import CheckReport
+from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
+from spector.records import CheckReport, Problem
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.check_catalog import check_catalog, check_words
-from spector.store.check_records import Expected, check_partition
+from spector.store.check_records import Expected, check_partition, read_bytes
 from spector.store.files import Files
 from spector.store.findings import Findings
 from spector.store.idx import idx_of, is_idx, problem_of_file
@@ -68,7 +69,9 @@ def check_files(
 def _check_segments(
     db: sqlite3.Connection, files: Files, meta: Mapping[str, str], segments: list[SegmentRow],
     tiers: Mapping[int, TierFiles], found: Findings, progress: Progress | None, unsynced: bool,
+    earlier: tuple[bytes, int] | None = None, *, only: bool = False,
 ) -> None:
+    """``earlier``: the bytes of the one segment that is given; ``only``: others are not."""
     dim, uuid = int(meta["dim"]), bytes.fromhex(meta["uuid"])
     pending = _pending(db, found)
     for done, row in enumerate(segments):
@@ -79,7 +82,7 @@ def _check_segments(
             version=int(meta["format_version"]),
         )
         try:
-            check_partition(db, files, expected, found)
+            check_partition(db, files, expected, found, earlier)
             useless = problem_of_file(files, row, dim=dim, uuid=uuid)
             if useless is not None:
                 found.note(idx_of(row.path), f"{useless}; it will be built anew")
@@ -87,6 +90,8 @@ def _check_segments(
             found.add("I14" if not files.exists(row.path) else "I1", row.path, str(error))
         if progress is not None:
             progress(done + 1, len(segments))
+    if only:
+        return
     for stray in pending.keys() - {row.id for row in segments}:
         found.catalog("I4", f"the journal names partition {stray}, which does not exist")
     known = ",".join(str(row.id) for row in segments) or "-1"
@@ -136,14 +141,79 @@ def check_settled(
 ) -> CheckReport:
     """``check_files`` beside a writer in another process: again, when it committed meanwhile.
 
-    A finding that stays while the catalog stands still is real.
+    A finding that stays while the catalog stands still is real. Beside a writer that never pauses
+    it never does, and partitions are always ahead of the snapshot that they are compared with; so
+    what was found there is looked at by itself, until it is gone or has been seen each time.
     """
-    for _ in range(5):
+    for _ in range(_PASSES):
         before = _change_seq(catalog)
         report = check_files(files, catalog, tiers, progress)
         if report.ok or _change_seq(catalog) == before:
             break
+        seen = {str(p.file) for p in report.problems if p.file != CATALOG_NAME}
+        stayed: set[_Key] = set()
+        replaced = False
+        for path in sorted(seen):
+            keys = {_key(p) for p in report.problems if p.file == path}
+            for _ in range(_LOOKS):
+                again = _look_again(files, catalog, tiers, path)
+                replaced = replaced or again is None
+                keys &= {_key(p) for p in again or ()}
+                if not keys:
+                    break
+            stayed |= keys
+        problems = tuple(
+            p for p in report.problems if p.file == CATALOG_NAME or _key(p) in stayed
+        )
+        report = dataclasses.replace(report, problems=problems)
+        if not replaced:  # what was found in a file that is gone may be in the one instead of it
+            break
     return report
+
+
+_PASSES = 5
+_LOOKS = 25
+_Key = tuple[str, str | None, int | None, int | None, int | None]
+
+
+def _key(problem: Problem) -> _Key:
+    """A problem without its message, which may tell numbers that change."""
+    return problem.code, problem.file, problem.slot, problem.offset, problem.id
+
+
+def _look_again(
+    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles], path: str
+) -> list[Problem] | None:
+    """What is wrong with one file now; None if it is no longer the store's.
+
+    Its bytes are read before the catalog: headers and records are written after the commit that
+    they belong to, so they cannot be ahead of what is read later. What they lack is in the journal,
+    unless a checkpoint came between.
+    """
+    found = Findings()
+    try:
+        meta = catalog.validate()
+        unsynced = UNSYNCED in meta and not catalog.relaxed
+        room = {row.path: row.capacity * stride_of(int(meta["dim"])) for row in catalog.segments()}
+        earlier = None
+        if path in room and files.exists(path):
+            earlier = read_bytes(files, path, PARTITION_HEADER_BYTES + room[path])
+        with catalog.reading() as db, translated_sql(catalog.path):
+            db.execute("BEGIN")
+            try:
+                rows = catalog.segments(db)
+                own = [r for r in rows if r.path == path and r.state != PartitionState.COMPACTED]
+                if not own and not files.exists(path):
+                    return None
+                _check_segments(
+                    db, files, meta, own, tiers, found, None, unsynced, earlier, only=True
+                )
+                _check_unknown(files, rows, found, uuid=meta["uuid"] if unsynced else None)
+            finally:
+                db.execute("COMMIT")
+    except (SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+        found.add("I1", path, str(error))
+    return [problem for problem in found.problems if problem.file == path]
 
 
 def _change_seq(catalog: Catalog) -> int:

@@ -32,7 +32,7 @@ from spector.store.reconcile import mutable_halves
 from spector.store.segment import is_ahead, unpack_header
 from spector.store.transaction import JOURNAL_RECORDS
 
-__all__ = ["Expected", "check_partition", "lay_over"]
+__all__ = ["Expected", "check_partition", "lay_over", "read_bytes"]
 
 #: of a header, what never changes while its file lives
 _LASTING = ("magic", "version", "stride", "dim", "day", "sequence", "generation")
@@ -58,11 +58,15 @@ class Expected:
 
 
 def check_partition(
-    db: sqlite3.Connection, files: Files, expected: Expected, found: Findings
+    db: sqlite3.Connection, files: Files, expected: Expected, found: Findings,
+    earlier: tuple[bytes, int] | None = None,
 ) -> None:
-    """I1, I2, I3, I4, I8, I10, I11, I16 of one partition."""
+    """I1, I2, I3, I4, I8, I10, I11, I16 of one partition.
+
+    ``earlier`` are its bytes and their size, if they were read before.
+    """
     row = expected.row
-    images = _read(files, expected, found)
+    images = _read(files, expected, found, earlier)
     if images is None or not len(images):
         return
     if expected.unsynced and _reconciled(db, row, images):
@@ -87,24 +91,30 @@ def check_partition(
             )
 
 
-def _read(files: Files, expected: Expected, found: Findings) -> Bytes | None:
-    """(slots, stride) u8 copy of the records with the journal laid over, or None."""
-    row, stride = expected.row, expected.stride
-    file = files.open(row.path, writable=False)
+def read_bytes(files: Files, path: str, need: int) -> tuple[bytes, int]:
+    """The first ``need`` bytes of a file, as far as they are there, and its size."""
+    file = files.open(path, writable=False)
     try:
-        raw = file.read_at(0, PARTITION_HEADER_BYTES)
-        size = file.size()
-        found.bytes += size
-        need = PARTITION_HEADER_BYTES + row.slots * stride
-        if size < need and not expected.pending:
-            found.add(
-                "I2", row.path, f"{size} bytes, but {row.slots} records need {need}", offset=size
-            )
-            return None
-        body = file.read_at(PARTITION_HEADER_BYTES, row.slots * stride)
+        return bytes(file.read_at(0, need)), file.size()
     finally:
         file.close()
-    _check_header(raw, expected, found)
+
+
+def _read(
+    files: Files, expected: Expected, found: Findings, earlier: tuple[bytes, int] | None
+) -> Bytes | None:
+    """(slots, stride) u8 copy of the records with the journal laid over, or None."""
+    row, stride = expected.row, expected.stride
+    need = PARTITION_HEADER_BYTES + row.slots * stride
+    raw, size = earlier or read_bytes(files, row.path, need)
+    found.bytes += size
+    if size < need and not expected.pending:
+        found.add(
+            "I2", row.path, f"{size} bytes, but {row.slots} records need {need}", offset=size
+        )
+        return None
+    body = raw[PARTITION_HEADER_BYTES:need]
+    _check_header(raw[:PARTITION_HEADER_BYTES], expected, found)
     flat = np.zeros(row.slots * stride, dtype=np.uint8)
     flat[: len(body)] = np.frombuffer(body, dtype=np.uint8)
     images: Bytes = flat.reshape(row.slots, stride)
