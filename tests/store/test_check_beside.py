@@ -41,7 +41,7 @@ def between(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     monkeypatch.setattr(checking, "check_catalog", overtaken)
 
 
-@pytest.mark.parametrize("what", ["remember", "many", "reinforce", "forget", "compact"])
+@pytest.mark.parametrize("what", ["remember", "many", "reinforce", "forget"])
 def test_a_writer_that_never_pauses_is_no_damage(
     writer: spector.Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -59,8 +59,6 @@ def test_a_writer_that_never_pauses_is_no_damage(
             writer.reinforce(first)
         else:
             writer.forget(remember(writer, 1))
-            if what == "compact":
-                writer.compact()
         if len(acts) % 2:
             writer.checkpoint()
 
