@@ -178,7 +178,7 @@ class StoreReadOnlyError(StoreError, PermissionError):
 
 
 class StoreForkedError(StoreError):
-    """The store was opened before a fork and is used in the child."""
+    """The store was open before a fork and is used, or opened again, in the child."""
 
 
 class StoreFullError(StoreError):

@@ -37,10 +37,12 @@ from spector.errors import (
     CatalogCorruptError,
     FormatVersionError,
     StoreError,
+    StoreForkedError,
+    StoreFullError,
 )
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
 from spector.store.files import File, Files
-from spector.store.guard import refuse_other_than_files
+from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Pinning, Reading, translated_sql
@@ -67,6 +69,8 @@ _WRITING_PRAGMAS = (
 )
 
 _catalogs: weakref.WeakSet[Catalog] = weakref.WeakSet()
+#: files that were open when this process was forked, see ``Catalog.abandon``
+_inherited: set[tuple[int, int]] = set()
 
 
 def _abandon_in_child() -> None:
@@ -310,6 +314,8 @@ class Catalog:
         self.only = threading.RLock()  # guards the sole connection of an in-memory catalog
         self._raw: list[File] = []
         self._closed = False
+        #: which file this is, once it is open
+        self._identity: tuple[int, int] | None = None
         self._row_sql = f"SELECT {ROW_COLUMNS}, seal{_FROM}"
         with translated_sql(path):
             self.main = self._connect(readonly=mode == "r")
@@ -322,6 +328,7 @@ class Catalog:
         else:
             beside = [self.path + end for end in ("", "-wal", "-shm", "-journal")]
             refuse_other_than_files(*beside)
+            self._refuse_unsafe()
             # names of files are bytes, and need not be text
             uri = f"file:{quote(os.fsencode(self.path))}?mode={'ro' if readonly else 'rwc'}"
             if self._immutable:
@@ -344,7 +351,25 @@ class Catalog:
         except BaseException:
             self._disconnect(connection)
             raise
+        if self._identity is None and not self.in_memory:
+            self._identity = identity(self.path)
         return connection
+
+    def _refuse_unsafe(self) -> None:
+        """Raise where SQLite would go wrong without a word."""
+        found = identity(self.path)
+        if found in _inherited and not self._immutable:
+            raise StoreForkedError(
+                f"{self.path} was open when this process was forked, and SQLite would believe that"
+                " it still has the locks of that other process",
+                hint="close the store before the fork and open it in both processes afterwards, or"
+                ' start the child without a fork: multiprocessing.get_context("spawn")',
+            )
+        if None not in (found, self._identity) and found != self._identity:
+            raise StoreError(
+                f"{self.path} is another file than the one that was opened",
+                hint="another store was put in its place; close this one and open it again",
+            )
 
     def _disconnect(self, connection: sqlite3.Connection) -> None:
         connection.close()
@@ -355,7 +380,13 @@ class Catalog:
 
         The last connection that closes checkpoints and deletes the log. SQLite cannot know that an
         inherited connection is not one, so its close could delete the commits of another writer.
+
+        Nor can the child have connections of its own to that file: SQLite keeps one list of locks
+        for each file and process, takes those of its parent for its own, and asks the system for
+        none. Its log would be deleted under it, and it would show a moment long gone for ever.
         """
+        if self._connections and self._identity is not None and not self._immutable:
+            _inherited.add(self._identity)
         self._closed = True
         for connection in self._connections:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
@@ -451,7 +482,7 @@ class Catalog:
         order = [*pool, self.main]
         if failed and not self.in_memory and self._mode == "rw":
             order.reverse()
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(sqlite3.Error, StoreError):
                 last = self._connect(readonly=True)
                 order.append(last)
                 last.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -522,12 +553,17 @@ class Catalog:
         """How much of the log every snapshot of every process sees, after copying that much of it.
 
         None for a catalog in memory, which has no snapshots. Without a log (some file systems have
-        none) no commit succeeds beside a snapshot, so all have seen everything.
+        none) no commit succeeds beside a snapshot, so all have seen everything. On a full disk
+        nothing may have been copied, which says nothing.
         """
         if self.in_memory:
             return None
-        with translated_sql(self.path):
-            busy, frames, copied = self.main.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        try:
+            with translated_sql(self.path):
+                found = self.main.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except StoreFullError:
+            return UNKNOWN_MARKS
+        busy, frames, copied = found
         if busy:  # somebody else copies right now
             return UNKNOWN_MARKS
         return Marks(frames, copied) if frames >= 0 else Marks(0, 0)

@@ -17,8 +17,8 @@ from typing import Final
 from spector.errors import StoreError
 
 __all__ = [
-    "OPEN_FLAGS", "made_private", "refuse_other_than_files", "refuse_strange_folders", "regular",
-    "tighten",
+    "OPEN_FLAGS", "identity", "made_private", "refuse_other_than_files", "refuse_strange_folders",
+    "regular", "tighten",
 ]
 
 #: never through a link in the last place, and never waiting for the other end of a pipe
@@ -68,6 +68,15 @@ def refuse_other_than_files(*paths: str) -> None:
             continue
         if not stat.S_ISREG(mode):
             raise StoreError(f"{path} is {_kind(mode)}, not a file", hint=_HINT)
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Device and number of the file at a path; None when there is none to be seen."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def made_private(path: str) -> None:

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Iterator
 from time import sleep
 
-from spector.errors import StoreLockedError
+from spector.errors import StoreError, StoreLockedError
 from spector.store.files import translated
 from spector.store.guard import OPEN_FLAGS, regular
 
@@ -80,10 +80,8 @@ def no_writer(root: str) -> Iterator[None]:
     Raises:
         StoreLockedError: somebody is writing.
     """
-    path = os.path.join(root, "LOCK")
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # never opened here, or not ours to open
+    fd = _lock_file(os.path.join(root, "LOCK"))
+    if fd is None:
         yield
         return
     try:
@@ -97,6 +95,16 @@ def no_writer(root: str) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def _lock_file(path: str) -> int | None:
+    """A descriptor of the lock's file; None when nobody can have locked it, or it is not ours."""
+    try:
+        fd = os.open(path, OPEN_FLAGS | os.O_RDONLY)
+        regular(fd, path)
+    except (OSError, StoreError):  # never opened here, or a pipe, which would be waited for
+        return None
+    return fd
 
 
 def _acquire(fd: int, root: str) -> None:

@@ -66,30 +66,44 @@ def rewrite_all(
     with store.lock, store.noting_failure():
         store.ensure_usable(write=True)
         store.checkpoint()
-        total = sum(segment.row.live for segment in store.segments.values())
-        done = 0
         fresh: list[_Rewritten] = []
-        shape = {**store.meta, **meta}
-        dim, version = int(shape["dim"]), int(shape["format_version"])
-        for segment in list(store.segments.values()):
-            images = _live(store, segment) if keep_damaged else live_images(store, segment)
-            ids = _ids_of(store, segment, len(images))
-            new = np.zeros((len(images), stride_of(dim)), dtype=np.uint8)
-            for start in range(0, len(ids), _BATCH):
-                part = slice(start, start + _BATCH)
-                names = ids[part].tolist()
-                rows = store.catalog.fetch(names)
-                new[part] = _transformed(
-                    images[part], [rows[i] for i in names], transform, store.uuid
-                )
-                done += len(names)
-                if progress is not None:
-                    progress(done, total)
-            fresh.append(
-                _Rewritten(segment.row, _write(store, segment.row, new, dim, version), ids)
-            )
+        try:
+            done = _write_all(store, transform, meta, fresh, progress, keep_damaged)
+        except BaseException:  # nothing names them; on a full disk they would keep it full
+            for each in fresh:
+                store.files.discard(each.new.path)
+            raise
         _switch(store, meta, fresh, also)
         return done
+
+
+def _write_all(
+    store: Store, transform: Transform, meta: Mapping[str, str], fresh: list[_Rewritten],
+    progress: Progress | None, keep_damaged: bool,
+) -> int:
+    """Write the next generation of every partition, noted in ``fresh``; returns their memories."""
+    total = sum(segment.row.live for segment in store.segments.values())
+    done = 0
+    shape = {**store.meta, **meta}
+    dim, version = int(shape["dim"]), int(shape["format_version"])
+    for segment in list(store.segments.values()):
+        images = _live(store, segment) if keep_damaged else live_images(store, segment)
+        ids = _ids_of(store, segment, len(images))
+        new = np.zeros((len(images), stride_of(dim)), dtype=np.uint8)
+        for start in range(0, len(ids), _BATCH):
+            part = slice(start, start + _BATCH)
+            names = ids[part].tolist()
+            rows = store.catalog.fetch(names)
+            new[part] = _transformed(
+                images[part], [rows[i] for i in names], transform, store.uuid
+            )
+            done += len(names)
+            if progress is not None:
+                progress(done, total)
+        fresh.append(
+            _Rewritten(segment.row, _write(store, segment.row, new, dim, version), ids)
+        )
+    return done
 
 
 def _live(store: Store, segment: Segment) -> Bytes:
@@ -137,10 +151,15 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int)
     if store.files.exists(new_row.path):
         store.files.remove(new_row.path)  # left by an earlier run that was killed
     segment.create(new_row.path, allocate=len(images) * stride_of(dim))
-    segment.write_records(0, as_bytes(images))
-    segment.write_header(new_row)
-    segment.sync()
-    segment.close()  # a store may have more partitions than the process may have descriptors
+    try:
+        segment.write_records(0, as_bytes(images))
+        segment.write_header(new_row)
+        segment.sync()
+    except BaseException:
+        store.files.discard(new_row.path)
+        raise
+    finally:  # a store may have more partitions than the process may have descriptors
+        segment.close()
     return new_row
 
 

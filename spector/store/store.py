@@ -151,7 +151,8 @@ class Store:
         if self.forked:
             raise StoreForkedError(
                 f"the store at {self.where} was opened before a fork",
-                hint="open it in the child after the fork",
+                hint="close it before the fork and open it in the child afterwards, or start the"
+                " child without a fork",
             )
         if self._failed is not None:
             raise StoreFailedError(

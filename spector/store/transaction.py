@@ -264,7 +264,8 @@ class Transaction:
             if segment_id >= 0:
                 store.drop_segment(segment_id)
             store.left_files.add(path)
-        store.remove_left_files()
+        if self._dropped:  # what waits for a reader waits for a checkpoint, not for every commit
+            store.remove_left_files()
         store.note_journal(sum(len(entry[3]) + 64 for entry in self._journal))
 
     def _trim(self, touched: set[int], segment_id: int) -> None:

@@ -301,6 +301,25 @@ def test_a_backup_that_was_written_to_is_not_replaced(mind: Path) -> None:
     assert contents(copy) == before
 
 
+def test_a_reader_of_a_backup_that_is_replaced_does_not_mix_the_two(mind: Path) -> None:
+    dest = mind.parent / "backup"
+    with open_tiny(str(mind)) as memory:
+        memory.backup(dest)
+        before = len(memory)
+        with open_tiny(str(dest), mode="r") as reader:
+            cue = vector_of("cue")
+            assert len(reader.recall(vector=cue, k=500)) == before
+            fill(memory, 3, start=100)
+            memory.backup(dest)
+            assert len(reader.recall(vector=cue, k=500)) == before
+            catalog = reader._opened[0].store.catalog
+            with (  # as a second thread would have it
+                catalog.reading(), pytest.raises(spector.StoreError, match="another file")
+            ):
+                reader.recall(vector=cue, k=500)
+            assert len(reader.recall(vector=cue, k=500)) == before
+
+
 def test_a_restored_store_is_not_replaced_by_a_backup(mind: Path) -> None:
     spector.restore(mind, mind.parent / "back")
     with open_tiny(str(mind)) as memory, pytest.raises(spector.StoreExistsError):

@@ -229,6 +229,29 @@ def test_a_reader_that_is_open_during_an_upgrade_is_told(tmp_path: Path) -> None
         assert_same(reader, expected(1))
 
 
+def test_a_migration_that_finds_the_disk_full_takes_its_files_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = unpack(1, "closed", tmp_path)
+    before = sorted(each.relative_to(path) for each in path.rglob("*.mem"))
+    sync, left = segment.Segment.sync, [1]
+
+    def sync_until_full(self: segment.Segment) -> None:
+        if left.pop() == 0:
+            raise spector.StoreFullError("no room for the second one")
+        left.append(0)
+        sync(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(segment.Segment, "sync", sync_until_full)
+        with pytest.raises(spector.StoreFullError):
+            make.open_small(str(path))
+    assert len(before) > 1
+    assert sorted(each.relative_to(path) for each in path.rglob("*.mem")) == before
+    with make.open_small(str(path)) as memory:
+        assert_same(memory, expected(1))
+
+
 def _steps_beyond(runs: list[int], die_in: int) -> tuple[Step, ...]:
     """Two more formats that change nothing but the number."""
     def to(version: int) -> Callable[[Store], object]:

@@ -188,6 +188,47 @@ def child_exit_keeps_later_commits() -> list[str]:
         return [] if found == ["first", "second"] else [f"found {found}, {first}"]
 
 
+def child_of_a_process_that_had_it_open() -> list[str]:
+    """SQLite takes the locks of the parent for the child's, and its log is deleted under it: a
+    store that was open at the fork cannot be opened in the child, even when the parent has closed
+    it since; one that was closed before the fork can."""
+    warm_up()
+    with scratch() as root:
+        path = os.path.join(root, "mind")
+        memory = open_tiny(path)
+        _put(memory, "first")
+        go, say_go = os.pipe()
+
+        def refused(*more: Callable[[], object]) -> None:
+            os.read(go, 1)
+            looks: list[Callable[[], object]] = [
+                lambda: open_tiny(path, mode="r"), lambda: spector.check(path),
+            ]
+            for look in (*looks, *more):
+                _forked(look)
+
+        def allowed() -> None:
+            with open_tiny(path) as mine:
+                _put(mine, "second")
+            with open_tiny(path, mode="r") as mine:
+                assert len(mine) == 2
+
+        wrong = []
+        os.write(say_go, b"x")
+        if in_fork(refused):  # beside the parent
+            wrong.append("refused beside the parent otherwise than expected")
+        child = os.fork()
+        if child == 0:
+            run_and_exit(lambda: refused(lambda: open_tiny(path)))
+        memory.close()
+        os.write(say_go, b"x")
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            wrong.append("opened behind the parent's close")
+        if in_fork(allowed):
+            wrong.append("closed before the fork, and could not be opened after it")
+        return wrong
+
+
 def close_in_a_child_forked_during_a_commit() -> list[str]:
     """The lock of a store may be held by a thread that does not exist in the child."""
     warm_up()

@@ -10,6 +10,7 @@ says that no snapshot is older than the change.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ import pytest
 import spector
 from spector.layout import RECORD_DTYPE, Flag
 from spector.store.catalog import Catalog
+from spector.store.compact import compact_partition
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 
@@ -179,6 +181,56 @@ def test_slots_that_a_writer_could_not_retire_are_retired_by_the_next(store_path
         with open_tiny(str(store_path)) as writer:
             assert [bool(f & Flag.TOMBSTONE) for f in _flags(writer)] == [True, True, False]
             assert writer.check().ok
+
+
+def test_commits_do_not_ask_for_marks_while_a_file_waits_for_a_reader(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To ask is to sort what the log holds, which a reader that stands still lets grow."""
+    with _both(store_path) as (writer, reader):
+        ids = [_put(writer, f"m{n}", tier="semantic") for n in range(2)]
+        with _old_snapshot(reader):
+            writer.forget(ids[0])
+            writer.compact(threshold=0.0)
+            assert len(_store(writer).left_files) == 1
+            asked = _before_each(monkeypatch, Catalog, "marks", lambda _: None)
+            for n in range(5):
+                _put(writer, f"later {n}", tier="semantic")
+            assert asked == []
+        writer.checkpoint()
+        assert not len(_store(writer).left_files)
+
+
+def test_a_disk_that_is_full_when_a_file_could_go_fails_no_commit(store_path: Path) -> None:
+    """To ask for marks is to copy the log, which takes room; the commit is done by then."""
+
+    class Full:
+        def __init__(self, connection: sqlite3.Connection) -> None:
+            self._connection = connection
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._connection, name)
+
+        def execute(self, sql: str, *more: Any) -> Any:
+            if "wal_checkpoint" in sql:
+                error = sqlite3.OperationalError("database or disk is full")
+                error.sqlite_errorcode = sqlite3.SQLITE_FULL
+                raise error
+            return self._connection.execute(sql, *more)
+
+    with open_tiny(str(store_path)) as writer:
+        store = _store(writer)
+        ids = [_put(writer, f"m{n}", tier="semantic") for n in range(2)]
+        (segment_id,) = store.segments
+        writer.forget(ids[0])
+        main = store.catalog.main
+        store.catalog.main = Full(main)
+        compact_partition(store, segment_id)
+        store.catalog.main = main
+        assert len(store.left_files) == 1
+        assert texts_of(writer) == {ids[1]: "m1"}
+        writer.checkpoint()
+        assert not len(store.left_files)
 
 
 def test_slots_that_wait_do_not_survive_a_compaction(store_path: Path) -> None:

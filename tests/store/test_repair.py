@@ -7,6 +7,7 @@ was not stored, and the rest is listed; the source is byte for byte as it was.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -44,6 +45,19 @@ def dest(patient: Patient) -> Iterator[Path]:
     yield patient.root.parent / "saved"
     shutil.rmtree(patient.root.parent / "saved", ignore_errors=True)
     patient.restore()
+
+
+@pytest.mark.timeout(60)
+def test_a_pipe_in_the_place_of_the_lock_is_not_waited_for(patient: Patient, dest: Path) -> None:
+    lock = patient.root / "LOCK"
+    kept = lock.read_bytes()
+    lock.unlink()
+    os.mkfifo(lock)
+    try:
+        assert spector.repair(patient.root, dest).kept
+    finally:
+        lock.unlink()
+        lock.write_bytes(kept)
 
 
 def _files(root: Path) -> dict[str, bytes]:
