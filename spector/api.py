@@ -22,9 +22,10 @@ from spector.store.catalog import CATALOG_NAME
 from spector.store.check import check_settled
 from spector.store.files import DiskFiles
 from spector.store.lock import no_writer
-from spector.store.recover import Stamp, open_disk, reading_catalog
-from spector.store.repair import Identity, Salvage, identify, salvage, transplant
+from spector.store.recover import Stamp, no_store, open_disk, reading_catalog
+from spector.store.repair import Identity, Salvage, identify, refuse_newer, salvage, transplant
 from spector.store.salvage import Remains, read_remains
+from spector.store.trees import Place
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 from spector.write.reembed import reembed_store
@@ -45,11 +46,10 @@ def check(
     Works on stores too damaged to open, and beside a writing process (a finding that only shows
     that the writer moved on meanwhile is looked at again).
     """
+    _refuse_nowhere(path, "path")
     files = DiskFiles(os.fspath(path))
     if not files.exists(CATALOG_NAME):
-        raise StoreNotFoundError(
-            f"there is no spector store at {files.root}", hint="check the path"
-        )
+        raise no_store(files)
     router = TierRouter([*default_tiers(), *extra_tiers])
     tiers = {tier.code: tier.files for tier in router}
     try:
@@ -78,11 +78,10 @@ def reembed(
         raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
     router = TierRouter([*default_tiers(), *extra_tiers])
     config = Config()
+    _refuse_nowhere(path, "path")
     files = DiskFiles(os.fspath(path))
     if not files.exists(CATALOG_NAME):
-        raise StoreNotFoundError(
-            f"there is no spector store at {files.root}", hint="check the path"
-        )
+        raise no_store(files)
     opened = open_disk(
         os.fspath(path), Stamp(None, None, None), [tier.files for tier in router], config,
         mode="rw", durability="strict",
@@ -113,6 +112,8 @@ def restore(
         StoreExistsError: something is at ``dest``. StoreNotFoundError: no store is at ``backup``.
         PartitionCorruptError, CatalogCorruptError: the backup is damaged; nothing was put in place.
     """
+    _refuse_nowhere(backup, "backup")
+    _refuse_nowhere(dest, "dest")
     router = TierRouter([*default_tiers(), *extra_tiers])
     opened = open_disk(
         os.fspath(backup), Stamp(None, None, None), [tier.files for tier in router], Config(),
@@ -143,16 +144,25 @@ def repair(
     Raises:
         StoreNotFoundError: nothing is there. StoreError: ``dest`` is not empty, or nothing says
         what store this was. StoreLockedError: somebody is writing to the source.
+        FormatVersionError: a newer spector wrote it. InvalidInputError: ``dest`` is in the source.
     """
     started = time.perf_counter()
+    _refuse_nowhere(path, "path")
+    _refuse_nowhere(dest, "dest")
     files, target = DiskFiles(os.fspath(path)), os.fspath(dest)
     names = files.listing()
     if not any(name == CATALOG_NAME or name.endswith(".mem") for name in names):
         raise StoreNotFoundError(f"there is no store at {files.root}", hint="check the path")
+    if Place.at(target).overlaps(files.root):
+        raise InvalidInputError(
+            f"{target} is the damaged store itself, inside of it or around it",
+            hint="choose a directory beside it, best on another disk",
+        )
     if not DiskFiles(target).is_empty():
         raise StoreError(f"{target} is not empty", hint="name a directory that does not exist yet")
     with no_writer(files.root):
         remains = read_remains(files, beside=target)
+        refuse_newer(files, remains)
         who = identify(files, remains)
         model = resolve(embedder)
         usable = model is not None and model.dim == who.dim
@@ -167,6 +177,12 @@ def repair(
         mended=found.mended, lost=tuple(found.lost), notes=tuple(found.notes),
         partitions=partitions, elapsed_ms=(time.perf_counter() - started) * 1000,
     )
+
+
+def _refuse_nowhere(path: object, name: str) -> None:
+    """An argument that is no path is told as such, not as whatever comes of it later."""
+    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) in ("", ":memory:"):
+        raise InvalidInputError(f"{name} is {path!r}", hint="pass the path of a directory")
 
 
 def _transplant(

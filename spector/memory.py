@@ -608,6 +608,8 @@ class Memory:
             StoreFullError, PartitionCorruptError, CatalogCorruptError: ``dest`` is as it was.
         """
         self._ensure()
+        if not isinstance(dest, (str, os.PathLike)) or os.fspath(dest) in ("", ":memory:"):
+            raise InvalidInputError(f"dest is {dest!r}", hint="pass the path of a directory")
         return copy_store(
             self._opened[0].store, os.fspath(dest), as_backup=True, progress=progress
         )
@@ -825,6 +827,8 @@ def _needles_given(verify: Iterable[str | bytes]) -> Needles | None:
             raise InvalidInputError(
                 f"verify holds a {type(each).__name__}", hint="pass texts or bytes"
             )
+        if not each:
+            raise InvalidInputError("verify holds an empty text", hint="pass what to search for")
         needles.add("given", each.encode() if isinstance(each, str) else each)
     return needles if given else None
 

@@ -130,9 +130,21 @@ def open_memory(
     return spector.open(args.path, mode=mode, embedder=embedder, **options)
 
 
-def require_store(path: str) -> None:
-    """Refuse a path without a store, before anything creates one there."""
-    if not (Path(path) / "catalog.db").exists():
+def require_store(path: str, *, existing: bool = False) -> None:
+    """Refuse a path without a store, before anything creates one there.
+
+    ``existing``: a new one would not help, as with a backup that is to be restored.
+    """
+    root = Path(path)
+    if not (root / "catalog.db").exists():
+        if next(root.rglob("*.mem"), None) is not None:
+            raise StoreNotFoundError(
+                f"catalog.db is missing at {path}, but there are partitions",
+                hint="restore a backup, or salvage what there is:"
+                f" spector check {path} --repair DEST",
+            )
+        if existing or root.exists():
+            raise StoreNotFoundError(f"there is no store at {path}", hint="check the path")
         raise StoreNotFoundError(
             f"there is no store at {path}",
             hint=f'create one: spector remember {path} "something worth keeping"',

@@ -447,7 +447,8 @@ class Catalog:
             sound, version, minor = False, 0, 0
         if not sound:
             raise CatalogCorruptError(
-                f"{self.path} does not say what store it is", hint="restore a backup"
+                f"{self.path} does not say what store it is",
+                hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
             )
         if version > FORMAT_VERSION:
             raise FormatVersionError(
@@ -609,7 +610,8 @@ class Catalog:
             ).fetchone()
         if found is None or set(map(type, found)) != {int} or min(found) < 0:
             raise CatalogCorruptError(
-                f"{self.path} has lost its counters", hint="restore a backup"
+                f"{self.path} has lost its counters",
+                hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
             )
         return Head(*found)
 

@@ -87,6 +87,8 @@ def open_disk(
         return OpenedStore(_open_reader(files, stamp, by_code, config), None, created=False)
     present = files.exists(CATALOG_NAME)
     if not present and not files.is_empty() and set(files.listing()) - _UNBORN:
+        if _has_partitions(files):
+            raise no_store(files)
         raise StoreNotFoundError(
             f"{files.root} is not empty and holds no spector catalog",
             hint="pass an empty or new directory, or the directory of a store",
@@ -107,6 +109,20 @@ def open_disk(
     return OpenedStore(store, lock, created=created)
 
 
+def no_store(files: DiskFiles, hint: str = "check the path") -> StoreNotFoundError:
+    """The error for a directory without a catalog, which may be a store that has lost it."""
+    if _has_partitions(files):
+        return StoreNotFoundError(
+            f"{CATALOG_NAME} is missing at {files.root}, but there are partitions",
+            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+        )
+    return StoreNotFoundError(f"there is no spector store at {files.root}", hint=hint)
+
+
+def _has_partitions(files: DiskFiles) -> bool:
+    return any(name.endswith(".mem") for name in files.listing())
+
+
 def _open_writer(
     files: DiskFiles, stamp: Stamp, tiers: Mapping[int, TierFiles], config: Config, durability: str
 ) -> tuple[Store, bool]:
@@ -115,10 +131,10 @@ def _open_writer(
     catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="rw", durability=durability)
     try:
         created = catalog.is_new()
-        if created and any(name.endswith(".mem") for name in files.listing()):
+        if created and _has_partitions(files):
             raise CatalogCorruptError(
                 f"{catalog.path} is empty, but there are partitions beside it",
-                hint="restore a backup",
+                hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
             )
         if created:
             catalog.create(_new_meta(stamp))
@@ -175,10 +191,7 @@ def _open_reader(
     files: DiskFiles, stamp: Stamp, tiers: Mapping[int, TierFiles], config: Config
 ) -> Store:
     if not files.exists(CATALOG_NAME):
-        raise StoreNotFoundError(
-            f"there is no spector store at {files.root}",
-            hint='open it once with mode="rw" to create it, or check the path',
-        )
+        raise no_store(files, 'open it once with mode="rw" to create it, or check the path')
     catalog = _complete_catalog(files)
     try:
         meta = catalog.validate()
@@ -263,7 +276,8 @@ def _compare(stamp: Stamp, meta: Mapping[str, str], root: str) -> None:
         dim, _ = int(meta["dim"]), bytes.fromhex(meta["uuid"])
     except (KeyError, ValueError):
         raise CatalogCorruptError(
-            f"{root}: the catalog does not say what store it is", hint="restore a backup"
+            f"{root}: the catalog does not say what store it is",
+            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
         ) from None
     if stamp.fingerprint and meta["fingerprint"] and stamp.fingerprint != meta["fingerprint"]:
         raise ModelMismatchError(

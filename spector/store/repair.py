@@ -9,6 +9,7 @@ catalog may have forgotten stays forgotten.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,11 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.errors import SpectorError, StoreError
+from spector._version import __version__
+from spector.errors import FormatVersionError, SpectorError, StoreError
 from spector.kernel.crc import crc32c_rows
 from spector.kernel.quantize import normalize, quantize
 from spector.kernel.tags import scope_tag, tags_mask
 from spector.layout import (
+    FORMAT_VERSION,
     HEADER_BYTES,
     MAX_DIM,
     MUTABLE_BYTES,
@@ -44,7 +47,7 @@ from spector.store.salvage import Remains, SavedPartition, read_partition
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 
-__all__ = ["Identity", "Salvage", "Saved", "identify", "salvage", "transplant"]
+__all__ = ["Identity", "Salvage", "Saved", "identify", "refuse_newer", "salvage", "transplant"]
 
 #: texts -> (n, dim) f32 vectors of the model that the store was made with
 Embed = Callable[[list[str]], NDArray[np.float32]]
@@ -122,6 +125,27 @@ def identify(files: DiskFiles, remains: Remains) -> Identity:
         )
     (uuid, dim), _ = found.most_common(1)[0]
     return Identity(uuid, dim)
+
+
+def refuse_newer(files: DiskFiles, remains: Remains) -> None:
+    """Nobody can tell damage from what a later format means.
+
+    A catalog that alone says so is damaged itself: every partition repeats the format.
+
+    Raises:
+        FormatVersionError
+    """
+    said = remains.meta.get("format_version", "")
+    if not said.isdecimal() or len(said) > 9 or int(said) <= FORMAT_VERSION:
+        return
+    for name in _partitions(files):
+        with contextlib.suppress(SpectorError):
+            if read_partition(files, name, uuid=None, dim=None, slots=0) is not None:
+                return
+    raise FormatVersionError(
+        f"{files.root} has format {said}; spector {__version__} reads up to {FORMAT_VERSION}",
+        hint="upgrade: pip install -U spector; then repair it",
+    )
 
 
 def _partitions(files: DiskFiles) -> list[str]:

@@ -23,6 +23,12 @@ from spector.store.fulltext import seems_damaged
 __all__ = ["Connections", "Pinning", "Reading", "translated_sql"]
 
 
+_DAMAGED = (
+    "run: spector check PATH; restore a backup, or salvage what there is: "
+    "spector check PATH --repair DEST"
+)
+
+
 class translated_sql:  # noqa: N801 - used like a function
     """Turn SQLite's errors into typed ones that name the file and the next step."""
 
@@ -43,8 +49,7 @@ class translated_sql:  # noqa: N801 - used like a function
             raise _typed_sql_error(error, self._path) from error
         if isinstance(error, (UnicodeDecodeError, json.JSONDecodeError)):
             raise CatalogCorruptError(
-                f"{self._path}: a damaged row: {error}",
-                hint="run: spector check PATH; restore a backup",
+                f"{self._path}: a damaged row: {error}", hint=_DAMAGED
             ) from error
         if isinstance(error, MemoryError) and seems_damaged(self._path):
             raise CatalogCorruptError(
@@ -65,7 +70,7 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
             hint="free some space, then try again; if there was enough, look at the disk",
         )
     if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return CatalogCorruptError(message, hint="run: spector check PATH; restore a backup")
+        return CatalogCorruptError(message, hint=_DAMAGED)
     if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
         return StoreReadOnlyError(message, hint='check the permissions, or open with mode="r"')
     if primary == sqlite3.SQLITE_CANTOPEN:

@@ -36,6 +36,7 @@ Do not copy a store in use with cp or rsync: what such a copy shows may be of se
 
 
 def run_backup(args: argparse.Namespace, console: Console) -> int:
+    require_store(args.path, existing=True)
     with open_memory(args, "r") as memory, console.progress("backing up", "MiB") as progress:
         report = memory.backup(args.dest, progress=_in_mebibytes(progress))
     _show(report, console, "backed up")
@@ -62,7 +63,7 @@ that an id of a memory does not tell apart: do not mix their files."""
 
 
 def run_restore(args: argparse.Namespace, console: Console) -> int:
-    require_store(args.backup)
+    require_store(args.backup, existing=True)
     import spector
 
     with console.progress("restoring", "MiB") as progress:

@@ -141,7 +141,7 @@ is in the new store with its words; 1: some are not; 3: there was nothing to sal
 def run_check(args: argparse.Namespace, console: Console) -> int:
     if args.repair is not None:
         return _run_repair(args, console)
-    require_store(args.path)
+    require_store(args.path, existing=True)
     import spector
 
     with console.progress("checking", "partition") as progress:
@@ -157,6 +157,11 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
         f"{report.tombstones} tombstones, {report.partitions} partitions, "
         f"{bytes_text(report.bytes)} in {report.elapsed_ms:.1f} ms"
     )
+    if not report.ok and not console.as_json:
+        console.note(
+            "restore a backup, or salvage what is intact:"
+            f" spector check {args.path} --repair DEST"
+        )
     return 0 if report.ok else 1
 
 

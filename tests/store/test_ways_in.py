@@ -1,0 +1,96 @@
+"""Wrong ways to check, repair, back up and restore: errors say what to do, nothing is touched."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector.cli.main import main
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Path:
+    with spector.open(tmp_path / "mind", embedder=None, dim=3) as memory:
+        memory.remember("north", vector=[0, 1, 0])
+    return tmp_path / "mind"
+
+
+def says(path: Path, version: str) -> None:
+    with sqlite3.connect(path / "catalog.db") as db:
+        db.execute("UPDATE meta SET value = ? WHERE key = 'format_version'", (version,))
+    db.close()
+
+
+@pytest.mark.parametrize("where", ["mind", "mind/saved", "."])
+def test_a_repair_does_not_write_into_the_store_that_it_reads(
+    mind: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.chdir(mind.parent)
+    before = sorted(mind.rglob("*"))
+    with pytest.raises(spector.InvalidInputError, match="inside of it or around it"):
+        spector.repair("mind", where)
+    assert sorted(mind.rglob("*")) == before
+
+
+def test_a_store_of_a_newer_format_is_not_repaired_as_if_it_were_ours(mind: Path) -> None:
+    says(mind, "3")
+    for file in mind.rglob("*.mem"):
+        os.truncate(file, 40)  # no partition says that it is of a format that we know
+    with pytest.raises(spector.FormatVersionError, match="format 3"):
+        spector.repair(mind, mind.parent / "saved")
+    assert not (mind.parent / "saved").exists()
+
+
+def test_a_damaged_format_number_does_not_hinder_a_repair(mind: Path) -> None:
+    says(mind, "3")
+    assert spector.repair(mind, mind.parent / "saved").kept == 1
+
+
+def test_a_lost_catalog_leads_to_repair_and_not_to_a_new_store(
+    mind: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (mind / "catalog.db").unlink()
+    ways = (
+        lambda: spector.open(mind, embedder=None, dim=3),
+        lambda: spector.open(mind, embedder=None, mode="r"),
+        lambda: spector.check(mind),
+        lambda: spector.restore(mind, mind.parent / "new"),
+    )
+    for way in ways:
+        with pytest.raises(spector.StoreNotFoundError, match="is missing at") as caught:
+            way()
+        assert "--repair" in caught.value.hint
+    for command in ("check", "stats", "export"):
+        assert main([command, str(mind)]) == 3
+        assert f"spector check {mind} --repair DEST" in capsys.readouterr().err
+    assert spector.repair(mind, mind.parent / "saved").kept == 1
+
+
+@pytest.mark.parametrize("path", ["", ":memory:", None, 3])
+def test_what_is_no_path_is_told_as_such(mind: Path, path: str) -> None:
+    with spector.open(mind, embedder=None) as memory:
+        ways = (
+            lambda: memory.backup(path), lambda: spector.restore(mind, path),
+            lambda: spector.restore(path, mind), lambda: spector.check(path),
+            lambda: spector.repair(path, mind), lambda: spector.repair(mind, path),
+        )
+        for way in ways:
+            with pytest.raises(spector.InvalidInputError, match="pass the path of a directory"):
+                way()
+        with pytest.raises(spector.InvalidInputError, match="empty text"):
+            memory.compact(verify=[""])
+
+
+def test_a_failed_check_names_the_next_step(
+    mind: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file,) = mind.rglob("*.mem")
+    file.unlink()
+    assert main(["check", str(mind)]) == 1
+    assert f"spector check {mind} --repair DEST" in capsys.readouterr().err
+    assert main(["restore", str(mind.parent / "nowhere"), str(mind.parent / "new")]) == 3
+    assert "create one" not in capsys.readouterr().err
