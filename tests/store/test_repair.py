@@ -234,8 +234,10 @@ def test_a_store_in_use_or_a_place_that_is_taken_is_refused(tmp_path: Path) -> N
         memory.remember("m", vector=vector_of("m"))
         with pytest.raises(StoreLockedError):
             spector.repair(path, tmp_path / "saved")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "note").touch()
     with pytest.raises(StoreError, match="not empty"):
-        spector.repair(path, path)
+        spector.repair(path, tmp_path / "taken")
     with pytest.raises(StoreNotFoundError):
         spector.repair(tmp_path / "nowhere", tmp_path / "saved")
     (path / "catalog.db").write_bytes(b"")
