@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spector.kernel.base import Scanner
 from spector.kernel.query import Query
 from spector.kernel.reference import score_terms
-from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
+from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
 from spector.read.snapshot import Candidate, Snapshot
 from spector.records import Explanation, Hit, MemoryRecord
 from spector.store.catalog import Row, verify_row
@@ -217,10 +217,12 @@ def _verify_rows(
     Raises:
         PartitionCorruptError, CatalogCorruptError
     """
+    halves = images[:, MUTABLE_OFFSET:HEADER_BYTES].tobytes()
     for n in kept:
         row, store = rows[chunk[n].id], snap.stores[chunk[n].store]
         verify_row(row, store.catalog.path)
-        if store.files.durable and images[n, MUTABLE_OFFSET:HEADER_BYTES].tobytes() != row.mutable:
+        half = halves[MUTABLE_BYTES * n : MUTABLE_BYTES * (n + 1)]
+        if half != row.mutable and store.files.durable:
             verify_strength(store, row)
 
 

@@ -247,8 +247,14 @@ def is_sealed(stored: Sequence[Any]) -> bool:
 
     Rows of format 1 have none, and pass.
     """
-    seal = stored[17]
-    return seal is None or seal == seal_of(stored[0], *stored[3:10], *stored[11:17])
+    (
+        record_id, _, _, event_ms, recorded_ms, valid_from_ms, valid_until_ms, session_id, agent_id,
+        user_id, _, text, tags, metadata, role, source, parents, seal,
+    ) = stored  # every hit of a recall comes by here: one assignment, one call
+    return seal is None or seal == seal_of(
+        record_id, event_ms, recorded_ms, valid_from_ms, valid_until_ms, session_id, agent_id,
+        user_id, text, tags, metadata, role, source, parents,
+    )
 
 
 def verify_row(row: Row, where: str) -> None:
@@ -267,10 +273,12 @@ def _tags_of(text: str) -> tuple[str, ...]:
 
 
 def _row(found: tuple[Any, ...]) -> Row:
+    _, segment_id, slot, event_ms, recorded_ms, *_ = found
     if (
         type(found[10]) is not bytes or len(found[10]) != MUTABLE_BYTES
-        or type(found[11]) is not str or not {type(value) for value in found[1:5]} <= {int}
-        or found[1] < 0 or found[2] < 0
+        or type(found[11]) is not str or type(segment_id) is not int or type(slot) is not int
+        or type(event_ms) is not int or type(recorded_ms) is not int
+        or segment_id < 0 or slot < 0
     ):
         raise CatalogCorruptError(
             f"the row of memory {found[0]} is damaged", hint="run: spector check PATH"
