@@ -181,8 +181,8 @@ static uint64_t tag_chunk(spector_gates *c, uint32_t first_word, uint32_t words)
     return left;
 }
 
-/* Count the rows from first to end as dropped, by their state or else for their tags. */
-static void drop_untagged(const spector_gates *c, uint32_t first, uint32_t end) {
+/* Count the rows from first to end as dropped, by their state or else by a later phase. */
+static void drop_rows(const spector_gates *c, uint32_t first, uint32_t end, int phase) {
     uint32_t hidden = 0;
     const uint32_t any = c->s.whole->flags_or & c->query->drop_flags;
     for (uint32_t at = first; any && at < end; at += SPECTOR_INDEX_BLOCK) {
@@ -194,7 +194,7 @@ static void drop_untagged(const spector_gates *c, uint32_t first, uint32_t end) 
         hidden += count_bits(bits);
     }
     c->drops[SPECTOR_DROP_STATE] += hidden;
-    c->drops[SPECTOR_DROP_TAGS] += end - first - hidden;
+    c->drops[phase] += end - first - hidden;
 }
 
 /* Whether so few of the chunk's tagged slots have the right state too that they go on together, as
@@ -220,6 +220,19 @@ static int scattered_chunk(spector_gates *c, uint32_t first, uint32_t count,
     return 1;
 }
 
+/* The phase that lets no row of these extremes pass, or SPECTOR_DROPS. What is not a number has made
+ * importance_max infinite, so it passes here as it does one by one. */
+static int barring_phase(const spector_query *q, const spector_extremes *e) {
+    if (e->valence_max < q->valence_min || e->valence_min > q->valence_max)
+        return SPECTOR_DROP_VALENCE;
+    if (e->event_max < q->event_min_ms || e->event_min >= q->event_max_ms)
+        return SPECTOR_DROP_STRENGTH;
+    if (q->importance_floor > 0.0f && e->importance_max < q->importance_floor &&
+        !(e->flags_or & SPECTOR_PINNED))
+        return SPECTOR_DROP_STRENGTH;
+    return SPECTOR_DROPS;
+}
+
 void spector_gates_begin(spector_gates *c, const spector_part *part, const spector_query *q,
                          uint32_t rows, uint64_t *drops) {
     c->part = part;
@@ -229,6 +242,7 @@ void spector_gates_begin(spector_gates *c, const spector_part *part, const spect
     c->next = 0;
     spector_index_sections(part->index, &c->s);
     const spector_extremes *e = c->s.whole;
+    c->barred = barring_phase(q, e);
     c->by_tags = (q->tags_all || q->any_count) && !part->allow;
     c->plain = c->by_tags && e->valence_min >= q->valence_min &&
                e->valence_max <= q->valence_max && e->event_min >= q->event_min_ms &&
@@ -244,7 +258,7 @@ static int take_chunk(spector_gates *c, spector_survivors *found) {
     const uint32_t count = left < CHUNK_ROWS ? left : CHUNK_ROWS;
     found->n = 0;
     if (!tag_chunk(c, at / 64, (count + 63) / 64))
-        drop_untagged(c, at, at + count);
+        drop_rows(c, at, at + count, SPECTOR_DROP_TAGS);
     else if (!c->plain || !scattered_chunk(c, at, count, found))
         return 0;
     c->next += count;
@@ -252,6 +266,10 @@ static int take_chunk(spector_gates *c, spector_survivors *found) {
 }
 
 int spector_gates_next(spector_gates *c, spector_survivors *found) {
+    if (c->barred != SPECTOR_DROPS && c->next < c->rows) {
+        drop_rows(c, c->next, c->rows, c->barred);
+        c->next = c->rows;
+    }
     while (c->next < c->rows) {
         const uint32_t at = c->next, in_chunk = at % CHUNK_ROWS, left = c->rows - at;
         const uint32_t count = left < SPECTOR_INDEX_BLOCK ? left : SPECTOR_INDEX_BLOCK;
@@ -265,7 +283,7 @@ int spector_gates_next(spector_gates *c, spector_survivors *found) {
             uint64_t any = 0;
             for (uint32_t w = 0; w < words; w++) any |= c->tagged[in_chunk / 64 + w];
             if (!any) {
-                drop_untagged(c, at, at + count);
+                drop_rows(c, at, at + count, SPECTOR_DROP_TAGS);
                 continue;
             }
         }

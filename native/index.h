@@ -57,6 +57,7 @@ typedef struct spector_gates {
     uint64_t *drops;
     spector_sections s;
     uint32_t rows, next;
+    int barred;  /* the phase that lets no row of the partition pass, or SPECTOR_DROPS */
     int by_tags; /* chunk by chunk, tags first */
     int plain;   /* besides tags and state nothing can drop a row of the partition */
     uint64_t tagged[SPECTOR_CHUNK_WORDS]; /* of the chunk that next lies in */

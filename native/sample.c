@@ -88,8 +88,8 @@ static float exact_floor(const spector_search *c, const promises *best) {
 float spector_sample_floor(spector_search *c, const uint32_t *select, uint32_t n) {
     promises best;
     uint64_t blocks = 0;
+    if (!c->k || c->k > (SPECTOR_PROMISES - 16) / 2 || !c->estimates) return -INFINITY;
     best.wanted = 2 * c->k + 16;
-    if (!c->k || best.wanted > SPECTOR_PROMISES || !c->estimates) return -INFINITY;
     for (uint32_t i = 0; i < n; i++)
         blocks += spector_indexed_rows(&c->parts[select ? select[i] : i]) / SPECTOR_INDEX_BLOCK;
     if (blocks < 4 * SPECTOR_SAMPLE_BLOCKS) return -INFINITY;

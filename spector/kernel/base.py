@@ -239,7 +239,8 @@ class ScanResult:
     Attributes:
         hits: (m,) `HIT_DTYPE`, m <= k. ``part`` is the position in the scanned table.
         drops: (7,) uint64, records dropped per phase, see `DROP_PHASES`; the last counts those that
-            a bound ruled out before anything else was asked of them.
+            a bound ruled out before anything else was asked of them. An index may drop what more
+            than one phase would in a later one than a straight scan does.
         scanned: records looked at; equals ``drops.sum() + scored``.
         scored: records that reached phase 6.
     """

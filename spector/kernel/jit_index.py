@@ -315,7 +315,7 @@ def _sketch(image, layout, slot, x):  # type: ignore[no-untyped-def]
     """Codes and factors of a rotated vector, from which the centre is taken off here."""
     dim = len(x)
     bits = min(dim, SKETCH_BITS)
-    centre = image[layout.centre_at : layout.blocks_at].view(np.float32)
+    centre = image[layout.centre_at : layout.whole_at].view(np.float32)
     for i in range(dim):
         x[i] -= centre[i]
     norm2, x2, a, head, rest = _sums(x, centre, bits)
