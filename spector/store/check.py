@@ -87,7 +87,9 @@ def _check_segments(
             if useless is not None:
                 found.note(idx_of(row.path), f"{useless}; it will be built anew")
         except StoreError as error:
-            found.add("I14" if not files.exists(row.path) else "I1", row.path, str(error))
+            found.add(
+                "I14" if not files.exists(row.path) else "I1", row.path, error.message
+            )
         if progress is not None:
             progress(done + 1, len(segments))
     if only:
