@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import spector
 from spector import layout
 from spector.kernel.base import DROP_PHASES, HIT_DTYPE, PART_DTYPE
 from spector.kernel.crc import crc32c
@@ -22,6 +23,7 @@ from spector.kernel.query import QUERY_DTYPE
 from spector.kernel.retention import TABLE_SIZE
 from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE, layout_of
 from spector.layout import PARTITION_DTYPE, RECORD_DTYPE, Flag
+from spector.store import transaction
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
 STRUCT_CODES = {
@@ -162,3 +164,30 @@ def test_numbers_in_the_text_are_true() -> None:
     assert f"0x{crc32c(b'123456789'):08X}" in PAGE
     assert re.search(r"format version, (\d+)", PAGE)[1] == str(layout.FORMAT_VERSION)  # type: ignore[index]
     assert re.search(r"record version, (\d+)", PAGE)[1] == str(layout.RECORD_VERSION)  # type: ignore[index]
+
+
+def test_the_page_describes_the_tables_of_a_catalog(tmp_path: Path) -> None:
+    with spector.open(tmp_path / "mind", embedder=None, dim=8, durability="relaxed") as memory:
+        db = memory._opened[0].store.catalog.main
+        names = [
+            name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            if not name.startswith(("fulltext_", "sqlite_"))
+        ]
+        found = {
+            name: ", ".join(row[1] for row in db.execute(f"PRAGMA table_info({name})"))
+            for name in names
+        }
+        memory.forget(memory.remember("gone", vector=np.ones(8, np.float32)).id)
+        keys = {key for (key,) in db.execute("SELECT key FROM meta")}
+    assert {name: columns for name, columns, _ in rows_after("table: catalog")} == found
+    told = {key for cell, _ in rows_after("table: meta") for key in cell.split(", ")}
+    assert told - keys == {"format_minor", "backup"}
+    assert keys <= told
+
+
+def test_the_page_names_the_kinds_of_a_journal_row() -> None:
+    kinds = {
+        name.removeprefix("JOURNAL_"): str(value) for name, value in vars(transaction).items()
+        if name.startswith("JOURNAL_")
+    }
+    assert {name: code for code, name, _ in rows_after("codes: journal")} == kinds
