@@ -54,12 +54,17 @@ static void sort_best_first(spector_hit *heap, uint32_t n) {
     }
 }
 
+/* A block and the one that is fetched ahead share the first-level cache. */
+static uint32_t rows_at_once(const spector_part *part) {
+    return part->stride <= 512 ? SPECTOR_BLOCK : SPECTOR_BLOCK / 4;
+}
+
 /* Share the cache lines of the next block among the passes over this one, in the order of their
  * addresses: while one pass computes, what the next block needs is on its way. The gates are short
  * and get a seventh, the columns two. Where few records survive, headers alone are worth fetching
  * ahead, and the vectors of survivors as they turn up. */
-static void plan_ahead(const spector_query *q, const spector_part *part, uint32_t next, int dense,
-                       spector_block *b) {
+static void plan_ahead(const spector_query *q, const spector_part *part, uint32_t next, uint32_t step,
+                       int dense, spector_block *b) {
     const uint8_t *from = part->data + (size_t)next * part->stride;
     const uint32_t lines = part->stride / 64, gates = lines / 7, columns = 2 * lines / 7;
     const uint32_t shares[3] = {gates, lines - gates - columns, columns};
@@ -74,7 +79,7 @@ static void plan_ahead(const spector_query *q, const spector_part *part, uint32_
         b->ahead[pass].from = from;
         b->ahead[pass].step = (size_t)64 * shares[pass];
         b->ahead[pass].lines = shares[pass];
-        from += b->ahead[pass].step * SPECTOR_BLOCK;
+        from += b->ahead[pass].step * step;
     }
 }
 
@@ -147,12 +152,13 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
                                uint32_t index, spector_hit *hits, uint32_t found, uint32_t k,
                                uint64_t *drops, uint64_t *scored) {
     spector_block b = {0};
+    const uint32_t step = rows_at_once(part);
     int dense = 0;
-    for (; first < part->count; first += SPECTOR_BLOCK) {
+    for (; first < part->count; first += step) {
         uint32_t left = part->count - first;
-        plan_ahead(q, part, first + SPECTOR_BLOCK, dense, &b);
-        gate_block(part, q, first, left < SPECTOR_BLOCK ? left : SPECTOR_BLOCK, dense, &b, drops);
-        dense = b.n >= SPECTOR_BLOCK * 3 / 4;
+        plan_ahead(q, part, first + step, step, dense, &b);
+        gate_block(part, q, first, left < step ? left : step, dense, &b, drops);
+        dense = b.n >= step * 3 / 4;
         if (b.n) spector_measure_block(part, q, &b, drops);
         if (!b.n) continue;
         *scored += b.n;
