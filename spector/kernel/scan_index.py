@@ -274,6 +274,10 @@ class ScanIndex:
             raise InvalidInputError(f"{len(records)} records where {self.rows} are indexed")
         self._kernel.index_refresh(self.image, records)
 
+    def bytes_of(self, rows: int) -> int:
+        """Size of the image as it is saved, with so many rows."""
+        return layout_of(self.dim, -(-rows // 64) * 64).nbytes
+
     def grown(self, room: int) -> ScanIndex:
         """A copy with room for at least ``room`` slots."""
         room = max(-(-room // 64) * 64, -(-self.rows // 64) * 64)

@@ -47,7 +47,7 @@ _RECENTRE: Final = 8
 #: rows appended beyond an index that was never read, from which on closing brings its file up
 _WORTH_READING: Final = 256
 _SAVED_PER_CHECKPOINT: Final = 8 << 20
-_SAVED_AT_CLOSE: Final = 64 << 20
+_SAVED_AT_CLOSE: Final = 1 << 30
 
 
 class Owner(Protocol):
@@ -235,7 +235,8 @@ class Indexes:
         ]
         due.sort(key=lambda segment: segment.scan.saved_rows - segment.scan.rows)
         for written, segment in enumerate(due):
-            size = segment.scan.index.nbytes if segment.scan.index is not None else 0
+            index = segment.scan.index
+            size = 0 if index is None else index.bytes_of(segment.scan.rows)
             if written and size > at_most:
                 continue  # but the first is written whatever its size, or it never would be
             at_most -= size

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import pytest
 
 import spector
 from spector.clock import ManualClock
+from spector.config import Config
 from spector.errors import StoreError, StoreFullError
 from spector.kernel.choose import get_kernel
 from spector.kernel.query import make_query
@@ -742,3 +744,25 @@ def test_a_program_that_forgets_to_close_ends_quietly(store_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     with spector.open(store_path, embedder=None) as memory:
         assert len(memory) == 200
+
+
+def test_closing_after_a_bulk_load_of_many_days_saves_every_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was counted once was the room that each index has to grow, not its rows: that used up
+    what closing may write, and readers built the rest anew."""
+    monkeypatch.setattr("spector.store.indexes._SAVED_AT_CLOSE", 180 * 20_000)
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((180 * 70, DIM)).astype(np.float32)
+    config = Config(checkpoint_bytes=1 << 30)  # checkpoints save some, too
+    with spector.open(
+        tmp_path / "mind", embedder=None, dim=DIM, durability="relaxed", config=config
+    ) as memory:
+        memory.remember_many(
+            {"text": f"m{n}", "vector": vector,
+             "event_time": START - timedelta(days=1 + n // 70)}
+            for n, vector in enumerate(vectors)
+        )  # fmt: skip
+    partitions = list((tmp_path / "mind").glob("episodic/*.mem"))
+    assert len(partitions) == 180
+    assert all(path.with_suffix(".idx").exists() for path in partitions)
