@@ -50,6 +50,14 @@ CODE_MODULES = frozenset({"cloudpickle", "dill", "joblib", "marshal", "pickle", 
 CODE_BUILTINS = frozenset({"compile", "eval", "exec"})
 SEEDED_RANDOM = frozenset({"Random", "SystemRandom"})
 SEEDED_NUMPY = frozenset({"BitGenerator", "Generator", "PCG64", "SeedSequence", "default_rng"})
+STATEMENTS = frozenset({"execute", "executemany", "executescript"})
+#: module -> why it may run statements on a connection that nobody lent it
+MAY_CONNECT = {
+    "spector/store/catalog.py": "lends the connections, and translates its own statements",
+    "spector/store/sql.py": "the same",
+    "spector/store/salvage.py": "goes on behind every error of a damaged catalog",
+    "spector/store/fulltext.py": "asks whether an error is one of memory or of damage",
+}
 
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as run; run()"
 
@@ -132,6 +140,38 @@ def global_random(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"np.random.{attr}"
 
 
+def loose_statements(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Statements on a connection that is neither an argument nor bound by a ``with``.
+
+    What lends a connection turns SQLite's errors into typed ones; a connection taken from a
+    catalog's attribute has nobody who does.
+    """
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        lent: set[str] = set()
+        for node in ast.walk(function):
+            match node:
+                case ast.arg(arg=name) | ast.withitem(optional_vars=ast.Name(id=name)):
+                    lent.add(name)
+                case ast.Assign([ast.Name(id=name)], ast.Attribute(attr="connection")):
+                    lent.add(name)
+        for node in ast.walk(function):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if (
+                    name in lent and attr in STATEMENTS
+                ):
+                    pass
+                case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="connection"))):
+                    pass  # a transaction's own, inside of it
+                case ast.Call(func=ast.Attribute(attr=attr)) if attr in STATEMENTS:
+                    yield node.lineno, f".{attr}() on a connection that nobody lent"
+                case ast.Attribute(
+                    value=ast.Name(id="catalog") | ast.Attribute(attr="catalog"), attr="main"
+                ):
+                    yield node.lineno, "the connection of a catalog"
+
+
 def breaches(rule: Rule, module: str) -> list[str]:
     tree = ast.parse((REPO / module).read_text(encoding="utf-8"), module)
     return [f"{module}:{line}: {what}" for line, what in rule(tree)]
@@ -166,9 +206,17 @@ def test_randomness_is_an_argument(module: str) -> None:
     assert breaches(global_random, module) == []
 
 
+@pytest.mark.parametrize("module", outside(MAY_CONNECT))
+def test_every_statement_runs_where_errors_of_sqlite_become_typed_ones(module: str) -> None:
+    assert breaches(loose_statements, module) == []
+
+
 @pytest.mark.parametrize(
     ("rule", "source"),
     [
+        (loose_statements, "def f(store):\n    store.catalog.main.execute('SELECT 1')"),
+        (loose_statements, "def f(store):\n    db = store.catalog.main\n    db.execute('x')"),
+        (loose_statements, "def f(catalog):\n    return g(catalog.main)"),
         (file_access, "import os\nos.replace(a, b)"),
         (file_access, "import os\nfd = os.open(path, os.O_RDWR)"),
         (file_access, "from os import fsync"),
@@ -201,6 +249,8 @@ def test_a_rule_sees_what_breaks_it(rule: Rule, source: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "source"),
     [
+        (loose_statements, "def f(db, tx):\n    db.execute(x)\n    tx.connection.execute(x)"),
+        (loose_statements, "def f(c):\n    with c.latest() as db:\n        db.execute(x)"),
         (file_access, "import os\nos.getpid(), os.path.join(a, b), os.environ, os.O_RDONLY"),
         (file_access, "files.open(name, create=True); text.replace(a, b); spector.open(path)"),
         (real_time, "clock.now_ms(); time.perf_counter(); datetime.fromtimestamp(0, UTC)"),

@@ -165,8 +165,8 @@ def _rows_of_backup(files: DiskFiles, store: Store) -> dict[str, SegmentRow]:
     log = f"{CATALOG_NAME}-wal"
     in_use = files.exists(log) and files.size_of(log) > 0  # a writer died: closing leaves none
     try:
-        with _still(files) as catalog, translated_sql(catalog.path):
-            meta = dict(catalog.main.execute("SELECT key, value FROM meta"))
+        with _still(files) as catalog, catalog.latest() as db:
+            meta = dict(db.execute("SELECT key, value FROM meta"))
             rows = {row.path: row for row in catalog.segments()}
     except SpectorError as error:
         raise _exists(files.root, f"a store that cannot be read ({error.message})") from error
@@ -187,6 +187,10 @@ def _still(files: DiskFiles) -> Iterator[Catalog]:
         yield catalog
     finally:
         catalog.close()
+
+
+def _connected(path: str) -> contextlib.closing[sqlite3.Connection]:
+    return contextlib.closing(sqlite3.connect(path, isolation_level=None))
 
 
 def _exists(path: str, what: str) -> StoreExistsError:
@@ -286,25 +290,25 @@ class _Copy:
                 for name in ("page_count", "page_size")
             )
             self._total = 2 * (pages * size + sum(p.data.nbytes for p in view.partitions))
-            with translated_sql(path):
-                target = sqlite3.connect(path, isolation_level=None)
-                try:
-                    target.execute("PRAGMA synchronous=OFF")  # all of it is synced at the end
-                    target.execute("PRAGMA journal_mode=OFF")
-                    source.backup(
-                        target, pages=_PAGES_AT_ONCE,
-                        progress=lambda _, left, all_: self._reach((all_ - left) * size),
-                    )
-                finally:
-                    target.close()
+            with translated_sql(path), _connected(path) as target:
+                target.execute("PRAGMA synchronous=OFF")  # all of it is synced at the end
+                target.execute("PRAGMA journal_mode=OFF")
+                source.backup(
+                    target, pages=_PAGES_AT_ONCE,
+                    progress=lambda _, left, all_: self._reach((all_ - left) * size),
+                )
         self._reached = pages * size
         self._done.bytes = self._done.bytes_copied = pages * size
         self._settle_catalog(path)
         return view
 
     def _settle_catalog(self, path: str) -> None:
-        """What holds for the source's files or its process does not hold for the copy."""
-        catalog = Catalog(path, mode="rw", durability="strict")
+        """What holds for the source's files or its process does not hold for the copy.
+
+        SQLite syncs nothing here, because it does not say so when that fails while it closes: the
+        one sync of this file is ours, and what is not durable after it is no copy.
+        """
+        catalog = Catalog(path, mode="rw", durability="none")
         try:
             with catalog.writing() as db:
                 db.execute("DELETE FROM journal")
@@ -312,15 +316,20 @@ class _Copy:
                 if self._as_backup:
                     note = json.dumps({"taken_ms": SystemClock().now_ms()})
                     db.execute("INSERT INTO meta VALUES (?, ?)", (BACKUP_NOTE, note))
+            if catalog.empty_log() is None:
+                raise StoreError(
+                    f"somebody else has opened {path}, which is not complete yet",
+                    hint="let nothing else look at it meanwhile, then try again",
+                )
         finally:
-            catalog.close()  # the last connection empties the log and removes it
+            catalog.close()  # the last connection removes the log
         self._sync(CATALOG_NAME)
 
     # -- the partitions -----------------------------------------------------------------------
 
     def _copy_partitions(self, view: View, *, reuse: bool) -> None:
         data = {partition.segment_id: partition.data for partition in view.partitions}
-        with _still(self._files) as catalog, translated_sql(catalog.path):
+        with _still(self._files) as catalog, catalog.latest() as db:
             for row in catalog.segments():
                 if row.state == PartitionState.COMPACTED:
                     continue
@@ -329,7 +338,7 @@ class _Copy:
                 self._done.records += row.live
                 self._done.bytes += size
                 if not (reuse and self._reuse(row)):
-                    self._copy(row, data.get(row.id), catalog.main)
+                    self._copy(row, data.get(row.id), db)
                 self._reach(self._reached + size - PARTITION_HEADER_BYTES)
 
     def _size_of(self, row: SegmentRow) -> int:

@@ -45,13 +45,15 @@ from spector.store.files import File, Files
 from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
-from spector.store.sql import Pinning, Reading, translated_sql
+from spector.store.sql import Latest, Pinning, Reading, translated_sql
 
 __all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "translated_sql"]
 
 CATALOG_NAME = "catalog.db"
 #: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
 APPLICATION_ID = 0x53504543
+#: a longer log is cut to this much when it begins anew
+MOST_LOG_BYTES = 64 << 20
 #: a larger catalog is vacuumed through an (unlinked) temporary file instead of memory
 _VACUUM_PAGES_IN_MEMORY = 65_536
 _U32 = (1 << 32) - 1
@@ -64,13 +66,17 @@ _PRAGMAS = (
 )
 _WRITE_AHEAD = "journal_mode=WAL"
 _WRITING_PRAGMAS = (
-    _WRITE_AHEAD, "secure_delete=ON", "journal_size_limit=67108864",
-    "wal_autocheckpoint=8192",
+    _WRITE_AHEAD, "secure_delete=ON", f"journal_size_limit={MOST_LOG_BYTES}",
+    "wal_autocheckpoint=0",  # it hides a failed sync; see ``log``
 )
+#: durability -> when SQLite syncs; "none" is for a copy that its maker syncs once it is complete
+_SYNCHRONOUS = {"strict": "FULL", "relaxed": "NORMAL", "none": "OFF"}
 
 _catalogs: weakref.WeakSet[Catalog] = weakref.WeakSet()
 #: files that were open when this process was forked, see ``Catalog.abandon``
 _inherited: set[tuple[int, int]] = set()
+#: catalogs with a connection that must never be closed, see ``Catalog.close``
+_left_open: list[Catalog] = []
 
 
 def _abandon_in_child() -> None:
@@ -311,6 +317,7 @@ class Catalog:
         self.in_memory = path == ":memory:"
         self._mode = mode
         self._immutable = immutable
+        self._durability = durability
         #: commits are not synced one by one
         self.relaxed = durability == "relaxed" and mode == "rw" and path != ":memory:"
         self._connections: list[sqlite3.Connection] = []
@@ -328,7 +335,7 @@ class Catalog:
         with translated_sql(path):
             self.main = self._connect(readonly=mode == "r")
             if mode == "rw":
-                self.main.execute(f"PRAGMA synchronous={'NORMAL' if self.relaxed else 'FULL'}")
+                self.main.execute(f"PRAGMA synchronous={_SYNCHRONOUS[durability]}")
 
     def _connect(self, *, readonly: bool) -> sqlite3.Connection:
         if self.in_memory:
@@ -348,6 +355,8 @@ class Catalog:
         self._connections.append(connection)
         try:
             confine(connection)
+            if self._durability == "none":
+                connection.execute("PRAGMA synchronous=OFF")
             for pragma in (*_PRAGMAS, *(() if readonly else _WRITING_PRAGMAS)):
                 answer = connection.execute(f"PRAGMA {pragma}").fetchone()
                 if pragma == _WRITE_AHEAD and answer[0] not in ("wal", "memory"):
@@ -426,13 +435,14 @@ class Catalog:
 
     def set_meta(self, key: str, value: str | None) -> None:
         """Write or (None) delete one line about the store; durable with all commits before it."""
-        self.main.execute("PRAGMA synchronous=FULL")
-        with self.writing() as connection:
-            connection.execute("DELETE FROM meta WHERE key = ?", (key,))
-            if value is not None:
-                connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
-        if self.relaxed:
-            self.main.execute("PRAGMA synchronous=NORMAL")
+        with translated_sql(self.path):
+            self.main.execute("PRAGMA synchronous=FULL")
+            with self.writing() as connection:
+                connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+                if value is not None:
+                    connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
+            if self.relaxed:
+                self.main.execute("PRAGMA synchronous=NORMAL")
 
     def validate(self) -> dict[str, str]:
         """The meta table, after checking that this is a catalog we can read."""
@@ -474,7 +484,8 @@ class Catalog:
 
     def seal_column(self, connection: sqlite3.Connection | None = None) -> str:
         """The column of seals; NULL in a store of format 1, which has none."""
-        columns = (connection or self.main).execute("PRAGMA table_info(content)").fetchall()
+        with translated_sql(self.path):
+            columns = (connection or self.main).execute("PRAGMA table_info(content)").fetchall()
         return "seal" if not columns or "seal" in {row[1] for row in columns} else "NULL"
 
     def close(self, *, failed: bool = False) -> None:
@@ -482,19 +493,24 @@ class Catalog:
 
         After a failure (``failed``) the log stays as it is: the last writing connection that closes
         would copy the log into the catalog, and sync once more what may just have failed to be
-        synced. That can succeed although the disk has lost the bytes. So reading connections, which
-        cannot copy anything, are made to close last.
+        synced. That can succeed although the disk has lost the bytes. So a reading connection,
+        which cannot copy anything, is made to close last. On a disk that fails for good there may
+        be none that still works; then the writing one is never closed.
         """
+        if self in _left_open:
+            return
         with self._pool_lock:
             self._closed = True
             pool, self._pool = self._pool, []
         order = [*pool, self.main]
         if failed and not self.in_memory and self._mode == "rw":
-            order.reverse()
             with contextlib.suppress(sqlite3.Error, StoreError):
-                last = self._connect(readonly=True)
-                order.append(last)
-                last.execute("SELECT 1 FROM sqlite_master").fetchone()
+                pool.append(self._connect(readonly=True))
+            if any(map(_has_opened, pool)):
+                order = [self.main, *pool]
+            else:
+                order = pool
+                self._leave_open()
         for connection in order:
             if connection in self._connections:
                 self._disconnect(connection)
@@ -505,6 +521,14 @@ class Catalog:
                 file.close()
             else:
                 heir._raw.append(file)
+
+    def _leave_open(self) -> None:
+        """Let the writing connection live as long as the process, holding no lock that matters."""
+        with contextlib.suppress(sqlite3.Error):
+            if self.main.in_transaction:
+                self.main.execute("ROLLBACK")
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.main))
+        _left_open.append(self)
 
     def raw_file(self, files: Files) -> File:
         """The catalog's file, to be read byte by byte; nobody may close it.
@@ -527,6 +551,13 @@ class Catalog:
     def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """A connection for reads that nobody else uses meanwhile."""
         return Reading(self)
+
+    def latest(self) -> Latest:
+        """The writing connection, to read the latest commit and what a transaction has done since.
+
+        In a reader the one connection that follows the writer.
+        """
+        return Latest(self)
 
     def borrow(self) -> sqlite3.Connection:
         """A reading connection of the pool, or a new one."""
@@ -627,12 +658,13 @@ class Catalog:
         self, connection: sqlite3.Connection | None = None, *, since: int = -1
     ) -> list[SegmentRow]:
         """Partitions changed after ``since``, in the order of tier, day and sequence."""
-        found = (connection or self.main).execute(
-            "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live,"
-            " change_seq FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
-            (since,),
-        )
-        return [_segment_row(row, self.path) for row in found]
+        with translated_sql(self.path):
+            found = (connection or self.main).execute(
+                "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live,"
+                " change_seq FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
+                (since,),
+            )
+            return [_segment_row(row, self.path) for row in found]
 
     def fetch(
         self, ids: Sequence[int], *, sql: str = "1", params: Sequence[Any] = ()
@@ -719,6 +751,15 @@ class Catalog:
                 " OR EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL)"
             )
             return bool(found.fetchone()[0])
+
+
+def _has_opened(connection: sqlite3.Connection) -> bool:
+    """Whether a connection has the catalog open now, so that no other one is the last."""
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        return False
+    return True
 
 
 def chunked(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:

@@ -204,9 +204,10 @@ def live_images(store: Store, segment: Segment) -> Bytes:
             f"{segment.where}: {len(images)} live records, but the catalog has {segment.row.live}",
             hint="run: spector check PATH",
         )
-    slots = [slot for (slot,) in store.catalog.main.execute(
-        "SELECT slot FROM record WHERE segment_id = ? ORDER BY slot", (segment.row.id,)
-    )]
+    with store.catalog.latest() as db:
+        slots = [slot for (slot,) in db.execute(
+            "SELECT slot FROM record WHERE segment_id = ? ORDER BY slot", (segment.row.id,)
+        )]
     if slots != np.flatnonzero(alive).tolist():  # as many died by damage as came back by it
         raise PartitionCorruptError(
             f"{segment.where}: the live records are not those of the catalog",

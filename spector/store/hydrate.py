@@ -20,7 +20,7 @@ from spector.layout import (
     Modality,
 )
 from spector.records import MemoryRecord, make_records
-from spector.store.catalog import Row, translated_sql, verify_row
+from spector.store.catalog import Row, verify_row
 from spector.store.files import Bytes
 from spector.store.store import Store, View
 
@@ -103,9 +103,9 @@ def verify_strength(store: Store, row: Row) -> None:
     """
     sql = "SELECT segment_id, slot, mutable FROM record WHERE id = ?"
     for attempt in range(1 if store.writable else _ATTEMPTS):
-        with store.lock, translated_sql(store.catalog.path):
+        with store.lock, store.catalog.latest() as db:
             store.view()
-            found = store.catalog.main.execute(sql, (row.id,)).fetchone()
+            found = db.execute(sql, (row.id,)).fetchone()
             segment = None if found is None else store.segments.get(found[0])
             if segment is None or found[1] not in range(segment.row.slots):
                 return  # forgotten, or gone to where this view does not reach

@@ -16,7 +16,7 @@ import numpy as np
 
 from spector.errors import FormatVersionError, ModelMismatchError, PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
-from spector.store.catalog import Head, SegmentRow, translated_sql
+from spector.store.catalog import Head, SegmentRow
 from spector.store.files import Bytes, File
 from spector.store.reconcile import mutable_halves
 from spector.store.segment import Segment
@@ -46,16 +46,15 @@ class ReadStore(Store):
         """The partitions as of the last commit of the writing process."""
         with self.lock:
             self.ensure_usable()
-            with translated_sql(self.catalog.path):
-                self.refresh()
+            with self.catalog.latest() as db:
+                self.refresh(db)
             return self._view
 
     def await_view(self) -> None:
         time.sleep(_WAIT_S)
 
-    def refresh(self) -> None:
+    def refresh(self, db: sqlite3.Connection) -> None:
         """Follow the catalog if another process has committed since the last look."""
-        db = self.catalog.main
         version = db.execute("PRAGMA data_version").fetchone()[0]
         if version == self._data_version:
             return

@@ -43,7 +43,8 @@ def _reconcile_one(store: Store, row: SegmentRow) -> None:
     segment = store.segment_of(row)
     segment.open(verify=False)
     found = segment.records()[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES].copy()
-    wanted = mutable_halves(store.catalog.main, row, found)
+    with store.catalog.latest() as db:
+        wanted = mutable_halves(db, row, found)
     for slot in np.flatnonzero((found != wanted).any(axis=1)).tolist():
         segment.write_mutable(slot, wanted[slot].tobytes())
     segment.write_header(row)

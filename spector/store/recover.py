@@ -27,7 +27,7 @@ from spector.store.lock import WriterLock
 from spector.store.migrate import next_step
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
-from spector.store.segment import later_than_catalog, unpack_header
+from spector.store.segment import Segment, later_than_catalog, unpack_header
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
@@ -298,38 +298,40 @@ def _compare(stamp: Stamp, meta: Mapping[str, str], root: str) -> None:
 
 def _replay(store: Store) -> None:
     """Copy what was committed but perhaps not made durable into the partitions. Idempotent."""
-    db = store.catalog.main
-    if not db.execute("SELECT EXISTS (SELECT 1 FROM journal)").fetchone()[0]:
-        return
-    rows = {row.id: row for row in store.catalog.segments()}
-    touched: dict[int, bool] = {}
-    cursor = db.execute("SELECT segment_id, kind, slot, image FROM journal ORDER BY seq")
-    for segment_id, kind, slot, image in cursor:
-        if segment_id not in touched:
-            touched[segment_id] = True
-            if segment_id not in rows:
-                raise CatalogCorruptError(
-                    f"the journal names partition {segment_id}, which the catalog does not know",
-                    hint="restore a backup",
-                )
-            segment = store.segment_of(rows[segment_id])
-            segment.open(verify=False, sized=False)
-            segment.refuse_other(later=UNSYNCED not in store.meta)
-            store.segments[segment_id] = segment
-        segment = store.segments[segment_id]
-        if kind == JOURNAL_RECORDS:
-            segment.write_records(slot, image)
-        elif kind == JOURNAL_MUTABLE:
-            segment.write_mutable(slot, image)
-        # JOURNAL_RETIRE waits until no scan beside us needs the slot; the header does not
-    for segment_id in touched:
-        segment = store.segments[segment_id]
+    with store.catalog.latest() as db:
+        if not db.execute("SELECT EXISTS (SELECT 1 FROM journal)").fetchone()[0]:
+            return
+        rows = {row.id: row for row in store.catalog.segments()}
+        for segment_id, kind, slot, image in db.execute(
+            "SELECT segment_id, kind, slot, image FROM journal ORDER BY seq"
+        ):
+            segment = store.segments.get(segment_id) or _to_replay(store, rows, segment_id)
+            if kind == JOURNAL_RECORDS:
+                segment.write_records(slot, image)
+            elif kind == JOURNAL_MUTABLE:
+                segment.write_mutable(slot, image)
+            # JOURNAL_RETIRE waits until no scan beside us needs the slot; the header does not
+    for segment_id, segment in store.segments.items():
         segment.write_header(rows[segment_id])
         segment.sync()
         segment.close()
     store.segments.clear()
     with store.catalog.writing() as connection:
         connection.execute("DELETE FROM journal WHERE kind <> ?", (JOURNAL_RETIRE,))
+
+
+def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) -> Segment:
+    """Open the partition that the journal names."""
+    if segment_id not in rows:
+        raise CatalogCorruptError(
+            f"the journal names partition {segment_id}, which the catalog does not know",
+            hint="restore a backup",
+        )
+    segment = store.segment_of(rows[segment_id])
+    segment.open(verify=False, sized=False)
+    segment.refuse_other(later=UNSYNCED not in store.meta)
+    store.segments[segment_id] = segment
+    return segment
 
 
 def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:

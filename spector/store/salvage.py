@@ -26,7 +26,7 @@ from spector.layout import (
     Flag,
     stride_of,
 )
-from spector.store.catalog import CATALOG_NAME
+from spector.store.catalog import CATALOG_NAME, translated_sql
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes, DiskFiles
 
@@ -71,7 +71,8 @@ def read_remains(files: DiskFiles, *, beside: str) -> Remains:
 
 
 def _read_all(path: str, out: Remains) -> None:
-    db = sqlite3.connect(path, isolation_level=None)
+    with translated_sql(path):
+        db = sqlite3.connect(path, isolation_level=None)
     try:
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
             with contextlib.suppress(sqlite3.Error):

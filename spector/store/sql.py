@@ -1,5 +1,8 @@
 """How reads reach SQLite: connections held for a while, its errors as typed ones.
 
+Whoever runs a statement has the connection from one of these (or from ``Catalog.writing``), so
+there is no statement whose error could leave the library as SQLite's own.
+
 Context managers here are classes: every recall enters some fourteen, and a generator costs
 four times as much.
 """
@@ -20,7 +23,7 @@ from spector.errors import (
 )
 from spector.store.fulltext import seems_damaged
 
-__all__ = ["Connections", "Pinning", "Reading", "translated_sql"]
+__all__ = ["Connections", "Latest", "Pinning", "Reading", "translated_sql"]
 
 
 _DAMAGED = (
@@ -130,6 +133,24 @@ class Reading:
                 self._catalog.give_back(borrowed)
         if error is not None:
             self._translated.__exit__(kind, error, trace)
+
+
+class Latest:
+    """The connection that a catalog opened first: the one that writes, or follows a writer."""
+
+    __slots__ = ("_catalog",)
+
+    def __init__(self, catalog: Connections) -> None:
+        self._catalog = catalog
+
+    def __enter__(self) -> sqlite3.Connection:
+        return self._catalog.main
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        if error is not None:
+            translated_sql(self._catalog.path).__exit__(kind, error, trace)
 
 
 class Pinning:

@@ -36,15 +36,15 @@ from spector.errors import (
     StoreFailedError,
     StoreForkedError,
     StoreFullError,
-    StoreNotFoundError,
     StoreReadOnlyError,
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.store.catalog import CATALOG_NAME, Catalog, Head, SegmentRow
+from spector.store.catalog import Catalog, Head, SegmentRow
 from spector.store.files import Bytes, Files
 from spector.store.idx import remove_idx
 from spector.store.indexes import Indexes
 from spector.store.leaving import Leaving, LeftSlot
+from spector.store.log import Log
 from spector.store.segment import Partition, Segment
 from spector.store.transaction import JOURNAL_RETIRE, Transaction
 
@@ -120,6 +120,7 @@ class Store:
         self._failed: BaseException | None = None
         self._closed = False
         self._head = catalog.head()
+        self._log = Log(files, catalog)
         self._next_segment_id = 1
         self._journal_bytes = 0
         #: slots of moved memories and files of partitions, which an older snapshot may still need
@@ -274,7 +275,8 @@ class Store:
             segment = self.segment_of(row)
             segment.look(verify=verify)
             self.meet(segment)
-        found = self.catalog.main.execute("SELECT coalesce(max(id), 0) FROM segment").fetchone()
+        with self.catalog.latest() as db:
+            found = db.execute("SELECT coalesce(max(id), 0) FROM segment").fetchone()
         self._next_segment_id = int(found[0]) + 1
         self.publish()
 
@@ -345,11 +347,13 @@ class Store:
                 # and removes the new files or needs them.
                 tx.let_go(remove=not unsafe)
                 raise
-            if self._journal_bytes >= self.config.checkpoint_bytes:
-                # The write is safe whatever becomes of this: on a full disk the next write tries
-                # again, after any other failure the next call says so.
-                with contextlib.suppress(StoreError):
+            # The write is safe whatever becomes of these: on a full disk the next write tries
+            # again, after any other failure the next call says so.
+            with contextlib.suppress(StoreError):
+                if self._journal_bytes >= self.config.checkpoint_bytes:
                     self.checkpoint()
+                with self.noting_failure():
+                    self._log.shorten()
 
     def checkpoint(self) -> None:
         """Make every committed byte durable in its partition, then empty the journal.
@@ -437,11 +441,12 @@ class Store:
 
     def resume_leaving(self) -> None:
         """After opening: take over the slots that the last writer could not retire."""
-        for left in self.catalog.main.execute(
-            "SELECT seq, segment_id, slot, image FROM journal WHERE kind = ? ORDER BY seq",
-            (JOURNAL_RETIRE,),
-        ):
-            self.left_slots.add(LeftSlot(*left))
+        with self.catalog.latest() as db:
+            for left in db.execute(
+                "SELECT seq, segment_id, slot, image FROM journal WHERE kind = ? ORDER BY seq",
+                (JOURNAL_RETIRE,),
+            ):
+                self.left_slots.add(LeftSlot(*left))
 
     def trim_files(self) -> None:
         """Close partitions until few enough are open; those with unsynced writes are synced."""
@@ -454,12 +459,7 @@ class Store:
 
     def sync_log(self) -> None:
         """Make the catalog's commits durable, which a relaxed writer otherwise leaves to chance."""
-        with contextlib.suppress(StoreNotFoundError):
-            log = self.files.open(f"{CATALOG_NAME}-wal", writable=False)
-            try:
-                log.sync()
-            finally:
-                log.close()
+        self._log.sync()
 
     def note_journal(self, count: int) -> None:
         self._journal_bytes += count

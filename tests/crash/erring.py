@@ -18,6 +18,7 @@ from typing import Any
 
 import spector
 from spector.errors import SpectorError, StoreClosedError, StoreFailedError
+from spector.store import log
 from tests.crash import lives
 from tests.crash.harness import in_fork
 from tests.crash.lives import LIVES
@@ -279,10 +280,15 @@ def tight(
 
 def errors(
     error: int, classes: int, times: int = 1, names: list[str] | None = None, start: int = 1,
-    step: int = 1, durability: str = "strict",
+    step: int = 1, durability: str = "strict", long_bytes: int | None = None,
 ) -> dict[str, Any]:
-    """Fail call ``start``, ``start + step``, ... of each life, until there are no more."""
+    """Fail call ``start``, ``start + step``, ... of each life, until there are no more.
+
+    ``long_bytes`` is how long the catalog's log becomes before it is copied.
+    """
     warm_up()
+    if long_bytes is not None:
+        log.LONG_BYTES = long_bytes
     wrong: dict[str, list[str]] = {}
     outcomes: Outcomes = Counter()
     cases = retried = 0

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import spector
 from spector.clock import ManualClock
-from spector.store import catalog
+from spector.store import log
 from spector.store.store import Store
 from tests.crash.prepared import legacy, of_format_1
 from tests.crash.shim import Shim
@@ -39,7 +39,7 @@ __all__ = ["COPIES", "EMPTY", "PREPARED", "STORE", "WORKLOADS", "Allowed", "Reco
 STORE = "home/mind"
 #: copies of it, beside
 COPIES = ("copy", "restored")
-#: after so many pages the log is copied into the catalog: at nearly every commit, or seldom
+#: beyond so many pages the log is copied into the catalog: at nearly every commit, or seldom
 _WAL_PAGES = (24, 400, 80)
 _BULK = replace(TINY, episodic_capacity=200, batch_records=80, checkpoint_bytes=4000)
 
@@ -113,10 +113,7 @@ class Recorder:
                 recorder.note()
 
         Store.transaction = transaction  # type: ignore[assignment,method-assign]
-        catalog._WRITING_PRAGMAS = (
-            *catalog._WRITING_PRAGMAS[:-1],
-            f"wal_autocheckpoint={_WAL_PAGES[self.seed % len(_WAL_PAGES)]}",
-        )
+        log.LONG_BYTES = 4096 * _WAL_PAGES[self.seed % len(_WAL_PAGES)]
 
     def open(self, **more: Any) -> spector.Memory:
         self._strict = more.get("durability", "strict") == "strict"

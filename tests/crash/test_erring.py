@@ -53,13 +53,14 @@ _TRANSPARENT = {"EINTR thrice", "short writes"}
 
 
 def _errors(
-    proof: Proof | None, kind: str, step: int, names: list[str] | None = None, start: int = 0
+    proof: Proof | None, kind: str, step: int, names: list[str] | None = None, start: int = 0,
+    **more: Any,
 ) -> dict[str, Any]:
     error, classes, times, _ = TROUBLES[kind]
     print(f"SPECTOR_SEED={seed(5)}")
     found: dict[str, Any] = in_shimmed_process(
         "tests.crash.erring:errors", error=error, classes=classes, times=times, names=names,
-        start=start or 1 + seed(5) % step, step=step, timeout_s=1700,
+        start=start or 1 + seed(5) % step, step=step, timeout_s=1700, **more,
     )
     outcomes, wrong = found["outcomes"], found["wrong"]
     if proof is not None:
@@ -109,3 +110,26 @@ def test_store_is_never_made_without_a_write_ahead_log() -> None:
 def test_partition_that_could_not_be_taken_back_does_not_stand_in_the_way_of_the_next() -> None:
     """Created, then neither made durable nor removed; once the disk works again, so must writes."""
     _errors(None, "EACCES for ever", 60, names=["append"], start=2)
+
+
+def test_failed_store_does_not_sync_its_log_again_when_no_file_can_be_opened_any_more() -> None:
+    """Nobody is there then who could keep the catalog open while the writing connection closes."""
+    found = _errors(None, "EIO for ever", 6, names=["append"], start=5)
+    assert found["retried"] == 0
+
+
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
+def test_failed_sync_while_a_long_log_is_copied_fails_the_store(durability: str) -> None:
+    """SQLite does that by itself after a commit, says nothing of a failure, and tries again."""
+    found = _errors(
+        None, "EIO of a sync", 1, names=["append"], start=1, durability=durability, long_bytes=0
+    )
+    assert found["retried"] == 0
+    assert set(found["outcomes"]) >= {"StoreFailedError, failed"}
+
+
+def test_backup_whose_catalog_cannot_be_synced_fails_at_once() -> None:
+    """SQLite swallows a failed sync when it closes, and ours would then succeed on lost bytes."""
+    found = _errors(None, "EIO of a sync", 1, names=["restore"], start=1)
+    assert found["retried"] == 0
+    assert found["outcomes"]["StoreError"] > 3
