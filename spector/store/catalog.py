@@ -627,14 +627,19 @@ class Catalog:
     def empty_log(self) -> int | None:
         """Copy the log into the file and cut it to nothing; bytes of the file copied last.
 
-        None when a reader in the middle of a transaction held on to it.
+        None when a reader in the middle of a transaction holds on to it, who is not waited for.
         """
         with self.only, translated_sql(self.path):
             if self.in_memory:
                 return 0
             size = self._pragma("page_size")
             frames = self.main.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]
-            busy = self.main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            patience_ms = self._pragma("busy_timeout")
+            self.main.execute("PRAGMA busy_timeout=0")
+            try:
+                busy = self.main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            finally:
+                self.main.execute(f"PRAGMA busy_timeout={patience_ms}")
             return None if busy else max(0, frames) * size
 
     def _pragma(self, name: str) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -34,6 +35,9 @@ _KEY: Final = "purge_due"
 #: what an erasure has still to do: pages and log and partitions; log and partitions; partitions
 CATALOG, LOG, PARTITIONS = "1", "log", "partitions"
 
+#: so many times a log is looked at that recalls may be reading right now
+_LOOKS: Final = 8
+
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL)"
 )
@@ -47,9 +51,7 @@ class Due:
     due_ms: int | None = None
 
 
-def note_erasure(
-    store: Store, connection: sqlite3.Connection, ids: Iterable[int], due_ms: int
-) -> None:
+def note_erasure(connection: sqlite3.Connection, ids: Iterable[int], due_ms: int) -> None:
     """Inside a transaction that deletes text: remember what must be gone by when."""
     connection.execute(_TABLE)  # stores of the first days have none
     connection.executemany(
@@ -57,17 +59,17 @@ def note_erasure(
         " ON CONFLICT (id) DO UPDATE SET due_ms = min(due_ms, excluded.due_ms)",
         [(record_id, due_ms) for record_id in ids],
     )
-    _set_stage(store, connection, CATALOG)
+    _set_stage(connection, CATALOG)
 
 
 def needs_purge(store: Store) -> bool:
-    return _KEY in store.meta
+    return _stage(store) is not None
 
 
 def due_of(store: Store) -> Due:
     """What waits to be erased; stores of the first days only know that something does."""
     with store.catalog.reading() as db:
-        if not db.execute("SELECT 1 FROM meta WHERE key = ?", (_KEY,)).fetchone():
+        if _stage_in(db) is None:
             return Due()
         if not _has_table(db):
             return Due(due_ms=0)
@@ -88,31 +90,45 @@ def purge(store: Store) -> tuple[list[Purged], str]:
     with store.lock, store.noting_failure():
         store.ensure_usable(write=True)
         store.checkpoint()
-        done: list[Purged] = []
-        catalog = store.catalog
-        if store.meta.get(_KEY) == CATALOG:
-            with catalog.writing() as connection:
-                connection.execute("INSERT INTO fulltext(fulltext) VALUES ('optimize')")
-            done.append(Purged(where=CATALOG_NAME, what="full text merged without deleted words"))
-            before, free, after = catalog.vacuum()
-            done.append(
-                Purged(where=CATALOG_NAME, bytes=before,
-                       what=f"all pages rewritten, {free:,} bytes of free ones among them; now "
-                            f"{after:,} bytes")
-            )  # fmt: skip
-            with catalog.writing() as connection:
-                _set_stage(store, connection, LOG)
-        if store.meta.get(_KEY) == LOG:
-            emptied = catalog.empty_log()
-            if emptied is None:
-                return done, (
-                    "a reader held on to the catalog's log, which may repeat old pages; close it "
-                    "and compact again"
-                )
-            done.append(Purged(where=f"{CATALOG_NAME}-wal", what="emptied", bytes=emptied))
-            with catalog.writing() as connection:
-                _set_stage(store, connection, PARTITIONS)
-        return done, ""
+        done = _rewrite_catalog(store) if _stage(store) == CATALOG else []
+    for look in range(_LOOKS):
+        if look:
+            _pause()  # without the lock: who holds the log may be a recall that waits for it
+        with store.lock, store.noting_failure():
+            store.ensure_usable(write=True)
+            stage = _stage(store)
+            if stage not in (CATALOG, LOG):  # CATALOG: something was forgotten meanwhile
+                return done, ""
+            emptied = store.catalog.empty_log()
+            if emptied is not None:
+                done.append(Purged(where=f"{CATALOG_NAME}-wal", what="emptied", bytes=emptied))
+                if stage == LOG:
+                    with store.catalog.writing() as connection:
+                        _set_stage(connection, PARTITIONS)
+                return done, ""
+    return done, (
+        "a reader held on to the catalog's log, which may repeat old pages; close it and compact "
+        "again"
+    )
+
+
+def _rewrite_catalog(store: Store) -> list[Purged]:
+    """From stage CATALOG to LOG."""
+    with store.catalog.writing() as connection:
+        connection.execute("INSERT INTO fulltext(fulltext) VALUES ('optimize')")
+    before, free, after = store.catalog.vacuum()
+    with store.catalog.writing() as connection:
+        _set_stage(connection, LOG)
+    return [
+        Purged(where=CATALOG_NAME, what="full text merged without deleted words"),
+        Purged(where=CATALOG_NAME, bytes=before,
+               what=f"all pages rewritten, {free:,} bytes of free ones among them; now "
+                    f"{after:,} bytes"),
+    ]  # fmt: skip
+
+
+def _pause() -> None:
+    time.sleep(0.02)
 
 
 def settle(store: Store, ids: Collection[int]) -> None:
@@ -122,8 +138,8 @@ def settle(store: Store, ids: Collection[int]) -> None:
             connection.executemany("DELETE FROM erasure WHERE id = ?", [(i,) for i in ids])
             if connection.execute("SELECT EXISTS (SELECT 1 FROM erasure)").fetchone()[0]:
                 return
-        if store.meta.get(_KEY) == PARTITIONS:
-            _set_stage(store, connection, None)
+        if _stage_in(connection) == PARTITIONS:
+            _set_stage(connection, None)
 
 
 def dead_slots_of(store: Store, segment_id: int, ids: Collection[int]) -> int:
@@ -160,13 +176,26 @@ def derived_from(store: Store, erased: set[int]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _set_stage(store: Store, connection: sqlite3.Connection, stage: str | None) -> None:
+def _stage(store: Store) -> str | None:
+    """How far the catalog is, as of the last commit.
+
+    Asked of the catalog each time: what memory says of a commit that then failed, it says until the
+    next opening.
+    """
+    with store.catalog.reading() as db:
+        return _stage_in(db)
+
+
+def _stage_in(db: sqlite3.Connection) -> str | None:
+    found = db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def _set_stage(connection: sqlite3.Connection, stage: str | None) -> None:
     if stage is None:
         connection.execute("DELETE FROM meta WHERE key = ?", (_KEY,))
-        store.meta.pop(_KEY, None)
     else:
         connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, stage))
-        store.meta[_KEY] = stage
 
 
 def _has_table(db: sqlite3.Connection) -> bool:

@@ -213,7 +213,7 @@ class Writer:
                     tx.set_mutable(row.segment_id, row.slot, after.mutable)
                 catalog_rows.update_row(tx.connection, row, after)
                 if _words_of(row) != _words_of(after):
-                    note_erasure(store, tx.connection, [row.id], self._due_ms())
+                    note_erasure(tx.connection, [row.id], self._due_ms())
             return to_record(after, encoded.headers[0], tier.name)
 
     def _changed_image(
@@ -377,7 +377,7 @@ class Writer:
             for row in rows:
                 tx.tombstone(row.segment_id, row.slot, _with_flag(row.mutable, Flag.TOMBSTONE))
             catalog_rows.delete_rows(tx.connection, rows)
-            note_erasure(store, tx.connection, [row.id for row in rows], due_ms)
+            note_erasure(tx.connection, [row.id for row in rows], due_ms)
 
     # -- finding ------------------------------------------------------------------------------
 

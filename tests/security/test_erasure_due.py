@@ -1,0 +1,141 @@
+"""When an erasure is due, what stands in its way, and that neither makes the next one repeat it all.
+
+Mechanism: the catalog says what is due and how far an erasure is; a damaged partition keeps its dead
+records, a reader the log. Damage without it: nothing is erased until the next opening, or each sleep
+rewrites every partition and the catalog, or writers wait for a reader. Guard: faults at each place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spector import ManualClock, Memory, StoreFullError
+from spector.sleep.erase import is_overdue
+from spector.store import erase
+from spector.store.catalog import Catalog
+from spector.store.store import Store
+from tests.api.helpers import files_with, ids
+from tests.fakes import FakeEmbedder
+from tests.sleep.test_damaged import damage
+
+
+def store_of(memory: Memory) -> Store:
+    return memory._opened[0].store
+
+
+@contextlib.contextmanager
+def no_room_for_commits() -> Iterator[None]:
+    """Each transaction finds the disk full at its COMMIT, and rolls back."""
+    once: Any = Catalog.writing
+
+    @contextlib.contextmanager
+    def writing(self: Catalog) -> Iterator[Any]:
+        with once(self) as connection:
+            yield connection
+            raise StoreFullError("database or disk is full", hint="free some space")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Catalog, "writing", writing)
+        yield
+
+
+def test_an_erasure_that_could_not_be_settled_on_a_full_disk_is_still_due(memory: Memory) -> None:
+    """Mechanism: memory noted the end before the COMMIT, which failed."""
+    made = memory.remember_many(["a", "b"])
+    memory.forget(made[0].id)
+    store = store_of(memory)
+    assert erase.purge(store)[1] == ""
+    with no_room_for_commits(), pytest.raises(StoreFullError):
+        erase.settle(store, [made[0].id])
+    assert erase.needs_purge(store)
+    receipt = memory.compact().receipt
+    assert receipt is not None
+    assert receipt.ids == (made[0].id,)
+    assert not erase.needs_purge(store)
+
+
+def test_a_forget_that_found_the_disk_full_makes_nothing_due(memory: Memory) -> None:
+    made = memory.remember_many(["a", "b"])
+    with no_room_for_commits(), pytest.raises(StoreFullError):
+        memory.forget(made[0].id)
+    assert not erase.needs_purge(store_of(memory))
+    assert memory.compact().receipt is None
+
+
+def test_writers_do_not_wait_while_an_erasure_waits_for_the_log(
+    memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: SQLite waited ten seconds for a foreign snapshot, under the store's lock. A recall
+    of this process that asked for the lock meanwhile was waited for in turn."""
+    made = memory.remember_many(["a", "b"])
+    catalog = store_of(memory).catalog
+    asked: list[str] = []
+    kept: list[int] = []
+
+    def pause() -> None:
+        writer = threading.Thread(target=lambda: kept.append(memory.remember("meanwhile").id))
+        writer.start()
+        writer.join(60)
+
+    monkeypatch.setattr(erase, "_pause", pause)
+    with contextlib.closing(
+        sqlite3.connect(store_path / "catalog.db", isolation_level=None)
+    ) as holder:
+        holder.execute("BEGIN")
+        holder.execute("SELECT count(*) FROM record").fetchone()
+        catalog.main.set_trace_callback(asked.append)
+        receipt = memory.forget(made[0].id, purge=True).receipt
+        catalog.main.set_trace_callback(None)
+        assert len(kept) == erase._LOOKS - 1, "a writer waited for the erasure"
+    assert receipt is not None
+    assert "log" in receipt.pending[0]
+    for n, sql in enumerate(asked):
+        if "TRUNCATE" in sql:
+            assert asked[n - 1] == "PRAGMA busy_timeout=0"
+    assert catalog.main.execute("PRAGMA busy_timeout").fetchone() == (10_000,)
+    assert memory.compact().erased
+    assert memory.check().ok
+
+
+def test_a_recall_that_ends_soon_does_not_leave_an_erasure_pending(
+    memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = memory.remember_many(["a", "b"])
+    holder = sqlite3.connect(store_path / "catalog.db", isolation_level=None)
+    holder.execute("BEGIN")
+    holder.execute("SELECT count(*) FROM record").fetchone()
+    monkeypatch.setattr(erase, "_pause", holder.close)
+    receipt = memory.forget(made[0].id, purge=True).receipt
+    assert receipt is not None
+    assert receipt.complete
+
+
+def test_what_is_forgotten_while_an_erasure_waits_is_still_due_after_it(
+    memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, _ = ids(memory.remember_many(["zqxfirst", "zqxsecond", "c"]))
+    holder = sqlite3.connect(store_path / "catalog.db", isolation_level=None)
+    holder.execute("BEGIN")
+    holder.execute("SELECT count(*) FROM record").fetchone()
+
+    def pause() -> None:
+        memory.forget(second)
+        holder.close()
+
+    monkeypatch.setattr(erase, "_pause", pause)
+    receipt = memory.forget(first, purge=True).receipt
+    assert receipt is not None
+    assert receipt.complete
+    assert files_with(store_path, "zqxfirst") == []
+    assert memory.stats()["erasure"]["pending"] == 1
+    receipt = memory.compact().receipt
+    assert receipt is not None
+    assert receipt.ids == (second,)
+    assert files_with(store_path, "zqxsecond") == []
