@@ -94,7 +94,8 @@ def compact_all(
     receipt = None
     if erasing or ((always or needles is not None) and not dry_run):
         receipt = erase_rest(
-            router, erasing, now_ms=now_ms, rewritten=rows, failed=failed, needles=needles
+            router, erasing, now_ms=now_ms, after_s=config.erase_after_s, rewritten=rows,
+            failed=failed, needles=needles,
         )
     after = bytes_before - saved if dry_run else sum(_bytes(store) for store in router.stores())
     return CompactionReport(

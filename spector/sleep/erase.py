@@ -7,7 +7,16 @@ from typing import Any, Final
 
 from spector.clock import iso_of_ms
 from spector.receipt import ErasureReceipt, Purged, Verification
-from spector.store.erase import Due, dead_slots_of, derived_from, due_of, needs_purge, purge, settle
+from spector.store.erase import (
+    Due,
+    derived_from,
+    due_of,
+    left_in,
+    needs_purge,
+    postpone,
+    purge,
+    settle,
+)
 from spector.store.recover import remove_leftovers
 from spector.store.residue import Needles, strange_files, verify
 from spector.store.store import Store
@@ -38,11 +47,14 @@ def is_overdue(router: TierRouter, now_ms: int, after_s: float) -> bool:
 
 
 def erase_rest(
-    router: TierRouter, due: Mapping[Store, Due], *, now_ms: int,
+    router: TierRouter, due: Mapping[Store, Due], *, now_ms: int, after_s: float,
     rewritten: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, str]],
     needles: Needles | None,
 ) -> ErasureReceipt:
     """After partitions have been rewritten: the catalogs, what a crash left behind, the receipt.
+
+    What lies in a damaged partition is due again ``after_s`` from now, an hour at least. Until then
+    it is no reason for a sleep to rewrite all the rest.
 
     Args:
         due: what was due before the partitions were rewritten.
@@ -52,6 +64,7 @@ def erase_rest(
     stores = router.stores()
     durable = next((store for store in stores if store.files.durable), stores[0])
     purged = [_purged_partition(row) for row in rewritten]
+    broken = {each["path"] for each in failed}
     pending = [f"{each['path']} could not be rewritten: {each['message']}" for each in failed]
     derived = derived_from(durable, _ids(due.values()))
     for store, what in due.items():
@@ -59,19 +72,21 @@ def erase_rest(
         if not left and len(store.left_files):
             left = "a reader held on to a partition that was replaced; close it and compact again"
         purged += done if store is durable else []
-        dead = _dead_slots(router, store, what.ids)
+        stuck, waiting = _left(router, store, what.ids, broken)
         if store.files.durable:
             with store.lock:
                 remove_leftovers(store, all_unnamed=False)
         if left:
             pending.append(left)
-        if dead and not failed:
+        if waiting:
             pending.append(
-                f"{dead} forgotten records are left in partitions below the threshold; compact "
-                "with threshold 0"
+                f"{len(waiting)} forgotten records are left in partitions below the threshold; "
+                "compact with threshold 0"
             )
-        if not left and not dead:
-            settle(store, what.ids)
+        if not left and (what.ids or not (stuck or waiting)):
+            settle(store, set(what.ids) - stuck - waiting)
+            after_ms = round(min(1000 * after_s, 1e18))
+            postpone(store, stuck - waiting, now_ms + max(after_ms, _CLOCK_SLACK_MS))
     alive = {i for store, what in due.items() for i in store.catalog.fetch(what.ids)}
     every = _ids(due.values())
     return ErasureReceipt(
@@ -94,13 +109,18 @@ def _ids(due: Collection[Due]) -> set[int]:
     return {record_id for each in due for record_id in each.ids}
 
 
-def _dead_slots(router: TierRouter, store: Store, ids: Collection[int]) -> int:
+def _left(
+    router: TierRouter, store: Store, ids: Collection[int], broken: Collection[str]
+) -> tuple[set[int], set[int]]:
+    """Ids that are left in partitions that could not be rewritten, and in others."""
+    stuck: set[int] = set()
+    waiting: set[int] = set()
     with store.lock:
-        return sum(
-            dead_slots_of(store, segment_id, ids)
-            for segment_id, segment in store.segments.items()
-            if segment.row.dead and router.by_code(segment.row.tier).compactable
-        )
+        for segment_id, segment in store.segments.items():
+            if segment.row.dead and router.by_code(segment.row.tier).compactable:
+                into = stuck if segment.row.path in broken else waiting
+                into |= left_in(store, segment_id, ids)
+    return stuck, waiting
 
 
 def _verified(store: Store, needles: Needles | None) -> Verification | None:

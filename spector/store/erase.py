@@ -23,11 +23,11 @@ import numpy as np
 
 from spector.receipt import Purged
 from spector.store.catalog import CATALOG_NAME
-from spector.store.compact import alive_in
+from spector.store.compact import record_ids, wrong_checksums
 from spector.store.store import Store
 
 __all__ = [
-    "Due", "dead_slots_of", "derived_from", "due_of", "needs_purge", "note_erasure", "purge",
+    "Due", "derived_from", "due_of", "left_in", "needs_purge", "note_erasure", "postpone", "purge",
     "settle",
 ]
 
@@ -142,13 +142,35 @@ def settle(store: Store, ids: Collection[int]) -> None:
             _set_stage(connection, None)
 
 
-def dead_slots_of(store: Store, segment_id: int, ids: Collection[int]) -> int:
-    """How many dead slots of a partition still hold records of those ids; of any, if none."""
+def postpone(store: Store, ids: Collection[int], due_ms: int) -> None:
+    """These could not be erased, and are not tried again before that time unless somebody asks."""
+    with store.lock, store.noting_failure(), store.catalog.writing() as connection:
+        if _has_table(connection):
+            connection.executemany(
+                "UPDATE erasure SET due_ms = ? WHERE id = ?", [(due_ms, i) for i in ids]
+            )
+
+
+def left_in(store: Store, segment_id: int, ids: Collection[int]) -> set[int]:
+    """Which of those ids the dead slots of a partition still hold, or may hold; of any, if none.
+
+    The catalog says which slots are dead, because flags may be damaged; so may the id of a record
+    whose checksum is wrong, and then it may be each of them.
+    """
     segment = store.segments.get(segment_id)
     if segment is None:
-        return 0
-    dead = segment.partition().headers()["id"][~alive_in(store, segment)]
-    return len(dead) if not ids else int(np.isin(dead, np.array(list(ids), np.uint64)).sum())
+        return set()
+    partition = segment.partition()
+    dead = np.ones(partition.slots, dtype=np.bool_)
+    with store.catalog.reading() as db:
+        for (slot,) in db.execute("SELECT slot FROM record WHERE segment_id = ?", (segment_id,)):
+            if slot in range(len(dead)):  # whatever else is damage, which check names
+                dead[slot] = False
+    images = np.ascontiguousarray(partition.data[dead])
+    found = set(record_ids(images).tolist())
+    if not ids:
+        return found
+    return set(ids) if len(wrong_checksums(images, store.uuid)) else found & set(ids)
 
 
 def derived_from(store: Store, erased: set[int]) -> tuple[int, ...]:

@@ -16,10 +16,12 @@ from typing import Any
 
 import pytest
 
-from spector import ManualClock, Memory, StoreFullError
-from spector.sleep.erase import is_overdue
+import spector
+from spector import Config, ManualClock, Memory, StoreFullError
+from spector.layout import MUTABLE_OFFSET
 from spector.store import erase
 from spector.store.catalog import Catalog
+from spector.store.erase import due_of
 from spector.store.store import Store
 from tests.api.helpers import files_with, ids
 from tests.fakes import FakeEmbedder
@@ -139,3 +141,86 @@ def test_what_is_forgotten_while_an_erasure_waits_is_still_due_after_it(
     assert receipt is not None
     assert receipt.ids == (second,)
     assert files_with(store_path, "zqxsecond") == []
+
+
+# -- beside damage ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def made(memory: Memory) -> list[int]:
+    """Ten memories of yesterday, ten of today; each day is a partition."""
+    old = memory.remember_many(
+        [f"yesterday {n}" for n in range(10)], event_time="2026-11-20T09:00:00Z"
+    )
+    return ids(old) + ids(memory.remember_many([f"today {n}" for n in range(10)]))
+
+
+def test_a_damaged_partition_does_not_make_each_sleep_repeat_an_erasure(
+    memory: Memory, made: list[int], clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: one dead record in a damaged partition was due for ever, and with it everything:
+    each sleep rewrote every partition that had a tombstone, and the catalog."""
+    once, vacuums = Catalog.vacuum, []
+
+    def vacuum(self: Catalog) -> tuple[int, int, int]:
+        vacuums.append(self.path)
+        return once(self)
+
+    monkeypatch.setattr(Catalog, "vacuum", vacuum)
+    memory.forget([made[0], made[10]])
+    damage(memory, 3)
+    clock.advance(hours=25)
+    first = memory.reflect().compaction
+    assert len(first.failed) == 1
+    assert first.receipt is not None
+    assert not first.receipt.complete
+    erasure = memory.stats()["erasure"]
+    assert erasure == {"pending": 1, "due": "2026-11-23T13:00:00Z"}, "what is erased is not due"
+    memory.forget(made[11])
+    for _ in range(2):
+        quiet = memory.reflect().compaction
+        assert quiet.receipt is None
+        assert quiet.partitions_compacted == 0
+    assert len(vacuums) == 1
+    clock.advance(hours=25)  # and with what is due by then it is tried again
+    again = memory.reflect().compaction
+    assert len(again.failed) == 1
+    assert again.partitions_compacted == 1
+    assert len(vacuums) == 2
+    assert memory.stats()["erasure"]["pending"] == 1
+    memory.forget(made[3])
+    assert memory.compact().erased
+    assert memory.stats()["erasure"] == {"pending": 0, "due": None}
+    assert memory.check().ok
+
+
+def test_without_a_delay_a_damaged_partition_is_tried_once_an_hour(
+    store_path: Path, clock: ManualClock
+) -> None:
+    config = Config(erase_after_s=0)
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock, config=config) as memory:
+        found = memory.remember_many(
+            [f"yesterday {n}" for n in range(10)], event_time="2026-11-20T09:00:00Z"
+        )
+        memory.forget(found[0].id)
+        damage(memory, 3)
+        tried = []
+        for _ in range(4):
+            tried.append(memory.reflect().compaction.receipt is not None)
+            clock.advance(minutes=40)
+        assert tried == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("offset", "pending"), [(9, 2), (MUTABLE_OFFSET, 1)], ids=["id", "tombstone"]
+)
+def test_a_forgotten_record_that_damage_disguised_stays_due(
+    memory: Memory, made: list[int], offset: int, pending: int
+) -> None:
+    """Nobody knows whose record it is when its checksum is wrong; it may be any that is due."""
+    memory.forget([made[0], made[10]])
+    damage(memory, 0, offset=offset)
+    damage(memory, 3)
+    assert not memory.compact().erased
+    assert memory.stats()["erasure"]["pending"] == pending
+    assert made[0] in due_of(store_of(memory)).ids
