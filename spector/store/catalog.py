@@ -45,7 +45,7 @@ from spector.store.files import File, Files
 from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
-from spector.store.sql import Latest, Pinning, Reading, translated_sql
+from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 
 __all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "translated_sql"]
 
@@ -569,8 +569,10 @@ class Catalog:
         return connection
 
     def give_back(self, connection: sqlite3.Connection) -> None:
+        """Back to the pool; not in a transaction, which would hold on to the log until the end."""
+        end_failed(connection)
         with self._pool_lock:
-            keep = not self._closed and len(self._pool) < 8
+            keep = not (self._closed or connection.in_transaction or len(self._pool) >= 8)
             if keep:
                 self._pool.append(connection)
         if not keep:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from spector.errors import FormatVersionError, SpectorError, StoreError
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.records import CheckReport, Problem
-from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
+from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow
 from spector.store.check_catalog import check_catalog, check_words
 from spector.store.check_records import Expected, check_partition, read_bytes
 from spector.store.files import Files
 from spector.store.findings import Findings
 from spector.store.idx import idx_of, is_idx, problem_of_file
 from spector.store.recover import is_partition_of, is_replaced
+from spector.store.sql import one_moment, translated_sql
 from spector.store.store import UNSYNCED, TierFiles
 
 __all__ = ["check_files", "check_settled"]
@@ -33,6 +34,9 @@ def check_files(
 ) -> CheckReport:
     """Check a store from its files alone; changes nothing.
 
+    All of it is one read transaction, because the catalog is to be of one moment. Until it ends, a
+    writer's log grows, and slots and files that changes have left stay where they are.
+
     The journal counts as part of the partitions: what it holds is laid over their bytes first.
     What each problem code means stands in docs/manual.md. Notes have the code N1: a scan index
     that cannot be used, and will be built anew, or a file that was replaced, and will be removed.
@@ -44,17 +48,13 @@ def check_files(
         meta = catalog.validate()
         # a power cut may have taken commits back; our own writer has reconciled that when it opened
         unsynced = UNSYNCED in meta and not catalog.relaxed
-        with catalog.reading() as db, translated_sql(catalog.path):
-            db.execute("BEGIN")
-            try:
-                segments = check_catalog(db, catalog, found)
-                _check_segments(db, files, meta, segments, tiers, found, progress, unsynced)
-                check_words(db, catalog, found)
-                with found.surviving():
-                    rows = catalog.segments(db)
-                    _check_unknown(files, rows, found, uuid=meta["uuid"] if unsynced else None)
-            finally:
-                db.execute("COMMIT")
+        with catalog.reading() as db, translated_sql(catalog.path), one_moment(db):
+            segments = check_catalog(db, catalog, found)
+            _check_segments(db, files, meta, segments, tiers, found, progress, unsynced)
+            check_words(db, catalog, found)
+            with found.surviving():
+                rows = catalog.segments(db)
+                _check_unknown(files, rows, found, uuid=meta["uuid"] if unsynced else None)
     except FormatVersionError:
         raise
     except (SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError) as error:
@@ -200,19 +200,13 @@ def _look_again(
         earlier = None
         if path in room and files.exists(path):
             earlier = read_bytes(files, path, PARTITION_HEADER_BYTES + room[path])
-        with catalog.reading() as db, translated_sql(catalog.path):
-            db.execute("BEGIN")
-            try:
-                rows = catalog.segments(db)
-                own = [r for r in rows if r.path == path and r.state != PartitionState.COMPACTED]
-                if not own and not files.exists(path):
-                    return None
-                _check_segments(
-                    db, files, meta, own, tiers, found, None, unsynced, earlier, only=True
-                )
-                _check_unknown(files, rows, found, uuid=meta["uuid"] if unsynced else None)
-            finally:
-                db.execute("COMMIT")
+        with catalog.reading() as db, translated_sql(catalog.path), one_moment(db):
+            rows = catalog.segments(db)
+            own = [r for r in rows if r.path == path and r.state != PartitionState.COMPACTED]
+            if not own and not files.exists(path):
+                return None
+            _check_segments(db, files, meta, own, tiers, found, None, unsynced, earlier, only=True)
+            _check_unknown(files, rows, found, uuid=meta["uuid"] if unsynced else None)
     except (SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError) as error:
         found.add("I1", path, str(error))
     return [problem for problem in found.problems if problem.file == path]

@@ -88,14 +88,13 @@ def purge(store: Store) -> tuple[list[Purged], str]:
     rewrite of the file gets rid of. Writers wait for it; recalls do not.
     """
     with store.lock, store.noting_failure():
-        store.ensure_usable(write=True)
         store.checkpoint()
         done = _rewrite_catalog(store) if _stage(store) == CATALOG else []
     for look in range(_LOOKS):
         if look:
             _pause()  # without the lock: who holds the log may be a recall that waits for it
         with store.lock, store.noting_failure():
-            store.ensure_usable(write=True)
+            store.checkpoint()  # also removes replaced files, once their last reader is gone
             stage = _stage(store)
             if stage not in (CATALOG, LOG):  # CATALOG: something was forgotten meanwhile
                 return done, ""

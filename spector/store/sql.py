@@ -9,8 +9,10 @@ four times as much.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from spector.errors import (
@@ -23,7 +25,9 @@ from spector.errors import (
 )
 from spector.store.fulltext import seems_damaged
 
-__all__ = ["Connections", "Latest", "Pinning", "Reading", "translated_sql"]
+__all__ = [
+    "Connections", "Latest", "Pinning", "Reading", "end_failed", "one_moment", "translated_sql",
+]
 
 
 _DAMAGED = (
@@ -182,4 +186,27 @@ class Pinning:
                 if self._connection.in_transaction:
                     self._connection.execute("COMMIT")
         finally:
+            end_failed(self._connection)
             self._reading.__exit__(kind, error, trace)
+
+
+def end_failed(connection: sqlite3.Connection) -> None:
+    """Roll back a transaction that is still open; what went wrong first is what matters."""
+    if connection.in_transaction:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
+def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """A read transaction on a connection that the caller has for itself.
+
+    Ended by SQLite itself after some errors; that hides no error of the caller's.
+    """
+    connection.execute("BEGIN")
+    try:
+        yield
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+    finally:
+        end_failed(connection)

@@ -16,6 +16,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from spector.errors import StoreError
 from spector.store.files import translated
 
 __all__ = ["Found", "Place", "look_at", "put_in_place", "put_instead", "remove_tree", "share"]
@@ -102,21 +103,31 @@ def put_in_place(staging: str, target: str) -> None:
 
 
 def put_instead(place: Place) -> None:
-    """The finished directory takes the name of the older one, which is removed."""
+    """The finished directory takes the name of the older one, which is removed.
+
+    What cannot be removed is left to the next copy to the same place: the new one is complete.
+    """
     _sync_tree(place.staging)
     if _exchange(place.staging, place.target):
-        _sync(os.path.dirname(place.target))
-        remove_tree(place.staging)
-        return
-    with translated("rename to", place.target):
-        os.rename(place.target, place.aside)
         try:
-            os.rename(place.staging, place.target)
-        except OSError:
-            os.rename(place.aside, place.target)
+            _sync(os.path.dirname(place.target))
+        except StoreError:  # after a power cut the older one may have its name back: it stays
+            with contextlib.suppress(OSError):
+                os.rename(place.staging, place.aside)
             raise
-    _sync(os.path.dirname(place.target))
-    remove_tree(place.aside)
+        left = place.staging
+    else:
+        with translated("rename to", place.target):
+            os.rename(place.target, place.aside)
+            try:
+                os.rename(place.staging, place.target)
+            except OSError:
+                os.rename(place.aside, place.target)
+                raise
+        _sync(os.path.dirname(place.target))
+        left = place.aside
+    with contextlib.suppress(StoreError):
+        remove_tree(left)
 
 
 def remove_tree(root: str) -> None:

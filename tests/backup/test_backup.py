@@ -226,6 +226,60 @@ def test_a_second_backup_works_where_names_cannot_be_exchanged(
     assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
 
 
+@pytest.mark.parametrize("exchange", [True, False])
+def test_an_older_backup_that_cannot_be_removed_fails_no_new_one(
+    exchange: bool, mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: the new one was complete and in its place by then, and was called a failure."""
+    copy = mind.parent / "copy"
+    once = trees.remove_tree
+
+    def refuse(root: str) -> None:
+        if Path(root).exists():
+            raise spector.StoreReadOnlyError(f"cannot remove {root}", hint="")
+
+    if not exchange:
+        monkeypatch.setattr(trees, "_exchange", lambda one, other: False)
+    with open_tiny(str(mind)) as memory:
+        memory.backup(copy)
+        fill(memory, 3, start=30)
+        monkeypatch.setattr(trees, "remove_tree", refuse)
+        memory.backup(copy)
+        assert everything(copy) == everything(mind)
+        assert len(list(mind.parent.iterdir())) == 3
+        monkeypatch.setattr(trees, "remove_tree", once)
+        memory.backup(copy)  # which clears what is left
+    assert everything(copy) == everything(mind)
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
+
+
+def test_a_backup_whose_name_could_not_be_made_durable_leaves_the_older_one(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: after a power cut the older one may have its name back, and it was removed."""
+    copy = mind.parent / "copy"
+    once = trees._sync
+
+    def fail(path: str) -> None:
+        if path == str(mind.parent):
+            raise spector.StoreError("cannot sync", hint="")
+        once(path)
+
+    with open_tiny(str(mind)) as memory:
+        memory.backup(copy)
+        before = everything(copy)
+        fill(memory, 3, start=30)
+        monkeypatch.setattr(trees, "_sync", fail)
+        with pytest.raises(spector.StoreError, match="cannot sync"):
+            memory.backup(copy)
+        monkeypatch.setattr(trees, "_sync", once)
+        (older,) = (p for p in mind.parent.iterdir() if p.name not in ("copy", "mind"))
+        assert everything(older) == before
+        assert everything(copy) == everything(mind)
+        memory.backup(copy)
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
+
+
 def test_a_second_backup_works_where_files_cannot_be_linked(
     mind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,8 +1,8 @@
-"""When an erasure is due, what stands in its way, and that neither makes the next one repeat it all.
+"""When an erasure is due, what stands in its way, and that neither makes the next repeat it all.
 
-Mechanism: the catalog says what is due and how far an erasure is; a damaged partition keeps its dead
-records, a reader the log. Damage without it: nothing is erased until the next opening, or each sleep
-rewrites every partition and the catalog, or writers wait for a reader. Guard: faults at each place.
+Mechanism: the catalog says what is due and how far an erasure is; a damaged partition keeps its
+dead records, a reader the log. Damage without it: nothing is erased until the next opening, or each
+sleep rewrites every partition and the catalog, or writers wait for a reader. Guard: faults at each.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def test_without_a_delay_a_damaged_partition_is_tried_once_an_hour(
         tried = []
         for _ in range(4):
             tried.append(memory.reflect().compaction.receipt is not None)
-            clock.advance(minutes=40)
+            clock.advance(hours=2 / 3)
         assert tried == [True, False, True, False]
 
 
