@@ -105,7 +105,8 @@ class LexicalChannel:
             exact = store.catalog.matches(expression, sql=gates.sql, params=gates.params)
             if len(exact) <= _FEW:
                 for record_id, _ in exact:
-                    weights[record_id] = max(weights[record_id], self._first(request))
+                    if record_id in weights:  # a store in memory may have it only since just now
+                        weights[record_id] = max(weights[record_id], self._first(request))
         return weights
 
     def _first(self, request: RecallRequest) -> float:

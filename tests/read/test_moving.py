@@ -106,3 +106,22 @@ def test_a_reader_that_failed_once_does_not_stay_behind(
                 len(reader)
             assert len(reader) == 2
             assert reader.recall("two", k=1)[0].text == "two"
+
+
+def test_a_match_that_appears_between_two_questions_ends_no_recall(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A catalog in memory knows no moments: the second question may find what the first did not."""
+    with spector.open(":memory:", embedder=None, dim=DIM) as memory:
+        kept = memory.remember("rarity here", vector=np.ones(DIM))
+        catalog = memory._opened[0].store.catalog
+        real, asked = catalog.matches, [0]
+
+        def matches(*args: Any, **more: Any) -> list[tuple[int, float]]:
+            asked[0] += 1
+            found = real(*args, **more)
+            return found if asked[0] == 1 else [*found, (kept.id + 1, 1.0)]
+
+        monkeypatch.setattr(catalog, "matches", matches)
+        assert [hit.id for hit in memory.recall("rarity", vector=np.ones(DIM))] == [kept.id]
+        assert asked[0] > 1
