@@ -82,8 +82,11 @@ class Reader:
         except Moved:
             return None
         settled = all(
+            # on disk the epoch stands still: what a snapshot shows stays while it is looked at; and
             # nothing can have moved away from where nothing was looked at
-            not view.partitions or store.retire_epoch() == view.retire_epoch
+            store.files.durable
+            or not view.partitions
+            or store.retire_epoch() == view.retire_epoch
             for store, view in zip(self._stores, views, strict=True)
         )
         return hits if settled else None
