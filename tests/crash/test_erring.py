@@ -44,7 +44,7 @@ TROUBLES: dict[str, tuple[int, int, int, int]] = {
     "EMFILE once": (errno.EMFILE, OPEN | CREATE, 1, 5),
     "EMFILE for ever": (errno.EMFILE, OPEN | CREATE, FOR_EVER, 5),
     "EACCES for ever": (errno.EACCES, OPEN | _NAMES, FOR_EVER, 7),
-    "ENOMEM of maps": (errno.ENOMEM, MAP, FOR_EVER, 3),
+    "ENOMEM of maps": (errno.ENOMEM, MAP, FOR_EVER, 1),
     "EINTR thrice": (errno.EINTR, CREATE | OPEN | READ | WRITE | ALLOCATE | TRUNCATE, 3, 31),
     "short writes": (0, WRITE, FOR_EVER, 31),
 }
