@@ -21,10 +21,11 @@ from spector.store.backup import copy_store
 from spector.store.catalog import CATALOG_NAME
 from spector.store.check import check_settled
 from spector.store.files import DiskFiles
-from spector.store.lock import no_writer
+from spector.store.lock import WriterLock, no_writer
 from spector.store.recover import Stamp, no_store, open_disk, reading_catalog
 from spector.store.repair import Identity, Salvage, identify, refuse_newer, salvage, transplant
 from spector.store.salvage import Remains, read_remains
+from spector.store.staging import building
 from spector.store.trees import Place
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
@@ -139,7 +140,8 @@ def repair(
     partitions that are missing, cut off, or of another moment. Nobody may write to it meanwhile.
     Ids, words, times, tags and strengths stay. A vector whose words are lost is kept quarantined,
     without a text; words whose vector is lost are embedded again with ``embedder``, if it is the
-    model that the store was made with, and are listed with their text otherwise.
+    model that the store was made with, and are listed with their text otherwise. The new store
+    appears when it is complete; what a killed run left beside ``dest`` is removed by the next.
 
     Raises:
         StoreNotFoundError: nothing is there. StoreError: ``dest`` is not empty, or nothing says
@@ -153,25 +155,28 @@ def repair(
     names = files.listing()
     if not any(name == CATALOG_NAME or name.endswith(".mem") for name in names):
         raise StoreNotFoundError(f"there is no store at {files.root}", hint="check the path")
-    if Place.at(target).overlaps(files.root):
+    place = Place.at(target)
+    if place.overlaps(files.root):
         raise InvalidInputError(
             f"{target} is the damaged store itself, inside of it or around it",
             hint="choose a directory beside it, best on another disk",
         )
+    place.recover()
     if not DiskFiles(target).is_empty():
         raise StoreError(f"{target} is not empty", hint="name a directory that does not exist yet")
-    with no_writer(files.root):
-        remains = read_remains(files, beside=target)
-        refuse_newer(files, remains)
-        who = identify(files, remains)
-        model = resolve(embedder)
-        usable = model is not None and model.dim == who.dim
-        usable = usable and model is not None and model.fingerprint == who.fingerprint
-        found = salvage(
-            files, remains, who, progress=progress,
-            embed=(lambda texts: embedded(model, texts)) if usable and model is not None else None,
-        )
-    partitions = _transplant(target, remains, who, found, extra_tiers, progress)
+    with building(place) as (staging, lock):
+        with no_writer(files.root):
+            remains = read_remains(files, staging)
+            refuse_newer(files, remains)
+            who = identify(files, remains)
+            model = resolve(embedder)
+            usable = model is not None and model.dim == who.dim
+            usable = usable and model is not None and model.fingerprint == who.fingerprint
+            found = salvage(
+                files, remains, who, progress=progress,
+                embed=(lambda ts: embedded(model, ts)) if usable and model is not None else None,
+            )
+        partitions = _transplant(staging.root, lock, remains, who, found, extra_tiers, progress)
     return RepairReport(
         path=os.path.abspath(target), kept=len(found.saved), wordless=found.wordless,
         mended=found.mended, lost=tuple(found.lost), notes=tuple(found.notes),
@@ -186,14 +191,14 @@ def _refuse_nowhere(path: object, name: str) -> None:
 
 
 def _transplant(
-    target: str, remains: Remains, who: Identity, found: Salvage,
+    root: str, lock: WriterLock, remains: Remains, who: Identity, found: Salvage,
     extra_tiers: Iterable[TierStore], progress: Progress | None,
 ) -> int:
     """Make the new store; returns how many partitions it has."""
     router, config = TierRouter([*default_tiers(), *extra_tiers]), Config()
     opened = open_disk(
-        target, Stamp(who.dim, who.model_id or None, who.fingerprint or None),
-        [tier.files for tier in router], config, mode="rw", durability="strict",
+        root, Stamp(who.dim, who.model_id or None, who.fingerprint or None),
+        [tier.files for tier in router], config, mode="rw", durability="strict", held=lock,
     )
     try:
         lasting = [tier for tier in router if not tier.volatile]
@@ -206,5 +211,3 @@ def _transplant(
         return len(opened.store.segments)
     finally:
         opened.store.close()
-        if opened.lock is not None:
-            opened.lock.release()

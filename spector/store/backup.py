@@ -38,7 +38,6 @@ from spector.errors import (
     SpectorError,
     StoreError,
     StoreExistsError,
-    StoreLockedError,
 )
 from spector.layout import (
     FORMAT_MINOR,
@@ -54,6 +53,7 @@ from spector.store.check import check_files
 from spector.store.files import Bytes, DiskFiles, as_bytes
 from spector.store.lock import WriterLock
 from spector.store.segment import pack_header
+from spector.store.staging import claim, clear
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, View
 from spector.store.trees import (
     Found,
@@ -217,7 +217,7 @@ class _Copy:
 
     def run(self) -> _Done:
         self._files.make_root()
-        lock = self._lock()
+        lock = claim(self._files, self._place)
         try:
             self._build()
             if self._older is None:
@@ -234,22 +234,6 @@ class _Copy:
             lock.release()
         return self._done
 
-    def _lock(self) -> WriterLock:
-        """Who has the lock builds here; leftovers are of somebody dead."""
-        try:
-            lock = WriterLock(self._files.root)
-        except StoreLockedError as error:
-            raise self._busy() from error
-        if not self._files.exists("LOCK"):  # the other one finished between our two steps
-            lock.release()
-            raise self._busy()
-        return lock
-
-    def _busy(self) -> StoreLockedError:
-        return StoreLockedError(
-            f"another copy to {self._place.target} is being made", hint="wait until it is done"
-        )
-
     def _refusal(self, error: StoreError) -> StoreError:
         where = self._store.where
         return type(error)(
@@ -263,9 +247,7 @@ class _Copy:
         """Copy and verify. What was taken over may have rotted; then all is copied anew."""
         for reuse in (self._older is not None, False):
             self._done = _Done()
-            for name in self._files.listing():
-                if name != "LOCK":
-                    self._files.remove(name)
+            clear(self._files)
             view = self._copy_catalog()
             self._copy_partitions(view, reuse=reuse)
             del view  # and with it the maps of what was compacted away meanwhile

@@ -17,9 +17,7 @@ import mmap
 import os
 import re
 import secrets
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
@@ -47,6 +45,7 @@ _NOTHING: Bytes = np.zeros(0, dtype=np.uint8)
 
 #: what names a file inside the store: no empty part, no "." and no ".."
 _NAME = re.compile(r"(?!\.{1,2}(?:/|$))[^/\0]+(?:/(?!\.{1,2}(?:/|$))[^/\0]+)*")
+_COPIED_AT_ONCE = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -405,20 +404,26 @@ class DiskFiles:
         """Take from group and others whatever they may do with the store."""
         tighten(self.root)
 
-    @contextlib.contextmanager
-    def borrowed(self, names: Iterable[str], *, beside: str) -> Iterator[str]:
-        """A private directory next to ``beside`` with copies of those files that there are.
+    def copy_to(self, other: DiskFiles, name: str) -> None:
+        """Copy a file to another root, not synced; nothing if there is none. Links are followed.
 
-        SQLite writes beside what it reads; so whoever must not touch a store reads a copy.
+        An error names the side that it came from: a disk that is full is never the source's.
         """
-        parent = os.path.dirname(os.path.abspath(beside))
-        with translated("copy", self.root):
-            os.makedirs(parent, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".spector-", dir=parent) as scratch:
-                for name in names:
-                    with contextlib.suppress(FileNotFoundError):
-                        shutil.copyfile(self._path(name), os.path.join(scratch, name))
-                yield scratch
+        path = self._path(name)
+        try:
+            with translated("read", path):
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except StoreNotFoundError:
+            return
+        regular(fd, path)
+        with (
+            contextlib.closing(DiskFile(fd, path)) as source,
+            contextlib.closing(other.open(name, create=True)) as target,
+        ):
+            offset = 0
+            while block := source.read_at(offset, _COPIED_AT_ONCE):
+                target.write_at(offset, block)
+                offset += len(block)
 
     def protect(self, name: str) -> None:
         """Restrict a file that a library created for us to its owner."""

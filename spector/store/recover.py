@@ -72,9 +72,12 @@ def open_memory(stamp: Stamp, tiers: Iterable[TierFiles], config: Config) -> Ope
 
 def open_disk(
     root: str, stamp: Stamp, tiers: Iterable[TierFiles], config: Config, *,
-    mode: str, durability: str,
+    mode: str, durability: str, held: WriterLock | None = None,
 ) -> OpenedStore:
     """Open, create or follow the store in the directory ``root``.
+
+    Args:
+        held: the lock of that directory, of a caller who has it already and keeps it.
 
     Raises:
         StoreNotFoundError: ``mode="r"`` and there is none.
@@ -100,11 +103,12 @@ def open_disk(
     if not present:
         _new_meta(stamp)  # a stamp without a dimension is refused before anything is created
         files.make_root()
-    lock = WriterLock(files.root)
+    lock = held or WriterLock(files.root)
     try:
         store, created = _open_writer(files, stamp, by_code, config, durability)
     except BaseException:
-        lock.release()
+        if held is None:
+            lock.release()
         raise
     return OpenedStore(store, lock, created=created)
 

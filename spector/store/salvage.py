@@ -29,6 +29,7 @@ from spector.layout import (
 from spector.store.catalog import CATALOG_NAME, translated_sql
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes, DiskFiles
+from spector.store.staging import clear
 
 __all__ = ["LostTable", "Remains", "SavedPartition", "read_partition", "read_remains", "read_table"]
 
@@ -61,12 +62,16 @@ class Remains:
     lost: list[LostTable] = field(default_factory=list)
 
 
-def read_remains(files: DiskFiles, *, beside: str) -> Remains:
-    """Every row of the catalog that can be read, from a copy that is made next to ``beside``."""
+def read_remains(files: DiskFiles, scratch: DiskFiles) -> Remains:
+    """Every row of the catalog that can be read, from a copy that ``scratch`` has meanwhile.
+
+    SQLite writes beside what it reads; so whoever must not touch a store reads a copy.
+    """
     out = Remains()
-    names = (CATALOG_NAME, f"{CATALOG_NAME}-wal")
-    with files.borrowed(names, beside=beside) as scratch:
-        _read_all(f"{scratch}/{CATALOG_NAME}", out)
+    for name in (CATALOG_NAME, f"{CATALOG_NAME}-wal"):
+        files.copy_to(scratch, name)
+    _read_all(f"{scratch.root}/{CATALOG_NAME}", out)
+    clear(scratch)
     return out
 
 
@@ -74,7 +79,10 @@ def _read_all(path: str, out: Remains) -> None:
     with translated_sql(path):
         db = sqlite3.connect(path, isolation_level=None)
     try:
-        for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
+        for pragma in (
+            "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0",
+            "locking_mode=EXCLUSIVE",  # no file for shared memory: a full disk reads as damage
+        ):
             with contextlib.suppress(sqlite3.Error):
                 db.execute(f"PRAGMA {pragma}")
         for row in read_table(db, "meta", out.lost, key=None):

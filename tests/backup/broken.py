@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import spector
-from spector.store import backup, trees
+from spector.store import backup, staging, trees
 from tests.crash import faults
 from tests.crash.harness import in_fork, scratch
 from tests.crash.workload import Model, open_tiny, texts_of, vector_of, warm_up, wrong_in
@@ -51,13 +51,15 @@ def install(fault: faults.Fault, *, exchange: bool) -> Callable[[], None]:
                 raise OSError(code, os.strerror(code))
         return real_exchange(one, other)
 
-    backup.DiskFiles = lambda root: faults.FaultyFiles(root, fault)  # type: ignore[assignment,misc]
+    for module in (backup, staging):
+        module.DiskFiles = lambda root: faults.FaultyFiles(root, fault)  # type: ignore[attr-defined]
     trees.os = _Os(fault)  # type: ignore[attr-defined]
     trees._exchange = exchanged
 
     def restore() -> None:
         undo()
-        backup.DiskFiles = real_files  # type: ignore[misc]
+        for module in (backup, staging):
+            module.DiskFiles = real_files  # type: ignore[attr-defined]
         trees.os = os  # type: ignore[attr-defined]
         trees._exchange = real_exchange
 
@@ -91,6 +93,9 @@ class _Case:
         if self.case == "restore":
             spector.restore(self.mind, self.copy)
             return
+        if self.case == "repair":
+            spector.repair(self.mind, self.copy)
+            return
         with open_tiny(self.mind, mode="r") as memory:
             memory.backup(self.copy)
 
@@ -104,7 +109,7 @@ class _Case:
             wrong += [f"source: {w}" for w in wrong_in(memory, Model(), sample=1)]
             if texts_of(memory) != self.texts:
                 wrong.append("the source has changed")
-        done = self.case == "restore" and os.path.isdir(self.copy)
+        done = self.case in ("restore", "repair") and os.path.isdir(self.copy)
         if not done:
             self.act()
         with open_tiny(self.copy, mode="r") as copy:

@@ -16,13 +16,14 @@ from tests.crash.workload import START, open_tiny, vector_of
 
 pytestmark = pytest.mark.crash
 
-CASES = ["new", "again", "again in two steps", "restore"]
+CASES = ["new", "again", "again in two steps", "restore", "repair"]
 
 
 def _sweep(proof: Any, case: str, kind: str, **more: Any) -> None:
     found = in_fresh_process("tests.backup.broken:sweep", case=case, kind=kind, **more)
     counts = {"kill_points" if kind == "kill" else "errors": found["tried"]}
-    proof("backup", wrong=len(found["wrong"]) + len(found["untyped"]), **counts)
+    row = "repair" if case == "repair" else "backup"
+    proof(row, wrong=len(found["wrong"]) + len(found["untyped"]), **counts)
     assert found["wrong"] == {}, found
     assert found["untyped"] == [], found
     assert found["tried"] > 1
@@ -33,7 +34,9 @@ def test_killed_at_a_sample_of_steps(case: str, proof: Any) -> None:
     _sweep(proof, case, "kill", start=1 + len(case) % 5, step=17)
 
 
-@pytest.mark.parametrize(("case", "kind"), [("new", "ENOSPC"), ("again in two steps", "EIO")])
+@pytest.mark.parametrize(
+    ("case", "kind"), [("new", "ENOSPC"), ("again in two steps", "EIO"), ("repair", "ENOSPC")]
+)
 def test_errors_at_a_sample_of_steps(case: str, kind: str, proof: Any) -> None:
     _sweep(proof, case, kind, start=2, step=17)
 
@@ -49,7 +52,8 @@ def test_killed_at_every_step(case: str, proof: Any) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("case", "kind"),
-    [("new", "ENOSPC"), ("again", "EMFILE"), ("again in two steps", "EIO"), ("restore", "EACCES")],
+    [("new", "ENOSPC"), ("again", "EMFILE"), ("again in two steps", "EIO"), ("restore", "EACCES"),
+     ("repair", "ENOSPC")],
 )
 def test_errors_at_every_step(case: str, kind: str, proof: Any) -> None:
     _sweep(proof, case, kind, timeout_s=590)
@@ -59,13 +63,15 @@ def _with_files_of_at_most(limit: int, path: str, what: str) -> None:
     """In a child: no file may grow beyond ``limit`` bytes, as on a full disk."""
     with open_tiny(f"{path}/mind", mode="r") as memory:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        copy = memory.backup if what == "backup" else partial(spector.restore, f"{path}/mind")
+        other = partial(getattr(spector, what, spector.restore), f"{path}/mind")
+        copy = memory.backup if what == "backup" else other
         with pytest.raises(spector.StoreError) as caught:
             copy(f"{path}/copy")
     assert caught.value.hint
+    assert f"{path}/mind" not in caught.value.message, "it is not the source that is full"
 
 
-@pytest.mark.parametrize("what", ["backup", "restore"])
+@pytest.mark.parametrize("what", ["backup", "restore", "repair"])
 @pytest.mark.parametrize("limit", [100, 5_000, 40_000, 70_000])
 def test_a_copy_that_does_not_fit_leaves_nothing(
     limit: int, what: str, tmp_path: Path, proof: Any
@@ -78,6 +84,7 @@ def test_a_copy_that_does_not_fit_leaves_nothing(
     assert in_fork(lambda: _with_files_of_at_most(limit, str(tmp_path), what)) == 0
     assert [p.name for p in tmp_path.iterdir()] == ["mind"]
     assert spector.check(tmp_path / "mind").ok
-    spector.restore(tmp_path / "mind", tmp_path / "copy")
+    again = spector.repair if what == "repair" else spector.restore
+    again(tmp_path / "mind", tmp_path / "copy")
     assert spector.check(tmp_path / "copy").ok
-    proof("backup", full_disks=1)
+    proof("repair" if what == "repair" else "backup", full_disks=1)

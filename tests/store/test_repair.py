@@ -22,6 +22,7 @@ import spector
 from spector import Flag
 from spector.errors import SpectorError, StoreError, StoreLockedError, StoreNotFoundError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
+from spector.store.lock import WriterLock
 from tests.api.helpers import ids
 from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
 from tests.fakes import FakeEmbedder
@@ -256,3 +257,43 @@ def test_the_commits_of_a_killed_process_are_saved_too(dest: Path, proof: Any) -
     finally:
         shutil.rmtree(root)
     proof("repair", stores=1, kept=len(whole), wrong=0)
+
+
+def test_leftovers_of_a_killed_repair_are_cleared_by_the_next(patient: Patient, dest: Path) -> None:
+    """Killed while the catalog was copied, or while the new store was written: a partition that
+    the next run would have taken for its own, and a catalog that it would have gone on in."""
+    left = dest.with_name(f".{dest.name}.spector-incomplete")
+    (left / "semantic").mkdir(parents=True)
+    (left / "semantic" / "semantic-000.mem").write_bytes(b"half")
+    (left / "catalog.db").write_bytes(patient.bytes["catalog.db"][:5000])
+    (left / "LOCK").write_bytes(b"1")
+    _, whole = _repaired(patient, dest)
+    assert whole == set(patient.truth)
+    assert sorted(p.name for p in dest.parent.iterdir()) == ["mind", "saved"]
+
+
+def test_two_repairs_to_one_destination_do_not_mix(patient: Patient, dest: Path) -> None:
+    left = dest.with_name(f".{dest.name}.spector-incomplete")
+    left.mkdir()
+    lock = WriterLock(str(left))
+    try:
+        with pytest.raises(StoreLockedError, match="another copy"):
+            spector.repair(patient.root, dest)
+    finally:
+        lock.release()
+    assert not dest.exists()
+    shutil.rmtree(left)
+
+
+def test_a_repair_that_fails_leaves_its_destination_free(
+    patient: Patient, dest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise StoreError("half-way")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("spector.store.repair.insert_rows", fail)
+        with pytest.raises(StoreError, match="half-way"):
+            spector.repair(patient.root, dest)
+    assert [p.name for p in dest.parent.iterdir()] == ["mind"]
+    _repaired(patient, dest)
