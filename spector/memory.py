@@ -313,7 +313,8 @@ class Memory:
         Args:
             target: an id, hit or record, several of them, or a metadata filter (like ``where``).
             purge: also erase them, and whatever else was forgotten, from every file of the store
-                before returning; ``report.receipt`` says what was done and what cannot be.
+                before returning; ``report.receipt`` says what was done and what cannot be. Ids may
+                then name memories that have been forgotten before and not been erased yet.
             verify: with ``purge``: afterwards search every byte of every file for their texts,
                 metadata, tags, labels and vectors.
             **selection: tiers, tags, any_tags, user_id, agent_id, session_id, time_range, where.
@@ -340,6 +341,8 @@ class Memory:
             several = isinstance(target, Iterable) and not isinstance(target, str)
             named: list[Any] = list(target) if several else [target]  # type: ignore[arg-type]
             ids = [each.id if isinstance(each, (Hit, MemoryRecord)) else each for each in named]
+            if purge and not verify:  # of what is forgotten nobody knows what to search for
+                ids = [each for each in ids if not self._writer.is_forgotten(each)]
             for record_id in ids:
                 self._writer.locate(record_id)
             needles = self._needles_of(ids) if verify else None
@@ -493,7 +496,7 @@ class Memory:
         Args:
             threshold: only partitions whose share of tombstones exceeds it; 0 takes all that have
                 any.
-            dry_run: change nothing, report what would be reclaimed.
+            dry_run: change nothing, report what would be reclaimed; not together with ``verify``.
             verify: names, phrases or bytes that no file should hold any more; every byte of every
                 file is searched for them afterwards, see ``report.receipt.verification``. What a
                 living memory says as well is counted under ``shared``.
@@ -506,9 +509,13 @@ class Memory:
         self._ensure(write=not dry_run)
         share = unit_interval(threshold, "threshold")
         assert share is not None
-        return self._erase(
-            share, dry_run=dry_run, progress=progress, needles=_needles_given(verify)
-        )
+        needles = _needles_given(verify)
+        if dry_run and needles is not None:
+            raise InvalidInputError(
+                "verify searches for what a compaction has erased, and a dry run erases nothing",
+                hint="leave one of the two out",
+            )
+        return self._erase(share, dry_run=dry_run, progress=progress, needles=needles)
 
     def checkpoint(self) -> None:
         """Make the partitions durable and empty the journal; also happens by itself.

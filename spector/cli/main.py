@@ -48,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser().parse_args(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else EXIT_USAGE
-    console = Console(as_json=args.as_json)
+    store = getattr(args, "path", getattr(args, "backup", None))
+    console = Console(as_json=args.as_json, path=store)
     try:
         code: int = args.run(args, console)
         sys.stdout.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -141,13 +142,13 @@ def require_store(path: str, *, existing: bool = False) -> None:
             raise StoreNotFoundError(
                 f"catalog.db is missing at {path}, but there are partitions",
                 hint="restore a backup, or salvage what there is:"
-                f" spector check {path} --repair DEST",
+                f" spector check {shlex.quote(path)} --repair DEST",
             )
         if existing or root.exists():
             raise StoreNotFoundError(f"there is no store at {path}", hint="check the path")
         raise StoreNotFoundError(
             f"there is no store at {path}",
-            hint=f'create one: spector remember {path} "something worth keeping"',
+            hint=f'create one: spector remember {shlex.quote(path)} "something worth keeping"',
         )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 import json
 import os
+import re
+import shlex
 import shutil
 import sys
 import unicodedata
@@ -34,6 +36,8 @@ __all__ = [
 
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _DEFAULT_WIDTH = 100
+#: how the library, which does not know what the command was given, names a store in its hints
+_NEXT_STEP: Final = re.compile(r"\b(spector \w+) PATH\b")
 _MIN_FLEX_WIDTH = 24
 #: bidirectional overrides and marks reorder what stands around them on the line
 _BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -64,8 +68,9 @@ class Progress(Protocol):
 class Console:
     """Where a command writes. In JSON mode ``say`` and ``table`` are silent."""
 
-    def __init__(self, *, as_json: bool = False) -> None:
+    def __init__(self, *, as_json: bool = False, path: str | None = None) -> None:
         self.as_json = as_json
+        self._path = path
         self.out = sys.stdout
         self.err = sys.stderr
         self._color_out = _wants_color(self.out)
@@ -100,7 +105,14 @@ class Console:
 
     def note(self, text: str) -> None:
         """A remark on stderr, so that stdout stays clean for pipes."""
-        print(clean(text), file=self.err)
+        print(clean(self._placed(text)), file=self.err)
+
+    def _placed(self, text: str) -> str:
+        """Commands to run next, with the store that this command was given instead of PATH."""
+        if not self._path:
+            return text
+        path = shlex.quote(self._path)
+        return _NEXT_STEP.sub(lambda found: f"{found[1]} {path}", text)
 
     def document(self, value: Any) -> None:
         """The one JSON document of ``--json``; silent for people."""
@@ -112,8 +124,8 @@ class Console:
     def failure(self, error: SpectorError, code: int) -> None:
         """Cause and next step, without a traceback."""
         notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-        message = clean((error.message or type(error).__name__) + notes)
-        hint = clean(error.hint)
+        message = clean(self._placed((error.message or type(error).__name__) + notes))
+        hint = clean(self._placed(error.hint))
         if self.as_json:
             body = {
                 "error": {

@@ -27,8 +27,8 @@ from spector.store.compact import record_ids, wrong_checksums
 from spector.store.store import Store
 
 __all__ = [
-    "Due", "derived_from", "due_of", "left_in", "needs_purge", "note_erasure", "postpone", "purge",
-    "settle",
+    "Due", "awaits_erasure", "derived_from", "due_of", "left_in", "needs_purge", "note_erasure",
+    "postpone", "purge", "settle",
 ]
 
 _KEY: Final = "purge_due"
@@ -76,6 +76,13 @@ def due_of(store: Store) -> Due:
         ids = tuple(i for (i,) in db.execute("SELECT id FROM erasure ORDER BY id"))
         due_ms = db.execute("SELECT min(due_ms) FROM erasure").fetchone()[0]
     return Due(ids, 0 if due_ms is None else int(due_ms))
+
+
+def awaits_erasure(store: Store, record_id: int) -> bool:
+    """True when something that was deleted of a memory, or all of it, is to be erased."""
+    sql = "SELECT EXISTS (SELECT 1 FROM erasure WHERE id = ?)"
+    with store.catalog.reading() as db:
+        return _has_table(db) and bool(db.execute(sql, (record_id,)).fetchone()[0])
 
 
 def purge(store: Store) -> tuple[list[Purged], str]:

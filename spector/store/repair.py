@@ -220,6 +220,9 @@ def _read(
         out.notes.append(Loss(file=path, reason="no partition of this store; left out"))
         return None
     try:
+        if not files.exists(path):
+            out.notes.append(Loss(file=path, reason="the partition is missing"))
+            return None
         found = read_partition(
             files, path, uuid=who.uuid, dim=who.dim,
             slots=None if segment is None else segment["slots"],

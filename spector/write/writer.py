@@ -26,7 +26,7 @@ from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_
 from spector.records import ForgetReport, MemoryRecord
 from spector.store import rows as catalog_rows
 from spector.store.catalog import Row, verify_row
-from spector.store.erase import note_erasure
+from spector.store.erase import awaits_erasure, note_erasure
 from spector.store.files import Bytes
 from spector.store.hydrate import to_record, verified_image
 from spector.store.store import Store
@@ -409,7 +409,25 @@ class Writer:
                 row = store.catalog.fetch([int(record_id)]).get(int(record_id))
                 if row is not None:
                     return store, row
+        if self.is_forgotten(record_id):
+            raise UnknownRecordError(
+                f"memory {record_id} has been forgotten",
+                hint="what the files still hold of it is erased by forget(id, purge=True) or"
+                " compact(): spector compact PATH",
+            )
         raise unknown(record_id)
+
+    def is_forgotten(self, record_id: object) -> bool:
+        """True when a memory is gone from every answer and waits to be gone from the files."""
+        if isinstance(record_id, bool) or not isinstance(record_id, (int, np.integer)):
+            return False
+        named = int(record_id)
+        if not 0 <= named < 1 << 63:
+            return False
+        stores = self._router.stores()
+        return any(awaits_erasure(store, named) for store in stores) and not any(
+            store.catalog.fetch([named]) for store in stores
+        )
 
     def _header(self, store: Store, row: Row) -> tuple[TierStore, Any]:
         header = _current_bytes(store, row)[:64].view(RECORD_DTYPE)[0]

@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import tarfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -395,3 +396,31 @@ def test_older_code_refuses_what_this_code_wrote(
     with pytest.raises(spector.FormatVersionError, match="no way back"):
         make.open_small(str(mind), mode=mode)
     proof("T16", cells_passed=1)
+
+
+@pytest.mark.parametrize("origin", ["format 1", "dropped"])
+def test_stores_without_a_table_of_erasures_forget_purge_and_compact(
+    origin: str, tmp_path: Path
+) -> None:
+    """Mechanism: the first stores have no table ``erasure``; whoever asks it must do without."""
+    path = unpack(1 if origin == "format 1" else FORMAT_VERSION, "closed", tmp_path)
+    with closing(sqlite3.connect(path / "catalog.db")) as db, db:
+        db.execute("DROP TABLE IF EXISTS erasure")
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('purge_due', '1')")
+    with make.open_small(str(path), mode="r") as memory:
+        assert memory.stats()["erasure"]["pending"] == 0
+        with pytest.raises(spector.UnknownRecordError, match="there is no memory"):
+            memory.get(12345)
+    with make.open_small(str(path)) as memory:
+        assert memory.compact().erased, "something is due, and nobody knows of which memory"
+        assert memory.stats()["erasure"] == {"pending": 0, "due": None}
+        first, second, *_ = [record.id for record in memory if not record.immutable]
+        with pytest.raises(spector.UnknownRecordError, match="there is no memory"):
+            memory.forget(12345, purge=True)
+        memory.forget(first)
+        assert memory.stats()["erasure"]["pending"] == 1
+        receipt = memory.forget(second, purge=True, verify=True).receipt
+        assert receipt is not None
+        assert (receipt.complete, receipt.ids) == (True, tuple(sorted((first, second))))
+        assert memory.check().ok
+    assert spector.check(path).ok

@@ -71,5 +71,5 @@ def test_a_damaged_store_is_named_and_not_copied(run: Run, filled: Path, tmp_pat
     assert result.code == 3
     assert "is damaged and was not copied" in result.err
     assert victim.name in result.err
-    assert "check PATH --repair DEST" in result.err
+    assert f"spector check {filled} --repair DEST" in result.err
     assert not (tmp_path / "copy").exists()

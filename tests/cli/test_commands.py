@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +305,39 @@ def test_forget_of_an_unknown_id_forgets_none(run: Run, filled: Path) -> None:
     assert cat in ids_by_text(run, filled).values()
 
 
+def test_purge_of_what_was_forgotten_before_erases_it(run: Run, filled: Path) -> None:
+    cat = ids_by_text(run, filled)["The cat is called Quokka"]
+    assert run("forget", filled, cat).code == 0
+    again = run("forget", filled, cat)
+    assert again.code == 2
+    assert f"memory {cat} has been forgotten" in again.err
+    assert f"spector compact {filled}" in again.err
+    searched = run("forget", filled, cat, "--purge", "--verify")
+    assert searched.code == 2, "nobody knows any more what to search for"
+    assert run("compact", filled, "--dry-run", "--json").json["records_reclaimed"] == 1
+    result = run("forget", filled, cat, "--purge")
+    assert result.code == 0
+    assert f"memories erased: 1 ({cat})" in result.out
+    assert all(b"Quokka" not in p.read_bytes() for p in filled.rglob("*") if p.is_file())
+    assert run("compact", filled, "--dry-run", "--json").json["records_reclaimed"] == 0
+    assert "there is no memory" in run("forget", filled, cat, "--purge").err
+
+
+def test_a_dry_run_of_compact_refuses_to_verify(run: Run, filled: Path) -> None:
+    result = run("compact", filled, "--dry-run", "--verify", "Quokka")
+    assert result.code == 2
+    assert "a dry run erases nothing" in result.err
+
+
+def test_hints_name_the_store_that_was_given(run: Run, filled: Path) -> None:
+    odd = filled.rename(filled.with_name("my mind"))
+    (odd / "catalog.db").write_bytes(b"no database at all, but a text that is long enough" * 40)
+    result = run("recall", odd, "anything")
+    assert result.code == 3
+    assert f"spector check '{odd}'" in result.err
+    assert "PATH" not in result.err
+
+
 def test_compact_prints_a_report_for_people(run: Run, filled: Path) -> None:
     result = run("compact", filled)
     assert result.code == 0
@@ -353,7 +388,7 @@ def test_check_repair_saves_the_rest_and_lists_the_loss(
     assert run("check", tmp_path / "saved").code == 0
     shown = run("check", filled, "--repair", tmp_path / "again")
     assert "not salvaged" in shown.out
-    assert loss["text"][:20] in shown.out
+    assert loss["text"][:20] in " ".join(shown.out.split()), "it may be wrapped"
     assert run("check", filled, "--repair", tmp_path / "saved").code == 3
     whole = run("check", tmp_path / "saved", "--repair", tmp_path / "copy")
     assert (whole.code, run("check", tmp_path / "copy").code) == (0, 0)
@@ -423,6 +458,23 @@ def test_inspect_works_on_a_damaged_store(run: Run, filled: Path) -> None:
 def test_inspect_of_an_unknown_id_and_of_no_store(run: Run, filled: Path, tmp_path: Path) -> None:
     assert run("inspect", filled, 99).code == 2
     assert run("inspect", tmp_path / "nowhere").code == 3
+
+
+def test_a_repair_folds_what_is_the_same_of_many_memories(
+    run: Run, filled: Path, tmp_path: Path
+) -> None:
+    for n in range(6):
+        run("remember", filled, f"fact {n}", "--tier", "procedural")
+    with closing(sqlite3.connect(filled / "catalog.db")) as db, db:
+        db.execute("DELETE FROM content WHERE text LIKE 'fact %'")
+    for gone in filled.glob("episodic/*.mem"):
+        gone.unlink()
+    shown = run("check", filled, "--repair", tmp_path / "saved")
+    assert shown.out.count("its words are lost") == 1
+    assert "6 of them" in shown.out
+    assert "the partition is missing" in shown.out
+    told = run("check", filled, "--repair", tmp_path / "again", "--json").json
+    assert sum("words are lost" in note["reason"] for note in told["notes"]) == 6
 
 
 def test_compact_beside_a_damaged_partition_says_so_and_exits_1(run: Run, filled: Path) -> None:

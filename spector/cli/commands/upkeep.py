@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from spector.cli.options import (
@@ -17,9 +18,12 @@ from spector.cli.options import (
 )
 from spector.cli.output import Column, Console, bytes_text, to_jsonable
 from spector.errors import InvalidInputError
-from spector.records import CompactionReport
+from spector.records import CompactionReport, Loss
 
 __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
+
+#: so many like losses of a repair are listed; of more the number is told (--json has each)
+_ONE_BY_ONE = 3
 
 
 def add_reflect(commands: Any) -> None:
@@ -159,8 +163,7 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
     )
     if not report.ok and not console.as_json:
         console.note(
-            "restore a backup, or salvage what is intact:"
-            f" spector check {args.path} --repair DEST"
+            "restore a backup, or salvage what is intact: spector check PATH --repair DEST"
         )
     return 0 if report.ok else 1
 
@@ -184,11 +187,7 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
         for title, found in (("not salvaged", report.lost), ("notes", report.notes)):
             if found:
                 console.say(console.style(title, "bold"))
-                console.table(columns, [
-                    [each.file or "", "" if each.slot is None else each.slot, each.id or "",
-                     each.reason + (f": {each.text}" if each.text else "")]
-                    for each in found
-                ])
+                console.table(columns, _folded(found))
                 console.say()
     console.say(
         f"kept {report.kept} memories in {report.path} ({report.mended} mended, "
@@ -197,6 +196,25 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
         + ("is sound" if verified.ok else "HAS PROBLEMS")
     )
     return 0 if report.complete and verified.ok else 1
+
+
+def _folded(found: Sequence[Loss]) -> list[list[object]]:
+    """A row for each; many that say the same of one file, and have no words to show, share one."""
+    groups: dict[tuple[object, ...], list[Loss]] = {}
+    for n, each in enumerate(found):
+        alone = each.text is not None or each.id is None
+        groups.setdefault((each.file, each.reason, n if alone else -1), []).append(each)
+    rows: list[list[object]] = []
+    for group in groups.values():
+        if len(group) > _ONE_BY_ONE:
+            rows.append([group[0].file or "", "", f"{len(group)} of them", group[0].reason])
+            continue
+        rows += [
+            [each.file or "", "" if each.slot is None else each.slot, each.id or "",
+             each.reason + (f": {each.text}" if each.text else "")]
+            for each in group
+        ]
+    return rows
 
 
 def add_reembed(commands: Any) -> None:
