@@ -70,6 +70,8 @@ class Photographer(faults.Fault):
 class Life:
     """Use :meth:`step` for every operation and :meth:`finish` at the end."""
 
+    camera: type[Photographer] = Photographer
+
     def __init__(self, setup: Setup, root: str) -> None:
         self.setup = setup
         self.clock = ManualClock(START)
@@ -84,7 +86,7 @@ class Life:
         self._fleeting: set[int] = set()
         self._doom: int | None = None
         self._states: list[Oracle] = []
-        self._camera = Photographer(sql=True, armed=False)
+        self._camera = self.camera(sql=True, armed=False)
         self._restore = faults.install(self._camera)
         self._reader: spector.Memory | None = None
         self.memory = self._open()
@@ -108,7 +110,7 @@ class Life:
         Raises:
             AssertionError: store and model differ.
         """
-        operation = getattr(self, f"do_{name}")
+        operation = self._operation(name)
         self.steps += 1
         if self._doom is None or name in _HARMLESS:
             ids = operation(**args) or []
@@ -124,6 +126,10 @@ class Life:
         if name not in _READING or serial % 5 == 0:
             self.compare(serial)
         return out
+
+    def _operation(self, name: str) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(self, f"do_{name}")
+        return found
 
     def _idle(self) -> None:
         """The operation had nothing to do: it is not counted."""
@@ -147,7 +153,7 @@ class Life:
         shutil.rmtree(self._path)
         self._lives += 1
         os.rename(photo, self._path)
-        self.memory = self._open()
+        self.memory = self._recovered()
         self.crashes += 1
         seen = {record.id: record for record in self.memory}
         states = [state.without_volatile() for state in self._states]
@@ -162,6 +168,9 @@ class Life:
         self._fleeting.clear()  # those ids may be given out again
         self.handles = {h: i for h, i in self.handles.items() if i in self._lasting}
         return ids
+
+    def _recovered(self) -> spector.Memory:
+        return self._open()
 
     def close(self) -> None:
         """Let go of everything, whatever happened."""

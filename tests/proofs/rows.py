@@ -92,6 +92,18 @@ ROWS: Final = (
     Row("T26", "The fast paths equal the exact one", "default recall beside exact=True"),
     Row("T28", "No data races in the kernel", "thread sanitizer over shared indexes and outputs"),
     Row(
+        "T29", "Whoever looks at whatever moment sees whole commits, whatever else goes on",
+        "a writer, readers within its operations, backups, restores, nights, failing disks and"
+        " kills, in one thread from one number",
+        {"steps": 18_000, "planted_bugs_found": 3},
+    ),
+    Row(
+        "T30", "The tests bite",
+        "mutants of the store and the parsers: comparisons, off by one, syncs and calls left out or"
+        " swapped, errors not raised",
+        {"mutants": 60},
+    ),
+    Row(
         "T31", "Long runs neither grow nor slow down",
         "one writer, four reading processes, the daemon on", {"minutes": 30},
     ),
