@@ -53,6 +53,7 @@ def _run(program: Path, first: int, count: int) -> int:
 def test_cases_that_once_found_something(program: Path, proof: Any) -> None:
     done = sum(_run(program, first, 3) for first in CORPUS)
     proof("T11", executions=done, crashes=0, hangs=0)
+    proof("T27", hostile_cases_under_sanitizers=done, reports=0, how="ASan and UBSan")
 
 
 @pytest.mark.timeout(3000)
@@ -67,3 +68,4 @@ def test_hostile_bytes_never_crash_the_kernel(program: Path, count: int, proof: 
             lambda first: _run(program, first, min(_CASES_AT_ONCE, count)), firsts
         ))
     proof("T11", executions=done, crashes=0, hangs=0, seeds=f"{start}..{start + count}")
+    proof("T27", hostile_cases_under_sanitizers=done, reports=0, how="ASan and UBSan")

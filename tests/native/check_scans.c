@@ -59,6 +59,7 @@ static void check_scan(const store *s, const spector_part *parts, const spector_
         q.recall_confidence = confidences[i % 3];
         if (i == 3) spector_set_caps(caps[1]);
         scan(parts, &q, k, &got);
+        total.compared++;
         if (!every_record_counted(&got)) fail(s, "counts", caps[i / 3], variant);
         if (memcmp(want.drops, got.drops, SPECTOR_DROP_SIMILARITY * sizeof *want.drops))
             fail(s, "gates", caps[i / 3], variant);

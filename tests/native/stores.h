@@ -20,7 +20,7 @@ typedef struct {
 } store;
 
 typedef struct {
-    uint64_t failed, estimates, outliers, hits, missed, bounded;
+    uint64_t failed, compared, estimates, outliers, hits, missed, bounded;
 } totals;
 
 extern totals total;

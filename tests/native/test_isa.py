@@ -8,13 +8,16 @@ valgrind, and for aarch64 in an emulator.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.kernel.blocks import kernels
+from tests.proof import Proof
 
 ROOT = Path(__file__).parent.parent.parent
 CFLAGS = ["-std=c11", "-O1", "-g", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"]
@@ -45,36 +48,59 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
-def caps_alike(command: list[str]) -> int:
-    """Run the program; returns the sets it has compared."""
+@dataclass(frozen=True)
+class Alike:
+    """The instruction sets of a run, and how many results it compared with portable C's."""
+
+    caps: int
+    compared: int
+
+    @property
+    def sets(self) -> int:
+        """Combinations that were forced: none, each alone, all together."""
+        return self.caps.bit_count() + 2
+
+
+def all_alike(command: list[str]) -> Alike:
+    """Run the program, which must find no difference."""
     done = run(command)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    word, caps, verdict = done.stdout.split(maxsplit=2)
-    assert (word, verdict.strip()) == ("caps", "all alike")
-    return int(caps.rstrip(","), 16)
+    said = re.fullmatch(
+        r"caps (\w+), (\d+) results and (\d+) of indexes, all alike\n", done.stdout
+    )
+    assert said, done.stdout
+    return Alike(int(said[1], 16), int(said[2]) + int(said[3]))
 
 
-def test_every_set_equals_portable_c(tmp_path: Path) -> None:
-    caps = caps_alike([str(build(tmp_path, "cc", *SHIPPED))])
+def test_every_set_equals_portable_c(tmp_path: Path, proof: Proof) -> None:
+    found = all_alike([str(build(tmp_path, "cc", *SHIPPED))])
+    proof("T25", results_compared=found.compared, sets_forced=found.sets, mismatches=0)
+    proof("T27", results_at_page_ends=found.compared, reports=0, how="unreadable page behind")
     if "native" in [kernel.name for kernel in kernels()]:
         from spector.kernel.native import set_caps
 
-        assert caps == set_caps()
+        assert found.caps == set_caps()
 
 
-def test_sanitizers_find_nothing(tmp_path: Path) -> None:
-    caps_alike([str(build(tmp_path, "cc", *SANITIZE)), "quick"])
+def test_sanitizers_find_nothing(tmp_path: Path, proof: Proof) -> None:
+    found = all_alike([str(build(tmp_path, "cc", *SANITIZE)), "quick"])
+    proof("T27", results_under_sanitizers=found.compared, reports=0, how="ASan and UBSan")
 
 
 @pytest.mark.slow
-def test_valgrind_finds_nothing(tmp_path: Path) -> None:
+def test_valgrind_finds_nothing(tmp_path: Path, proof: Proof) -> None:
     valgrind = [tool("valgrind"), "--quiet", "--error-exitcode=9"]
-    caps = caps_alike([*valgrind, str(build(tmp_path, "cc")), "quick"])
-    assert not caps & AVX512, "valgrind cannot run AVX-512, so the probe must not offer it"
+    found = all_alike([*valgrind, str(build(tmp_path, "cc")), "quick"])
+    proof("T27", results_under_valgrind=found.compared, reports=0, how="valgrind")
+    assert not found.caps & AVX512, "valgrind cannot run AVX-512, so the probe must not offer it"
 
 
-def test_neon_equals_portable_c(tmp_path: Path) -> None:
+def test_neon_equals_portable_c(tmp_path: Path, proof: Proof) -> None:
     emulator = tool("qemu-aarch64")
     program = str(build(tmp_path, "aarch64-linux-gnu-gcc", "-static"))
-    assert caps_alike([emulator, "-cpu", "max", program, "quick"]) == NEON | DOTPROD
-    assert caps_alike([emulator, "-cpu", "cortex-a57", program, "quick"]) == NEON
+    newest = all_alike([emulator, "-cpu", "max", program, "quick"])
+    oldest = all_alike([emulator, "-cpu", "cortex-a57", program, "quick"])
+    proof("T25", results_compared=newest.compared + oldest.compared,
+          sets_forced=newest.sets + oldest.sets, mismatches=0)
+    assert newest.caps == NEON | DOTPROD
+    assert oldest.caps == NEON

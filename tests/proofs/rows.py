@@ -36,6 +36,10 @@ ROWS: Final = (
     ),
     Row("T4", "Writes reach the disk in the designed order", "audit of the same recorded calls"),
     Row(
+        "T5", "A real file system agrees with the replay",
+        "images of an ext4 disk taken while a process writes, each mounted, replayed and opened",
+    ),
+    Row(
         "T6", "A failing disk gives a typed error and leaves the store intact",
         "EIO, ENOSPC, EDQUOT, EMFILE, EACCES, EINTR, short writes at each call, once and for ever",
     ),
@@ -43,7 +47,10 @@ ROWS: Final = (
         "T7", "A full disk is survivable: room freed means work resumes",
         "small file systems filled during append, commit, compaction, reflect",
     ),
-    Row("T8", "Too little memory is an error, not a crash", "address space limited step by step"),
+    Row(
+        "T8", "Too little memory is an error, not a crash",
+        "address space limited step by step; the kernel in buffers of every size between fences",
+    ),
     Row(
         "T9", "Every byte of a header that is not what was written is noticed or harmless",
         "each byte of partition and record headers set to 0, 255, ^1, +1, random",
@@ -89,7 +96,15 @@ ROWS: Final = (
         "random operations on both, tiny partitions, crashes and reopenings in between",
         {"steps": 200_000},
     ),
+    Row(
+        "T25", "Every instruction set and backend gives the same bits",
+        "each set forced, alone and together, in C, Numba and NumPy; a float64 oracle",
+    ),
     Row("T26", "The fast paths equal the exact one", "default recall beside exact=True"),
+    Row(
+        "T27", "The kernel touches no memory but its own",
+        "ASan, UBSan, valgrind, unreadable pages around every buffer",
+    ),
     Row("T28", "No data races in the kernel", "thread sanitizer over shared indexes and outputs"),
     Row(
         "T29", "Whoever looks at whatever moment sees whole commits, whatever else goes on",

@@ -72,8 +72,8 @@ def test_a_cut_under_a_live_map_ends_the_process_as_documented(
     proof("T12", cuts_under_a_map=1, sigbus=int(killed))
 
 
-@pytest.mark.parametrize("power", [31, 32])
-def test_records_behind_two_and_four_gigabytes_are_where_they_belong(
+@pytest.mark.parametrize("power", [31, 32, 40])
+def test_records_behind_gigabytes_and_terabytes_are_where_they_belong(
     tmp_path: Path, power: int, proof: Any
 ) -> None:
     """Sparse files, so that offsets cost no disk: written, mapped and read on both sides."""
