@@ -22,13 +22,14 @@ PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow bench bench-rivals lint clean
+.PHONY: help install demo test test-slow bench bench-recall bench-rivals lint clean
 
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
 	@echo "make test       install, lint, and run the tests (what CI runs)"
 	@echo "make test-slow  all tests, the slow ones and random exploration included, and docs/reliability.md"
 	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
+	@echo "make bench-recall  what recall brings back, on public conversations (needs SPECTOR_DATA)"
 	@echo "make bench-rivals  beside faiss, hnswlib, LanceDB and others, in $(RIVALS_VENV) (ARGS=--full)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
 	@echo "make install    only the environment in $(VENV)"
@@ -49,6 +50,9 @@ test-slow: lint
 
 bench: $(STAMP)
 	$(PY) -m bench $(ARGS)
+
+bench-recall: $(STAMP)
+	$(PY) -m bench.recall $(ARGS)
 
 # the other engines are large and none of the project's business: an environment of their own
 bench-rivals: $(RIVALS_STAMP)

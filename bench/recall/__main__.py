@@ -1,0 +1,158 @@
+"""``python -m bench.recall``: ask every set's questions of every arm, and make the page of it.
+
+python -m bench.recall                     all sets, all arms, ablations, times; saves JSON
+python -m bench.recall --sets locomo beam --arms bm25 spector
+python -m bench.recall --parts arms        without ablations and times
+python -m bench.recall vectors             only embed what is missing
+python -m bench.recall report              docs/recall.md and docs/recall.svg from the newest run
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from bench import machine, results
+from bench.recall import report
+from bench.recall.arms import ABLATIONS, ARMS, Arm
+from bench.recall.evaluate import Asked, ask_all, digest, lines, write_lines
+from bench.recall.figures import ablation_figures, arm_figures
+from bench.recall.lexical import K1, B
+from bench.recall.metrics import Outcome
+from bench.recall.sets import LOADERS, NoDataError, load
+from bench.recall.shape import DataSet
+from bench.recall.timing import timings
+from bench.recall.vectors import Vectors, default_folder, vectors_of
+from spector.embed import Embedder, MiniLMEmbedder
+
+#: sets whose questions have known answers
+SETS: Final = tuple(name for name in LOADERS if name != "memorybank")
+PARTS: Final = ("arms", "ablation", "times")
+#: the ablation's base is a formula for these
+ABLATED: Final = ("locomo", "madial", "prefeval")
+FOLDS: Final = 5
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parse(arguments)
+    if options.verb == "report":
+        source = Path(options.file) if options.file else report.newest()
+        report.write_page(results.load(source))
+        print(f"docs/recall.md made from {source.name}")
+        return 0
+    embedder = MiniLMEmbedder(threads=options.threads)
+    folder = Path(options.cache) if options.cache else default_folder()
+    try:
+        sets = [load(name) for name in options.sets]
+    except NoDataError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if options.verb == "vectors":
+        for data in sets:
+            for template in _templates(data, options):
+                vectors_of(data, embedder, folder, template)
+        return 0
+    run = measure(sets, embedder, folder, options)
+    stamp = run["started"].replace(":", "").replace("-", "")[:13]
+    default = results.RESULTS / f"recall-{stamp}-{run['commit'][:7]}.json"
+    path = Path(options.out) if options.out else default
+    results.save(run, path)
+    print(report.summary(run))
+    print(f"\nsaved as {os.path.relpath(path)}; the page: python -m bench.recall report")
+    return 0
+
+
+def measure(
+    sets: list[DataSet], embedder: Embedder, folder: Path, options: argparse.Namespace
+) -> dict[str, Any]:
+    """All figures of a run; each question's own go to a file of lines."""
+    started, begin = datetime.now(UTC), time.perf_counter()
+    commit, load_before = machine.describe_commit(), os.getloadavg()[0]
+    each_question = folder / "runs" / f"{started:%Y%m%dT%H%M%S}.jsonl"
+    figures = {}
+    for data in sets:
+        figures[data.name] = _figures_of(data, embedder, folder, each_question, options)
+    return {
+        "schema": results.SCHEMA,
+        "mode": "recall",
+        "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "commit": commit["commit"],
+        "dirty": commit["dirty"] or machine.describe_commit() != commit,
+        "embedder": embedder.model_id,
+        "bm25": {"k1": K1, "b": B, "stop": "bm25s.STOPWORDS_EN_PLUS", "stem": "snowball english"},
+        "folds": FOLDS,
+        "machine": machine.describe_machine(),
+        "versions": machine.describe_versions(),
+        "sets": figures,
+        "times": timings(sets, embedder, folder) if "times" in options.parts else {},
+        "load_average": [round(load_before, 2), round(os.getloadavg()[0], 2)],
+        "elapsed_s": round(time.perf_counter() - begin, 1),
+    }
+
+
+def _figures_of(
+    data: DataSet, embedder: Embedder, folder: Path, each_question: Path,
+    options: argparse.Namespace,
+) -> dict[str, Any]:  # fmt: skip
+    made: dict[str, Vectors] = {}
+
+    def ask(name: str, arm: Arm) -> Asked:
+        if arm.template not in made:
+            made[arm.template] = vectors_of(data, embedder, folder, arm.template)
+        asked = ask_all(name, arm, data, made[arm.template])
+        write_lines(each_question, lines(data.name, name, asked))
+        return asked
+
+    figures: dict[str, Any] = {
+        "title": data.title,
+        "digest": digest(data.stores, data.questions),
+        "stores": len(data.stores),
+        "items": sum(len(store.items) for store in data.stores),
+        "questions": len(data.answerable),
+        "notes": list(data.notes),
+    }
+    if "arms" in options.parts:
+        arms = {name: arm for name, arm in ARMS.items() if name in options.arms}
+        figures["arms"] = arm_figures(data, {n: ask(n, arm) for n, arm in arms.items()}, FOLDS)
+    if "ablation" in options.parts and data.name in ABLATED:
+        wanted = {n: a for n, a in ABLATIONS.items() if _can(a, data)}
+        outcomes: dict[str, list[Outcome]] = {n: ask(n, a).outcomes for n, a in wanted.items()}
+        titles = {name: arm.title for name, arm in wanted.items()}
+        figures["ablation"] = ablation_figures(outcomes, titles)
+    return figures
+
+
+def _can(arm: Arm, data: DataSet) -> bool:
+    """Whether the arm's texts differ from the base's: a set without speakers has one template."""
+    return arm.template == "items" or data.name == "locomo"
+
+
+def _templates(data: DataSet, options: argparse.Namespace) -> list[str]:
+    named = {arm.template for name, arm in ARMS.items() if name in options.arms}
+    if "ablation" in options.parts and data.name in ABLATED:
+        named |= {arm.template for arm in ABLATIONS.values() if _can(arm, data)}
+    return sorted(named)
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.recall", description=(__doc__ or "").split("\n\n")[0]
+    )
+    parser.add_argument("verb", nargs="?", choices=["run", "vectors", "report"], default="run")
+    parser.add_argument("--sets", nargs="+", choices=LOADERS, default=list(SETS))
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--cache", metavar="FOLDER", help=f"vectors; default {default_folder()}")
+    parser.add_argument("--threads", type=int, default=None, help="of the embedder")
+    parser.add_argument("--out", metavar="FILE", help="where to save the results")
+    parser.add_argument("--file", metavar="FILE", help="report: the run to make the page from")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

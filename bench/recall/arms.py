@@ -1,0 +1,105 @@
+"""The arms: ways to answer a cue from a store, all given the same texts and vectors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from bench.recall.channels import Formula
+from bench.recall.metrics import Answer, ranked
+from bench.recall.product import MODES, Product
+from bench.recall.shape import Question, Store
+from bench.recall.vectors import Matrix, Row
+
+#: how far down the plain arms' answers go; ranks behind 10 show what a reranker could still reach
+DEPTH: Final = 50
+#: one question to one store
+Ask = Callable[[Question, Row], Answer]
+
+
+class Arm(Protocol):
+    """Opens a store for questions; what it holds is let go when the context ends."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def template(self) -> str: ...
+
+    def opened(self, store: Store, vectors: Matrix) -> AbstractContextManager[Ask]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A formula over the channels."""
+
+    title: str
+    formula: Formula
+
+    @property
+    def template(self) -> str:
+        return self.formula.template
+
+    def opened(self, store: Store, vectors: Matrix) -> AbstractContextManager[Ask]:
+        channels = self.formula.channels(store, vectors)
+        names = [item.id for item in store.items]
+
+        def ask(question: Question, vector: Row) -> Answer:
+            start = time.perf_counter()
+            scores = self.formula.scores(channels, question.cue, vector)
+            rows = ranked(scores, DEPTH)
+            elapsed_ms = (time.perf_counter() - start) * 1e3
+            return Answer(
+                tuple(names[row] for row in rows),
+                tuple(float(scores[row]) for row in rows),
+                elapsed_ms,
+            )
+
+        return nullcontext(ask)
+
+
+#: what the issue calls the best simple combination for turns
+TURNS: Final = Formula(
+    words=0.12, near=0.4, dense=0.48, smooth=0.3, centred=True, length=1.2, template="items"
+)
+
+ARMS: Final[dict[str, Arm]] = {
+    "bm25": Plain("BM25", Formula(words=1)),
+    "bm25-near": Plain("BM25 with neighbours", Formula(near=1)),
+    "dense": Plain("dense", Formula(dense=1)),
+    "dense-long": Plain("dense, centred, length", Formula(dense=1, centred=True, length=1.2)),
+    "rrf60": Plain(
+        "RRF, K = 60",
+        Formula(words=1, dense=1, lexical_scale="rank60", dense_scale="rank60"),
+    ),
+    "rrf10": Plain(
+        "RRF, K = 10",
+        Formula(words=1, dense=1, lexical_scale="rank10", dense_scale="rank10"),
+    ),
+    "zsum": Plain(
+        "z(BM25) + z(dense)", Formula(words=1, dense=1, lexical_scale="z", dense_scale="z")
+    ),
+    "zhalf": Plain(
+        "z(BM25) + 0.5 z(dense)", Formula(words=1, dense=0.5, lexical_scale="z", dense_scale="z")
+    ),
+    "turns": Plain("turn formula", TURNS),
+    **{f"spector-{mode}" if mode != "default" else "spector": Product(mode) for mode in MODES},
+}
+
+#: arms that differ from ``turns`` in one setting
+ABLATIONS: Final[dict[str, Arm]] = {
+    "turns": ARMS["turns"],
+    "no words": Plain("without BM25 of the text itself", replace(TURNS, words=0)),
+    "no near": Plain("without BM25 of the neighbourhood", replace(TURNS, near=0)),
+    "no dense": Plain("without vectors", replace(TURNS, dense=0)),
+    "no smooth": Plain("without neighbours' vectors", replace(TURNS, smooth=0)),
+    "no centre": Plain("without centring", replace(TURNS, centred=False)),
+    "no length": Plain("without the length prior", replace(TURNS, length=0)),
+    "no speaker": Plain("without speakers in the text", replace(TURNS, template="plain")),
+    "dated": Plain("with dates in the text", replace(TURNS, template="dated")),
+    "no stop": Plain("without a stop list", replace(TURNS, stop=False)),
+    "k1 0.9, b 0.4": Plain("BM25 with k1 0.9, b 0.4", replace(TURNS, k1=0.9, b=0.4)),
+}

@@ -1,0 +1,92 @@
+"""From outcomes to the numbers that a run saves: plain dictionaries, shares in 0..1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from bench.recall.abstention import false_returns, held_out_abstention
+from bench.recall.evaluate import Asked
+from bench.recall.metrics import METRICS, Outcome, any_at, by_category, frac_at, mean, summary
+from bench.recall.paired import Difference, difference, interval
+from bench.recall.shape import DataSet, folds
+from bench.results import round_to
+
+#: what every arm is compared with
+YARDSTICK: Final = "bm25"
+_HEADLINES: Final = ("any", "all", "frac")
+
+
+def arm_figures(data: DataSet, asked: Mapping[str, Asked], fold_count: int) -> dict[str, Any]:
+    """Arm -> its metrics, those of each category, its distance from BM25, its silence."""
+    parts = folds(data, fold_count)
+    figures = {}
+    for name, each in asked.items():
+        row: dict[str, Any] = {
+            "all": _rounded(summary(each.outcomes)),
+            "interval": {
+                metric: _as_list(interval(each.outcomes, METRICS[metric]))
+                for metric in _HEADLINES
+            },
+            "categories": {
+                category: _rounded(summary(part))
+                for category, part in by_category(each.outcomes).items()
+            },
+            "folds": [
+                round_to(mean(frac_at, [o for o in each.outcomes if o.group in set(part)]))
+                for part in parts
+            ],
+        }
+        if YARDSTICK in asked and name != YARDSTICK:
+            row["gain"] = {
+                metric: _as_list(
+                    difference(asked[YARDSTICK].outcomes, each.outcomes, METRICS[metric])
+                )
+                for metric in _HEADLINES
+            }
+        row |= _silence(each, parts)
+        figures[name] = row
+    return figures
+
+
+def ablation_figures(
+    outcomes: Mapping[str, Sequence[Outcome]], titles: Mapping[str, str]
+) -> dict[str, Any]:
+    """Arm -> what changes when its one setting does; the first arm is the base."""
+    base, *others = outcomes
+    figures: dict[str, Any] = {
+        base: {"title": titles[base], "all": _rounded(summary(outcomes[base]))}
+    }
+    for name in others:
+        figures[name] = {
+            "title": titles[name],
+            "all": _rounded(summary(outcomes[name])),
+            "change": {
+                metric: _as_list(difference(outcomes[base], outcomes[name], METRICS[metric]))
+                for metric in _HEADLINES
+            },
+        }
+    return figures
+
+
+def _silence(each: Asked, parts: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """False returns as the arm is, and by a threshold on its best score found on other folds."""
+    out: dict[str, Any] = {}
+    if each.unanswerable:
+        out["returned_to_unanswerable"] = round_to(false_returns(each.unanswerable))
+    if each.foreign:
+        held = held_out_abstention(each.outcomes, each.foreign, any_at, parts)
+        out["abstention"] = {
+            "false_returns": round_to(false_returns(each.foreign)),
+            "with_threshold": round_to(held.false_returns),
+            "lost_any": round_to(held.lost),
+        }
+    return out
+
+
+def _as_list(found: Difference) -> list[float]:
+    return [round_to(found.mean), round_to(found.low), round_to(found.high)]
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round_to(value) for name, value in values.items()}

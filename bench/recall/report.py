@@ -1,0 +1,172 @@
+"""docs/recall.md and its plot from one run. Nothing is edited by hand, no arm is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from bench import results
+from bench.machine import REPO
+from bench.recall import tables
+from bench.recall.arms import ARMS
+from bench.rivals import svg
+
+PAGE: Final = REPO / "docs" / "recall.md"
+PLOT: Final = "recall.svg"
+#: a bar each
+_DRAWN: Final = (
+    "bm25", "bm25-near", "dense", "rrf60", "zsum", "turns", "spector-text", "spector-vector",
+    "spector",
+)  # fmt: skip
+
+_ABLATION: Final = (
+    "Each arm differs from the turn formula in one setting. Points, with the interval of the "
+    "paired difference."
+)
+_METHOD: Final = (
+    "Every arm gets the same texts and the same vectors, and is asked the same questions. A store "
+    "is one conversation (all memories of MADial, all preferences of PrefEval); nothing is trained "
+    "and no language model runs.",
+    "",
+    "- any@10: a gold item is among the first ten. all@10: every gold item is. frac@10: the share "
+    "of the gold items that are. MRR@10: one over the rank of the first.",
+    "- noise: items returned that are not gold, for each that is. tokens: what ten items cost a "
+    "reader, words and punctuation x 0.98.",
+    "- Intervals are 95 %, from 10,000 bootstrap draws of whole conversations (of topics in "
+    "PrefEval, of dialogues in MADial); differences are paired by question, and bold when the "
+    "interval leaves 0 out. Five conversations make a rough interval.",
+    "- Malformed evidence is repaired, not dropped; a question counts when an item that it names "
+    "exists.",
+)
+
+
+def write_page(run: dict[str, Any], page: Path = PAGE) -> None:
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(docs_page(run), encoding="utf-8")
+    (page.parent / PLOT).write_text(plot(run), encoding="utf-8")
+
+
+def newest(folder: Path = results.RESULTS) -> Path:
+    """The last run; names begin with their date, so they sort by it."""
+    found = sorted(folder.glob("recall-*.json"))
+    if not found:
+        raise FileNotFoundError(
+            f"no recall-*.json in {folder.name}/; make one: python -m bench.recall"
+        )
+    return found[-1]
+
+
+def docs_page(run: dict[str, Any]) -> str:
+    lines = [
+        "# What recall brings back",
+        "",
+        f"Made by `python -m bench.recall`; spector {run['versions']['spector']}, commit "
+        f"{run['commit'][:10]}{'+' if run['dirty'] else ''}, {run['started'][:10]}; embedder "
+        f"{run['embedder']}; {_bm25(run)}.",
+        "",
+        *_METHOD,
+        "",
+        f"![any@10 of each arm]({PLOT})",
+    ]
+    for figures in run["sets"].values():
+        if "arms" in figures:
+            lines += ["", *_set(figures)]
+    ablations = [each for each in run["sets"].values() if "ablation" in each]
+    if ablations:
+        lines += ["", "## One change at a time", "", _ABLATION]
+    for figures in ablations:
+        lines += ["", f"### {figures['title']}", "", *tables.ablation_table(figures)]
+    lines += _if_any("## Times", _times_words(run), tables.times_table(run))
+    lines += _if_any(
+        "## The same measurement?",
+        "Figures that were known of plain arms before, from another program, and what this one "
+        "finds.",
+        tables.floor_table(run),
+    )
+    return "\n".join([*lines, "", "## The run", "", *_facts(run)]) + "\n"
+
+
+def summary(run: dict[str, Any]) -> str:
+    """The tables alone, for the terminal."""
+    parts = []
+    for figures in run["sets"].values():
+        if "arms" in figures:
+            parts.append("\n".join([figures["title"], *tables.main_table(figures)]))
+            parts.append("\n".join(tables.category_table(figures)))
+        if "ablation" in figures:
+            parts.append("\n".join([figures["title"], *tables.ablation_table(figures)]))
+    parts += ["\n".join(tables.times_table(run)), "\n".join(tables.floor_table(run))]
+    return "\n\n".join(part for part in parts if part)
+
+
+def plot(run: dict[str, Any]) -> str:
+    """any@10 by set and arm as SVG."""
+    groups = {}
+    for figures in run["sets"].values():
+        arms = figures.get("arms", {})
+        shown = {ARMS[name].title: arms[name]["all"]["any"] for name in _DRAWN if name in arms}
+        if shown:
+            groups[figures["title"].replace(", ", "\n")] = shown
+    return svg.bars("A gold item among the first ten", "any@10", groups)
+
+
+def _set(figures: dict[str, Any]) -> list[str]:
+    size = (
+        f"{figures['questions']:,} questions to {figures['items']:,} items in "
+        f"{figures['stores']} store{'s' if figures['stores'] > 1 else ''}."
+    )
+    lines = [f"## {figures['title']}", "", size, "", *tables.main_table(figures)]
+    if len(next(iter(figures["arms"].values()))["categories"]) > 1:
+        lines += ["", *tables.category_table(figures)]
+    silence = tables.abstention_table(figures)
+    if silence:
+        lines += [
+            "",
+            "Questions of another conversation, whose answer is not in the store. The threshold "
+            "on the best score is set on the other folds so that 80 % of such questions get "
+            "nothing; the last column is what the answerable ones then lose.",
+            "",
+            *silence,
+        ]
+    return lines
+
+
+def _if_any(title: str, words: str, table: list[str]) -> list[str]:
+    return ["", title, "", words, "", *table] if table else []
+
+
+def _times_words(run: dict[str, Any]) -> str:
+    times = run.get("times") or {}
+    low, high = min(run["load_average"]), max(run["load_average"])
+    busy = (
+        f" The machine was shared with other work (load {low:g} to {high:g} on "
+        f"{run['machine']['cores']} cores): these times say little."
+        if high > 1.5
+        else ""
+    )
+    return (
+        f"One store of {times.get('turns', 0):,} turns on disk, one caller. "
+        f"{times.get('not_in_the_first_recall', 0)} new memories were missing in the first recall "
+        f"after their `remember`.{busy}"
+    )
+
+
+def _bm25(run: dict[str, Any]) -> str:
+    told = run["bm25"]
+    return (
+        f"BM25 by bm25s (Lucene's variant) with k1 {told['k1']:g}, b {told['b']:g}, "
+        f"stemmer {told['stem']}, stop list {told['stop']}"
+    )
+
+
+def _facts(run: dict[str, Any]) -> list[str]:
+    facts = {
+        "started": run["started"],
+        "took": f"{run['elapsed_s']:.0f} s",
+        "commit": run["commit"] + (" with local changes" if run["dirty"] else ""),
+        "cpu": f"{run['machine']['cpu']}, {run['machine']['cores']} cores",
+        "load before / after": " / ".join(f"{load:g}" for load in run["load_average"]),
+        **{f"digest of {name}": each["digest"] for name, each in run["sets"].items()},
+        **run["versions"],
+    }
+    return ["| fact | value |", "|---|---|", *(f"| {n} | {value} |" for n, value in facts.items())]

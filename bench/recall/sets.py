@@ -1,0 +1,336 @@
+"""Reading the public sets into one shape. Nothing is dropped in silence: see ``DataSet.notes``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from bench.machine import REPO
+from bench.recall.shape import DataSet, Item, Question, Store
+
+#: LoCoMo's numbers for its kinds of questions
+LOCOMO_CATEGORIES: Final = {
+    1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial",
+}  # fmt: skip
+#: questions come a day after the last word was spoken
+_LATER: Final = timedelta(days=1)
+#: turns of a session are this far apart, because only sessions have a time
+_TURN: Final = timedelta(seconds=30)
+_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+#: what BEAM's generator left at the end of a message: " ->-> 1,2"
+_LEFTOVER: Final = "->->"
+_SPOKEN = re.compile(r'^<(?P<who>[^>]+)>:\s*"?(?P<what>.*?)"?\s*$', re.DOTALL)
+
+
+class NoDataError(Exception):
+    """The sets are not on this machine."""
+
+
+def data_root() -> Path:
+    """The folder of the sets: ``SPECTOR_DATA``, else beside the repository."""
+    named = os.environ.get("SPECTOR_DATA")
+    root = Path(named) if named else REPO.parent / "shared" / "data"
+    if not root.is_dir():
+        raise NoDataError(f"no data at {root}; set SPECTOR_DATA to the folder of the sets")
+    return root
+
+
+def load(name: str, root: Path | None = None) -> DataSet:
+    """One set by its name in ``LOADERS``."""
+    return LOADERS[name](root or data_root())
+
+
+# -- LoCoMo -----------------------------------------------------------------------------------
+
+
+def locomo_turns(root: Path) -> DataSet:
+    """Every turn is an item, gold is the turns that the evidence names."""
+    stores, questions, notes = [], [], []
+    for talk in _locomo(root):
+        items = tuple(_turns_of(talk))
+        known = {item.id for item in items}
+        stores.append(Store(talk["sample_id"], items))
+        for question, gold, note in _questions_of(talk, known):
+            questions.append(_question(talk, question, gold, items))
+            notes += note
+    return DataSet("locomo", "LoCoMo, turns", tuple(stores), tuple(questions), tuple(notes))
+
+
+def locomo_sessions(root: Path) -> DataSet:
+    """Every session is one long item, gold is the sessions that hold the evidence."""
+    stores, questions = [], []
+    for talk in _locomo(root):
+        turns = list(_turns_of(talk))
+        known = {item.id for item in turns}
+        items = tuple(_whole_sessions(turns))
+        stores.append(Store(talk["sample_id"], items))
+        for question, gold, _ in _questions_of(talk, known):
+            sessions = tuple(dict.fromkeys(each.partition(":")[0] for each in gold))
+            questions.append(_question(talk, question, sessions, items))
+    return DataSet("locomo-sessions", "LoCoMo, sessions", tuple(stores), tuple(questions))
+
+
+def _locomo(root: Path) -> list[dict[str, Any]]:
+    text = (root / "locomo" / "locomo_dev.json").read_text(encoding="utf-8")
+    talks: list[dict[str, Any]] = json.loads(text)
+    return talks
+
+
+def _turns_of(talk: dict[str, Any]) -> Iterator[Item]:
+    """The turns of all sessions in order; a shared picture is told by its caption."""
+    order = 0
+    for name, turns in _sessions_of(talk["conversation"]):
+        begin = datetime.strptime(
+            talk["conversation"][f"{name}_date_time"], "%I:%M %p on %d %B, %Y"
+        ).replace(tzinfo=UTC)
+        for n, turn in enumerate(turns):
+            caption = turn.get("blip_caption")
+            yield Item(
+                id=turn["dia_id"],
+                text=" ".join([turn["text"], *([f"[shares {caption}]"] if caption else [])]),
+                speaker=turn["speaker"],
+                session=name.replace("session_", "D"),
+                time=begin + n * _TURN,
+                order=order,
+            )
+            order += 1
+
+
+def _sessions_of(conversation: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    named = re.compile(r"session_(\d+)")
+    found = [
+        (int(match[1]), name, turns)
+        for name, turns in conversation.items()
+        if (match := named.fullmatch(name)) and turns
+    ]
+    return [(name, turns) for _, name, turns in sorted(found, key=lambda each: each[0])]
+
+
+def _whole_sessions(turns: list[Item]) -> Iterator[Item]:
+    names = dict.fromkeys(turn.session for turn in turns)
+    for order, name in enumerate(names):
+        part = [turn for turn in turns if turn.session == name]
+        text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in part)
+        yield Item(name, text, "", name, part[0].time, order)
+
+
+def _questions_of(
+    talk: dict[str, Any], known: set[str]
+) -> Iterator[tuple[dict[str, Any], tuple[str, ...], list[str]]]:
+    """Each question with its number, the turns of its evidence, and what was wrong with it."""
+    for n, question in enumerate(talk["qa"]):
+        gold, note = repaired(question["evidence"], known)
+        yield {**question, "n": n}, gold, [f"{talk['sample_id']}-{n}: {each}" for each in note]
+
+
+def repaired(evidence: list[str], known: set[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Turn ids that an evidence list means, and what had to be repaired to read them.
+
+    Seen: several ids in one string ("D8:6; D9:17"), a leading zero ("D30:05"), a colon too many
+    ("D:11:26"), ids that no turn has.
+    """
+    gold: dict[str, None] = {}
+    notes = []
+    for text in evidence:
+        found = [f"D{int(session)}:{int(turn)}" for session, turn in _EVIDENCE.findall(text)]
+        if found != [text]:
+            notes.append(f"evidence {text!r} read as {found}")
+        for each in found:
+            if each in known:
+                gold[each] = None
+            else:
+                notes.append(f"evidence {each} names no turn")
+    return tuple(gold), notes
+
+
+def _question(
+    talk: dict[str, Any], question: dict[str, Any], gold: tuple[str, ...], items: tuple[Item, ...]
+) -> Question:
+    last = items[-1].time
+    assert last is not None
+    return Question(
+        id=f"{talk['sample_id']}-{question['n']}",
+        store=talk["sample_id"],
+        cue=question["question"],
+        category=LOCOMO_CATEGORIES[question["category"]],
+        gold=gold,
+        now=last + _LATER,
+        group=talk["sample_id"],
+    )
+
+
+# -- BEAM -------------------------------------------------------------------------------------
+
+
+def beam(root: Path) -> DataSet:
+    """Every message is an item; ten abilities, of which abstention has no gold."""
+    stores, questions = [], []
+    paths = (root / "beam_100k").glob("chat_*.json")
+    for path in sorted(paths, key=lambda each: int(each.stem.removeprefix("chat_"))):
+        name = f"beam-{path.stem.removeprefix('chat_')}"
+        items = tuple(_messages_of(json.loads(path.read_text(encoding="utf-8"))))
+        stores.append(Store(name, items))
+        asked = path.with_name(path.name.replace("chat_", "probing_"))
+        probes = json.loads(asked.read_text(encoding="utf-8"))
+        last = max(item.time for item in items if item.time is not None)
+        for ability, listed in probes.items():
+            for n, probe in enumerate(listed):
+                gold = dict.fromkeys(str(each) for each in _leaves(probe.get("source_chat_ids")))
+                questions.append(
+                    Question(
+                        id=f"{name}-{ability}-{n}",
+                        store=name,
+                        cue=probe["question"],
+                        category=ability.replace("_", " "),
+                        gold=tuple(gold),
+                        now=last + _LATER,
+                        group=name,
+                    )
+                )
+    return DataSet("beam", "BEAM, messages", tuple(stores), tuple(questions))
+
+
+def _messages_of(batches: list[dict[str, Any]]) -> Iterator[Item]:
+    """Messages in order. A batch is a session; its first message carries its date."""
+    order = 0
+    for batch in batches:
+        messages = [message for turn in batch["turns"] for message in turn]
+        anchors = [each["time_anchor"] for each in messages if each.get("time_anchor")]
+        begin = datetime.strptime(anchors[0], "%B-%d-%Y").replace(tzinfo=UTC) if anchors else None
+        for n, message in enumerate(messages):
+            yield Item(
+                id=str(message["id"]),
+                text=message["content"].partition(_LEFTOVER)[0].strip(),
+                speaker=message["role"],
+                session=f"batch-{batch['batch_number']}",
+                time=begin + n * _TURN if begin else None,
+                order=order,
+            )
+            order += 1
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """What nested lists and dictionaries hold in the end."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _leaves(each)
+    elif value is not None:
+        yield value
+
+
+# -- MADial, PrefEval, MemoryBank ---------------------------------------------------------------
+
+
+def madial(root: Path) -> DataSet:
+    """160 dated memories in one store; the cue is what was said before the turn under test."""
+    items = []
+    for line in _lines(root / "madial" / "memory_en.jsonl"):
+        for number, memory in line.items():
+            time = datetime.fromisoformat(memory["time"]).replace(tzinfo=UTC)
+            items.append((time, int(number), memory["event"]))
+    items.sort()
+    store = Store(
+        "madial",
+        tuple(
+            Item(str(number), text, "", time.date().isoformat(), time, order)
+            for order, (time, number, text) in enumerate(items)
+        ),
+    )
+    known = {item.id for item in store.items}
+    questions, notes = [], []
+    for n, talk in enumerate(_lines(root / "madial" / "dialogue_en.jsonl")):
+        gold = tuple(dict.fromkeys(str(each) for each in talk["relevant-id"]))
+        lost = [each for each in gold if each not in known]
+        if lost:
+            notes.append(f"madial-{n}: no memory {', '.join(lost)}")
+        questions.append(
+            Question(
+                id=f"madial-{n}",
+                store="madial",
+                cue=spoken(talk["dialogue"][: talk["test-turn"][0]]),
+                category="associative",
+                gold=tuple(each for each in gold if each in known),
+                now=items[-1][0] + _LATER,
+                group=f"madial-{n}",
+            )
+        )
+    return DataSet("madial", "MADial, memories", (store,), tuple(questions), tuple(notes))
+
+
+def spoken(turns: list[str]) -> str:
+    """Turns like ``<Bart>: "Hey."`` as lines ``Bart: Hey.``, without the marks of begin and end."""
+    lines = []
+    for turn in turns:
+        match = _SPOKEN.match(turn.strip())
+        if match:
+            lines.append(f"{match['who']}: {match['what']}")
+    return "\n".join(lines)
+
+
+def prefeval(root: Path) -> DataSet:
+    """All preferences in one store; the cue is a request that conflicts with one of them."""
+    items: list[Item] = []
+    questions = []
+    for path in sorted((root / "prefeval").glob("*.json")):
+        for n, pair in enumerate(json.loads(path.read_text(encoding="utf-8"))):
+            name = f"{path.stem}-{n}"
+            # nothing is said about when, and each was said in a conversation of its own
+            items.append(Item(name, pair["preference"], "", name, None, len(items)))
+            questions.append(
+                Question(name, "prefeval", pair["question"], path.stem, (name,), None, path.stem)
+            )
+    store = Store("prefeval", tuple(items))
+    return DataSet("prefeval", "PrefEval, preferences", (store,), tuple(questions))
+
+
+def memorybank(root: Path) -> DataSet:
+    """Ten days of chat for each of fifteen people; the questions have no gold."""
+    folder = root / "memorybank_en"
+    people = json.loads((folder / "memory_bank_en.json").read_text(encoding="utf-8"))
+    asked: dict[str, list[str]] = {}
+    for line in _lines(folder / "probing_questions_en.jsonl"):
+        asked.update({name.strip(): listed for name, listed in line.items()})
+    stores, questions = [], []
+    for raw, person in people.items():
+        name = raw.strip()
+        items = tuple(_chats_of(name, person["history"]))
+        stores.append(Store(name, items))
+        last = items[-1].time
+        assert last is not None
+        for n, cue in enumerate(asked.get(name, [])):
+            questions.append(
+                Question(f"{name}-{n}", name, cue, "probing", (), last + _LATER, name)
+            )
+    return DataSet("memorybank", "MemoryBank, chats", tuple(stores), tuple(questions))
+
+
+def _chats_of(person: str, history: dict[str, list[dict[str, str]]]) -> Iterator[Item]:
+    order = 0
+    for day in sorted(history):
+        begin = datetime.fromisoformat(day).replace(tzinfo=UTC)
+        for n, exchange in enumerate(history[day]):
+            for who, key in ((person, "query"), ("assistant", "response")):
+                at = begin + order * _TURN
+                yield Item(f"{day}:{n}:{key}", exchange[key], who, day, at, order)
+                order += 1
+
+
+def _lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+LOADERS: Final[dict[str, Callable[[Path], DataSet]]] = {
+    "locomo": locomo_turns,
+    "locomo-sessions": locomo_sessions,
+    "beam": beam,
+    "madial": madial,
+    "prefeval": prefeval,
+    "memorybank": memorybank,
+}

@@ -1,0 +1,164 @@
+"""The tables of docs/recall.md, from the figures of one run."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from bench.recall.arms import ARMS
+
+Run = dict[str, Any]
+#: columns of the table of categories
+_SHOWN: Final = ("bm25", "dense", "rrf60", "turns", "spector")
+
+#: what plain arms measured when this harness was asked for: set, arm, metric, category -> percent.
+#: They are here so that a reader sees whether this is the same measurement.
+FLOORS: Final[tuple[tuple[str, str, str, str | None, float], ...]] = (
+    ("locomo", "bm25", "any", None, 68.0),
+    ("locomo", "bm25", "frac", None, 62.7),
+    ("locomo", "bm25", "all", "multi-hop", 17.2),
+    ("locomo", "bm25-near", "any", None, 76.8),
+    ("locomo", "bm25-near", "frac", None, 71.2),
+    ("locomo", "dense", "any", None, 50.6),
+    ("locomo", "dense", "frac", None, 45.6),
+    ("locomo", "dense", "all", "multi-hop", 9.9),
+    ("locomo", "turns", "any", None, 85.5),
+    ("locomo", "turns", "frac", None, 79.5),
+    ("locomo", "turns", "all", "multi-hop", 23.8),
+    ("locomo-sessions", "bm25", "frac", None, 93.8),
+    ("locomo-sessions", "dense", "frac", None, 60.8),
+    ("locomo-sessions", "zhalf", "frac", None, 94.6),
+    ("beam", "bm25", "any", None, 63.7),
+    ("beam", "bm25", "any", "instruction following", 20.0),
+    ("beam", "bm25", "any", "event ordering", 25.0),
+    ("beam", "bm25", "any", "preference following", 42.0),
+    ("beam", "bm25", "any", "summarization", 55.0),
+    ("madial", "bm25", "frac", None, 56.3),
+    ("madial", "dense", "frac", None, 66.2),
+    ("madial", "zsum", "frac", None, 70.4),
+    ("prefeval", "bm25", "any", None, 20.2),
+    ("prefeval", "dense", "any", None, 44.4),
+    ("prefeval", "zsum", "any", None, 35.6),
+)
+
+
+def main_table(figures: dict[str, Any]) -> list[str]:
+    """One set: an arm a row."""
+    rows = [
+        "| arm | any@10 | frac@10 | all@10 | MRR@10 | any@10 against BM25 | noise | tokens |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, arm in figures["arms"].items():
+        told = arm["all"]
+        rows.append(
+            f"| {ARMS[name].title} | {_with_interval(arm['interval']['any'])} "
+            f"| {_with_interval(arm['interval']['frac'])} | {percent(told['all'])} "
+            f"| {percent(told['mrr'])} | {_gain(arm)} | {told['noise']:.1f} "
+            f"| {told['tokens']:,.0f} |"
+        )
+    return rows
+
+
+def category_table(figures: dict[str, Any]) -> list[str]:
+    """One set: a category a row, any@10 / all@10 of a few arms."""
+    arms = [name for name in _SHOWN if name in figures["arms"]]
+    if not arms:
+        return []
+    counts = {
+        name: told["questions"]
+        for name, told in figures["arms"][arms[0]]["categories"].items()
+    }
+    rows = [
+        "| any@10 / all@10 | questions | " + " | ".join(ARMS[name].title for name in arms) + " |",
+        "|" + "---|" * (len(arms) + 2),
+    ]
+    for category, count in sorted(counts.items(), key=lambda pair: -pair[1]):
+        cells = []
+        for name in arms:
+            told = figures["arms"][name]["categories"][category]
+            cells.append(f"{percent(told['any'])} / {percent(told['all'])}")
+        rows.append(f"| {category} | {count:.0f} | " + " | ".join(cells) + " |")
+    return rows
+
+
+def abstention_table(figures: dict[str, Any]) -> list[str]:
+    """One set of several conversations: what comes back to questions of another one."""
+    rows = [
+        "| arm | brings something back | with a threshold on the best score | any@10 that costs |",
+        "|---|---|---|---|",
+    ]
+    for name, arm in figures["arms"].items():
+        if "abstention" in arm:
+            told = arm["abstention"]
+            rows.append(
+                f"| {ARMS[name].title} | {percent(told['false_returns'])} "
+                f"| {percent(told['with_threshold'])} | {percent(told['lost_any'])} |"
+            )
+    return rows if len(rows) > 2 else []
+
+
+def ablation_table(figures: dict[str, Any]) -> list[str]:
+    """One set: the base, then what each single change does to it."""
+    rows = ["| change | any@10 | frac@10 | all@10 |", "|---|---|---|---|"]
+    for each in figures["ablation"].values():
+        if "change" in each:
+            cells = [_signed(each["change"][metric]) for metric in ("any", "frac", "all")]
+        else:
+            cells = [percent(each["all"][metric]) for metric in ("any", "frac", "all")]
+        rows.append(f"| {each['title']} | " + " | ".join(cells) + " |")
+    return rows
+
+
+def floor_table(run: Run) -> list[str]:
+    """What was told beforehand beside what is measured here."""
+    rows = ["| set | arm | metric | told | here |", "|---|---|---|---|---|"]
+    for name, arm, metric, category, told in FLOORS:
+        figures = run["sets"].get(name, {}).get("arms", {}).get(arm, {})
+        parts = {None: figures.get("all"), **figures.get("categories", {})}
+        part = parts.get(category)
+        if part is None:
+            continue
+        what = f"{metric}@10" + (f", {category}" if category else "")
+        rows.append(
+            f"| {run['sets'][name]['title']} | {ARMS[arm].title} | {what} | {told:.1f} "
+            f"| {percent(part[metric])} |"
+        )
+    return rows if len(rows) > 2 else []
+
+
+def times_table(run: Run) -> list[str]:
+    times = run.get("times")
+    if not times:
+        return []
+    names = {
+        "recall_ms": "recall, vector of the cue given",
+        "recall_with_embedding_ms": "recall, cue embedded",
+        "write_to_readable_ms": "`remember` until a recall has it",
+    }
+    rows = ["| ms | best | p50 | p95 | p99 |", "|---|---|---|---|---|"]
+    for key, title in names.items():
+        told = times[key]
+        rows.append(
+            f"| {title} | " + " | ".join(f"{told[n]:.2f}" for n in ("best", "p50", "p95", "p99"))
+            + " |"
+        )
+    return rows
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _with_interval(values: list[float]) -> str:
+    middle, low, high = values
+    return f"{percent(middle)} ({100 * low:.0f}-{100 * high:.0f})"
+
+
+def _signed(values: list[float]) -> str:
+    """A difference in points; bold when its interval leaves 0 out."""
+    middle, low, high = (100 * value for value in values)
+    text = f"{middle:+.1f} ({low:+.1f} to {high:+.1f})"
+    return f"**{text}**" if low > 0 or high < 0 else text
+
+
+def _gain(arm: dict[str, Any]) -> str:
+    return _signed(arm["gain"]["any"]) if "gain" in arm else ""

@@ -1,0 +1,335 @@
+"""The arms, and what lies between them and their figures.
+
+Mechanism: channels, formulas, the product through its public API, vectors on disk, the loop that
+asks. Damage if wrong: an arm that answers from other texts than the rest. Guard: small stores whose
+best answer is known, formulas worked out by hand, a recording embedder.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.recall import report
+from bench.recall.arms import ABLATIONS, ARMS, TURNS, Plain
+from bench.recall.channels import (
+    Channels,
+    Formula,
+    neighbourhoods,
+    reciprocal_ranks,
+    smoothed,
+    standardised,
+    to_largest,
+    to_unit,
+)
+from bench.recall.evaluate import ask_all, digest, lines, read_lines, write_lines
+from bench.recall.figures import ablation_figures, arm_figures
+from bench.recall.lexical import Bm25
+from bench.recall.product import Product
+from bench.recall.shape import DataSet, Item, Question, Store
+from bench.recall.timing import timings
+from bench.recall.vectors import TEMPLATES, Vectors, vectors_of
+
+DAY = datetime(2024, 5, 8, 12, 0, tzinfo=UTC)
+TEXTS = ("The cat sat", "A dog barked loudly", "Ships sail", "The bank closed early today")
+
+
+class Recording:
+    """An embedder that counts: unit vectors by the hash of the text."""
+
+    model_id = "recording"
+    dim = 8
+    fingerprint = "recording-1"
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.seen += texts
+        rows = np.stack([
+            np.random.default_rng(list(text.encode())).standard_normal(self.dim) for text in texts
+        ])  # fmt: skip
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def a_store(name: str = "one", texts: Sequence[str] = TEXTS) -> Store:
+    return Store(name, tuple(
+        Item(f"t{n}", text, "Ann", f"s{n // 2}", DAY + timedelta(minutes=n), n)
+        for n, text in enumerate(texts)
+    ))  # fmt: skip
+
+
+def a_set() -> DataSet:
+    stores = (a_store("one"), a_store("two", ("Rain fell", "Snow fell", "Wind blew", "Fog rose")))
+    asked = (
+        Question("q0", "one", "which cat sat?", "x", ("t0",), DAY + timedelta(days=1), "one"),
+        Question("q1", "one", "dog and bank", "y", ("t1", "t3"), DAY + timedelta(days=1), "one"),
+        Question("q2", "two", "what about the snow", "x", ("t1",), DAY + timedelta(days=1), "two"),
+        Question("q3", "two", "nobody knows", "x", (), DAY + timedelta(days=1), "two"),
+    )
+    return DataSet("locomo", "made up", stores, asked)
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Vectors:
+    return vectors_of(a_set(), Recording(), tmp_path)
+
+
+# -- vectors on disk --------------------------------------------------------------------------
+
+
+def test_vectors_are_made_once_and_kept_by_text(tmp_path: Path) -> None:
+    first, second = Recording(), Recording()
+    made = vectors_of(a_set(), first, tmp_path)
+    again = vectors_of(a_set(), second, tmp_path)
+    assert second.seen == []
+    assert len(first.seen) == len(set(first.seen)) == 12
+    np.testing.assert_array_equal(made.items["two"], again.items["two"])
+    np.testing.assert_array_equal(made.items["one"][0], first.embed(["Ann: The cat sat"])[0])
+    np.testing.assert_array_equal(made.cues["q2"], first.embed(["what about the snow"])[0])
+
+
+def test_another_embedder_of_the_same_name_does_not_get_old_vectors(tmp_path: Path) -> None:
+    vectors_of(a_set(), Recording(), tmp_path)
+    other = Recording()
+    other.fingerprint = "recording-2"
+    vectors_of(a_set(), other, tmp_path)
+    assert len(other.seen) == 12
+
+
+def test_the_files_hold_ids_and_hashes_and_no_text(tmp_path: Path) -> None:
+    vectors_of(a_set(), Recording(), tmp_path)
+    about = json.loads((tmp_path / "recording" / "locomo.items.json").read_text("utf-8"))
+    assert about["ids"][:2] == ["one/t0", "one/t1"]
+    assert np.load(tmp_path / "recording" / "locomo.items.npy").shape == (8, 8)
+    assert "cat" not in json.dumps(about)
+    assert sorted(path.name for path in (tmp_path / "recording").iterdir()) == [
+        "locomo.cues.json", "locomo.cues.npy", "locomo.items.json", "locomo.items.npy",
+    ]  # fmt: skip
+
+
+def test_a_run_that_is_cut_short_keeps_what_it_has(tmp_path: Path) -> None:
+    class Tiring(Recording):
+        def embed(self, texts: Sequence[str]) -> np.ndarray:
+            if len(self.seen) > 300:
+                raise KeyboardInterrupt
+            return super().embed(texts)
+
+    many = DataSet("big", "big", (a_store("one", [f"text {n}" for n in range(400)]),), ())
+    with pytest.raises(KeyboardInterrupt):
+        vectors_of(many, Tiring(), tmp_path)
+    second = Recording()
+    vectors_of(many, second, tmp_path)
+    assert len(second.seen) == 400 - 256
+    assert not list((tmp_path / "recording").glob("*partial*"))
+
+
+def test_a_role_is_not_put_before_a_text_but_a_name_is() -> None:
+    role = Item("a", "Hi", "assistant", "s", DAY, 0)
+    name = Item("a", "Hi", "Bob", "s", DAY, 0)
+    assert TEMPLATES["items"](role) == "Hi"
+    assert TEMPLATES["items"](name) == "Bob: Hi"
+    assert TEMPLATES["plain"](name) == "Hi"
+    assert TEMPLATES["dated"](name) == "[08 May 2024] Bob: Hi"
+
+
+# -- channels ---------------------------------------------------------------------------------
+
+
+def test_neighbours_stop_at_the_session() -> None:
+    assert neighbourhoods(["a", "b", "c"], ["s", "s", "t"]) == ["a b", "a b", "c"]
+
+
+def test_vectors_take_a_share_of_their_neighbours_in_the_session() -> None:
+    rows = np.eye(3, dtype=np.float32)
+    np.testing.assert_allclose(
+        smoothed(rows, ["s", "s", "t"], 0.5), [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]
+    )
+    np.testing.assert_array_equal(rows, np.eye(3))
+
+
+def test_scales_equal_the_values_worked_out_by_hand() -> None:
+    scores = np.array([4.0, 0.0, 2.0])
+    np.testing.assert_allclose(to_largest(scores), [1, 0, 0.5])
+    np.testing.assert_allclose(to_unit(scores), [1, 0, 0.5])
+    np.testing.assert_allclose(standardised(scores), np.array([2, -2, 0]) / math.sqrt(8 / 3))
+    np.testing.assert_allclose(reciprocal_ranks(60)(scores), [1 / 61, 0, 1 / 62])
+    for scale in (to_largest, to_unit, standardised, reciprocal_ranks(60)):
+        np.testing.assert_array_equal(scale(np.zeros(2)), [0, 0])
+
+
+def test_centring_takes_away_what_all_texts_share() -> None:
+    store = a_store("one", ("a", "b"))
+    rows = np.array([[0.8, 0.6, 0], [0.8, -0.6, 0]], dtype=np.float32)
+    channels = Channels(store, rows, "items")
+    cue = np.array([1.0, 0.0, 0.0], dtype=np.float32)
+    np.testing.assert_allclose(channels.cosine(cue), [0.8, 0.8], atol=1e-6)
+    np.testing.assert_allclose(
+        channels.cosine(np.array([0.8, 0.6, 0], np.float32), centred=True), [1, -1], atol=1e-6
+    )
+
+
+def test_bm25_equals_the_formula_on_a_store_worked_out_by_hand() -> None:
+    """Three texts of 1, 1 and 4 words, mean 2; "cat" in two of them, once each."""
+    scores = Bm25(["cats", "dogs", "cat house tree river"], k1=1.2, b=0.75).scores("the CAT?")
+    idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+
+    def expected(length: int) -> float:
+        return idf * 1 / (1 + 1.2 * (1 - 0.75 + 0.75 * length / 2))
+
+    np.testing.assert_allclose(scores, [expected(1), 0, expected(4)], rtol=1e-5)
+
+
+def test_bm25_of_unknown_words_or_of_nothing_is_zero() -> None:
+    np.testing.assert_array_equal(Bm25(["cat", "dog"]).scores("zebra the"), [0, 0])
+    np.testing.assert_array_equal(Bm25(["...", "the"]).scores("cat"), [0, 0])
+
+
+def test_a_formula_is_the_weighted_sum_of_its_scaled_channels() -> None:
+    store, rows = a_store(), Recording().embed(list(TEXTS))
+    cue = Recording().embed(["cue"])[0]
+    formula = Formula(words=2, dense=3, lexical_scale="max", dense_scale="minmax")
+    channels = formula.channels(store, rows)
+    expected = 2 * to_largest(channels.words("cat dog")) + 3 * to_unit(channels.cosine(cue))
+    np.testing.assert_allclose(formula.scores(channels, "cat dog", cue), expected)
+
+
+@pytest.mark.parametrize("name", [name for name in ABLATIONS if name != "turns"])
+def test_an_ablation_differs_in_one_thing_and_changes_scores(name: str) -> None:
+    arm = ABLATIONS[name]
+    assert isinstance(arm, Plain)
+    changed = set(arm.formula.differences(TURNS))
+    assert len(changed - {"b"}) == 1
+    store, rows = a_store(), Recording().embed(list(TEXTS))
+    cue = Recording().embed(["cue"])[0]
+    text = "Ann said on which day that the bank had a dog, before 8 May"
+
+    def scores(formula: Formula) -> np.ndarray:
+        return formula.scores(formula.channels(store, rows), text, cue)
+
+    assert not np.allclose(scores(arm.formula), scores(TURNS))
+
+
+# -- the loop ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(ARMS))
+def test_every_arm_answers_with_the_items_of_its_store(name: str, vectors: Vectors) -> None:
+    asked = ask_all(name, ARMS[name], a_set(), vectors)
+    assert [each.question for each in asked.outcomes] == ["q0", "q1", "q2"]
+    assert [each.question for each in asked.unanswerable] == ["q3"]
+    # the questions of one store asked of the other, where nothing is gold
+    assert [each.question for each in asked.foreign] == ["q2", "q0", "q1"]
+    assert not any(each.ranks for each in asked.foreign)
+    assert all(set(each.ids) <= {"t0", "t1", "t2", "t3"} for each in asked.outcomes)
+
+
+@pytest.mark.parametrize("name", ["bm25", "spector-text", "spector"])
+def test_arms_that_read_words_find_the_text_with_them(name: str, vectors: Vectors) -> None:
+    asked = ask_all(name, ARMS[name], a_set(), vectors)
+    assert asked.outcomes[0].ranks == (1,)
+    assert asked.outcomes[2].ranks == (1,)
+
+
+@pytest.mark.parametrize("name", ["dense", "spector-vector"])
+def test_arms_that_read_vectors_rank_alike(name: str, vectors: Vectors) -> None:
+    """The product's vectors are int8, so the order of what is not nearly equal is the same."""
+    data = a_set()
+    with ARMS[name].opened(data.stores[0], vectors.items["one"]) as ask:
+        answer = ask(data.questions[0], vectors.cues["q0"])
+    exact = vectors.items["one"] @ vectors.cues["q0"]
+    assert answer.ids == tuple(f"t{row}" for row in np.argsort(-exact))
+
+
+def test_options_make_an_arm_of_the_product(vectors: Vectors) -> None:
+    arm = Product("of one session", options=(("session_id", "s0"),))
+    asked = ask_all("mine", arm, a_set(), vectors)
+    assert arm.title == "of one session"
+    assert {each for outcome in asked.outcomes for each in outcome.ids} == {"t0", "t1"}
+
+
+def test_lines_hold_ids_and_ranks_and_never_a_text(tmp_path: Path, vectors: Vectors) -> None:
+    asked = ask_all("bm25", ARMS["bm25"], a_set(), vectors)
+    path = tmp_path / "runs" / "x.jsonl"
+    write_lines(path, lines("locomo", "bm25", asked))
+    rows = read_lines(path)
+    assert len(rows) == 7
+    assert rows[0]["ranks"] == [1]
+    assert {row["asked"] for row in rows} == {"own", "unanswerable", "foreign"}
+    text = path.read_text("utf-8")
+    assert not any(word in text for word in ("cat sat", "snow", "nobody knows"))
+
+
+def test_a_digest_changes_with_a_text_and_with_a_question() -> None:
+    data = a_set()
+    whole = digest(data.stores, data.questions)
+    assert digest(data.stores, data.questions) == whole
+    assert digest(data.stores[:1], data.questions) != whole
+    assert digest(data.stores, data.questions[:1]) != whole
+
+
+# -- the page ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(vectors: Vectors) -> dict[str, Any]:
+    data = a_set()
+    asked = {name: ask_all(name, arm, data, vectors) for name, arm in ARMS.items()}
+    ablation = {n: asked[n].outcomes for n in ("turns", "bm25")}
+    return {
+        "versions": {"spector": "0"}, "commit": "c" * 40, "dirty": False,
+        "started": "2026-11-22T09:00:00Z", "embedder": "e", "elapsed_s": 1.0,
+        "bm25": {"k1": 1.2, "b": 0.75, "stop": "s", "stem": "t"},
+        "machine": {"cpu": "cpu", "cores": 2}, "load_average": [0.5, 0.6], "times": {},
+        "sets": {"locomo": {
+            "title": "LoCoMo, turns", "digest": "d", "stores": 2, "items": 8, "questions": 3,
+            "notes": [], "arms": arm_figures(data, asked, 5),
+            "ablation": ablation_figures(ablation, {"turns": "the formula", "bm25": "words"}),
+        }},
+    }  # fmt: skip
+
+
+def test_the_page_has_every_arm_every_category_and_the_told_floors(run: dict[str, Any]) -> None:
+    page = report.docs_page(run)
+    for arm in ARMS.values():
+        assert f"| {arm.title} |" in page
+    assert "| x | 2 |" in page
+    assert "| LoCoMo, turns | BM25 | any@10 | 68.0 |" in page
+    assert "brings something back" in page
+    assert "nan" not in page.lower().split()
+
+
+def test_figures_are_those_of_the_outcomes(run: dict[str, Any]) -> None:
+    told = run["sets"]["locomo"]["arms"]["bm25"]
+    assert told["all"]["questions"] == 3
+    assert told["all"]["any"] == 1
+    assert told["categories"]["y"]["questions"] == 1
+    assert told["returned_to_unanswerable"] == 1
+    assert "gain" not in told
+    assert len(run["sets"]["locomo"]["arms"]["dense"]["gain"]["any"]) == 3
+
+
+def test_the_plot_shows_the_sets_that_were_asked(run: dict[str, Any]) -> None:
+    text = report.plot(run)
+    assert text.startswith("<svg")
+    assert "turns" in text
+
+
+def test_times_are_of_a_store_on_disk_and_every_write_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.recall.timing.TURNS", 40)
+    monkeypatch.setattr("bench.recall.timing._WRITES", 5)
+    monkeypatch.setattr("bench.recall.timing._WARM", 1)
+    told = timings([a_set()], Recording(), tmp_path)
+    assert told["turns"] == 40
+    assert told["not_in_the_first_recall"] == 0
+    assert told["write_to_readable_ms"]["p50"] > 0
+    assert timings([], Recording(), tmp_path) == {}
