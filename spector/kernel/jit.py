@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import carray
 from numpy.typing import ArrayLike, NDArray
 
 from spector.kernel.base import (
@@ -43,7 +42,7 @@ from spector.kernel.jit_terms import (
     gate,
     record_at,
 )
-from spector.kernel.jit_tools import compiled, pointer
+from spector.kernel.jit_tools import array_at, borrowing, compiled
 from spector.kernel.query import Query
 from spector.kernel.reference import CRC_TABLE, crc32c_bytes
 from spector.layout import CRC_SPAN, HEADER_BYTES
@@ -127,29 +126,39 @@ def _scan(entries, chosen, params, codes, any_masks, tables, flips, hits, counte
         count = np.int64(entry.count)
         counters[SCANNED] += np.uint64(count)
         words = (count + 63) // 64 if entry.allow != 0 else 0
-        allow = carray(pointer(entry.allow), (words,), np.uint64)
+        allow = array_at(entry.allow, words, np.uint64)
         first = np.int64(0)
         if k > 0 and is_usable(entry, q):
             query = (q, codes, any_masks, tables, beyond, flips, allow)
             found, first = scan_indexed(entry, part, query, scratch, hits, found, counters)
-        for slot in range(first, count):
-            address = entry.data + np.uint64(slot * np.int64(entry.stride))
-            r = record_at(address)
-            phase = gate(r, q, slot, allow, any_masks, tables[0])
-            if phase != PASS:
-                counters[phase] += np.uint64(1)
-                continue
-            sim = ZERO
-            if q.vector_bytes != 0:
-                sim = cosine(address, r, q, codes)
-                if sim < q.min_similarity:
-                    counters[SIMILARITY] += np.uint64(1)
-                    continue
-            counters[SCORED] += np.uint64(1)
-            score = fuse(r, q, sim, tables)
-            if found < k or (k > 0 and score >= hits[0].score):
-                found = offer(hits, found, k, r.id, score, sim, part, np.uint32(slot))
+        rest = (q, codes, any_masks, tables, allow)
+        found = _scan_straight(entry, part, first, rest, hits, found, counters)
     sort_best_first(hits, found)
+    return found
+
+
+@borrowing
+def _scan_straight(entry, part, first, query, hits, found, counters):  # type: ignore[no-untyped-def]
+    """Scan a partition's slots from ``first`` on, record by record."""
+    q, codes, any_masks, tables, allow = query
+    k = len(hits) - 2
+    for slot in range(first, np.int64(entry.count)):
+        address = entry.data + np.uint64(slot * np.int64(entry.stride))
+        r = record_at(address)
+        phase = gate(r, q, slot, allow, any_masks, tables[0])
+        if phase != PASS:
+            counters[phase] += np.uint64(1)
+            continue
+        sim = ZERO
+        if q.vector_bytes != 0:
+            sim = cosine(address, r, q, codes)
+            if sim < q.min_similarity:
+                counters[SIMILARITY] += np.uint64(1)
+                continue
+        counters[SCORED] += np.uint64(1)
+        score = fuse(r, q, sim, tables)
+        if found < k or (k > 0 and score >= hits[0].score):
+            found = offer(hits, found, k, r.id, score, sim, part, np.uint32(slot))
     return found
 
 
@@ -162,7 +171,7 @@ def _score(entries, parts, slots, params, codes, any_masks, tables, scores, sims
         entry = entries[parts[i]]
         slot = np.int64(slots[i])
         words = (np.int64(entry.count) + 63) // 64 if entry.allow != 0 else 0
-        allow = carray(pointer(entry.allow), (words,), np.uint64)
+        allow = array_at(entry.allow, words, np.uint64)
         address = entry.data + np.uint64(slot * np.int64(entry.stride))
         r = record_at(address)
         if gate(r, q, slot, allow, any_masks, tables[0]) != PASS:

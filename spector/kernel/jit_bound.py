@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import carray
 
 from spector.kernel.index_reference import A_SCALE, B_SCALE
 from spector.kernel.jit_index import rotate_one
@@ -22,7 +21,7 @@ from spector.kernel.jit_terms import (
     recency_at,
     retention_at,
 )
-from spector.kernel.jit_tools import inlined, inner, pointer, popcount
+from spector.kernel.jit_tools import array_at, borrowing, inlined, inner, popcount
 from spector.kernel.scan_index import NO_ESTIMATE, SKETCH_BITS
 
 __all__ = [
@@ -85,7 +84,7 @@ def prepare_cue(q, codes, centre, centre_norm2, flips, cue):  # type: ignore[no-
     return np.isfinite(length) and np.isfinite(numbers[BASE])
 
 
-@inner
+@borrowing
 def margin_of(cue, z, error, slope, bits):  # type: ignore[no-untyped-def]
     """By how much an estimate from ``bits`` signs may fall short, at z standard errors."""
     numbers = cue[2]
@@ -129,29 +128,29 @@ def estimate_sketches(sketch, first, count, cue, limit, estimates):  # type: ign
     return hot
 
 
-@inner
+@borrowing
 def bound_finely(sketch_at, fine_at, fine_bytes, cue, z):  # type: ignore[no-untyped-def]
     """Upper bound of one record's cosine from the signs of all coordinates, by addresses."""
     planes, _, numbers = cue
     heads = SKETCH_BITS // 32
-    head = carray(pointer(sketch_at), (heads,), np.uint32)
-    fine = carray(pointer(fine_at), (fine_bytes // 4,), np.uint32)
-    tail = fine[len(fine) - 3 :].view(np.float32)
+    head = array_at(sketch_at, heads, np.uint32)
     words = planes.shape[1]
+    fine = array_at(fine_at, words - heads, np.uint32)
+    tail = array_at(fine_at + np.uint64(fine_bytes - 12), 3, np.float32)
     unlike = np.int64(0)
     for j in range(4):
         ones = np.int64(0)
         for w in range(heads):
             ones += np.int64(popcount(head[w] ^ planes[j, w]))
-        for w in range(heads, words):
-            ones += np.int64(popcount(fine[w - heads] ^ planes[j, w]))
+        for w in range(words - heads):
+            ones += np.int64(popcount(fine[w] ^ planes[j, heads + w]))
         unlike += ones << j
     a, slope, error = tail[0], tail[1], tail[2]
     estimate = slope * (numbers[DELTA] * np.float32(15 * 32 * words - 2 * unlike)) + a
     return estimate + numbers[BASE] + margin_of(cue, z, error, slope, 32 * words)
 
 
-@inner
+@borrowing
 def needed_cosine(q, floor, rest, size, factor, least):  # type: ignore[no-untyped-def]
     """The cosine that a record must reach for its score not to be below the floor.
 
@@ -180,7 +179,7 @@ def needed_cosine(q, floor, rest, size, factor, least):  # type: ignore[no-untyp
     return least if needed < least else np.float32(needed)
 
 
-@inner
+@borrowing
 def rest_limit(b, q, tables):  # type: ignore[no-untyped-def]
     """Upper bound of the weighted terms but similarity, and of the sum of their magnitudes."""
     retention, recency, activation = tables[0], tables[1], tables[2]
@@ -209,7 +208,7 @@ def rest_limit(b, q, tables):  # type: ignore[no-untyped-def]
     return rest, size
 
 
-@inner
+@borrowing
 def factor_limit(b, q, tables, beyond):  # type: ignore[no-untyped-def]
     """Upper bound of the product of the modifiers; ``beyond``: largest factors of codes >= 31."""
     confidence, tier, category = tables[3], tables[4], tables[5]
@@ -225,7 +224,7 @@ def factor_limit(b, q, tables, beyond):  # type: ignore[no-untyped-def]
     return factor
 
 
-@inner
+@borrowing
 def _largest(table, codes, beyond):  # type: ignore[no-untyped-def]
     most = _ZERO
     for code in range(31):

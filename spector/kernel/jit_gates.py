@@ -20,7 +20,7 @@ from spector.kernel.jit_terms import (
     retention_at,
     used_at,
 )
-from spector.kernel.jit_tools import inner, popcount
+from spector.kernel.jit_tools import borrowing, inner, popcount
 
 __all__ = ["narrow"]
 
@@ -31,7 +31,7 @@ _PINNED_SLICE: Final = 1
 _FLASHBULB_SLICE: Final = 3
 
 
-@inner
+@borrowing
 def narrow(entry, image, b, first, rows, q, any_masks, allow, tables, alive, counters):  # type: ignore[no-untyped-def]
     """Leave in ``alive`` (8,) uint64 the slots that pass; counts drops, returns how many are left.
 
@@ -57,7 +57,12 @@ def narrow(entry, image, b, first, rows, q, any_masks, allow, tables, alive, cou
             alive[w] &= allow[start + w]
         left = _tally(alive, left, FILTER, counters)
     if left and (q.tags_all or len(any_masks)):
-        _gate_tags(tags, words, start, count, b, q.tags_all, any_masks, alive)
+        if (b.tags_or & q.tags_all) == q.tags_all:
+            _intersect(tags, words, start, count, q.tags_all, alive)
+        else:
+            alive[:] = _NONE
+        if len(any_masks):
+            _gate_any_tags(tags, words, start, count, b, any_masks, alive)
         left = _tally(alive, left, TAGS, counters)
     if left and (b.valence_min < q.valence_min or b.valence_max > q.valence_max):
         _gate_valence(image[3][0], first, q, alive)
@@ -68,7 +73,7 @@ def narrow(entry, image, b, first, rows, q, any_masks, allow, tables, alive, cou
     return left
 
 
-@inner
+@borrowing
 def _tally(alive, before, phase, counters):  # type: ignore[no-untyped-def]
     left = np.int64(0)
     for w in range(len(alive)):
@@ -78,13 +83,7 @@ def _tally(alive, before, phase, counters):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _gate_tags(tags, words, start, count, b, needed, any_masks, alive):  # type: ignore[no-untyped-def]
-    if (b.tags_or & needed) != needed:
-        alive[:] = _NONE
-        return
-    _intersect(tags, words, start, count, needed, alive)
-    if len(any_masks) == 0:
-        return
+def _gate_any_tags(tags, words, start, count, b, any_masks, alive):  # type: ignore[no-untyped-def]
     some, one = np.zeros(len(alive), np.uint64), np.empty(len(alive), np.uint64)
     for i in range(len(any_masks)):
         if (b.tags_or & any_masks[i]) == any_masks[i]:
@@ -94,18 +93,19 @@ def _gate_tags(tags, words, start, count, b, needed, any_masks, alive):  # type:
     alive[:] = some
 
 
-@inner
+@borrowing
 def _intersect(tags, words, start, count, mask, alive):  # type: ignore[no-untyped-def]
     """Leave those that have all bits of the mask."""
     while mask != _NONE:
         lowest = mask & (~mask + _ONE)
         at = np.int64(popcount(lowest - _ONE)) * words + start
         mask ^= lowest
+        piece = tags[at : at + count]  # an index that may be negative would be gathered
         for w in range(count):
-            alive[w] &= tags[at + w]
+            alive[w] &= piece[w]
 
 
-@inner
+@borrowing
 def _gate_valence(valence, first, q, alive):  # type: ignore[no-untyped-def]
     for w in range(len(alive)):
         word = alive[w]
@@ -117,7 +117,7 @@ def _gate_valence(valence, first, q, alive):  # type: ignore[no-untyped-def]
             word ^= lowest
 
 
-@inner
+@borrowing
 def _gate_strength(entry, image, b, first, q, retention, alive):  # type: ignore[no-untyped-def]
     """Event times, codes and floors, each only where the extremes leave it open."""
     pinned = np.uint32(b.flags_or) & np.uint32(PINNED)
@@ -155,12 +155,12 @@ def _gate_strength(entry, image, b, first, q, retention, alive):  # type: ignore
                 alive[w] ^= lowest
 
 
-@inner
+@borrowing
 def _in_range(event_ms, q):  # type: ignore[no-untyped-def]
     return event_ms >= q.event_min_ms and event_ms < q.event_max_ms
 
 
-@inner
+@borrowing
 def _all_admitted(mask, codes):  # type: ignore[no-untyped-def]
     """Bit 31 of ``codes`` stands for all codes from 31 on, of which only 31 may be admitted."""
     if mask == np.uint32(0):
@@ -168,7 +168,7 @@ def _all_admitted(mask, codes):  # type: ignore[no-untyped-def]
     return codes & ~mask == np.uint32(0) and codes >> np.uint32(31) == np.uint32(0)
 
 
-@inner
+@borrowing
 def _is_weak(image, slot, bit, by_importance, by_retention, q, retention):  # type: ignore[no-untyped-def]
     flags, columns, words = image[1], image[3], image[7]
     at = slot >> 6

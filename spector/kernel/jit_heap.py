@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from spector.kernel.jit_tools import inner
+from spector.kernel.jit_tools import borrowing
 
 __all__ = ["offer", "sort_best_first"]
 
 
-@inner
+@borrowing
 def _worse(a, b):  # type: ignore[no-untyped-def]
     if a.score != b.score:
         return a.score < b.score
@@ -18,7 +18,7 @@ def _worse(a, b):  # type: ignore[no-untyped-def]
     return a.slot > b.slot
 
 
-@inner
+@borrowing
 def _swap(heap, a, b):  # type: ignore[no-untyped-def]
     spare = len(heap) - 1
     heap[spare] = heap[a]
@@ -26,7 +26,7 @@ def _swap(heap, a, b):  # type: ignore[no-untyped-def]
     heap[b] = heap[spare]
 
 
-@inner
+@borrowing
 def _sift_down(heap, n, at):  # type: ignore[no-untyped-def]
     while True:
         child = 2 * at + 1
@@ -40,7 +40,7 @@ def _sift_down(heap, n, at):  # type: ignore[no-untyped-def]
         at = child
 
 
-@inner
+@borrowing
 def offer(heap, n, k, record_id, score, sim, part, slot):  # type: ignore[no-untyped-def]
     """Add to the best k, the worst of which is at the root; returns their number.
 
@@ -64,7 +64,7 @@ def offer(heap, n, k, record_id, score, sim, part, slot):  # type: ignore[no-unt
     return n + 1
 
 
-@inner
+@borrowing
 def sort_best_first(heap, n):  # type: ignore[no-untyped-def]
     while n > 1:
         n -= 1

@@ -20,7 +20,7 @@ from spector.kernel.index_reference import (
     NumpyIndex,
     sign_flips,
 )
-from spector.kernel.jit_tools import compiled, inner, inner_sum, pointer
+from spector.kernel.jit_tools import array_at, compiled, inner, inner_sum, pointer
 from spector.kernel.scan_index import (
     BLOCK_DTYPE,
     BLOCK_ROWS,
@@ -138,17 +138,21 @@ def _update(image, layout, records, slots):  # type: ignore[no-untyped-def]
 def _refresh(image, layout, records, rows):  # type: ignore[no-untyped-def]
     flags = image[layout.flags_at : layout.tags_at].view(np.uint64)
     word = np.zeros(16, np.uint64)
-    whole = _whole(image, layout)
-    if rows:
-        _clear_header(whole)
+    start, count = np.uint64(image.ctypes.data), (rows + BLOCK_ROWS - 1) // BLOCK_ROWS
+    blocks = array_at(start + np.uint64(layout.blocks_at), count, BLOCK_DTYPE)
+    whole = array_at(start + np.uint64(layout.whole_at), 1, BLOCK_DTYPE)
+    # made aside: whoever reads meanwhile must not take a block for empty
+    fresh = np.empty(2, BLOCK_DTYPE)
+    fresh[0] = whole[0]
+    _clear_header(fresh[0])
     for slot in range(rows):
-        b = _block(image, layout, slot)
         r = _record(records, slot)
         if slot % BLOCK_ROWS == 0:
-            _clear_header(b)
+            fresh[1] = blocks[slot // BLOCK_ROWS]
+            _clear_header(fresh[1])
         _write_mutable(image, layout, slot, r)
-        _widen(whole, r)
-        _widen(b, r)
+        _widen(fresh[0], r)
+        _widen(fresh[1], r)
         left = np.uint64(r.flags)
         while left != np.uint64(0):
             lowest = left & (~left + np.uint64(1))
@@ -158,6 +162,10 @@ def _refresh(image, layout, records, rows):  # type: ignore[no-untyped-def]
             for f in range(16):
                 flags[f * layout.words + (slot >> 6)] = word[f]
                 word[f] = 0
+        if slot % BLOCK_ROWS == BLOCK_ROWS - 1 or slot == rows - 1:
+            blocks[slot // BLOCK_ROWS] = fresh[1]
+    if rows:
+        whole[0] = fresh[0]
 
 
 @inner

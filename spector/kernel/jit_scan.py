@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import carray
 
 from spector.kernel.jit_bound import (
     bound_finely,
@@ -36,7 +35,7 @@ from spector.kernel.jit_terms import (
     gate,
     record_at,
 )
-from spector.kernel.jit_tools import inlined, inner, pointer, popcount
+from spector.kernel.jit_tools import array_at, borrowing, inlined, inner, popcount, prefetch
 from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE, SKETCH_BITS
 
 __all__ = ["is_usable", "make_scratch", "scan_indexed"]
@@ -45,7 +44,9 @@ _BLOCK: Final = 512
 #: this many of a block's candidates are read in the order of their estimates
 _FIRST: Final = 16
 #: a word with this many survivors is estimated as a whole
-_DENSE: Final = 4
+_DENSE: Final = 12
+#: this many fine codes are fetched before the first is read
+_AHEAD: Final = 32
 _WORD: Final = np.int64(64)
 _LONE: Final = np.int64(1)
 _INF: Final = np.float32(np.inf)
@@ -78,16 +79,16 @@ def make_scratch(q, codes):  # type: ignore[no-untyped-def]
     )
 
 
-@inner
+@borrowing
 def is_usable(entry, q):  # type: ignore[no-untyped-def]
     """Whether the partition has an index that fits the cue."""
     if entry.index == 0:
         return False
-    header = carray(pointer(entry.index), (1,), INDEX_DTYPE)[0]
+    header = array_at(entry.index, 1, INDEX_DTYPE)[0]
     return q.vector_bytes == 0 or header.rotated == q.vector_bytes
 
 
-@inner
+@borrowing
 def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: ignore[no-untyped-def]
     """Scan the indexed slots of a partition; returns hits found and slots dealt with.
 
@@ -95,7 +96,7 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
     """
     q, codes, any_masks, tables, beyond, flips, allow = query
     cue, ready, alive, _, _, cue_norm = scratch
-    header = carray(pointer(entry.index), (1,), INDEX_DTYPE)[0]
+    header = array_at(entry.index, 1, INDEX_DTYPE)[0]
     rows = min(np.int64(header.rows), np.int64(entry.count))
     image = _sections(entry.index, np.int64(header.rotated), np.int64(header.room))
     blocks = image[0]
@@ -130,47 +131,45 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
                 while word != np.uint64(0):
                     slot = first + 64 * w + _lowest(word)
                     word &= word - np.uint64(1)
-                    found = _look(
-                        entry, part, slot, _INF, needed, query, hits, found, counters
-                    )
+                    found = _look(entry, part, slot, _INF, needed, query, hits, found, counters)
     return found, rows
 
 
-@inner
+@borrowing
 def _sections(index, rotated, room):  # type: ignore[no-untyped-def]
     """blocks, flags, tags, (columns), sketches, address of fine codes, centre, words a slice."""
     words = room // 64
     at = index + np.uint64(128)
-    centre = carray(pointer(at), (rotated,), np.float32)
+    centre = array_at(at, rotated, np.float32)
     at += np.uint64(4 * rotated + 128)  # extremes of the whole partition are not used here
-    blocks = carray(pointer(at), ((room + 511) // 512,), BLOCK_DTYPE)
+    blocks = array_at(at, (room + 511) // 512, BLOCK_DTYPE)
     at += np.uint64(128 * len(blocks))
-    flags = carray(pointer(at), (16 * words,), np.uint64)
+    flags = array_at(at, 16 * words, np.uint64)
     at += np.uint64(128 * words)
-    tags = carray(pointer(at), (64 * words,), np.uint64)
+    tags = array_at(at, 64 * words, np.uint64)
     at += np.uint64(512 * words)
-    valence = carray(pointer(at), (room,), np.int8)
+    valence = array_at(at, room, np.int8)
     at += np.uint64(4 * room)  # confidence and uses are read from the records
-    importance = carray(pointer(at), (room,), np.float32)
+    importance = array_at(at, room, np.float32)
     at += np.uint64(4 * room)
-    last_access_s = carray(pointer(at), (room,), np.uint32)
+    last_access_s = array_at(at, room, np.uint32)
     at += np.uint64(4 * room)
-    stability_days = carray(pointer(at), (room,), np.float32)
+    stability_days = array_at(at, room, np.float32)
     at += np.uint64(4 * room)
-    event_ms = carray(pointer(at), (room,), np.int64)
+    event_ms = array_at(at, room, np.int64)
     at += np.uint64(8 * room)
-    sketches = carray(pointer(at), (4 * room,), np.uint64)
+    sketches = array_at(at, 4 * room, np.uint64)
     columns = (valence, importance, last_access_s, stability_days, event_ms)
     return blocks, flags, tags, columns, sketches, at, centre, words
 
 
-@inner
+@borrowing
 def _limits(b, q, tables, beyond):  # type: ignore[no-untyped-def]
     rest, size = rest_limit(b, q, tables)
     return rest, size, factor_limit(b, q, tables, beyond)
 
 
-@inner
+@borrowing
 def _needed(q, floor, limits):  # type: ignore[no-untyped-def]
     least = q.min_similarity if q.vector_bytes != 0 else MINUS_INF
     return needed_cosine(q, floor, limits[0], limits[1], limits[2], least)
@@ -182,7 +181,7 @@ def _lowest(word):  # type: ignore[no-untyped-def]
     return np.int64(popcount((word & (~word + np.uint64(1))) - np.uint64(1)))
 
 
-@inner
+@borrowing
 def _scan_block(  # type: ignore[no-untyped-def]
     entry, part, first, image, fine_bytes, query, limits, needed, scratch, hits, found, counters
 ):
@@ -193,9 +192,13 @@ def _scan_block(  # type: ignore[no-untyped-def]
     z = q.recall_confidence
     bits = min(32 * cue[0].shape[1], SKETCH_BITS)
     margin = margin_of(cue, z, b.sketch_error_max, b.sketch_slope_max, bits)
-    n = _collect(first, image[4], needed - margin, scratch, counters)
+    n = _collect(first, image[4], image[5], needed - margin, scratch, counters)
     if n > 2 * _FIRST:
         _best_first(slots, estimates, n)
+    fine_codes = image[5] + np.uint64(32 * 64 * image[7])
+    if fine_bytes != 0:
+        for i in range(min(n, _AHEAD)):
+            prefetch(fine_codes + np.uint64(fine_bytes * slots[i]))
     k = len(hits) - 2
     floor = hits[0].score if found == k else MINUS_INF
     for i in range(n):
@@ -207,7 +210,7 @@ def _scan_block(  # type: ignore[no-untyped-def]
         bound, slot = estimates[i] + margin, slots[i]
         if fine_bytes != 0 and not bound < needed and bound < _INF:
             sketch_at = image[5] + np.uint64(32 * slot)
-            fine_at = image[5] + np.uint64(32 * 64 * image[7] + fine_bytes * slot)
+            fine_at = fine_codes + np.uint64(fine_bytes * slot)
             bound = bound_finely(sketch_at, fine_at, fine_bytes, cue, z)
         if bound < needed:
             counters[BOUND] += np.uint64(1)
@@ -216,10 +219,16 @@ def _scan_block(  # type: ignore[no-untyped-def]
     return found
 
 
-@inner
-def _collect(first, sketches, limit, scratch, counters):  # type: ignore[no-untyped-def]
+@borrowing
+def _collect(first, sketches, sketches_at, limit, scratch, counters):  # type: ignore[no-untyped-def]
     """Candidates among a block's survivors: those whose estimate is not below the limit."""
     cue, _, alive, near, (slots, estimates), _ = scratch
+    for w in range(len(alive)):
+        word = alive[w]
+        if popcount(word) < np.uint64(_DENSE):
+            while word != np.uint64(0):
+                prefetch(sketches_at + np.uint64(32 * (first + 64 * w + _lowest(word))))
+                word &= word - np.uint64(1)
     n = 0
     for w in range(len(alive)):
         word = alive[w]
@@ -243,7 +252,7 @@ def _collect(first, sketches, limit, scratch, counters):  # type: ignore[no-unty
     return n
 
 
-@inner
+@borrowing
 def _best_first(slots, estimates, n):  # type: ignore[no-untyped-def]
     """Bring the candidates with the highest estimates to the front, in order."""
     for i in range(_FIRST):

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import carray
 
 from spector.kernel.base import DROP_PHASES
-from spector.kernel.jit_tools import inner, pointer, popcount
+from spector.kernel.jit_tools import array_at, borrowing, popcount
 from spector.kernel.query import MAX_ABS_MS
 from spector.kernel.retention import LAST_OFFSET, LOW_BITS
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, Flag
@@ -52,12 +51,12 @@ _LOW_BITS: Final = np.int32(LOW_BITS)
 _LAST_OFFSET: Final = np.int32(LAST_OFFSET)
 
 
-@inner
+@borrowing
 def record_at(address):  # type: ignore[no-untyped-def]
-    return carray(pointer(address), (1,), RECORD_DTYPE)[0]
+    return array_at(address, 1, RECORD_DTYPE)[0]
 
 
-@inner
+@borrowing
 def gate(r, q, slot, allow, any_masks, retention):  # type: ignore[no-untyped-def]
     """Phases 1 to 4: the counter of the phase that drops the record, or PASS."""
     if np.uint32(r.flags) & q.drop_flags:
@@ -81,7 +80,7 @@ def gate(r, q, slot, allow, any_masks, retention):  # type: ignore[no-untyped-de
     return PASS
 
 
-@inner
+@borrowing
 def any_tags_pass(tags, any_masks):  # type: ignore[no-untyped-def]
     if len(any_masks) == 0:
         return True
@@ -91,16 +90,16 @@ def any_tags_pass(tags, any_masks):  # type: ignore[no-untyped-def]
     return False
 
 
-@inner
+@borrowing
 def admitted(mask, code):  # type: ignore[no-untyped-def]
     if mask == 0:
         return True
     return code < 32 and (np.int64(mask) >> np.int64(code)) & 1 == 1
 
 
-@inner
+@borrowing
 def cosine(address, r, q, codes):  # type: ignore[no-untyped-def]
-    vector = carray(pointer(address + np.uint64(HEADER_BYTES)), (len(codes),), np.int8)
+    vector = array_at(address + np.uint64(HEADER_BYTES), len(codes), np.int8)
     total = np.int32(0)
     for j in range(len(codes)):
         # the cast keeps the sum in 32 bits, so LLVM vectorises it four times wider
@@ -108,7 +107,7 @@ def cosine(address, r, q, codes):  # type: ignore[no-untyped-def]
     return np.float32(total) * (q.scale * r.scale)
 
 
-@inner
+@borrowing
 def fuse(r, q, sim, tables):  # type: ignore[no-untyped-def]
     """Phase 6: the fused score, -inf when it is not a finite number."""
     retention, recency, activation, confidence, tier, category = tables
@@ -148,18 +147,18 @@ def fuse(r, q, sim, tables):  # type: ignore[no-untyped-def]
     return total if np.isfinite(total) else MINUS_INF
 
 
-@inner
+@borrowing
 def at_least_one(count):  # type: ignore[no-untyped-def]
     return np.float32(count) if count > 0 else ONE
 
 
-@inner
+@borrowing
 def retention_of(r, q, retention):  # type: ignore[no-untyped-def]
     used_ms = used_at(r.event_ms, r.last_access_s)
     return retention_at(q, used_ms, r.stability_days, r.flags & FLASHBULB != 0, retention)
 
 
-@inner
+@borrowing
 def retention_at(q, used_ms, stability_days, is_flashbulb, retention):  # type: ignore[no-untyped-def]
     stability = stability_days if stability_days >= _MIN_STABILITY else _MIN_STABILITY
     value = lookup(retention, np.float32(age_ms(q, used_ms) * _DAYS_PER_MS) / stability)
@@ -168,33 +167,33 @@ def retention_at(q, used_ms, stability_days, is_flashbulb, retention):  # type: 
     return value
 
 
-@inner
+@borrowing
 def recency_at(q, event_ms, recency):  # type: ignore[no-untyped-def]
     days = np.float32(age_ms(q, event_ms) * _DAYS_PER_MS)
     return lookup(recency, days * q.recency_rate)
 
 
-@inner
+@borrowing
 def activation_at(q, access_count, used_ms, activation):  # type: ignore[no-untyped-def]
     uses = at_least_one(access_count)
     seconds = np.float32(age_ms(q, used_ms) * _SECONDS_PER_MS)
     return uses / (uses + lookup(activation, seconds * _ACTIVATION_SCALE))
 
 
-@inner
+@borrowing
 def used_at(event_ms, last_access_s):  # type: ignore[no-untyped-def]
     """Milliseconds of the last use, that of the event when there was none."""
     return event_ms if last_access_s == 0 else np.int64(last_access_s) * 1000
 
 
-@inner
+@borrowing
 def age_ms(q, then_ms):  # type: ignore[no-untyped-def]
     if then_ms >= q.now_ms:
         return 0.0
     return np.float64(q.now_ms - max(then_ms, -MAX_ABS_MS))
 
 
-@inner
+@borrowing
 def lookup(table, x):  # type: ignore[no-untyped-def]
     inside = x if x >= _TABLE_LOW else _TABLE_LOW
     bits = min(np.int32(np.float32(inside).view(np.int32) - _LOW_BITS), _LAST_OFFSET)
