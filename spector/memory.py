@@ -783,7 +783,10 @@ class Memory:
         known = ("tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range",
                  "where")
         _refuse_unknown(given, known, verb)
-        if not any(value is not None for value in given.values()):
+        for value in given.values():
+            if value is not None:
+                break
+        else:
             return EVERYTHING
         get, config = given.get, self._config
         chosen = make_selection(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spector.kernel.base import Scanner
 from spector.kernel.query import Query
 from spector.kernel.reference import score_terms
-from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
+from spector.layout import HEADER_BYTES, RECORD_DTYPE, RECORD_PROOF
 from spector.read.snapshot import Candidate, Snapshot
 from spector.records import Explanation, Hit, MemoryRecord
-from spector.store.catalog import Row, verify_row
+from spector.store.catalog import StoredRow, decoded, verify_stored
 from spector.store.files import Bytes
 from spector.store.filters import SqlFilter
 from spector.store.hydrate import damaged_record, header_of, to_record, verify_strength
@@ -42,15 +42,16 @@ class Confirmer:
 
     def first(
         self, snap: Snapshot, k: int, query: Query, filters: Sequence[SqlFilter | None],
-        found: dict[tuple[int, int], Candidate],
+        ordered: Sequence[Candidate],
     ) -> tuple[list[Hit], int]:
         """The first k candidates that the catalog confirms, and how many it did not.
+
+        ``ordered`` by ``Candidate.order``.
 
         Raises:
             PartitionCorruptError: bytes of a memory are not what was written.
             Moved: a memory in memory moved meanwhile.
         """
-        ordered = sorted(found.values(), key=Candidate.order)
         hits: list[Hit] = []
         seen: set[int] = set()
         dropped = 0
@@ -67,22 +68,21 @@ class Confirmer:
             if not chunk:
                 continue
             images = _images(snap, chunk)
-            headers: NDArray[np.void] = np.ndarray(
-                (len(chunk),), RECORD_DTYPE, buffer=images, strides=(images.shape[1],)
-            )
-            ids = headers["id"].tolist()
-            self._verify(snap, chunk, rows, images, headers)
+            headers = _headers(images)
+            self._verify(snap, chunk, rows, images, [header[_CRC] for header in headers])
             kept: list[int] = []
             for n, candidate in enumerate(chunk):
                 row = rows.get(candidate.id)
-                if row is None or candidate.id in seen or _is_old(snap, candidate, row, ids[n]):
+                if row is None or candidate.id in seen or _is_old(
+                    snap, candidate, row, headers[n][_ID]
+                ):
                     dropped += 1
                     continue
                 seen.add(candidate.id)
                 kept.append(n)
                 if len(seen) == k:
                     break
-            _verify_rows(snap, chunk, rows, images, kept)
+            _verify_rows(snap, chunk, rows, headers, kept)
             hits += self._hits(chunk, rows, images, headers, kept, query)
             if len(hits) == k:
                 break
@@ -90,32 +90,35 @@ class Confirmer:
 
     def _rows(
         self, snap: Snapshot, chunk: list[Candidate], filters: Sequence[SqlFilter | None]
-    ) -> dict[int, Row]:
+    ) -> dict[int, StoredRow]:
         """Rows of those candidates that their store's filter lets through."""
-        out: dict[int, Row] = {}
+        out: dict[int, StoredRow] = {}
         for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
             ids = [c.id for c in chunk if c.store == n and c.id < _NO_ID]
             if ids:
                 sql, params = (condition.sql, condition.params) if condition else ("1", ())
-                out.update(store.catalog.fetch(ids, sql=sql, params=params))
+                out.update(store.catalog.fetch_stored(ids, sql=sql, params=params))
         return out
 
     def _verify(
-        self, snap: Snapshot, chunk: list[Candidate], rows: dict[int, Row], images: Bytes,
-        headers: NDArray[np.void],
+        self, snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
+        stored: list[int],
     ) -> None:
-        """No hit leaves without its checksum having been verified."""
-        for n, store in enumerate(snap.stores):
+        """No hit leaves without its checksum having been verified; ``stored`` has those."""
+        for n in {candidate.store for candidate in chunk}:
+            store = snap.stores[n]
             mine = [i for i, c in enumerate(chunk) if c.store == n]
-            if not mine:
-                continue
             whole = len(mine) == len(chunk)
             checked = images if whole else np.ascontiguousarray(images[mine])
-            expected = np.empty(len(mine), np.uint32)
-            self._kernel.crc32c_rows(checked, expected, self._seed(store.uuid))
-            stored = headers["crc"] if whole else headers["crc"][mine]
-            for index in np.flatnonzero(stored != expected).tolist():
-                candidate = chunk[mine[index]]
+            out = np.empty(len(mine), np.uint32)
+            self._kernel.crc32c_rows(checked, out, self._seed(store.uuid))
+            expected = out.tolist()
+            if whole and stored == expected:
+                return
+            for i, crc in zip(mine, expected, strict=True):
+                if stored[i] == crc:
+                    continue
+                candidate = chunk[i]
                 if store.files.durable:
                     segment = store.segments.get(rows[candidate.id].segment_id)
                     where = segment.where if segment else "a partition"
@@ -150,16 +153,16 @@ class Confirmer:
         return seed
 
     def _hits(
-        self, chunk: list[Candidate], rows: dict[int, Row], images: Bytes,
-        headers: NDArray[np.void], kept: list[int], query: Query,
+        self, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
+        headers: list[tuple[Any, ...]], kept: list[int], query: Query,
     ) -> list[Hit]:
         names = self._names
-        tiers = headers["tier"].tolist()
         out: list[Hit] = []
         for n in kept:
             candidate, image = chunk[n], images[n]
             row = rows[candidate.id]
-            tier = names.get(tiers[n]) or self._name(tiers[n])
+            code = headers[n][_TIER]
+            tier = names.get(code) or self._name(code)
             out.append(
                 Hit.of(
                     _Found(row.id, row.text, tier, row, image),
@@ -178,7 +181,7 @@ class _Found:
 
     __slots__ = ("_image", "_row", "id", "text", "tier")
 
-    def __init__(self, record_id: int, text: str, tier: str, row: Row, image: Bytes) -> None:
+    def __init__(self, record_id: int, text: str, tier: str, row: StoredRow, image: Bytes) -> None:
         self.id = record_id
         self.text = text
         self.tier = tier
@@ -186,10 +189,10 @@ class _Found:
         self._image = image
 
     def record(self) -> MemoryRecord:
-        return to_record(self._row, header_of(self._image), self.tier)
+        return to_record(decoded(self._row), header_of(self._image), self.tier)
 
 
-def _is_old(snap: Snapshot, candidate: Candidate, row: Row, found_id: int) -> bool:
+def _is_old(snap: Snapshot, candidate: Candidate, row: StoredRow, found_id: int) -> bool:
     """True for the slot that a memory has left for another one of this snapshot.
 
     Such a slot keeps its bytes for a while, for scans in snapshots that do not have the new
@@ -207,7 +210,8 @@ def _is_old(snap: Snapshot, candidate: Candidate, row: Row, found_id: int) -> bo
 
 
 def _verify_rows(
-    snap: Snapshot, chunk: list[Candidate], rows: dict[int, Row], images: Bytes, kept: list[int]
+    snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow],
+    headers: list[tuple[Any, ...]], kept: list[int],
 ) -> None:
     """Raise when a hit's words or strength are not what was written.
 
@@ -217,12 +221,10 @@ def _verify_rows(
     Raises:
         PartitionCorruptError, CatalogCorruptError
     """
-    halves = images[:, MUTABLE_OFFSET:HEADER_BYTES].tobytes()
     for n in kept:
         row, store = rows[chunk[n].id], snap.stores[chunk[n].store]
-        verify_row(row, store.catalog.path)
-        half = halves[MUTABLE_BYTES * n : MUTABLE_BYTES * (n + 1)]
-        if half != row.mutable and store.files.durable:
+        verify_stored(row, store.catalog.path)
+        if headers[n][_MUTABLE] != row.mutable and store.files.durable:
             verify_strength(store, row)
 
 
@@ -237,6 +239,15 @@ def _images(snap: Snapshot, chunk: list[Candidate]) -> Bytes:
     for n, candidate in enumerate(chunk):
         out[n] = parts[candidate.part].data[candidate.slot]
     return out
+
+
+def _headers(images: Bytes) -> list[tuple[Any, ...]]:
+    """(tier, id, crc, mutable half) of each record."""
+    return list(RECORD_PROOF.iter_unpack(images[:, :HEADER_BYTES].tobytes()))
+
+
+#: fields of ``RECORD_PROOF``
+_TIER, _ID, _CRC, _MUTABLE = range(4)
 
 
 def _explain(image: Bytes, similarity: float, lexical: float, query: Query) -> Explanation:

@@ -120,7 +120,10 @@ class Reader:
             found = _from_scan(snap, result)
             if words:
                 self._add_matches(snap, query, lexical, matches, found)
-            hits, dropped = self._confirmer.first(snap, request.k, query, filters, found)
+            ordered: list[Candidate] = list(found.values())  # scans have the same order
+            if words:
+                ordered.sort(key=Candidate.order)
+            hits, dropped = self._confirmer.first(snap, request.k, query, filters, ordered)
             if len(result) < want:  # every record that passes the gates has been considered
                 break
             if len(hits) < request.k:

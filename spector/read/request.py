@@ -64,6 +64,8 @@ class Selection:
         for in the way that is fast for finding all records with them (``whole_store``), or for
         confirming a few hundred candidates; the answer is the same.
         """
+        if self is EVERYTHING and now_ms is None:
+            return None
         has_tag = _TAG_OF_ALL if whole_store else _TAG_OF_ONE
         parts: list[str] = []
         params: list[str | int] = []
@@ -111,9 +113,13 @@ class Selection:
 EVERYTHING: Final = Selection()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RecallRequest:
-    """A validated recall."""
+    """A validated recall.
+
+    Not frozen, although nobody changes it: setting fourteen fields of a frozen class takes longer
+    than most of their checks.
+    """
 
     cue: str | None
     vector: NDArray[np.float32] | None
@@ -270,6 +276,8 @@ def parse_mask(kind: type[Category] | type[Modality], values: Any, name: str) ->
 def parse_include(include: Iterable[str]) -> int:
     """Flags that drop a record, without those that the caller wants to see."""
     drop = DEFAULT_DROP_FLAGS
+    if type(include) is tuple and not include:
+        return drop
     known = ", ".join(_INCLUDABLE)
     for name in _several(include, "include", f"one or several of: {known}"):
         if not isinstance(name, str) or name not in _INCLUDABLE:

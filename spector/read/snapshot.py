@@ -51,8 +51,7 @@ class Snapshot:
 
     def store_of(self, position: int) -> int:
         """Index of the store whose partition is at a position in the table."""
-        later = self.offsets[1:]
-        return bisect_right(later, position) if later and position >= later[0] else 0
+        return bisect_right(self.offsets, position) - 1
 
     def position(self, store: int, segment_id: int) -> int:
         """Position in the table of a partition of the view."""

@@ -29,7 +29,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from spector._version import __version__
@@ -47,7 +48,8 @@ from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 
-__all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "translated_sql"]
+__all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "StoredRow", "decoded",
+           "translated_sql", "verify_stored"]
 
 CATALOG_NAME = "catalog.db"
 #: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
@@ -191,6 +193,33 @@ class Row:
     stored: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
 
 
+class StoredRow(NamedTuple):
+    """``Row`` as the catalog keeps it, in the order of ``ROW_COLUMNS``, with its seal.
+
+    Most recalls want the texts of their hits: taking tags and metadata apart can wait.
+    """
+
+    id: int
+    segment_id: int
+    slot: int
+    event_ms: int
+    recorded_ms: int
+    valid_from_ms: int | None
+    valid_until_ms: int | None
+    session_id: str | None
+    agent_id: str | None
+    user_id: str | None
+    mutable: bytes
+    text: str
+    tags: str | None
+    metadata: str | None
+    role: str | None
+    source: str | None
+    parents: str | None
+    #: None in a store of format 1
+    seal: int | None
+
+
 _FROM = " FROM record JOIN content ON content.id = record.id"
 ROW_COLUMNS = (
     "record.id, segment_id, slot, event_ms, recorded_ms, valid_from_ms, valid_until_ms,"
@@ -253,22 +282,30 @@ def is_sealed(stored: Sequence[Any]) -> bool:
 
     Rows of format 1 have none, and pass.
     """
-    (
-        record_id, _, _, event_ms, recorded_ms, valid_from_ms, valid_until_ms, session_id, agent_id,
-        user_id, _, text, tags, metadata, role, source, parents, seal,
-    ) = stored  # every hit of a recall comes by here: one assignment, one call
-    return seal is None or seal == seal_of(
-        record_id, event_ms, recorded_ms, valid_from_ms, valid_until_ms, session_id, agent_id,
-        user_id, text, tags, metadata, role, source, parents,
+    seal = stored[17]
+    # every hit of a recall comes by here: the line of ``seal_of``, without its fourteen arguments
+    return seal is None or seal == zlib.crc32(
+        (_LINE % _SEALED(stored)).encode("utf-8", "surrogatepass")
     )
+
+
+_SEALED = itemgetter(0, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 11)
+_LINE = "|".join(["%s"] * 14)
 
 
 def verify_row(row: Row, where: str) -> None:
     """Raise when the catalog's own part of a memory is not what was written."""
-    if row.stored is not None and not is_sealed(row.stored):
+    if row.stored is not None:
+        verify_stored(row.stored, where)
+
+
+def verify_stored(stored: Sequence[Any], where: str) -> None:
+    """The same of values in the order of ``ROW_COLUMNS``, seal last."""
+    if not is_sealed(stored):
         raise CatalogCorruptError(
-            f"{where}: text, tags, times or metadata of memory {row.id} are not what was written",
-            hint=f"run: spector check PATH; forget({row.id}) drops the memory",
+            f"{where}: text, tags, times or metadata of memory {stored[0]} are not what was "
+            "written",
+            hint=f"run: spector check PATH; forget({stored[0]}) drops the memory",
         )
 
 
@@ -278,7 +315,8 @@ def _tags_of(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
-def _row(found: tuple[Any, ...]) -> Row:
+def _refuse_damaged(found: tuple[Any, ...]) -> None:
+    """Raise when values that everybody relies on are not of their type."""
     _, segment_id, slot, event_ms, recorded_ms, *_ = found
     if (
         type(found[10]) is not bytes or len(found[10]) != MUTABLE_BYTES
@@ -289,9 +327,26 @@ def _row(found: tuple[Any, ...]) -> Row:
         raise CatalogCorruptError(
             f"the row of memory {found[0]} is damaged", hint="run: spector check PATH"
         )
+
+
+def _stored_row(found: tuple[Any, ...]) -> StoredRow:
+    """The row undecoded; without a seal, only decoding shows damage, so it is tried now."""
+    _refuse_damaged(found)
+    if found[17] is None:
+        decoded(found)
+    return tuple.__new__(StoredRow, found)
+
+
+def decoded(found: tuple[Any, ...]) -> Row:
+    """The row that values in the order of ``ROW_COLUMNS``, seal last, mean.
+
+    Raises:
+        CatalogCorruptError: they cannot be what was written.
+    """
+    _refuse_damaged(found)
     tags, metadata, parents = found[12], found[13], found[16]
     try:
-        decoded = (
+        parsed = (
             _tags_of(tags) if tags else (),
             _from_json(metadata) if metadata else {},
             *found[14:16],
@@ -303,7 +358,7 @@ def _row(found: tuple[Any, ...]) -> Row:
         raise CatalogCorruptError(
             f"the row of memory {found[0]} is damaged: {error}", hint="run: spector check PATH"
         ) from error
-    return Row(*found[:12], *decoded)
+    return Row(*found[:12], *parsed)
 
 
 class Catalog:
@@ -677,15 +732,25 @@ class Catalog:
         self, ids: Sequence[int], *, sql: str = "1", params: Sequence[Any] = ()
     ) -> dict[int, Row]:
         """Rows of those ids that exist and satisfy the extra condition."""
-        out: dict[int, Row] = {}
         with self.reading() as connection:
-            for chunk in chunked(ids):
-                marks = ",".join("?" * len(chunk))
-                for found in connection.execute(
-                    f"{self._row_sql} WHERE record.id IN ({marks}) AND ({sql})", (*chunk, *params)
-                ):
-                    out[found[0]] = _row(found)
-        return out
+            return {found[0]: decoded(found) for found in self._find(connection, ids, sql, params)}
+
+    def fetch_stored(
+        self, ids: Sequence[int], *, sql: str = "1", params: Sequence[Any] = ()
+    ) -> dict[int, StoredRow]:
+        """The same, undecoded."""
+        with self.reading() as connection:
+            found = self._find(connection, ids, sql, params)
+            return {each[0]: _stored_row(each) for each in found}
+
+    def _find(
+        self, connection: sqlite3.Connection, ids: Sequence[int], sql: str, params: Sequence[Any]
+    ) -> Iterator[tuple[Any, ...]]:
+        for chunk in chunked(ids):
+            marks = ",".join("?" * len(chunk))
+            yield from connection.execute(
+                f"{self._row_sql} WHERE record.id IN ({marks}) AND ({sql})", (*chunk, *params)
+            )
 
     def select(
         self, sql: str, params: Sequence[Any] = (), *, after: int = -1, limit: int = -1
@@ -696,7 +761,7 @@ class Catalog:
                 f"{self._row_sql} WHERE record.id > ? AND ({sql}) ORDER BY record.id LIMIT ?",
                 (after, *params, limit),
             )
-            return [_row(found) for found in cursor]
+            return [decoded(found) for found in cursor]
 
     def places(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[int, int, int]]:
         """(segment id, slot, record id) of every record that satisfies a condition."""

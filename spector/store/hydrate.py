@@ -20,7 +20,7 @@ from spector.layout import (
     Modality,
 )
 from spector.records import MemoryRecord, make_records
-from spector.store.catalog import Row, verify_row
+from spector.store.catalog import Row, StoredRow, verify_row
 from spector.store.files import Bytes
 from spector.store.store import Store, View
 
@@ -95,7 +95,7 @@ def _image_in_snapshot(store: Store, record_id: int) -> tuple[Row, Bytes] | None
     raise _other_mutable(store, before)
 
 
-def verify_strength(store: Store, row: Row) -> None:
+def verify_strength(store: Store, row: Row | StoredRow) -> None:
     """Raise when the partition's mutable half of a memory is not the catalog's, now.
 
     For a recall that saw the two differ: a commit may have come between its looks. Asks the latest
@@ -128,7 +128,7 @@ def _image_in(view: View, row: Row) -> Bytes:
     )
 
 
-def _other_mutable(store: Store, row: Row) -> PartitionCorruptError:
+def _other_mutable(store: Store, row: Row | StoredRow) -> PartitionCorruptError:
     segment = store.segments.get(row.segment_id)
     where = segment.where if segment else f"partition {row.segment_id}"
     return PartitionCorruptError(

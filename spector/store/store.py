@@ -199,16 +199,18 @@ class Store:
         """The partitions as of the last commit."""
         return self._view
 
-    @contextlib.contextmanager
-    def snapshot(self) -> Iterator[View]:
+    def snapshot(self) -> contextlib.AbstractContextManager[View]:
         """A view and, for this thread, a catalog of the same moment.
 
         Without it a memory that moves between the two would be looked for in a slot that the view
         does not have. The catalog in memory knows no moments; there the caller has to notice.
         """
         if self.catalog.in_memory:
-            yield self._indexed(self.view())
-            return
+            return contextlib.nullcontext(self._indexed(self.view()))
+        return self._pinned()
+
+    @contextlib.contextmanager
+    def _pinned(self) -> Iterator[View]:
         with self.catalog.snapshot() as db:
             yield self._indexed(self._settled_view(db))
 
