@@ -22,7 +22,7 @@ from spector.kernel.crc import crc32c
 from spector.kernel.query import QUERY_DTYPE
 from spector.kernel.retention import TABLE_SIZE
 from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE, layout_of
-from spector.layout import PARTITION_DTYPE, RECORD_DTYPE, Flag
+from spector.layout import PARTITION_DTYPE, RECORD_DTYPE, RECORD_PROOF, Flag
 from spector.store import transaction
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
@@ -60,6 +60,14 @@ def dtype_fields(dtype: np.dtype[Any]) -> list[tuple[int, str, str]]:
 
 def native() -> Any:
     return pytest.importorskip("spector._native", reason="the C kernel is not built")
+
+
+def test_what_a_recall_compares_is_where_the_dtype_has_it() -> None:
+    raw = bytes(range(1, RECORD_DTYPE.itemsize + 1))
+    header = np.frombuffer(raw, RECORD_DTYPE)[0]
+    tier, record_id, crc, mutable = RECORD_PROOF.unpack(raw)
+    assert (tier, record_id, crc) == (header["tier"], header["id"], header["crc"])
+    assert mutable == raw[layout.MUTABLE_OFFSET :]
 
 
 @pytest.mark.parametrize(
