@@ -14,6 +14,7 @@ record whose digest is not that of the sources as they are now is stale, and the
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -33,7 +34,6 @@ __all__ = ["digest_of_sources", "load", "proof", "seed"]
 REPO: Final = Path(__file__).resolve().parent.parent
 RESULTS: Final = REPO / "docs" / "reliability.json"
 SCHEMA: Final = 1
-_RECORDS: Final = pytest.StashKey[list[dict[str, Any]]]()
 _CALLS: Final = pytest.StashKey[list[tuple[str, dict[str, Any]]]]()
 _SECONDS: Final = pytest.StashKey[float]()
 
@@ -71,26 +71,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def _note(item: pytest.Item, report: Any) -> None:
     calls = item.stash.get(_CALLS, []) or [("", {})]
     reason = report.longrepr[2] if report.skipped and isinstance(report.longrepr, tuple) else ""
-    item.session.stash.setdefault(_RECORDS, []).extend(
-        {
-            "row": row, "test": item.nodeid, "outcome": report.outcome, "counts": counts,
-            "seconds": round(item.stash[_SECONDS], 1), "reason": str(reason),
-            "slow": item.get_closest_marker("slow") is not None,
-        }
-        for row, counts in calls
-    )  # fmt: skip
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
     path = os.environ.get("SPECTOR_PROOFS")
-    fresh = session.stash.get(_RECORDS, [])
-    if not path or not fresh:
-        return
-    state = {
-        "commit": _git("rev-parse", "--short", "HEAD"), "sources": digest_of_sources(),
-        "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }  # fmt: skip
-    keep(Path(path), [record | state for record in fresh])
+    if path:  # at once: a run of an hour that is stopped has proved what it has proved
+        keep(Path(path), [
+            {
+                "row": row, "test": item.nodeid, "outcome": report.outcome, "counts": counts,
+                "seconds": round(item.stash[_SECONDS], 1), "reason": str(reason),
+                "slow": item.get_closest_marker("slow") is not None,
+                "commit": _commit(), "sources": digest_of_sources(),
+                "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            }
+            for row, counts in calls
+        ])  # fmt: skip
 
 
 def keep(path: Path, fresh: list[dict[str, Any]]) -> None:
@@ -126,6 +118,7 @@ def load(path: Path) -> list[dict[str, Any]]:
     return records
 
 
+@functools.cache
 def digest_of_sources() -> str:
     """12 hex digits of everything that decides how the product behaves."""
     names = sorted([*REPO.glob("spector/**/*.py"), *REPO.glob("native/*.[chp]*")])
@@ -135,8 +128,10 @@ def digest_of_sources() -> str:
     return whole.hexdigest()[:12]
 
 
-def _git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=REPO, capture_output=True, text=True)
+@functools.cache
+def _commit() -> str:
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(command, cwd=REPO, capture_output=True, text=True)
     return done.stdout.strip() or "unknown"
 
 

@@ -113,6 +113,15 @@ def test_what_a_test_counted_reaches_the_file(pytester_run: Any) -> None:
     assert all(r["sources"] == proofs.digest_of_sources() for r in records)
 
 
+def test_a_run_that_is_killed_keeps_what_it_has_proved(pytester_run: Any) -> None:
+    records = pytester_run(
+        "import os\n"
+        "def test_good(proof):\n    proof('T1', kill_points=3)\n"
+        "def test_worse(proof):\n    os._exit(9)\n"
+    )
+    assert [(r["outcome"], r["counts"]) for r in records] == [("passed", {"kill_points": 3})]
+
+
 @pytest.fixture
 def pytester_run(tmp_path: Path, repo: Path) -> Any:
     """Runs a test module in a fresh pytest with the plugin, and gives the records it left."""
@@ -122,7 +131,7 @@ def pytester_run(tmp_path: Path, repo: Path) -> Any:
 
     def run(source: str) -> list[dict[str, Any]]:
         (tmp_path / "conftest.py").write_text(
-            "from tests.proof import proof, pytest_runtest_makereport, pytest_sessionfinish\n"
+            "from tests.proof import proof, pytest_runtest_makereport\n"
         )
         (tmp_path / "test_inner.py").write_text(source)
         kept = tmp_path / "kept.json"
