@@ -47,12 +47,12 @@ def _settle(proof: Proof, found: dict[str, Any], moments: int, at: int, how: str
 
 def test_some_cuts_of_a_real_file_system(proof: Proof) -> None:
     at = seed(5)
-    _settle(proof, _cut("ordered", 12, at), 12, at, "ordered")
+    _settle(proof, _cut("ordered", 8, at), 8, at, "ordered")
 
 
 def test_a_store_that_does_not_sync_is_found_lacking(proof: Proof) -> None:
     """The canary: relaxed durability, judged by what strict promises."""
-    found = _cut("ordered", 6, seed(6), durability="relaxed", judged="strict")
+    found = _cut("ordered", 4, seed(6), durability="relaxed", judged="strict")
     proof("T5", canaries=1, canaries_caught=int(found["disagreeing"] > 0))
     assert found["disagreeing"], "cuts of a file system lose nothing, so they prove nothing"
     assert "missing" in "".join(found["wrong"]) or "gone" in "".join(found["wrong"])

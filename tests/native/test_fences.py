@@ -72,7 +72,7 @@ def test_the_kernel_asks_nobody_for_memory(tmp_path: Path, proof: Proof) -> None
     objects = sorted(map(str, tmp_path.glob("*.o")))
     assert len(objects) == len(sources)
     wanted = subprocess.run(
-        [nm, "-u", "-j", *objects], capture_output=True, text=True, check=False
+        [nm, "-u", *objects], capture_output=True, text=True, check=False
     )
     assert wanted.returncode == 0, wanted.stderr
     proof("T8", object_files=len(objects), calls_of_allocators=0)

@@ -87,9 +87,11 @@ static void scans(uint32_t most, uint32_t caps, int behind) {
         q.index_from_rows = indexed ? 0 : UINT32_MAX;
         q.recall_confidence = 0.0f;
         uint64_t drops[SPECTOR_DROPS] = {0}, scanned = 0, scored = 0;
-        const uint32_t found = spector_scan(parts, NULL, PARTS, &q, all, most, drops, &scanned, &scored);
+        const uint32_t found =
+            spector_scan(parts, NULL, PARTS, &q, all, most, drops, &scanned, &scored);
         for (uint32_t k = 0; k <= most; k++) {
-            fence hits = fenced(k * sizeof *all, 8, behind), counts = fenced(sizeof drops, 8, behind);
+            fence hits = fenced(k * sizeof *all, 8, behind);
+            fence counts = fenced(sizeof drops, 8, behind);
             memset(counts.at, 0, sizeof drops);
             uint64_t seen = 0, ranked = 0;
             const uint32_t n = spector_scan(parts, NULL, PARTS, &q, (spector_hit *)hits.at, k,
@@ -142,14 +144,16 @@ static void sums(uint32_t most, uint32_t caps, int behind) {
         untouched(&out, n * 4, "beside the sums", caps);
         read_only(&in);
         const size_t bytes = n * 8 + n % 8;
+        const uint32_t half = spector_crc32c(in.at, bytes / 2, 0);
         if (spector_crc32c(in.at, bytes, 0) !=
-            spector_crc32c(in.at + bytes / 2, bytes - bytes / 2, spector_crc32c(in.at, bytes / 2, 0)))
+            spector_crc32c(in.at + bytes / 2, bytes - bytes / 2, half))
             broken("a sum in pieces", n, caps);
         release(&out);
         release(&in);
-        fence words = fenced(n * 8, 8, behind);
+        fence words = fenced(n * 64, 64, behind);
+        if (n) memset(words.at, 0, 8);
         read_only(&words);
-        if (spector_stream(words.at, n * 8) != (n % 2 ? UINT64_C(0xA5A5A5A5A5A5A5A5) : 0))
+        if (spector_stream(words.at, n * 64) != (n ? UINT64_C(0xA5A5A5A5A5A5A5A5) : 0))
             broken("a stream", n, caps);
         release(&words);
     }
@@ -160,8 +164,8 @@ static void images(uint32_t most, uint32_t caps, int behind) {
     for (uint32_t room = 64; room <= (most + 63) / 64 * 64; room += 64)
         for (uint32_t n = 0; n <= room && n <= ROWS; n += 1 + n / 4) {
             const size_t bytes = spector_index_bytes(DIM, room);
-            fence image = fenced(bytes, 64, behind), records = fenced((size_t)n * stride, 64, behind);
-            fence slots = fenced(n * 4, 4, behind);
+            fence image = fenced(bytes, 64, behind), slots = fenced(n * 4, 4, behind);
+            fence records = fenced((size_t)n * stride, 64, behind);
             memset(image.at, 0, bytes);
             memcpy(records.at, parts[0].data, (size_t)n * stride);
             for (uint32_t i = 0; i < n; i++) ((uint32_t *)slots.at)[i] = n - 1 - i;
@@ -199,7 +203,8 @@ int main(int argc, char **argv) {
         printf("nothing happened\n");
         return 0;
     }
-    const uint32_t asked = argc > 1 ? (uint32_t)atoi(argv[1]) : 70, most = asked < MOST ? asked : MOST;
+    const uint32_t asked = argc > 1 ? (uint32_t)atoi(argv[1]) : 70;
+    const uint32_t most = asked < MOST ? asked : MOST;
     for (uint32_t c = 0; c < count_caps(); c++)
         for (int behind = 0; behind < 2; behind++) {
             spector_set_caps(nth_caps(c));
