@@ -28,7 +28,7 @@ _ADDED = {
     "backup": Operation(3, {
         "where": Int(0, 2), "by_reader": Pick([True, False]), "new": _NEW,
     }),
-    "restore": Operation(1, {"where": Int(0, 2)}),
+    "restore": Operation(3, {"where": Int(0, 2)}),
     "intruder": Operation(1, {}),
     "days": Operation(2, {"count": Int(1, 9)}),
     "clock": Operation(4, {"ms": Pick([

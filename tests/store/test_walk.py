@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from spector import Memory
+from spector.errors import StoreClosedError
 from spector.store import compact
 from tests.api.helpers import ids
 
@@ -54,3 +55,12 @@ def test_a_change_in_the_middle_of_a_walk_is_seen_within_the_batch(
         (made[2], "another text", False), (made[3], "n 3", True),
     ]  # fmt: skip
     assert ids(walked) == made[4:]
+
+
+def test_a_walk_ends_with_its_store(memory: Memory, made: list[int]) -> None:
+    """Also within a batch, the rest of which it has in hand."""
+    walked = iter(memory)
+    assert next(walked).id == made[0]
+    memory.close()
+    with pytest.raises(StoreClosedError):
+        next(walked)

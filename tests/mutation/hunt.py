@@ -1,0 +1,185 @@
+"""Breaks a copy of the product in one place after the other, and asks the tests each time.
+
+mutmut and cosmic-ray were looked at: the first asks for a run of the whole suite to learn which
+tests meet which function, both know none of the changes that matter most here (a sync left out, two
+calls in the wrong order), and the second changes the tree that it is run in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.mutation.mutator import Mutant, sample, source_of
+
+__all__ = ["REPO", "TESTS", "Hunt", "Tally"]
+
+REPO: Final = Path(__file__).resolve().parents[2]
+#: of processor time, for one mutant; a module's tests take a part of it
+SECONDS: Final = 60
+_LIFE: Final = "tests/model/test_model.py::test_a_short_life_is_as_the_model_says[native-strict]"
+_CHECKS: Final = ("tests/store/test_invariants.py", "tests/store/test_damage.py")
+#: what notices a change of a module, the quickest first; all that is named here is not slow
+TESTS: Final[dict[str, tuple[str, ...]]] = {
+    "spector/layout.py": ("tests/test_format.py", _LIFE),
+    "spector/records.py": ("tests/test_records.py", "tests/api/test_repr.py", _LIFE),
+    "spector/exchange.py": ("tests/api/test_exchange_models.py", "tests/cli/test_importers.py"),
+    "spector/store/backup.py": ("tests/backup/test_copies.py", "tests/backup/test_backup.py"),
+    "spector/store/trees.py": ("tests/backup/test_copies.py", "tests/backup/test_backup.py"),
+    "spector/store/catalog.py": (_LIFE, "tests/security/test_hostile_catalog.py", *_CHECKS),
+    "spector/store/check.py": _CHECKS,
+    "spector/store/check_catalog.py": _CHECKS,
+    "spector/store/check_records.py": _CHECKS,
+    "spector/store/compact.py": (_LIFE, "tests/sleep/test_compact.py", *_CHECKS),
+    "spector/store/erase.py": ("tests/security/test_erasure.py",
+                               "tests/security/test_erasure_due.py"),
+    "spector/store/files.py": (_LIFE, "tests/store/test_places.py", "tests/store/test_shrunk.py",
+                               "tests/security/test_hostile_places.py",
+                               "tests/security/test_permissions.py"),
+    "spector/store/filters.py": ("tests/store/test_filters.py", _LIFE),
+    "spector/store/fulltext.py": (_LIFE, "tests/store/test_full_text_damage.py"),
+    "spector/store/guard.py": ("tests/security/test_hostile_catalog.py",),
+    "spector/store/hydrate.py": (_LIFE, "tests/store/test_walk.py", *_CHECKS),
+    "spector/store/idx.py": ("tests/store/test_scan_index_files.py",),
+    "spector/store/indexes.py": ("tests/store/test_scan_index_files.py",),
+    "spector/store/leaving.py": (_LIFE, "tests/sleep/test_compact.py"),
+    "spector/store/lock.py": ("tests/store/test_lock.py",),
+    "spector/store/log.py": ("tests/store/test_log.py", _LIFE),
+    "spector/store/migrate.py": ("tests/backup/test_formats.py",),
+    "spector/store/planted.py": ("tests/security/test_hostile_catalog.py",),
+    "spector/store/reader.py": (_LIFE, "tests/store/test_replay.py",
+                                "tests/simulation/test_simulation.py"),
+    "spector/store/reconcile.py": ("tests/store/test_power.py",),
+    "spector/store/recover.py": (_LIFE, "tests/store/test_replay.py", "tests/store/test_power.py",
+                                 "tests/store/test_ways_in.py"),
+    "spector/store/repair.py": ("tests/store/test_repair.py",),
+    "spector/store/residue.py": ("tests/security/test_erasure.py",),
+    "spector/store/rewrite.py": ("tests/security/test_erasure.py", "tests/sleep/test_compact.py"),
+    "spector/store/rows.py": (_LIFE, "tests/store/test_moments.py", *_CHECKS),
+    "spector/store/salvage.py": ("tests/store/test_repair.py",),
+    "spector/store/segment.py": (_LIFE, "tests/test_format.py", "tests/store/test_shrunk.py",
+                                 *_CHECKS),
+    "spector/store/staging.py": ("tests/store/test_repair.py", "tests/backup/test_copies.py"),
+    "spector/store/sql.py": (_LIFE, "tests/store/test_filters.py"),
+    "spector/store/store.py": (_LIFE, "tests/store/test_replay.py", "tests/store/test_moments.py"),
+    "spector/store/transaction.py": (_LIFE, "tests/store/test_replay.py",
+                                     "tests/store/test_power.py"),
+    "spector/store/walk.py": ("tests/store/test_walk.py", _LIFE),
+}  # fmt: skip
+#: what notices that a disk was not asked to keep something, wherever it was not asked
+_ORDER: Final = ("tests/crash/test_power_loss.py",)
+
+
+@dataclass
+class Tally:
+    """What became of the mutants."""
+
+    killed: list[str] = field(default_factory=list)
+    survived: list[str] = field(default_factory=list)
+    #: neither computed nor ended, or took more than their time: nobody would release that
+    stuck: list[str] = field(default_factory=list)
+    #: modules with tests that fail without any mutant, so that they cannot be asked
+    unfit: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def percent(self) -> float:
+        noticed = len(self.killed) + len(self.stuck)
+        return round(100 * noticed / max(1, noticed + len(self.survived)), 1)
+
+
+class Hunt:
+    """Use as a context: a copy of the tree in ``folder``, and who runs its tests."""
+
+    def __init__(self, folder: Path, tests: Mapping[str, tuple[str, ...]] = TESTS) -> None:
+        self._tests = tests
+        self._root = folder / "tree"
+        self._out = folder / "out"
+        for name in ("spector", "tests"):
+            shutil.copytree(REPO / name, self._root / name, ignore=_left_out)
+        shutil.copytree(REPO / "native", self._root / "native", ignore=_left_out)
+        shutil.copy(REPO / "pyproject.toml", self._root)
+        self._fit: dict[str, str] = {}
+
+    def __enter__(self) -> Hunt:
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SPECTOR_"))}
+        env |= {"PYTHONPATH": str(self._root), "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"}
+        subprocess.run(
+            [sys.executable, "-m", "compileall", "-q", "spector", "tests"], cwd=self._root, env=env,
+            check=True,
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, REPO / "tests/mutation/nursery.py"], cwd=self._root, env=env,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, text=True,
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+
+    def ask(self, tests: Iterable[str]) -> dict[str, Any]:
+        """Exit code and processor time of some tests of the copy as it is now."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        job = {"tests": list(tests), "seconds": SECONDS, "out": str(self._out)}
+        print(json.dumps(job), file=self._process.stdin, flush=True)
+        found: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return found
+
+    def hunt(self, mutants: Iterable[Mutant]) -> Tally:
+        """One mutant after the other; tests are asked without any first."""
+        tally = Tally()
+        for mutant in mutants:
+            tests = self._tests[mutant.path] + (_ORDER if "sync" in mutant.kind else ())
+            unfit = "".join(self._unfit(test, tally) for test in tests)
+            if unfit:
+                tally.unfit[mutant.path] = unfit
+                continue
+            answer = self.judge(mutant, tests)
+            tally.seconds += answer["seconds"]
+            code = answer["code"]
+            where = tally.survived if code == 0 else tally.killed if code > 0 else tally.stuck
+            where.append(str(mutant))
+        return tally
+
+    def _unfit(self, test: str, tally: Tally) -> str:
+        """Why the product as it is fails a test; empty when it does not."""
+        if test not in self._fit:
+            found = self.ask([test])
+            tally.seconds += found["seconds"]
+            self._fit[test] = self._out.read_text()[-4000:] if found["code"] else ""
+        return self._fit[test]
+
+    def judge(self, mutant: Mutant, tests: Iterable[str]) -> dict[str, Any]:
+        """What the tests say of one mutant; the copy is whole again afterwards."""
+        path = self._root / mutant.path
+        whole, compiled = path.read_text(), list(path.parent.glob(f"__pycache__/{path.stem}.*"))
+        for file in compiled:  # may be taken for the mutant's: same second, same length
+            file.rename(file.with_suffix(".kept"))
+        path.write_text(source_of(REPO, mutant))
+        try:
+            return self.ask(tests)
+        finally:
+            path.write_text(whole)
+            for file in compiled:
+                file.with_suffix(".kept").unlink()
+
+    def sampled(self, count: int, seed: int) -> Tally:
+        """``count`` mutants of all modules, of every kind."""
+        return self.hunt(sample(REPO, self._tests, count, seed))
+
+
+def _left_out(folder: str, names: list[str]) -> list[str]:
+    """What pytest compiles differently; other compiled files are as good as their sources."""
+    return [name for name in names if name.endswith(".pyc") and "pytest" in name]
