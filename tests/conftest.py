@@ -43,6 +43,9 @@ def shared_data() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:  # the limit is there to end what hangs, not what a busy machine slows down
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(1800))
     if shared_data().is_dir():
         return
     skip = pytest.mark.skip(reason=f"no data at {shared_data()}; set SPECTOR_DATA")
