@@ -19,22 +19,22 @@ from typing import Any, Final
 
 from bench import machine, results
 from bench.recall import report
-from bench.recall.arms import ABLATIONS, ARMS, Arm
+from bench.recall.ablations import ABLATIONS, ablations_of
+from bench.recall.arms import ARMS, Arm
 from bench.recall.evaluate import Asked, ask_all, digest, lines, write_lines
 from bench.recall.figures import ablation_figures, arm_figures
 from bench.recall.lexical import K1, B
-from bench.recall.metrics import Outcome
 from bench.recall.sets import LOADERS, NoDataError, load
 from bench.recall.shape import DataSet
 from bench.recall.timing import timings
-from bench.recall.vectors import Vectors, default_folder, vectors_of
+from bench.recall.vectors import Vectors, default_folder, no_vectors, vectors_of
 from spector.embed import Embedder, MiniLMEmbedder
 
 #: sets whose questions have known answers
 SETS: Final = tuple(name for name in LOADERS if name != "memorybank")
 PARTS: Final = ("arms", "ablation", "times")
-#: the ablation's base is a formula for these
-ABLATED: Final = ("locomo", "madial", "prefeval")
+#: sets for which one change at a time is shown
+ABLATED: Final = ("locomo", "beam", "madial", "prefeval")
 FOLDS: Final = 5
 
 
@@ -102,9 +102,12 @@ def _figures_of(
     made: dict[str, Vectors] = {}
 
     def ask(name: str, arm: Arm) -> Asked:
-        if arm.template not in made:
-            made[arm.template] = vectors_of(data, embedder, folder, arm.template)
-        asked = ask_all(name, arm, data, made[arm.template])
+        template = arm.template if arm.needs_vectors else ""
+        if template not in made:
+            made[template] = (
+                vectors_of(data, embedder, folder, template) if template else no_vectors(data)
+            )
+        asked = ask_all(name, arm, data, made[template])
         write_lines(each_question, lines(data.name, name, asked))
         return asked
 
@@ -120,22 +123,21 @@ def _figures_of(
         arms = {name: arm for name, arm in ARMS.items() if name in options.arms}
         figures["arms"] = arm_figures(data, {n: ask(n, arm) for n, arm in arms.items()}, FOLDS)
     if "ablation" in options.parts and data.name in ABLATED:
-        wanted = {n: a for n, a in ABLATIONS.items() if _can(a, data)}
-        outcomes: dict[str, list[Outcome]] = {n: ask(n, a).outcomes for n, a in wanted.items()}
-        titles = {name: arm.title for name, arm in wanted.items()}
-        figures["ablation"] = ablation_figures(outcomes, titles)
+        figures["ablation"] = {}
+        for base, arms in ablations_of(data).items():
+            if base in options.bases:
+                outcomes = {name: ask(name, arm).outcomes for name, arm in arms.items()}
+                titles = {name: arm.title for name, arm in arms.items()}
+                figures["ablation"][base] = ablation_figures(outcomes, titles)
     return figures
-
-
-def _can(arm: Arm, data: DataSet) -> bool:
-    """Whether the arm's texts differ from the base's: a set without speakers has one template."""
-    return arm.template == "items" or data.name == "locomo"
 
 
 def _templates(data: DataSet, options: argparse.Namespace) -> list[str]:
     named = {arm.template for name, arm in ARMS.items() if name in options.arms}
     if "ablation" in options.parts and data.name in ABLATED:
-        named |= {arm.template for arm in ABLATIONS.values() if _can(arm, data)}
+        for base, arms in ablations_of(data).items():
+            if base in options.bases:
+                named |= {arm.template for arm in arms.values()}
     return sorted(named)
 
 
@@ -147,6 +149,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--sets", nargs="+", choices=LOADERS, default=list(SETS))
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--bases", nargs="*", choices=ABLATIONS, default=list(ABLATIONS))
     parser.add_argument("--cache", metavar="FOLDER", help=f"vectors; default {default_folder()}")
     parser.add_argument("--threads", type=int, default=None, help="of the embedder")
     parser.add_argument("--out", metavar="FILE", help="where to save the results")

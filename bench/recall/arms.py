@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from bench.recall.channels import Formula
@@ -29,6 +29,10 @@ class Arm(Protocol):
     @property
     def template(self) -> str: ...
 
+    #: whether the vectors decide anything; without, a set need not be embedded
+    @property
+    def needs_vectors(self) -> bool: ...
+
     def opened(self, store: Store, vectors: Matrix) -> AbstractContextManager[Ask]: ...
 
 
@@ -42,6 +46,10 @@ class Plain:
     @property
     def template(self) -> str:
         return self.formula.template
+
+    @property
+    def needs_vectors(self) -> bool:
+        return bool(self.formula.dense)
 
     def opened(self, store: Store, vectors: Matrix) -> AbstractContextManager[Ask]:
         channels = self.formula.channels(store, vectors)
@@ -63,8 +71,9 @@ class Plain:
 
 #: what the issue calls the best simple combination for turns
 TURNS: Final = Formula(
-    words=0.12, near=0.4, dense=0.48, smooth=0.3, centred=True, length=1.2, template="items"
-)
+    words=0.12, near=0.4, dense=0.48, smooth=0.3, centred=True, length=1.2,
+    lexical_template="dated",
+)  # fmt: skip
 
 ARMS: Final[dict[str, Arm]] = {
     "bm25": Plain("BM25", Formula(words=1)),
@@ -87,19 +96,4 @@ ARMS: Final[dict[str, Arm]] = {
     ),
     "turns": Plain("turn formula", TURNS),
     **{f"spector-{mode}" if mode != "default" else "spector": Product(mode) for mode in MODES},
-}
-
-#: arms that differ from ``turns`` in one setting
-ABLATIONS: Final[dict[str, Arm]] = {
-    "turns": ARMS["turns"],
-    "no words": Plain("without BM25 of the text itself", replace(TURNS, words=0)),
-    "no near": Plain("without BM25 of the neighbourhood", replace(TURNS, near=0)),
-    "no dense": Plain("without vectors", replace(TURNS, dense=0)),
-    "no smooth": Plain("without neighbours' vectors", replace(TURNS, smooth=0)),
-    "no centre": Plain("without centring", replace(TURNS, centred=False)),
-    "no length": Plain("without the length prior", replace(TURNS, length=0)),
-    "no speaker": Plain("without speakers in the text", replace(TURNS, template="plain")),
-    "dated": Plain("with dates in the text", replace(TURNS, template="dated")),
-    "no stop": Plain("without a stop list", replace(TURNS, stop=False)),
-    "k1 0.9, b 0.4": Plain("BM25 with k1 0.9, b 0.4", replace(TURNS, k1=0.9, b=0.4)),
 }

@@ -24,17 +24,20 @@ class Channels:
 
     Args:
         vectors: (n, dim) float32 unit rows in the order of the store's items.
-        k1, b, stop: of BM25.
+        k1, b, stop: of BM25. lexical_template: of the texts that BM25 reads, when not the same.
     """
 
     def __init__(
         self, store: Store, vectors: Matrix, template: str, k1: float = K1, b: float = B,
-        stop: bool = True,
+        stop: bool = True, lexical_template: str | None = None,
     ) -> None:  # fmt: skip
         self._store, self._vectors = store, vectors
         self._bm25 = {"k1": k1, "b": b, "stop": stop}
         self.texts = [TEMPLATES[template](item) for item in store.items]
-        self._smooth: dict[float, Matrix] = {}
+        self._indexed = self.texts
+        if lexical_template is not None:
+            self._indexed = [TEMPLATES[lexical_template](item) for item in store.items]
+        self._rows: dict[tuple[float, bool], tuple[Scores, Scores, Scores]] = {}
 
     def words(self, cue: str) -> Scores:
         """BM25 of each text: (n,) float64."""
@@ -51,13 +54,9 @@ class Channels:
             smooth: share of each neighbour's vector that is added to a text's own.
             centred: both sides minus the store's mean, which all of its texts have in common.
         """
-        rows = self._smoothed(smooth).astype(np.float64)
-        cue = vector.astype(np.float64)
-        if centred:
-            mean = rows.mean(axis=0)
-            rows, cue = rows - mean, cue - mean
-        norms = np.linalg.norm(rows, axis=1) * np.linalg.norm(cue)
-        found: Scores = rows @ cue / np.maximum(norms, 1e-12)
+        rows, norms, mean = self._prepared(smooth, centred)
+        cue = vector.astype(np.float64) - mean
+        found: Scores = rows @ cue / np.maximum(norms * np.linalg.norm(cue), 1e-12)
         return found
 
     @cached_property
@@ -67,17 +66,22 @@ class Channels:
 
     @cached_property
     def _plain(self) -> Bm25:
-        return Bm25(self.texts, **self._bm25)  # type: ignore[arg-type]
+        return Bm25(self._indexed, **self._bm25)  # type: ignore[arg-type]
 
     @cached_property
     def _near(self) -> Bm25:
         sessions = self._store.sessions()
-        return Bm25(neighbourhoods(self.texts, sessions), **self._bm25)  # type: ignore[arg-type]
+        return Bm25(neighbourhoods(self._indexed, sessions), **self._bm25)  # type: ignore[arg-type]
 
-    def _smoothed(self, share: float) -> Matrix:
-        if share not in self._smooth:
-            self._smooth[share] = smoothed(self._vectors, self._store.sessions(), share)
-        return self._smooth[share]
+    def _prepared(self, smooth: float, centred: bool) -> tuple[Scores, Scores, Scores]:
+        """Rows (n, dim), their norms (n,), and what is to be taken from a cue (dim,)."""
+        key = smooth, centred
+        if key not in self._rows:
+            rows = smoothed(self._vectors, self._store.sessions(), smooth).astype(np.float64)
+            mean = rows.mean(axis=0) if centred else np.zeros(rows.shape[1])
+            rows = rows - mean
+            self._rows[key] = rows, np.linalg.norm(rows, axis=1), mean
+        return self._rows[key]
 
 
 def neighbourhoods(texts: Sequence[str], sessions: Sequence[str]) -> list[str]:
@@ -161,12 +165,16 @@ class Formula:
     centred: bool = False
     length: float = 0.0
     template: str = "items"
+    #: of the texts that BM25 reads; None: the same
+    lexical_template: str | None = None
     k1: float = K1
     b: float = B
     stop: bool = True
 
     def channels(self, store: Store, vectors: Matrix) -> Channels:
-        return Channels(store, vectors, self.template, self.k1, self.b, self.stop)
+        return Channels(
+            store, vectors, self.template, self.k1, self.b, self.stop, self.lexical_template
+        )
 
     def scores(self, channels: Channels, cue: str, vector: Row) -> Scores:
         """(n,) float64 over the store's items."""

@@ -41,6 +41,7 @@ class Product:
     options: tuple[tuple[str, Any], ...] | None = None
     template: str = "items"
     path: str = ":memory:"
+    needs_vectors: bool = True
 
     @property
     def title(self) -> str:

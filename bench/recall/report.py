@@ -20,8 +20,8 @@ _DRAWN: Final = (
 )  # fmt: skip
 
 _ABLATION: Final = (
-    "Each arm differs from the turn formula in one setting. Points, with the interval of the "
-    "paired difference."
+    "Each arm differs in one setting from the one in the first row: the turn formula, or the "
+    "product's default profile. Points, with the interval of the paired difference."
 )
 _METHOD: Final = (
     "Every arm gets the same texts and the same vectors, and is asked the same questions. A store "
@@ -75,7 +75,8 @@ def docs_page(run: dict[str, Any]) -> str:
     if ablations:
         lines += ["", "## One change at a time", "", _ABLATION]
     for figures in ablations:
-        lines += ["", f"### {figures['title']}", "", *tables.ablation_table(figures)]
+        for each in figures["ablation"].values():
+            lines += ["", f"### {figures['title']}", "", *tables.ablation_table(each)]
     lines += _if_any("## Times", _times_words(run), tables.times_table(run))
     lines += _if_any(
         "## The same measurement?",
@@ -93,8 +94,10 @@ def summary(run: dict[str, Any]) -> str:
         if "arms" in figures:
             parts.append("\n".join([figures["title"], *tables.main_table(figures)]))
             parts.append("\n".join(tables.category_table(figures)))
-        if "ablation" in figures:
-            parts.append("\n".join([figures["title"], *tables.ablation_table(figures)]))
+        parts += [
+            "\n".join([figures["title"], *tables.ablation_table(each)])
+            for each in figures.get("ablation", {}).values()
+        ]
     parts += ["\n".join(tables.times_table(run)), "\n".join(tables.floor_table(run))]
     return "\n\n".join(part for part in parts if part)
 

@@ -230,6 +230,16 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def madial(root: Path) -> DataSet:
     """160 dated memories in one store; the cue is what was said before the turn under test."""
+    return _madial(root, named=False)
+
+
+def madial_named(root: Path) -> DataSet:
+    """The same, with the name of the speaker before each turn of the cue."""
+    return _madial(root, named=True)
+
+
+def _madial(root: Path, named: bool) -> DataSet:
+    set_name = "madial-named" if named else "madial"
     items = []
     for line in _lines(root / "madial" / "memory_en.jsonl"):
         for number, memory in line.items():
@@ -254,23 +264,24 @@ def madial(root: Path) -> DataSet:
             Question(
                 id=f"madial-{n}",
                 store="madial",
-                cue=spoken(talk["dialogue"][: talk["test-turn"][0]]),
+                cue=spoken(talk["dialogue"][: talk["test-turn"][0]], named),
                 category="associative",
                 gold=tuple(each for each in gold if each in known),
                 now=items[-1][0] + _LATER,
                 group=f"madial-{n}",
             )
         )
-    return DataSet("madial", "MADial, memories", (store,), tuple(questions), tuple(notes))
+    title = "MADial, memories" + (" (cue with names)" if named else "")
+    return DataSet(set_name, title, (store,), tuple(questions), tuple(notes))
 
 
-def spoken(turns: list[str]) -> str:
-    """Turns like ``<Bart>: "Hey."`` as lines ``Bart: Hey.``, without the marks of begin and end."""
+def spoken(turns: list[str], named: bool) -> str:
+    """Turns like ``<Bart>: "Hey."`` as lines ``Hey.`` or ``Bart: Hey.``; begin and end are none."""
     lines = []
     for turn in turns:
         match = _SPOKEN.match(turn.strip())
         if match:
-            lines.append(f"{match['who']}: {match['what']}")
+            lines.append(f"{match['who']}: {match['what']}" if named else match["what"])
     return "\n".join(lines)
 
 
@@ -331,6 +342,7 @@ LOADERS: Final[dict[str, Callable[[Path], DataSet]]] = {
     "locomo-sessions": locomo_sessions,
     "beam": beam,
     "madial": madial,
+    "madial-named": madial_named,
     "prefeval": prefeval,
     "memorybank": memorybank,
 }

@@ -96,10 +96,10 @@ def abstention_table(figures: dict[str, Any]) -> list[str]:
     return rows if len(rows) > 2 else []
 
 
-def ablation_table(figures: dict[str, Any]) -> list[str]:
-    """One set: the base, then what each single change does to it."""
+def ablation_table(arms: dict[str, Any]) -> list[str]:
+    """One set and base: the base, then what each single change does to it."""
     rows = ["| change | any@10 | frac@10 | all@10 |", "|---|---|---|---|"]
-    for each in figures["ablation"].values():
+    for each in arms.values():
         if "change" in each:
             cells = [_signed(each["change"][metric]) for metric in ("any", "frac", "all")]
         else:
@@ -131,7 +131,9 @@ def times_table(run: Run) -> list[str]:
         return []
     names = {
         "recall_ms": "recall, vector of the cue given",
+        "recall_cpu_ms": "the same, processor time",
         "recall_with_embedding_ms": "recall, cue embedded",
+        "recall_with_embedding_cpu_ms": "the same, processor time",
         "write_to_readable_ms": "`remember` until a recall has it",
     }
     rows = ["| ms | best | p50 | p95 | p99 |", "|---|---|---|---|---|"]

@@ -78,6 +78,14 @@ def vectors_of(
     return Vectors(items, {each.id: row for each, row in zip(data.questions, cues, strict=True)})
 
 
+def no_vectors(data: DataSet) -> Vectors:
+    """In the place of vectors for arms that read none: rows of one zero."""
+    return Vectors(
+        {store.name: np.zeros((len(store.items), 1), np.float32) for store in data.stores},
+        {question.id: np.zeros(1, np.float32) for question in data.questions},
+    )
+
+
 def _is_name(item: Item) -> bool:
     """A role says nothing about who spoke."""
     return item.speaker not in ("", "user", "assistant")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ import numpy as np
 import pytest
 
 from bench.recall import report
-from bench.recall.arms import ABLATIONS, ARMS, TURNS, Plain
+from bench.recall.ablations import ABLATIONS, ablations_of
+from bench.recall.arms import ARMS, TURNS, Plain
 from bench.recall.channels import (
     Channels,
     Formula,
@@ -35,7 +37,8 @@ from bench.recall.lexical import Bm25
 from bench.recall.product import Product
 from bench.recall.shape import DataSet, Item, Question, Store
 from bench.recall.timing import timings
-from bench.recall.vectors import TEMPLATES, Vectors, vectors_of
+from bench.recall.vectors import TEMPLATES, Vectors, no_vectors, vectors_of
+from spector.kernel.profile import get_profile
 
 DAY = datetime(2024, 5, 8, 12, 0, tzinfo=UTC)
 TEXTS = ("The cat sat", "A dog barked loudly", "Ships sail", "The bank closed early today")
@@ -201,9 +204,9 @@ def test_a_formula_is_the_weighted_sum_of_its_scaled_channels() -> None:
     np.testing.assert_allclose(formula.scores(channels, "cat dog", cue), expected)
 
 
-@pytest.mark.parametrize("name", [name for name in ABLATIONS if name != "turns"])
+@pytest.mark.parametrize("name", list(ABLATIONS["turns"])[1:])
 def test_an_ablation_differs_in_one_thing_and_changes_scores(name: str) -> None:
-    arm = ABLATIONS[name]
+    arm = ABLATIONS["turns"][name]
     assert isinstance(arm, Plain)
     changed = set(arm.formula.differences(TURNS))
     assert len(changed - {"b"}) == 1
@@ -215,6 +218,39 @@ def test_an_ablation_differs_in_one_thing_and_changes_scores(name: str) -> None:
         return formula.scores(formula.channels(store, rows), text, cue)
 
     assert not np.allclose(scores(arm.formula), scores(TURNS))
+
+
+def test_arms_without_vectors_do_not_have_a_set_embedded() -> None:
+    needy = {name: arm.needs_vectors for name, arm in ARMS.items()}
+    assert not needy["bm25"]
+    assert needy["dense"]
+    assert needy["spector"]
+    asked = ask_all("bm25", ARMS["bm25"], a_set(), no_vectors(a_set()))
+    assert asked.outcomes[0].ranks == (1,)
+
+
+def test_every_weight_of_the_default_profile_is_taken_away_once() -> None:
+    default = get_profile("balanced")
+    weights = {name for name, value in asdict(default).items() if name[:2] == "w_" and value}
+    gone = []
+    for arm in ABLATIONS["spector"].values():
+        profile = dict(getattr(arm, "options", None) or ()).get("profile")
+        if profile is not None:
+            gone += [name for name in weights if getattr(profile, name) == 0]
+    assert sorted(gone) == sorted(weights)
+
+
+def test_a_set_is_spared_the_arms_that_cannot_differ_on_it() -> None:
+    data = a_set()
+    assert set(ablations_of(data)["turns"]) == set(ABLATIONS["turns"])
+    bare = tuple(
+        replace(item, speaker="", time=None, session=item.id) for item in data.stores[0].items
+    )
+    alone = DataSet("alone", "alone", (Store("one", bare),), ())
+    left = set(ablations_of(alone)["turns"])
+    assert "turns" in left
+    assert not left & {"no speaker", "no date", "bare", "no smooth", "no near"}
+    assert set(ablations_of(alone)["spector"]) == set(ABLATIONS["spector"])
 
 
 # -- the loop ---------------------------------------------------------------------------------
@@ -291,7 +327,9 @@ def run(vectors: Vectors) -> dict[str, Any]:
         "sets": {"locomo": {
             "title": "LoCoMo, turns", "digest": "d", "stores": 2, "items": 8, "questions": 3,
             "notes": [], "arms": arm_figures(data, asked, 5),
-            "ablation": ablation_figures(ablation, {"turns": "the formula", "bm25": "words"}),
+            "ablation": {
+                "turns": ablation_figures(ablation, {"turns": "the formula", "bm25": "words"})
+            },
         }},
     }  # fmt: skip
 

@@ -45,7 +45,8 @@ def test_evidence_that_names_no_turn_is_told_and_the_rest_kept() -> None:
 
 def test_spoken_turns_lose_their_marks_and_keep_who_said_what() -> None:
     turns = ["<BOD>\n", '<Bart>: "Did you "know"?"\n', '<Assistant>: "No."\n', "<EOD>\n"]
-    assert spoken(turns) == 'Bart: Did you "know"?\nAssistant: No.'
+    assert spoken(turns, named=True) == 'Bart: Did you "know"?\nAssistant: No.'
+    assert spoken(turns, named=False) == 'Did you "know"?\nNo.'
 
 
 @pytest.fixture
@@ -161,7 +162,8 @@ def test_madial_memories_are_ordered_by_time_and_a_lost_one_is_told(root: Path) 
     data = load("madial", root)
     assert [item.id for item in data.stores[0].items] == ["9", "7"]
     asked = data.questions[0]
-    assert (asked.cue, asked.gold) == ("Bart: One", ("9",))
+    assert (asked.cue, asked.gold) == ("One", ("9",))
+    assert load("madial-named", root).questions[0].cue == "Bart: One"
     assert data.notes == ("madial-0: no memory 12",)
 
 
@@ -196,6 +198,7 @@ def test_absent_data_is_told_with_the_variable_that_names_it(
         ("locomo-sessions", 5, 136, 1018),
         ("beam", 10, 2432, 179),
         ("madial", 1, 160, 80),
+        ("madial-named", 1, 160, 80),
         ("prefeval", 1, 505, 505),
         ("memorybank", 15, 1132, 0),
     ],
@@ -212,5 +215,5 @@ def test_the_real_sets_are_read_whole(
 
 def test_every_set_has_a_loader() -> None:
     assert set(LOADERS) == {
-        "locomo", "locomo-sessions", "beam", "madial", "prefeval", "memorybank",
+        "locomo", "locomo-sessions", "beam", "madial", "madial-named", "prefeval", "memorybank",
     }  # fmt: skip
