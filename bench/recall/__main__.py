@@ -21,8 +21,9 @@ from bench import machine, results
 from bench.recall import report
 from bench.recall.ablations import ABLATIONS, ablations_of
 from bench.recall.arms import ARMS, Arm
-from bench.recall.evaluate import Asked, ask_all, digest, lines, write_lines
+from bench.recall.evaluate import Asked, ask_all
 from bench.recall.figures import ablation_figures, arm_figures
+from bench.recall.ledger import Ledger, digest
 from bench.recall.lexical import K1, B
 from bench.recall.sets import LOADERS, NoDataError, load
 from bench.recall.shape import DataSet
@@ -73,10 +74,10 @@ def measure(
     """All figures of a run; each question's own go to a file of lines."""
     started, begin = datetime.now(UTC), time.perf_counter()
     commit, load_before = machine.describe_commit(), os.getloadavg()[0]
-    each_question = folder / "runs" / f"{started:%Y%m%dT%H%M%S}.jsonl"
+    ledger = Ledger(folder / "runs", f"{started:%Y%m%dT%H%M%S}", embedder.fingerprint)
     figures = {}
     for data in sets:
-        figures[data.name] = _figures_of(data, embedder, folder, each_question, options)
+        figures[data.name] = _figures_of(data, embedder, folder, ledger, options)
     return {
         "schema": results.SCHEMA,
         "mode": "recall",
@@ -89,6 +90,7 @@ def measure(
         "machine": machine.describe_machine(),
         "versions": machine.describe_versions(),
         "sets": figures,
+        "arms_of_earlier_runs": ledger.reused,
         "times": timings(sets, embedder, folder) if "times" in options.parts else {},
         "load_average": [round(load_before, 2), round(os.getloadavg()[0], 2)],
         "elapsed_s": round(time.perf_counter() - begin, 1),
@@ -96,19 +98,22 @@ def measure(
 
 
 def _figures_of(
-    data: DataSet, embedder: Embedder, folder: Path, each_question: Path,
+    data: DataSet, embedder: Embedder, folder: Path, ledger: Ledger,
     options: argparse.Namespace,
 ) -> dict[str, Any]:  # fmt: skip
     made: dict[str, Vectors] = {}
 
     def ask(name: str, arm: Arm) -> Asked:
+        known = None if options.again else ledger.find(data, arm)
+        if known is not None:
+            return known
         template = arm.template if arm.needs_vectors else ""
         if template not in made:
             made[template] = (
                 vectors_of(data, embedder, folder, template) if template else no_vectors(data)
             )
         asked = ask_all(name, arm, data, made[template])
-        write_lines(each_question, lines(data.name, name, asked))
+        ledger.add(data, name, arm, asked)
         return asked
 
     figures: dict[str, Any] = {
@@ -152,6 +157,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--bases", nargs="*", choices=ABLATIONS, default=list(ABLATIONS))
     parser.add_argument("--cache", metavar="FOLDER", help=f"vectors; default {default_folder()}")
     parser.add_argument("--threads", type=int, default=None, help="of the embedder")
+    parser.add_argument("--again", action="store_true", help="ask all, whatever is known")
     parser.add_argument("--out", metavar="FILE", help="where to save the results")
     parser.add_argument("--file", metavar="FILE", help="report: the run to make the page from")
     return parser.parse_args(arguments)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
 from bench.recall.arms import Arm
 from bench.recall.metrics import Outcome, estimated_tokens, judged
-from bench.recall.shape import DataSet, Question, Store
+from bench.recall.shape import DataSet, Question
 from bench.recall.vectors import Vectors
 
 
@@ -72,47 +67,3 @@ def _without_gold(question: Question) -> Question:
         question.id, question.store, question.cue, question.category, (), question.now,
         question.group,
     )  # fmt: skip
-
-
-def lines(set_name: str, arm: str, asked: Asked) -> Iterator[str]:
-    """One JSON line a question: ids, ranks and scores, never a text of the set."""
-    for kind, outcomes in (
-        ("own", asked.outcomes), ("unanswerable", asked.unanswerable), ("foreign", asked.foreign)
-    ):  # fmt: skip
-        for each in outcomes:
-            yield json.dumps({"set": set_name, "arm": arm, "asked": kind, **_as_row(each)})
-
-
-def write_lines(path: Path, rows: Iterable[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.writelines(row + "\n" for row in rows)
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(row) for row in path.read_text(encoding="utf-8").splitlines() if row]
-
-
-def _as_row(each: Outcome) -> dict[str, Any]:
-    return {
-        "question": each.question,
-        "category": each.category,
-        "group": each.group,
-        "ranks": each.ranks,
-        "ids": each.ids,
-        "returned": each.returned,
-        "tokens": round(each.tokens, 1),
-        "score": None if each.top_score is None else round(each.top_score, 5),
-        "ms": round(each.elapsed_ms, 3),
-    }
-
-
-def digest(stores: Sequence[Store], questions: Sequence[Question]) -> str:
-    """Twelve digits that change when a set or its reading does."""
-    sha = hashlib.sha256()
-    for store in stores:
-        for item in store.items:
-            sha.update(repr((store.name, item)).encode("utf-8"))
-    for question in questions:
-        sha.update(repr(question).encode("utf-8"))
-    return sha.hexdigest()[:12]

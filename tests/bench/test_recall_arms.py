@@ -31,8 +31,9 @@ from bench.recall.channels import (
     to_largest,
     to_unit,
 )
-from bench.recall.evaluate import ask_all, digest, lines, read_lines, write_lines
+from bench.recall.evaluate import ask_all
 from bench.recall.figures import ablation_figures, arm_figures
+from bench.recall.ledger import Ledger, digest, read_lines
 from bench.recall.lexical import Bm25
 from bench.recall.product import Product
 from bench.recall.shape import DataSet, Item, Question, Store
@@ -293,14 +294,40 @@ def test_options_make_an_arm_of_the_product(vectors: Vectors) -> None:
 
 def test_lines_hold_ids_and_ranks_and_never_a_text(tmp_path: Path, vectors: Vectors) -> None:
     asked = ask_all("bm25", ARMS["bm25"], a_set(), vectors)
-    path = tmp_path / "runs" / "x.jsonl"
-    write_lines(path, lines("locomo", "bm25", asked))
-    rows = read_lines(path)
+    Ledger(tmp_path, "x", "f").add(a_set(), "bm25", ARMS["bm25"], asked)
+    rows = read_lines(tmp_path / "x.jsonl")
     assert len(rows) == 7
     assert rows[0]["ranks"] == [1]
     assert {row["asked"] for row in rows} == {"own", "unanswerable", "foreign"}
-    text = path.read_text("utf-8")
+    text = (tmp_path / "x.jsonl").read_text("utf-8")
     assert not any(word in text for word in ("cat sat", "snow", "nobody knows"))
+
+
+def test_what_was_asked_is_not_asked_again_unless_anything_differs(
+    tmp_path: Path, vectors: Vectors
+) -> None:
+    data, arm = a_set(), ARMS["bm25"]
+    asked = ask_all("bm25", arm, data, vectors)
+    Ledger(tmp_path, "x", "f").add(data, "bm25", arm, asked)
+    found = Ledger(tmp_path, "y", "f").find(data, arm)
+    assert found is not None
+    assert [each.ranks for each in found.outcomes] == [each.ranks for each in asked.outcomes]
+    assert len(found.foreign) == 3
+    assert Ledger(tmp_path, "y", "g").find(data, arm) is None
+    assert Ledger(tmp_path, "y", "f").find(data, ARMS["bm25-near"]) is None
+    fewer = replace(data, questions=data.questions[:2])
+    assert Ledger(tmp_path, "y", "f").find(fewer, arm) is None
+
+
+def test_an_arm_that_was_not_asked_to_the_end_is_asked_again(
+    tmp_path: Path, vectors: Vectors
+) -> None:
+    data, arm = a_set(), ARMS["bm25"]
+    Ledger(tmp_path, "x", "f").add(data, "bm25", arm, ask_all("bm25", arm, data, vectors))
+    path = tmp_path / "x.jsonl"
+    path.write_text(path.read_text("utf-8")[:-20], encoding="utf-8")
+    assert len(read_lines(path)) == 6
+    assert Ledger(tmp_path, "y", "f").find(data, arm) is None
 
 
 def test_a_digest_changes_with_a_text_and_with_a_question() -> None:
