@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from spector.errors import ModelFileError
+from spector.unicode import normalize
 
 __all__ = ["CLS_ID", "SEP_ID", "UNK_ID", "VOCAB_SHA256", "WordPiece", "load_vocabulary"]
 
@@ -145,7 +146,7 @@ def _normalise(chunk: str) -> str:
     if chunk.isascii():
         return chunk.lower()
     spaced = _CJK_CHAR.sub(r" \1 ", chunk)
-    bare = "".join(c for c in unicodedata.normalize("NFD", spaced) if _category(c) != "Mn")
+    bare = "".join(c for c in normalize("NFD", spaced) if _category(c) != "Mn")
     return bare.replace("\u03a3", "\u03c3").lower()
 
 

@@ -23,7 +23,9 @@ def _native() -> Kernel:
 
 def _numba() -> Kernel:
     from spector.kernel.jit import NumbaKernel
+    from spector.kernel.jit_tools import probe
 
+    probe()
     return NumbaKernel()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
+import numpy as np
 from llvmlite import ir
 from numba import njit
 from numba.core import cgutils, event, types
@@ -24,6 +25,7 @@ __all__ = [
     "pointer",
     "popcount",
     "prefetch",
+    "probe",
 ]
 
 #: divisions by zero give what IEEE 754 says instead of branches to an exception
@@ -121,6 +123,27 @@ def prefetch(typing_context: Any, address: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.uint64), generate
+
+
+@borrowing
+def _bits_at(address):  # type: ignore[no-untyped-def]
+    prefetch(address)
+    return popcount(array_at(address, 1, np.uint64)[0])
+
+
+@compiled
+def _probe(address):  # type: ignore[no-untyped-def]
+    return _bits_at(address)
+
+
+def probe() -> None:
+    """Raise if this release of Numba no longer has what `borrowing` and the intrinsics build on.
+
+    They are not of its public interface, and fail when first called. Another backend serves then.
+    """
+    word = np.array([0b111], np.uint64)
+    if _probe(np.uint64(word.ctypes.data)) != 3:
+        raise RuntimeError("this release of Numba compiles the scan wrongly")
 
 
 def compile_seconds() -> float:

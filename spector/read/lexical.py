@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +13,7 @@ from spector.read.request import RecallRequest
 from spector.store.filters import SqlFilter
 from spector.store.store import Store, View
 from spector.tiers.router import TierRouter
+from spector.unicode import normalize
 
 __all__ = [
     "MAX_TERMS", "Evidence", "LexicalChannel", "best_score", "match_query", "match_terms", "quoted",
@@ -181,7 +181,8 @@ def match_terms(cue: str) -> list[str]:
     """
     phrases: dict[str, None] = {}
     words: dict[str, None] = {}
-    for match in _WORD.finditer(unicodedata.normalize("NFC", cue).lower()):
+    folded = normalize("NFC", cue).lower().replace("i\u0307", "i")  # as FTS5 does: "İ" is an i
+    for match in _WORD.finditer(folded):
         token = match.group()
         parts = _PART.findall(token)
         if len(parts) > 1:

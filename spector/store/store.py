@@ -26,10 +26,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from spector.config import Config
 from spector.errors import (
+    CatalogCorruptError,
     PartitionCorruptError,
     StoreClosedError,
     StoreError,
@@ -61,6 +62,8 @@ _NEVER = (1 << 63) - 1
 OPEN_FILES = 64
 #: the first commit after an opening moves the change counter by less than this, at random
 _LEAP = 1 << 36
+#: no store has counted so far; a writer would soon be out of numbers
+_SPENT = 1 << 62
 #: one call of ``index_rest`` builds so many times what a recall may build
 _QUIET_STEPS = 10
 _QUIET_ROWS = 20_000
@@ -120,6 +123,12 @@ class Store:
         self._failed: BaseException | None = None
         self._closed = False
         self._head = catalog.head()
+        counted = max(astuple(self._head))
+        if writable and counted >= _SPENT:
+            raise CatalogCorruptError(
+                f"{catalog.path} has a counter at {counted}, near the end of 64 bits",
+                hint="salvage the store: spector check PATH --repair DEST; mode='r' can read it",
+            )
         self._log = Log(files, catalog)
         self._next_segment_id = 1
         self._journal_bytes = 0

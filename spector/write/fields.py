@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -26,6 +25,7 @@ from spector.errors import (
     InvalidTextError,
     InvalidVectorError,
 )
+from spector.unicode import normalize
 
 __all__ = [
     "check_metadata",
@@ -110,11 +110,15 @@ def _tag(tag: Any, max_bytes: int) -> str:
     return _clean_tag(tag, max_bytes)
 
 
+#: in NFC a character stands for four at most; what is longer than that is too long at once
+_COMPOSED = 4
+
+
 @lru_cache(maxsize=16_384)
 def _clean_tag(tag: str, max_bytes: int) -> str:
     clean = tag.strip()
-    if not clean.isascii():
-        clean = unicodedata.normalize("NFC", clean)
+    if len(clean) <= _COMPOSED * max_bytes:
+        clean = normalize("NFC", clean)
     if not clean:
         raise InvalidTagError("a tag is empty", hint="leave it out")
     if not clean.isprintable():

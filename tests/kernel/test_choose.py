@@ -58,6 +58,24 @@ def test_without_the_extension_numba_serves_and_says_why() -> None:
     assert run(code, SPECTOR_KERNEL="").startswith("numba the native kernel cannot load")
 
 
+def test_a_numba_without_what_the_kernel_builds_on_is_passed_over(tmp_path: Path) -> None:
+    """Mechanism: an option that Numba does not know raises at the first call, not at the import."""
+    kernel_or_skip("numba")
+    code = (
+        "import sys, numba; sys.modules['spector._native'] = None\n"
+        "compile_ = numba.njit\n"
+        "def njit(*args, **options):\n"
+        "    if '_nrt' in options: options['_gone'] = options.pop('_nrt')\n"
+        "    return compile_(*args, **options)\n"
+        "numba.njit = njit\n"
+        "from spector.kernel.choose import get_kernel, kernel_info\n"
+        "print(get_kernel().name, kernel_info()['why'])"
+    )
+    out = run(code, SPECTOR_KERNEL="", NUMBA_CACHE_DIR=str(tmp_path))
+    assert out.startswith("reference ")
+    assert "the numba kernel cannot load" in out
+
+
 def test_without_both_the_reference_serves() -> None:
     code = (
         "import sys; sys.modules['spector._native'] = sys.modules['numba'] = None\n"

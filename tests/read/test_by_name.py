@@ -50,6 +50,16 @@ def test_a_single_rare_word_finds_its_record() -> None:
         assert memory.recall("palimpsest", vector=like, k=1)[0].id == named.id
 
 
+@pytest.mark.parametrize("cue", ["İstanbul", "istanbul", "Where is İSTANBUL?"])
+def test_a_turkish_capital_is_looked_up_as_it_is_stored(cue: str) -> None:
+    """Mechanism: lower case of İ is an i and a dot above, at which the word was cut."""
+    with spector.open(":memory:", embedder=None, dim=DIM) as memory:
+        memory.remember_many([{"text": f"note {n}", "vector": v} for n, v in
+                              enumerate(_vectors(50))])
+        named = memory.remember("ferries of İstanbul", vector=-np.ones(DIM))
+        assert memory.recall(cue, vector=np.ones(DIM), k=1)[0].id == named.id
+
+
 def test_fewer_hits_are_the_first_of_more() -> None:
     words = ["deploy", "pipeline", "window", "cake", "garden", "invoice"]
     rng = np.random.default_rng(8)

@@ -164,4 +164,6 @@ def test_a_counter_past_its_end_is_found_and_hides_nothing(
     assert "I6" in {problem.code for problem in report.problems}
     with open_tiny(str(store_path), mode="r") as reader:
         assert sorted(texts_of(reader).values()) == [f"w{n}" for n in range(4)]
+    with pytest.raises(spector.CatalogCorruptError, match=str(value)):
+        open_tiny(str(store_path))
     proof("T23", counters_past_their_end=1, found_by_check=1, wrong=0)
