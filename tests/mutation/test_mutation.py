@@ -29,6 +29,7 @@ _KNOWN = (
 )  # fmt: skip
 
 
+@pytest.mark.timeout(1200)
 def test_mutants_that_break_what_everybody_uses_are_noticed(proof: Proof) -> None:
     chosen = [
         mutant for path, kind, line in _KNOWN for mutant in mutants_of(REPO, path)
