@@ -75,12 +75,14 @@ def _silence(each: Asked, parts: Sequence[Sequence[str]]) -> dict[str, Any]:
     if each.unanswerable:
         out["returned_to_unanswerable"] = round_to(false_returns(each.unanswerable))
     if each.foreign:
-        held = held_out_abstention(each.outcomes, each.foreign, any_at, parts)
-        out["abstention"] = {
-            "false_returns": round_to(false_returns(each.foreign)),
-            "with_threshold": round_to(held.false_returns),
-            "lost_any": round_to(held.lost),
-        }
+        out["abstention"] = {"false_returns": round_to(false_returns(each.foreign))}
+        # a formula of one channel scaled to its best always has the same best score
+        if len({found.top_score for found in each.foreign}) > 1:
+            held = held_out_abstention(each.outcomes, each.foreign, any_at, parts)
+            out["abstention"] |= {
+                "with_threshold": round_to(held.false_returns),
+                "lost_any": round_to(held.lost),
+            }
     return out
 
 

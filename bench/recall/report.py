@@ -9,6 +9,7 @@ from bench import results
 from bench.machine import REPO
 from bench.recall import tables
 from bench.recall.arms import ARMS
+from bench.recall.sets import LOADERS
 from bench.rivals import svg
 
 PAGE: Final = REPO / "docs" / "recall.md"
@@ -84,7 +85,16 @@ def docs_page(run: dict[str, Any]) -> str:
         "finds.",
         tables.floor_table(run),
     )
-    return "\n".join([*lines, "", "## The run", "", *_facts(run)]) + "\n"
+    return "\n".join([*lines, "", "## The run", "", *_absent(run), *_facts(run)]) + "\n"
+
+
+def _absent(run: dict[str, Any]) -> list[str]:
+    """What a whole run would have had."""
+    sets = [name for name in LOADERS if name not in run["sets"] and name != "memorybank"]
+    parts = [] if any("ablation" in each for each in run["sets"].values()) else ["ablations"]
+    parts += [] if run.get("times") else ["times"]
+    named = ", ".join([*(f"set {name}" for name in sets), *parts])
+    return [f"Not measured in this run: {named}.", ""] if named else []
 
 
 def summary(run: dict[str, Any]) -> str:
@@ -127,7 +137,8 @@ def _set(figures: dict[str, Any]) -> list[str]:
             "",
             "Questions of another conversation, whose answer is not in the store. The threshold "
             "on the best score is set on the other folds so that 80 % of such questions get "
-            "nothing; the last column is what the answerable ones then lose.",
+            "nothing; the last column is what the answerable ones then lose. Scores scaled "
+            "to the best of each cue say nothing about it, and have no threshold.",
             "",
             *silence,
         ]
@@ -168,6 +179,7 @@ def _facts(run: dict[str, Any]) -> list[str]:
         "took": f"{run['elapsed_s']:.0f} s",
         "commit": run["commit"] + (" with local changes" if run["dirty"] else ""),
         "cpu": f"{run['machine']['cpu']}, {run['machine']['cores']} cores",
+        "arms answered by lines of earlier runs": run.get("arms_of_earlier_runs", 0),
         "load before / after": " / ".join(f"{load:g}" for load in run["load_average"]),
         **{f"digest of {name}": each["digest"] for name, each in run["sets"].items()},
         **run["versions"],

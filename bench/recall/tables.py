@@ -89,10 +89,11 @@ def abstention_table(figures: dict[str, Any]) -> list[str]:
     for name, arm in figures["arms"].items():
         if "abstention" in arm:
             told = arm["abstention"]
-            rows.append(
-                f"| {ARMS[name].title} | {percent(told['false_returns'])} "
-                f"| {percent(told['with_threshold'])} | {percent(told['lost_any'])} |"
-            )
+            cells = [
+                percent(told[key]) if key in told else "no threshold"
+                for key in ("false_returns", "with_threshold", "lost_any")
+            ]
+            rows.append(f"| {ARMS[name].title} | " + " | ".join(cells) + " |")
     return rows if len(rows) > 2 else []
 
 

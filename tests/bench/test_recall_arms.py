@@ -381,6 +381,14 @@ def test_figures_are_those_of_the_outcomes(run: dict[str, Any]) -> None:
     assert len(run["sets"]["locomo"]["arms"]["dense"]["gain"]["any"]) == 3
 
 
+def test_a_score_that_is_always_the_same_gets_no_threshold(run: dict[str, Any]) -> None:
+    """BM25 divided by its best says 1 to a question that the store cannot answer, too."""
+    arms = run["sets"]["locomo"]["arms"]
+    assert "lost_any" not in arms["dense"]["abstention"]
+    assert "lost_any" in arms["spector"]["abstention"]
+    assert "no threshold" in report.docs_page(run)
+
+
 def test_the_plot_shows_the_sets_that_were_asked(run: dict[str, Any]) -> None:
     text = report.plot(run)
     assert text.startswith("<svg")
