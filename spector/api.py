@@ -12,7 +12,6 @@ from spector.embed.validate import embedded
 from spector.errors import (
     CatalogCorruptError,
     InvalidInputError,
-    StoreError,
     StoreNotFoundError,
 )
 from spector.opening import open_memory_at as open
@@ -22,11 +21,11 @@ from spector.store.catalog import CATALOG_NAME
 from spector.store.check import check_settled
 from spector.store.files import DiskFiles
 from spector.store.lock import WriterLock, no_writer
+from spector.store.places import Place
 from spector.store.recover import Stamp, no_store, open_disk, reading_catalog
 from spector.store.repair import Identity, Salvage, identify, refuse_newer, salvage, transplant
 from spector.store.salvage import Remains, read_remains
 from spector.store.staging import building
-from spector.store.trees import Place
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 from spector.write.reembed import reembed_store
@@ -144,27 +143,22 @@ def repair(
     appears when it is complete; what a killed run left beside ``dest`` is removed by the next.
 
     Raises:
-        StoreNotFoundError: nothing is there. StoreError: ``dest`` is not empty, or nothing says
-        what store this was. StoreLockedError: somebody is writing to the source.
-        FormatVersionError: a newer spector wrote it. InvalidInputError: ``dest`` is in the source.
+        StoreNotFoundError: nothing is there. StoreExistsError: ``dest`` is not empty. StoreError:
+        nothing says what store this was, ``dest`` is a mount point, or something of somebody else
+        is in the way. StoreLockedError: somebody is writing to the source. FormatVersionError: a
+        newer spector wrote it. InvalidInputError: ``dest`` is in the source or is the current
+        directory, or the source has a name beside ``dest`` that the new store passes through.
     """
     started = time.perf_counter()
     _refuse_nowhere(path, "path")
     _refuse_nowhere(dest, "dest")
-    files, target = DiskFiles(os.fspath(path)), os.fspath(dest)
+    files, place = DiskFiles(os.fspath(path)), Place.at(os.fspath(dest))
+    named = os.path.abspath(dest)  # now: whoever renames directories may lose the current one
     names = files.listing()
     if not any(name == CATALOG_NAME or name.endswith(".mem") for name in names):
         raise StoreNotFoundError(f"there is no store at {files.root}", hint="check the path")
-    place = Place.at(target)
-    if place.overlaps(files.root):
-        raise InvalidInputError(
-            f"{target} is the damaged store itself, inside of it or around it",
-            hint="choose a directory beside it, best on another disk",
-        )
-    place.recover()
-    if not DiskFiles(target).is_empty():
-        raise StoreError(f"{target} is not empty", hint="name a directory that does not exist yet")
-    with building(place) as (staging, lock):
+    place.refuse_harm(files.root)
+    with place.explained(files.root), building(place) as (staging, lock):
         with no_writer(files.root):
             remains = read_remains(files, staging)
             refuse_newer(files, remains)
@@ -178,7 +172,7 @@ def repair(
             )
         partitions = _transplant(staging.root, lock, remains, who, found, extra_tiers, progress)
     return RepairReport(
-        path=os.path.abspath(target), kept=len(found.saved), wordless=found.wordless,
+        path=named, kept=len(found.saved), wordless=found.wordless,
         mended=found.mended, lost=tuple(found.lost), notes=tuple(found.notes),
         partitions=partitions, elapsed_ms=(time.perf_counter() - started) * 1000,
     )

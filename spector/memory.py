@@ -316,7 +316,8 @@ class Memory:
                 before returning; ``report.receipt`` says what was done and what cannot be. Ids may
                 then name memories that have been forgotten before and not been erased yet.
             verify: with ``purge``: afterwards search every byte of every file for their texts,
-                metadata, tags, labels and vectors.
+                metadata, tags, labels and vectors. Ids that were forgotten before are refused
+                then: nobody knows any more what to search for.
             **selection: tiers, tags, any_tags, user_id, agent_id, session_id, time_range, where.
 
         Ids that you name are forgotten even when pinned; a filter leaves pinned and immutable

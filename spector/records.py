@@ -466,7 +466,7 @@ class Loss:
         at = " ".join(str(part) for part in (
             self.file, None if self.slot is None else f"slot {self.slot}",
             None if self.id is None else f"memory {self.id}") if part is not None)
-        return f"{at}: {self.reason}"
+        return f"{at}: {self.reason}" if at else self.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

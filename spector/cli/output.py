@@ -70,7 +70,8 @@ class Console:
 
     def __init__(self, *, as_json: bool = False, path: str | None = None) -> None:
         self.as_json = as_json
-        self._path = path
+        #: the store that hints are about
+        self.path = path
         self.out = sys.stdout
         self.err = sys.stderr
         self._color_out = _wants_color(self.out)
@@ -109,9 +110,9 @@ class Console:
 
     def _placed(self, text: str) -> str:
         """Commands to run next, with the store that this command was given instead of PATH."""
-        if not self._path:
+        if not self.path:
             return text
-        path = shlex.quote(self._path)
+        path = shlex.quote(self.path)
         return _NEXT_STEP.sub(lambda found: f"{found[1]} {path}", text)
 
     def document(self, value: Any) -> None:

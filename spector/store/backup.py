@@ -52,16 +52,15 @@ from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_
 from spector.store.check import check_files
 from spector.store.files import Bytes, DiskFiles, as_bytes
 from spector.store.lock import WriterLock
+from spector.store.places import Place, stranger_in
 from spector.store.segment import pack_header
-from spector.store.staging import claim, clear
+from spector.store.staging import clear, staged
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, View
 from spector.store.trees import (
     Found,
-    Place,
     look_at,
     put_in_place,
     put_instead,
-    remove_tree,
     share,
 )
 
@@ -83,9 +82,11 @@ def copy_store(
             store may take its place, until somebody opens it to write.
 
     Raises:
-        InvalidInputError: ``dest`` is the store itself, inside of it or around it.
+        InvalidInputError: ``dest`` is the store itself, inside of it or around it, or the current
+        directory; or the store has a name beside ``dest`` that the copy passes through.
         StoreExistsError: something is at ``dest`` that is not an untouched backup of this store.
         StoreLockedError: another copy to ``dest`` is being made.
+        StoreError: ``dest`` is a mount point, or somebody else's is in the way.
         StoreFullError: no room. PartitionCorruptError, CatalogCorruptError: the store is damaged.
         In each case ``dest`` is as it was, and what had been written is removed.
     """
@@ -103,14 +104,14 @@ def copy_store(
             hint="upgrade: pip install -U spector",
         )
     place = Place.at(dest)
-    if place.overlaps(store.where):
-        raise InvalidInputError(
-            f"{dest} is the store itself, inside of it or around it",
-            hint="choose a directory beside it, best on another disk",
-        )
-    place.recover()
-    with _older(place, store, replace=as_backup) as older:
-        done = _Copy(store, place, older, as_backup, progress).run()
+    with place.explained(store.where):
+        place.refuse_harm(store.where)
+        _replaceable(place, store, replace=as_backup)  # what is refused is not touched
+        with (
+            staged(place) as (files, _),
+            _older(place, store, replace=as_backup) as older,
+        ):
+            done = _Copy(store, place, files, older, as_backup, progress).run()
     return BackupReport(
         path=place.target, source=store.where, records=done.records, partitions=done.partitions,
         reused=done.reused, bytes=done.bytes, bytes_copied=done.bytes_copied,
@@ -144,21 +145,41 @@ def _older(place: Place, store: Store, *, replace: bool) -> Iterator[_Older | No
     Raises:
         StoreExistsError: it may not. StoreLockedError: somebody writes to it.
     """
-    found = look_at(place.target)
-    if found in (Found.NOTHING, Found.EMPTY):
+    files = _replaceable(place, store, replace=replace)
+    if files is None:
         yield None
         return
+    lock = WriterLock(place.target)
+    try:
+        rows = _rows_of_backup(files, store)
+        place.drop_aside()
+        yield _Older(place.target, rows)
+    finally:
+        lock.release()
+
+
+def _replaceable(place: Place, store: Store, *, replace: bool) -> DiskFiles | None:
+    """The backup at the destination, or None where it is free; nothing is touched.
+
+    Raises:
+        StoreExistsError: what is there may not be replaced.
+    """
+    found = look_at(place.target)
+    if found in (Found.NOTHING, Found.EMPTY):
+        return None
     if found is Found.OTHER or not replace:
         raise _exists(place.target, found.value)
     files = DiskFiles(place.target)
     if not files.exists(CATALOG_NAME):
         raise _exists(place.target, "a directory that holds something else")
     _rows_of_backup(files, store)  # what is not ours does not even get a lock file
-    lock = WriterLock(place.target)
-    try:
-        yield _Older(place.target, _rows_of_backup(files, store))
-    finally:
-        lock.release()
+    strange = stranger_in(place.target, links=True)
+    if strange is not None:
+        raise StoreExistsError(
+            f"{place.target} is a backup with something else in it: {strange}",
+            hint="move that away, or choose a path where nothing is",
+        )
+    return files
 
 
 def _rows_of_backup(files: DiskFiles, store: Store) -> dict[str, SegmentRow]:
@@ -203,35 +224,27 @@ class _Copy:
     """One copy on its way from a store to a place."""
 
     def __init__(
-        self, store: Store, place: Place, older: _Older | None, as_backup: bool,
-        progress: Progress | None,
+        self, store: Store, place: Place, files: DiskFiles, older: _Older | None,
+        as_backup: bool, progress: Progress | None,
     ) -> None:
         self._store = store
         self._place = place
         self._older = older
         self._as_backup = as_backup
         self._progress = progress
-        self._files = DiskFiles(place.staging)
+        self._files = files
         self._done = _Done()
         self._total = self._reached = 0
 
     def run(self) -> _Done:
-        self._files.make_root()
-        lock = claim(self._files, self._place)
         try:
             self._build()
-            if self._older is None:
-                put_in_place(self._place.staging, self._place.target)
-            else:
-                put_instead(self._place)
-        except BaseException as error:
-            with contextlib.suppress(StoreError):  # what went wrong first is what matters
-                remove_tree(self._place.staging)
-            if isinstance(error, (CatalogCorruptError, PartitionCorruptError)):
-                raise self._refusal(error) from error
-            raise
-        finally:
-            lock.release()
+        except (CatalogCorruptError, PartitionCorruptError) as error:
+            raise self._refusal(error) from error
+        if self._older is None:
+            put_in_place(self._place.staging, self._place.target)
+        else:
+            put_instead(self._place)
         return self._done
 
     def _refusal(self, error: StoreError) -> StoreError:

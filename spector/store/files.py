@@ -144,6 +144,8 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
             f"cannot {action} {path}: it is a symbolic link",
             hint="something else was put in its place; restore a backup, or take it away",
         )
+    elif error.errno == errno.ENAMETOOLONG:
+        found = StoreError(message, hint="choose a shorter name")
     elif error.errno == errno.EMFILE:
         found = StoreError(message, hint="raise the limit of open files: ulimit -n")
     else:
@@ -258,7 +260,8 @@ class DiskFiles:
 
     def __init__(self, root: str) -> None:
         # resolved once: a link that is pointed elsewhere later must not split a store in two
-        self.root = os.path.realpath(root)
+        with translated("find", root):  # the current directory may be gone
+            self.root = os.path.realpath(root)
         self._discarded: set[str] = set()
 
     def make_root(self) -> None:

@@ -382,6 +382,7 @@ def _mend(
     remains: Remains, who: Identity, embed: Embed | None, out: Salvage,
 ) -> None:
     """Make records anew from the catalog's rows and freshly embedded words."""
+    bare = 0
     for row, tier in torn:
         if row["id"] in out.seen:
             continue
@@ -392,7 +393,8 @@ def _mend(
         if words is None or not _is_whole(row, words):
             out.lost.append(_loss(row, remains, path, "its record and its words are damaged"))
         elif embed is None or tier < 0:
-            out.lost.append(_loss(row, remains, path, "its vector is damaged; its text is whole"))
+            out.lost.append(_loss(row, remains, path, "its vector is lost; its text is whole"))
+            bare += tier >= 0
         else:
             image = _new_image(row, words, tier, who, embed)
             if not _usable(image[:HEADER_BYTES].view(RECORD_DTYPE)):
@@ -402,6 +404,11 @@ def _mend(
             reason = "its vector was damaged and made anew; category, modality, confidence are lost"
             out.notes.append(Loss(id=row["id"], file=path, slot=row["slot"], reason=reason))
             out.saved.append(Saved(row["id"], tier, image, row, words))
+    if bare and who.fingerprint:
+        out.notes.append(Loss(
+            reason=f"memories with a text and without a vector: {bare}; a repair with the store's"
+            f" embedder ({who.model_id}) makes their vectors anew: embedder=, --embedder"
+        ))
 
 
 def _new_image(

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from spector.errors import StoreError, StoreLockedError
 from spector.store.files import DiskFiles
 from spector.store.lock import WriterLock
-from spector.store.trees import Place, put_in_place, remove_tree
+from spector.store.places import Place, refuse_strange
+from spector.store.trees import missing_above, put_in_place, remove_folders, remove_tree
 
-__all__ = ["building", "claim", "clear"]
+__all__ = ["building", "clear", "staged"]
 
 
 @contextlib.contextmanager
@@ -25,23 +26,58 @@ def building(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
 
     Raises:
         StoreLockedError: another one is being made for the same place.
+        StoreExistsError: something is at the place.
     """
-    files = DiskFiles(place.staging)
-    files.make_root()
-    lock = claim(files, place)
-    try:
-        clear(files)
+    place.refuse_taken()
+    with staged(place) as (files, lock):
+        place.refuse_taken()  # the older copy may have got its name back
         yield files, lock
         put_in_place(place.staging, place.target)
+
+
+@contextlib.contextmanager
+def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
+    """An empty directory with its lock, which the block has to put in its place.
+
+    When the block fails, everything in it goes, and so do the directories made above it. Before it
+    begins, what a crash between two renames has left is put back.
+
+    Raises:
+        StoreLockedError: another one is being made for the same place.
+        StoreError: what is in the way was left by no copy.
+    """
+    made = missing_above(place.target)
+    try:
+        refuse_strange(place.staging)  # it does not even get a lock file
+        files = DiskFiles(place.staging)
+        if files.root != place.staging:
+            raise StoreError(f"{place.staging} is a symbolic link", hint="take it away")
+        files.make_root()
+        lock = _claim(files, place)
+        try:
+            refuse_strange(place.staging, mine=False)  # now nobody who builds here changes it
+            with _removed_on_failure(place):
+                place.put_back()
+                clear(files)
+                yield files, lock
+        finally:
+            lock.release()
+    except BaseException:
+        remove_folders(made)
+        raise
+
+
+@contextlib.contextmanager
+def _removed_on_failure(place: Place) -> Iterator[None]:
+    try:
+        yield
     except BaseException:
         with contextlib.suppress(StoreError):  # what went wrong first is what matters
             remove_tree(place.staging)
         raise
-    finally:
-        lock.release()
 
 
-def claim(files: DiskFiles, place: Place) -> WriterLock:
+def _claim(files: DiskFiles, place: Place) -> WriterLock:
     """Who has the lock builds here; leftovers are of somebody dead."""
     try:
         lock = WriterLock(files.root)

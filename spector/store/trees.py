@@ -12,17 +12,25 @@ import ctypes
 import enum
 import errno
 import os
+import shlex
 import stat
-from dataclasses import dataclass
-from pathlib import PurePath
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from spector.errors import StoreError
 from spector.store.files import translated
 
-__all__ = ["Found", "Place", "look_at", "put_in_place", "put_instead", "remove_tree", "share"]
+if TYPE_CHECKING:
+    from spector.store.places import Place
+
+__all__ = [
+    "Found", "look_at", "missing_above", "mounted", "put_in_place", "put_instead",
+    "remove_folders", "remove_tree", "share",
+]
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
+_MOUNTED = {errno.EBUSY, errno.EXDEV}
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
@@ -33,39 +41,6 @@ class Found(enum.Enum):
     EMPTY = "an empty directory"
     DIRECTORY = "a directory"
     OTHER = "not a directory"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A destination, and the names beside it that a copy passes through."""
-
-    #: where the copy is to be; without symbolic links
-    target: str
-    #: where it is built
-    staging: str
-    #: where the older copy is for a moment, if two names cannot be exchanged
-    aside: str
-
-    @classmethod
-    def at(cls, path: str) -> Place:
-        target = os.path.realpath(path)
-        parent, name = os.path.split(target)
-        return cls(
-            target, os.path.join(parent, f".{name}.spector-incomplete"),
-            os.path.join(parent, f".{name}.spector-previous"),
-        )
-
-    def overlaps(self, other: str) -> bool:
-        """True when the destination and ``other`` are the same directory or one is in the other."""
-        mine, theirs = PurePath(self.target), PurePath(os.path.realpath(other))
-        return mine.is_relative_to(theirs) or theirs.is_relative_to(mine)
-
-    def recover(self) -> None:
-        """If a crash came between two renames, put the older copy back."""
-        if look_at(self.target) is Found.NOTHING and look_at(self.aside) is Found.DIRECTORY:
-            put_in_place(self.aside, self.target)
-        else:
-            remove_tree(self.aside)
 
 
 def look_at(path: str) -> Found:
@@ -98,8 +73,22 @@ def put_in_place(staging: str, target: str) -> None:
     """Rename a finished directory to a free name (or over an empty directory), durably."""
     _sync_tree(staging)
     with translated("rename to", target):
-        os.rename(staging, target)
+        try:
+            os.rename(staging, target)
+        except OSError as error:
+            if error.errno in _MOUNTED:
+                raise mounted(target) from error
+            raise
     _sync(os.path.dirname(target))
+
+
+def mounted(target: str) -> StoreError:
+    """The error for a directory that cannot be replaced, because a disk is mounted there."""
+    return StoreError(
+        f"{target} is a mount point: nothing can be put in its place",
+        hint=f"name a directory inside of it, {shlex.quote(os.path.join(target, 'copy'))}"
+        " for instance",
+    )
 
 
 def put_instead(place: Place) -> None:
@@ -131,7 +120,11 @@ def put_instead(place: Place) -> None:
 
 
 def remove_tree(root: str) -> None:
-    """Remove a directory and everything in it; a link in it goes, not what it leads to."""
+    """Remove a directory and everything in it; a link in it goes, not what it leads to.
+
+    LOCK goes last: whoever could make it anew earlier would build between what is being removed.
+    """
+    lock = os.path.join(root, "LOCK")
     with translated("remove", root):
         if os.path.islink(root) or not os.path.isdir(root):
             with contextlib.suppress(FileNotFoundError):
@@ -139,14 +132,35 @@ def remove_tree(root: str) -> None:
             return
         for directory, folders, names in os.walk(root, topdown=False):
             for name in names:
-                os.unlink(os.path.join(directory, name))
+                path = os.path.join(directory, name)
+                if path != lock:
+                    os.unlink(path)
             for name in folders:
                 path = os.path.join(directory, name)
                 if os.path.islink(path):
                     os.unlink(path)
                 else:
                     os.rmdir(path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(lock)
         os.rmdir(root)
+
+
+def missing_above(path: str) -> list[str]:
+    """The directories above ``path`` that are not there, lowest first."""
+    found = []
+    above = os.path.dirname(path)
+    while above != os.path.dirname(above) and not os.path.lexists(above):
+        found.append(above)
+        above = os.path.dirname(above)
+    return found
+
+
+def remove_folders(paths: Iterable[str]) -> None:
+    """Remove directories, lowest first, up to the first that holds something."""
+    with contextlib.suppress(OSError):
+        for path in paths:
+            os.rmdir(path)
 
 
 def _exchange(one: str, other: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import spector
-from spector.store import backup, staging, trees
+from spector.store import backup, places, staging, trees
 from tests.crash import faults
 from tests.crash.harness import in_fork, scratch
 from tests.crash.workload import Model, open_tiny, texts_of, vector_of, warm_up, wrong_in
@@ -130,7 +130,7 @@ class _Case:
             return texts_of(copy) == self.texts
 
     def _wrong_at_destination(self, killed: bool) -> list[str]:
-        place = trees.Place.at(self.copy)
+        place = places.Place.at(self.copy)
         if not killed and os.path.exists(place.staging) and not self._has_new():
             return ["what was written of the copy is still there"]
         where = self.copy

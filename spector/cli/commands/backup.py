@@ -30,7 +30,8 @@ synced, and appears at DEST complete or not at all.
 
 DEST is a path where nothing is, an empty directory, or an earlier backup of the same store. That
 one is replaced, and partitions that have not changed since are taken over from it. A backup that
-has been opened to write, another store, or anything else is left alone: exit code 3.
+has been opened to write, another store, or anything else is left alone: exit code 3. So are a mount
+point, which cannot be replaced (name a directory inside of it), and the current directory.
 
 Do not copy a store in use with cp or rsync: what such a copy shows may be of several moments."""
 

@@ -139,7 +139,10 @@ every checksum holds and that no unknown file is there. Changes nothing. Exit co
 
 With --repair, whatever is intact goes into a new store and the rest is listed. Words whose vector
 is damaged are embedded again when --embedder is the model of the store. Exit code 0: every memory
-is in the new store with its words; 1: some are not; 3: there was nothing to salvage."""
+is in the new store with its words; 1: some are not; 3: there was nothing to salvage.
+
+DEST is a path where nothing is, or an empty directory that is neither a mount point nor the current
+one."""
 
 
 def run_check(args: argparse.Namespace, console: Console) -> int:
@@ -177,7 +180,8 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
             args.path, args.repair, embedder=chosen_embedder(args) if named else None,
             progress=progress.reach,
         )
-        verified = spector.check(args.repair)
+        console.path = report.path  # what is said from now on is about the new store
+        verified = spector.check(report.path)
     console.document(
         {"complete": report.complete, "verified": verified.ok, **to_jsonable(report)}
     )

@@ -251,9 +251,15 @@ def run_forget(args: argparse.Namespace, console: Console) -> int:
         report = memory.forget(args.ids, purge=args.purge, verify=args.verify)
     found = {"forgotten": report.ids, "protected": report.protected}
     console.document(found | ({"receipt": report.receipt} if args.purge else {}))
-    console.say(f"forgot {len(report.ids)} of {len(args.ids)} memories")
+    asked = set(args.ids)
+    before = asked.difference(report.ids, report.protected) if args.purge else set()
+    if len(before) < len(asked):
+        console.say(f"forgot {len(report.ids)} of {len(asked)} memories")
     if report.receipt is None:
         return 0
+    if before:
+        gone = len(before.intersection(report.receipt.ids))
+        console.say(f"erased {gone} of {len(before)} memories that had been forgotten before")
     console.lines(str(report.receipt))
     return 0 if report.receipt.complete else 1
 

@@ -1,0 +1,228 @@
+"""Where a copy is to be, the names beside it that it passes through, and what must stay untouched.
+
+Whatever has one of those names is emptied or renamed. So everything that could be somebody's is
+refused before anything changes: the store that is copied, links, what belongs to another user, and
+directories that hold other things than a copy leaves behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from spector.errors import InvalidInputError, StoreError, StoreExistsError
+from spector.store.files import translated
+from spector.store.guard import identity
+from spector.store.trees import Found, look_at, mounted, put_in_place, remove_tree
+
+__all__ = ["Place", "stranger_in"]
+
+#: names of files in a copy, finished or not; the last three come and go by themselves
+_OURS: Final = re.compile(
+    r"LOCK|catalog\.db(?:-wal|-shm|-journal)?|(?:.*/)?[^/]+\.(?:mem|idx)(?:\.tmp)?"
+    r"|(?:.*/)?(?:\.nfs[0-9a-f]+|\.fuse_hidden[0-9a-f]+|\.DS_Store)",
+    re.DOTALL,
+)
+#: bytes that the name of a file may have
+_NAME_MAX: Final = 255
+_RENAME: Final = "rename it or move it away, or choose another destination"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A destination, and the names beside it that a copy passes through."""
+
+    #: where the copy is to be; without symbolic links
+    target: str
+    #: where it is built
+    staging: str
+    #: where the older copy is for a moment, if two names cannot be exchanged
+    aside: str
+
+    @classmethod
+    def at(cls, path: str) -> Place:
+        with translated("find", path):  # the current directory may be gone
+            target = os.path.realpath(path)
+        parent, name = os.path.split(target)
+        beside = (f".{_short(name)}.spector-{kind}" for kind in ("incomplete", "previous"))
+        return cls(target, *(os.path.join(parent, each) for each in beside))
+
+    def refuse_harm(self, source: str) -> None:
+        """Raise, before anything has changed, when a copy of ``source`` to here would destroy.
+
+        Raises:
+            InvalidInputError: the source has one of the three names, is in one or around one; or
+            the destination is the current directory.
+            StoreError: something that no copy has left has a name that this one passes through;
+            or the destination is a mount point, which cannot be replaced.
+        """
+        if _overlap(self.target, source):
+            raise InvalidInputError(
+                f"{self.target} is the store itself, inside of it or around it",
+                hint="choose a directory beside it, best on another disk",
+            )
+        for name in (self.staging, self.aside):
+            if _overlap(name, source):
+                raise InvalidInputError(
+                    f"{os.path.realpath(source)} is where a copy to {self.target} is built or has"
+                    " its older copy, which would remove it",
+                    hint=f"rename {name} first, or choose another destination",
+                )
+        if _is_current(self.target):
+            raise InvalidInputError(
+                f"{self.target} is the current directory, which a copy would put another one in"
+                " place of",
+                hint="go to another directory (cd ..) and name it from there",
+            )
+        if look_at(self.target) in (Found.EMPTY, Found.DIRECTORY) and _is_mount(self.target):
+            raise mounted(self.target)
+        for name in (self.staging, self.aside):
+            refuse_strange(name)
+
+    def refuse_taken(self) -> None:
+        """Raise when something is at the destination.
+
+        Raises:
+            StoreExistsError
+        """
+        found = look_at(self.target)
+        if found is Found.DIRECTORY:
+            raise StoreExistsError(
+                f"{self.target} is not empty", hint="name a directory that does not exist yet"
+            )
+        if found is Found.OTHER:
+            raise StoreExistsError(
+                f"{self.target} is {found.value}", hint="name a directory that does not exist yet"
+            )
+
+    def put_back(self) -> None:
+        """If a crash came between two renames, the older copy gets its name back.
+
+        Only for whoever has the lock: another one may be between the two right now.
+        """
+        free = look_at(self.target) in (Found.NOTHING, Found.EMPTY)
+        if free and look_at(self.aside) is not Found.NOTHING:
+            refuse_strange(self.aside)
+            put_in_place(self.aside, self.target)
+
+    def drop_aside(self) -> None:
+        """Remove an older copy that a crash has left, of which a newer one is in its place."""
+        if look_at(self.aside) is not Found.NOTHING:
+            refuse_strange(self.aside)
+            remove_tree(self.aside)
+
+    @contextlib.contextmanager
+    def explained(self, source: str) -> Iterator[None]:
+        """In here no error about the copy sends people to check the store that is copied."""
+        try:
+            yield
+        except StoreError as error:
+            own = (self.target, self.staging, self.aside, os.path.dirname(self.target))
+            about = any(_is_named(path, error.message) for path in own)
+            if "PATH" in error.hint and about and not _is_named(source, error.message):
+                error.hint = "look at the disk of the destination, or choose another destination"
+            raise
+
+
+def refuse_strange(path: str, *, mine: bool = True) -> None:
+    """Raise unless nothing is at ``path``, or a directory in which only a copy of ours can be.
+
+    ``mine``: it has to belong to this user, too. (Some network file systems give what we have just
+    made to somebody else.)
+
+    Raises:
+        StoreError: it says what is there.
+    """
+    with translated("look at", path):
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:
+            return
+    if not stat.S_ISDIR(status.st_mode):
+        what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "no directory"
+        raise StoreError(f"{path} is {what}; a copy would pass through this name", hint=_RENAME)
+    if mine and status.st_uid != os.geteuid():
+        raise StoreError(
+            f"{path} belongs to another user; a copy would pass through this name", hint=_RENAME
+        )
+    strange = stranger_in(path)
+    if strange is not None:
+        raise StoreError(
+            f"{path} holds {strange}, which no copy of a store has left there; a copy would pass"
+            " through this name", hint=_RENAME,
+        )
+
+
+def stranger_in(root: str, *, links: bool = False) -> str | None:
+    """The name of something below ``root`` that is in no copy of a store; None when there is none.
+
+    What is neither a file nor a directory is strange whatever its name. So is a link, unless
+    ``links``: removing one loses nothing.
+    """
+    waiting = [""]
+    with translated("list", root):
+        while waiting:
+            within = waiting.pop()
+            with contextlib.suppress(FileNotFoundError), os.scandir(
+                os.path.join(root, within)
+            ) as entries:
+                for entry in entries:
+                    name = os.path.join(within, entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(name)
+                    elif entry.is_file(follow_symlinks=False) and _OURS.fullmatch(name):
+                        continue
+                    elif links and entry.is_symlink():
+                        continue
+                    elif os.path.lexists(entry.path):  # and has not just been removed
+                        return name
+    return None
+
+
+def _short(name: str) -> str:
+    """``name``, or a shorter one that only depends on it where nothing more fits around it."""
+    if len(os.fsencode(f".{name}.spector-incomplete")) <= _NAME_MAX:
+        return name
+    return f"{name[:40]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+
+
+def _overlap(one: str, other: str) -> bool:
+    """True when two paths are the same directory, by name or by number, or one is in the other."""
+    mine, theirs = PurePath(one), PurePath(os.path.realpath(other))
+    if mine.is_relative_to(theirs) or theirs.is_relative_to(mine):
+        return True
+    known = identity(str(theirs))
+    return known is not None and known == identity(one)
+
+
+def _is_current(path: str) -> bool:
+    try:
+        return PurePath(os.path.realpath(os.getcwd())).is_relative_to(path)
+    except OSError:  # it is gone
+        return False
+
+
+def _is_mount(path: str) -> bool:
+    """True for the top of another device, and on Linux for every other mount point."""
+    if os.path.ismount(path):
+        return True
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
+            return any(_unescaped(line.split(" ")[4]) == path for line in lines)
+    except (OSError, IndexError):
+        return False
+
+
+def _unescaped(name: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), name)
+
+
+def _is_named(path: str, message: str) -> bool:
+    return re.search(re.escape(path) + r"(?![^/\s:;,)'\"])", message) is not None

@@ -1,0 +1,385 @@
+"""Mechanism: a copy is built beside its destination, under names that it empties and renames.
+
+Damage without it: a store, an older backup or somebody's directory that has such a name, or is
+behind a link of that name, is gone. Guard: what no copy has left there is refused with a typed error
+that names it, before anything changes; and a refused copy leaves every byte where it was.
+"""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector.cli.main import main
+from spector.store import places, trees
+from spector.store.lock import WriterLock
+from tests.crash.workload import open_tiny, texts_of, vector_of
+
+Copy = Callable[[Path, "Path | str"], Any]
+
+
+def _backup(source: Path, dest: Path | str) -> None:
+    with open_tiny(str(source), mode="r") as memory:
+        memory.backup(dest)
+
+
+COPIES = pytest.mark.parametrize(
+    "copy", [_backup, spector.restore, spector.repair], ids=["backup", "restore", "repair"]
+)
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Path:
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        for n in range(4):
+            memory.remember(f"w{n}", vector=vector_of(f"w{n}"))
+    return tmp_path / "mind"
+
+
+def everything(root: Path) -> dict[str, object]:
+    """Each path below, and what is there; without what a reader of a store leaves beside it."""
+    return {
+        str(p.relative_to(root)): os.readlink(p) if p.is_symlink()
+        else p.read_bytes() if p.is_file() else None
+        for p in root.rglob("*") if not p.name.startswith("catalog.db-")
+    }
+
+
+# -- the source ------------------------------------------------------------------------------------
+
+
+@COPIES
+@pytest.mark.parametrize("kind", ["incomplete", "previous"])
+@pytest.mark.parametrize("taken", [False, True], ids=["nothing", "empty"])
+def test_a_source_with_a_name_that_the_copy_passes_through_is_refused(
+    copy: Copy, kind: str, taken: bool, mind: Path
+) -> None:
+    """What a killed backup left is salvaged, or restored, to where that backup was to be."""
+    source = mind.rename(mind.parent / f".out.spector-{kind}")
+    if taken:
+        (mind.parent / "out").mkdir()
+    before = everything(mind.parent)
+    with pytest.raises(spector.InvalidInputError) as caught:
+        copy(source, mind.parent / "out")
+    assert source.name in caught.value.message
+    assert f"rename {source}" in caught.value.hint
+    assert everything(mind.parent) == before
+
+
+@COPIES
+def test_a_source_inside_of_a_name_that_the_copy_passes_through_is_refused(
+    copy: Copy, mind: Path
+) -> None:
+    (mind.parent / ".out.spector-incomplete").mkdir()
+    source = mind.rename(mind.parent / ".out.spector-incomplete" / "mind")
+    before = everything(mind.parent)
+    with pytest.raises(spector.InvalidInputError, match="would remove it"):
+        copy(source, mind.parent / "out")
+    assert everything(mind.parent) == before
+
+
+# -- what belongs to others ------------------------------------------------------------------------
+
+
+def _link(path: Path, precious: Path) -> None:
+    path.symlink_to(precious)
+
+
+def _directory(path: Path, precious: Path) -> None:
+    shutil.copytree(precious, path)
+
+
+def _file(path: Path, precious: Path) -> None:
+    path.write_text("a letter")
+
+
+def _linked_inside(path: Path, precious: Path) -> None:
+    path.mkdir()
+    (path / "LOCK").touch()
+    (path / "episodic").symlink_to(precious)
+
+
+@COPIES
+@pytest.mark.parametrize("kind", ["incomplete", "previous"])
+@pytest.mark.parametrize("put", [_link, _directory, _file, _linked_inside])
+def test_what_no_copy_has_left_is_neither_emptied_nor_followed(
+    copy: Copy, kind: str, put: Callable[[Path, Path], None], mind: Path
+) -> None:
+    precious = mind.parent / "precious"
+    (precious / "sub").mkdir(parents=True)
+    (precious / "thesis.txt").write_text("years of work")
+    (precious / "sub" / "data").write_text("more")
+    strange = mind.parent / f".out.spector-{kind}"
+    put(strange, precious)
+    before = everything(mind.parent)
+    with pytest.raises(spector.StoreError) as caught:
+        copy(mind, mind.parent / "out")
+    assert str(strange) in caught.value.message
+    assert "rename it" in caught.value.hint
+    assert everything(mind.parent) == before
+
+
+def test_leftovers_of_another_user_are_left_alone(mind: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make what belongs to somebody else")
+    left = mind.parent / ".out.spector-incomplete"
+    left.mkdir()
+    (left / "LOCK").touch()
+    os.chown(left, 12345, 12345)
+    with pytest.raises(spector.StoreError, match="belongs to another user"):
+        spector.repair(mind, mind.parent / "out")
+    assert (left / "LOCK").exists()
+
+
+def test_a_directory_that_turns_into_a_link_before_it_is_locked_is_not_emptied(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    precious = mind.parent / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years of work")
+    real, left = places.refuse_strange, mind.parent / ".out.spector-incomplete"
+
+    def swap(path: str, **more: Any) -> None:
+        real(path, **more)
+        if path == str(left) and not left.is_symlink():
+            left.symlink_to(precious)
+
+    monkeypatch.setattr("spector.store.staging.refuse_strange", swap)
+    with pytest.raises(spector.StoreError, match="symbolic link"):
+        spector.repair(mind, mind.parent / "out")
+    assert (precious / "thesis.txt").read_text() == "years of work"
+
+
+def test_what_somebody_put_into_a_backup_is_not_replaced_with_it(mind: Path) -> None:
+    _backup(mind, mind.parent / "copy")
+    (mind.parent / "copy" / "notes.txt").write_text("mine")
+    with pytest.raises(spector.StoreExistsError, match=r"something else in it: notes\.txt"):
+        _backup(mind, mind.parent / "copy")
+    assert (mind.parent / "copy" / "notes.txt").read_text() == "mine"
+
+
+# -- an older copy that a crash between two renames has left ---------------------------------------
+
+
+def _aside(mind: Path) -> Path:
+    aside = mind.parent / ".copy.spector-previous"
+    _backup(mind, aside)
+    return aside
+
+
+@COPIES
+def test_a_refused_copy_leaves_the_older_one_where_a_crash_left_it(copy: Copy, mind: Path) -> None:
+    _aside(mind)
+    (mind.parent / "copy").mkdir()
+    (mind.parent / "copy" / "letter").write_text("mine")
+    before = everything(mind.parent)
+    with pytest.raises(spector.StoreExistsError):
+        copy(mind, mind.parent / "copy")
+    assert everything(mind.parent) == before
+
+
+@COPIES
+@pytest.mark.parametrize("taken", [False, True], ids=["nothing", "empty"])
+def test_an_older_copy_gets_its_name_back_also_over_an_empty_directory(
+    copy: Copy, taken: bool, mind: Path
+) -> None:
+    aside = _aside(mind)
+    with open_tiny(str(mind)) as memory:
+        memory.remember("late", vector=vector_of("late"))
+        texts = texts_of(memory)
+    older = everything(aside)
+    dest = mind.parent / "copy"
+    if taken:
+        dest.mkdir()
+    if copy is _backup:
+        copy(mind, dest)
+        with open_tiny(str(dest), mode="r") as memory:
+            assert texts_of(memory) == texts
+    else:
+        with pytest.raises(spector.StoreExistsError):
+            copy(mind, dest)
+        assert everything(dest) == older
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
+
+
+@COPIES
+def test_between_two_renames_of_a_living_one_nothing_is_put_back(copy: Copy, mind: Path) -> None:
+    _aside(mind)
+    left = mind.parent / ".copy.spector-incomplete"
+    left.mkdir()
+    lock = WriterLock(str(left))
+    before = everything(mind.parent)
+    try:
+        with pytest.raises(spector.StoreLockedError, match="another copy"):
+            copy(mind, mind.parent / "copy")
+    finally:
+        lock.release()
+    assert everything(mind.parent) == before
+
+
+# -- the destination -------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[[], ["bind"]], ids=["another disk", "the same disk"])
+def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """An empty directory that is a mount point."""
+    place = tmp_path / "a disk"
+    place.mkdir()
+    (tmp_path / "other").mkdir()
+    how = ["--bind", str(tmp_path / "other")] if request.param else ["-t", "tmpfs", "tmpfs"]
+    try:
+        done = subprocess.run(["mount", *how, str(place)], capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no mount here")
+    if done.returncode:
+        pytest.skip("mounting needs privileges")
+    yield place
+    gc.collect()  # maps of a closed store that wait for it keep the disk busy
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@COPIES
+def test_a_mount_point_is_refused_before_anything_is_written(
+    copy: Copy, mind: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spector.store.files.DiskFiles.make_root", None)  # it does not come to that
+    with pytest.raises(spector.StoreError, match="mount point") as caught:
+        copy(mind, disk)
+    assert f"inside of it, '{disk}/copy'" in caught.value.hint
+    monkeypatch.undo()
+    copy(mind, disk / "copy")
+    assert spector.check(disk / "copy").ok
+
+
+@COPIES
+@pytest.mark.parametrize("code", [errno.EBUSY, errno.EXDEV])
+def test_a_mount_point_that_nobody_recognised_is_told_as_such(
+    copy: Copy, code: int, mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(trees.os, "rename", busy)
+    (mind.parent / "out").mkdir()
+    with pytest.raises(spector.StoreError, match="mount point"):
+        copy(mind, mind.parent / "out")
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["mind", "out"]
+
+
+@COPIES
+def test_the_current_directory_is_not_replaced(
+    copy: Copy, mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (mind.parent / "here").mkdir()
+    monkeypatch.chdir(mind.parent / "here")
+    with pytest.raises(spector.InvalidInputError, match="current directory") as caught:
+        copy(mind, ".")
+    assert "cd .." in caught.value.hint
+    assert os.listdir() == []
+    copy(mind, "copy")
+    assert spector.check("copy").ok
+
+
+def test_where_the_new_store_is_does_not_depend_on_where_the_process_has_gone(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mind.parent)
+    report = spector.repair("mind", "out", progress=lambda *_: os.chdir("/"))
+    assert report.path == str(mind.parent / "out")
+
+
+def test_a_current_directory_that_is_gone_is_a_typed_error(
+    mind: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (mind.parent / "gone").mkdir()
+    monkeypatch.chdir(mind.parent / "gone")
+    (mind.parent / "gone").rmdir()
+    assert main(["check", str(mind), "--repair", "out"]) == 3
+    assert "bug" not in capsys.readouterr().err
+
+
+@COPIES
+def test_a_long_name_is_copied_to_and_its_leftovers_are_found(copy: Copy, mind: Path) -> None:
+    name = "n" * 240
+    place = places.Place.at(str(mind.parent / name))
+    os.mkdir(place.staging)
+    Path(place.staging, "catalog.db").write_bytes(b"half")
+    copy(mind, mind.parent / name)
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["mind", name]
+    other = places.Place.at(str(mind.parent / (name + "m")))
+    assert len({place.staging, place.aside, other.staging, other.aside}) == 4
+    with pytest.raises(spector.StoreError, match="name too long") as caught:
+        copy(mind, mind.parent / ("n" * 256))
+    assert "shorter name" in caught.value.hint
+
+
+# -- when it fails ---------------------------------------------------------------------------------
+
+
+@COPIES
+def test_a_copy_that_fails_takes_the_directories_above_it_away_again(
+    copy: Copy, mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise spector.StoreError("half-way")
+
+    (mind.parent / "there").mkdir()
+    for module in ("staging", "backup"):
+        monkeypatch.setattr(f"spector.store.{module}.put_in_place", fail)
+    with pytest.raises(spector.StoreError, match="half-way"):
+        copy(mind, mind.parent / "there" / "new" / "deeper" / "out")
+    assert list((mind.parent / "there").iterdir()) == []
+
+
+def test_a_tree_that_is_removed_stays_locked_to_the_end(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever could make LOCK anew would build where things are still being removed."""
+    last, real = [], os.unlink
+
+    def unlink(path: str) -> None:
+        last.append(os.path.basename(path))
+        real(path)
+
+    monkeypatch.setattr(trees.os, "unlink", unlink)
+    trees.remove_tree(str(mind))
+    assert last[-1] == "LOCK"
+    assert len(last) > 2
+    assert not mind.exists()
+
+
+@pytest.mark.parametrize("command", [["backup"], ["restore"], ["check", "--repair"]])
+def test_an_error_of_the_destination_sends_nobody_to_check_the_source(
+    command: list[str], mind: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(trees.os, "rename", broken)
+    dest = mind.parent / "out"
+    assert main([command[0], str(mind), *command[1:], str(dest)]) == 3
+    said = capsys.readouterr().err
+    assert f"cannot rename to {dest}" in said
+    assert "destination" in said
+    assert f"spector check {mind}" not in said
+
+
+def test_what_is_wrong_with_a_repaired_store_is_told_of_that_one(
+    mind: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(path: str) -> None:
+        raise spector.StoreError("cannot read it", hint="run: spector check PATH")
+
+    monkeypatch.setattr(spector, "check", broken)
+    assert main(["check", str(mind), "--repair", str(mind.parent / "out")]) == 3
+    assert f"spector check {mind.parent / 'out'}" in capsys.readouterr().err
