@@ -177,13 +177,15 @@ def stranger_in(root: str, *, links: bool = False) -> str | None:
                     name = os.path.join(within, entry.name)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(name)
-                    elif entry.is_file(follow_symlinks=False) and _OURS.fullmatch(name):
-                        continue
-                    elif links and entry.is_symlink():
+                    elif _is_ours(entry, name) or (links and entry.is_symlink()):
                         continue
                     elif os.path.lexists(entry.path):  # and has not just been removed
                         return name
     return None
+
+
+def _is_ours(entry: os.DirEntry[str], name: str) -> bool:
+    return entry.is_file(follow_symlinks=False) and _OURS.fullmatch(name) is not None
 
 
 def _short(name: str) -> str:

@@ -1,8 +1,8 @@
 """Mechanism: a copy is built beside its destination, under names that it empties and renames.
 
 Damage without it: a store, an older backup or somebody's directory that has such a name, or is
-behind a link of that name, is gone. Guard: what no copy has left there is refused with a typed error
-that names it, before anything changes; and a refused copy leaves every byte where it was.
+behind a link of that name, is gone. Guard: what no copy has left there is refused with a typed
+error that names it, before anything changes; and a refused copy leaves every byte where it was.
 """
 
 from __future__ import annotations

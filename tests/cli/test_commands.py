@@ -284,6 +284,18 @@ def test_forget_with_purge_removes_the_bytes_and_prints_a_receipt(run: Run, fill
     assert all(b"Quokka" not in p.read_bytes() for p in filled.rglob("*") if p.is_file())
 
 
+def test_a_purge_of_what_was_forgotten_before_says_what_it_erased(run: Run, filled: Path) -> None:
+    known = ids_by_text(run, filled)
+    cat, deploys = known["The cat is called Quokka"], known["Deploys happen on Tuesday mornings"]
+    run("forget", filled, cat)
+    both = run("forget", filled, cat, cat, deploys, "--purge")
+    assert "forgot 1 of 2 memories\nerased 1 of 1 memories that had been forgotten" in both.out
+    (rollback,) = ids_by_text(run, filled).values()
+    run("forget", filled, rollback)
+    alone = run("forget", filled, rollback, "--purge")
+    assert alone.out.startswith("erased 1 of 1 memories that had been forgotten before\n")
+
+
 def test_an_erasure_that_is_not_complete_exits_1_and_says_where_something_is_left(
     run: Run, filled: Path
 ) -> None:

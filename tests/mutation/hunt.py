@@ -68,6 +68,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/salvage.py": ("tests/store/test_repair.py",),
     "spector/store/segment.py": (_LIFE, "tests/test_format.py", "tests/store/test_shrunk.py",
                                  *_CHECKS),
+    "spector/store/places.py": ("tests/backup/test_untouched.py",),
     "spector/store/staging.py": ("tests/store/test_repair.py", "tests/backup/test_copies.py"),
     "spector/store/sql.py": (_LIFE, "tests/store/test_filters.py"),
     "spector/store/store.py": (_LIFE, "tests/store/test_replay.py", "tests/store/test_moments.py"),

@@ -229,6 +229,34 @@ def test_words_without_a_vector_are_embedded_again(tmp_path: Path) -> None:
         assert memory.check().ok
 
 
+def test_a_missing_partition_costs_vectors_and_an_embedder_makes_them_anew(tmp_path: Path) -> None:
+    """The vector is not damaged, it is gone; and nobody would guess that a model brings it back."""
+    embedder, path = FakeEmbedder(dim=DIM), tmp_path / "mind"
+    with spector.open(path, embedder=embedder) as memory:
+        memory.remember_many(["the cat sleeps", "the dog barks"])
+    for part in path.rglob("*.mem"):
+        part.unlink()
+    report = spector.repair(path, tmp_path / "bare")
+    assert {loss.reason for loss in report.lost} == {"its vector is lost; its text is whole"}
+    said = str(report.notes[-1])
+    assert said.startswith("memories with a text and without a vector: 2; ")
+    assert embedder.model_id in said
+    assert "--embedder" in said
+    whole = spector.repair(path, tmp_path / "whole", embedder=embedder)
+    assert (whole.kept, whole.complete) == (2, True)
+    assert not any("without a vector" in str(note) for note in whole.notes)
+
+
+def test_without_a_model_no_embedder_is_proposed(tmp_path: Path) -> None:
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        memory.remember("m", vector=vector_of("m"))
+    for part in (tmp_path / "mind").rglob("*.mem"):
+        part.unlink()
+    report = spector.repair(tmp_path / "mind", tmp_path / "saved")
+    assert len(report.lost) == 1
+    assert not any("embedder" in str(note) for note in report.notes)
+
+
 def test_a_store_in_use_or_a_place_that_is_taken_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mind"
     with open_tiny(str(path)) as memory:
