@@ -387,6 +387,8 @@ BAD_LINES: dict[str, str] = {
     "a count that is a text": '{"text": "x", "access_count": "many"}',
     "a count beyond 32 bits": '{"text": "x", "access_count": 1e300}',
     "an unknown flag": '{"text": "x", "flags": ["shiny"]}',
+    # "None" in capitals is the name of a flag
+    "a flag that is nothing": '{"text": "x", "flags": [null]}',
     "flags that are a text": '{"text": "x", "flags": "pinned"}',
     "a last access that is no time": '{"text": "x", "last_access": "soon"}',
     "a zero vector": json.dumps({"text": "x", "vector": [0.0] * 32}),
