@@ -76,8 +76,9 @@ def _silence(each: Asked, parts: Sequence[Sequence[str]]) -> dict[str, Any]:
         out["returned_to_unanswerable"] = round_to(false_returns(each.unanswerable))
     if each.foreign:
         out["abstention"] = {"false_returns": round_to(false_returns(each.foreign))}
-        # a formula of one channel scaled to its best always has the same best score
-        if len({found.top_score for found in each.foreign}) > 1:
+        # a formula of one channel scaled to its best has the same best score for every cue
+        scores = [found.top_score for found in each.foreign if found.top_score is not None]
+        if scores and scores.count(max(scores)) <= len(scores) / 2:
             held = held_out_abstention(each.outcomes, each.foreign, any_at, parts)
             out["abstention"] |= {
                 "with_threshold": round_to(held.false_returns),

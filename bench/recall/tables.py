@@ -88,7 +88,10 @@ def abstention_table(figures: dict[str, Any]) -> list[str]:
     ]
     for name, arm in figures["arms"].items():
         if "abstention" in arm:
-            told = arm["abstention"]
+            told = dict(arm["abstention"])
+            # silent to everything: the score says nothing about the cue
+            if told.get("lost_any", 0) >= arm["all"]["any"]:
+                told = {"false_returns": told["false_returns"]}
             cells = [
                 percent(told[key]) if key in told else "no threshold"
                 for key in ("false_returns", "with_threshold", "lost_any")
