@@ -142,11 +142,15 @@ class System(World):
         args, texts = _spared(name, args, self._is_volatile), self._texts
         operation = super()._operation(name)
         try:
-            return operation(**args)
+            made = operation(**args)
         except SpectorError as error:
             if not self._camera.struck:  # nothing was wrong
                 raise
             told = error
+        else:  # it is safe; of what went wrong behind it the store tells at its next call
+            self._camera.rest()
+            self._mended()
+            return made
         finally:
             self.counts["faults"] += bool(self._camera.struck)
         self._camera.rest()
@@ -356,6 +360,7 @@ class System(World):
         self._doom = None
         self._close_reader()
         self.memory.close()
+        self._camera.armed = False  # tests/backup kills restores; here is no store to look at
         shutil.rmtree(self._path)
         self._lives += 1
         spector.restore(f"{self._root}/backup{where}", self._path)
