@@ -175,10 +175,10 @@ class System(World):
 
     def _mended(self) -> bool:
         """Reopen a store that has failed, or was closed; True when there was a need to."""
-        store = self.memory._opened[0].store
-        if store.is_open and not store.failed:
+        stores = [opened.store for opened in self.memory._opened]  # the working tier has its own
+        if all(store.is_open and not store.failed for store in stores):
             return False
-        if store.is_open:
+        if all(store.is_open for store in stores):
             self.counts["stores_failed"] += 1
             for verb in (lambda: len(self.memory), lambda: self.memory.recall("beta")):
                 with refusal(StoreFailedError):
@@ -309,7 +309,8 @@ class System(World):
     def do_backup(self, where: int, by_reader: bool, new: dict[str, Any]) -> list[int]:
         """By a reader the writer goes on meanwhile: the copy shows the moment it was begun."""
         path, ids = f"{self._root}/backup{where}", []
-        moment = self.oracle.without_volatile(), self._lasting | self._fleeting
+        # a copy knows no ids of the working tier: what goes on from it may give them again
+        moment = self.oracle.without_volatile(), set(self._lasting)
         source = self.memory
         progress = None
         if by_reader and self._readers:
