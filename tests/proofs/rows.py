@@ -116,7 +116,7 @@ ROWS: Final = (
         "T30", "The tests bite",
         "mutants of the store and the parsers: comparisons, off by one, syncs and calls left out or"
         " swapped, errors not raised",
-        {"mutants": 60},
+        {"mutants": 30},
     ),
     Row(
         "T31", "Long runs neither grow nor slow down",
