@@ -19,8 +19,8 @@ from tests.mutation.mutator import KINDS, mutants_of, sample, source_of
 from tests.proof import Proof, seed
 
 _COUNT = 30
-#: not all that is noticed by the whole suite is by a few quick tests (see T30.md); the first sample,
-#: of 59, had 46 %. Less than this is a collapse.
+#: not all that is noticed by the whole suite is by a few quick tests (see T30.md); the first
+#: sample, of 59, had 46 %. Less than this is a collapse.
 _FLOOR_PERCENT = 33.0
 #: noticed for certain: module, kind, line
 _KNOWN = (
