@@ -48,7 +48,7 @@ from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 
-__all__ = ["CATALOG_NAME", "Catalog", "Head", "Row", "SegmentRow", "StoredRow", "decoded",
+__all__ = ["CATALOG_NAME", "SPENT", "Catalog", "Head", "Row", "SegmentRow", "StoredRow", "decoded",
            "translated_sql", "verify_stored"]
 
 CATALOG_NAME = "catalog.db"
@@ -59,6 +59,8 @@ MOST_LOG_BYTES = 64 << 20
 #: a larger catalog is vacuumed through an (unlinked) temporary file instead of memory
 _VACUUM_PAGES_IN_MEMORY = 65_536
 _U32 = (1 << 32) - 1
+#: no counter of a store gets this far: a writer would soon be out of numbers
+SPENT = (1 << 62) - 1
 #: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
 _CHUNK = 900
 

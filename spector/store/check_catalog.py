@@ -7,14 +7,13 @@ import sqlite3
 from collections.abc import Sequence
 
 from spector.layout import PartitionState
-from spector.store.catalog import ROW_COLUMNS, Catalog, SegmentRow, is_sealed
+from spector.store.catalog import ROW_COLUMNS, SPENT, Catalog, SegmentRow, is_sealed
 from spector.store.findings import Findings
 from spector.store.fulltext import problem_of_full_text
 
 __all__ = ["check_catalog", "check_words"]
 
 _SOME = 20
-_MAX_I64 = (1 << 63) - 1
 
 
 def check_catalog(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> list[SegmentRow]:
@@ -63,7 +62,7 @@ def _check_counters(
         ("last_id", head.last_id, newest), ("change_seq", head.change_seq, seen),
         ("journal_seq", head.journal_seq, logged), ("retire_epoch", head.retire_epoch, 0),
     ):
-        if not least <= value < _MAX_I64 >> 1:
+        if not least <= value < SPENT:
             found.catalog("I6", f"the counter {name} is {value}, but {least} was given out")
 
 

@@ -40,7 +40,7 @@ from spector.errors import (
     StoreReadOnlyError,
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.store.catalog import Catalog, Head, SegmentRow
+from spector.store.catalog import SPENT, Catalog, Head, SegmentRow
 from spector.store.files import Bytes, Files
 from spector.store.idx import remove_idx
 from spector.store.indexes import Indexes
@@ -62,8 +62,6 @@ _NEVER = (1 << 63) - 1
 OPEN_FILES = 64
 #: the first commit after an opening moves the change counter by less than this, at random
 _LEAP = 1 << 36
-#: no store has counted so far; a writer would soon be out of numbers
-_SPENT = 1 << 62
 #: one call of ``index_rest`` builds so many times what a recall may build
 _QUIET_STEPS = 10
 _QUIET_ROWS = 20_000
@@ -124,7 +122,7 @@ class Store:
         self._closed = False
         self._head = catalog.head()
         counted = max(astuple(self._head))
-        if writable and counted >= _SPENT:
+        if writable and counted >= SPENT:
             raise CatalogCorruptError(
                 f"{catalog.path} has a counter at {counted}, near the end of 64 bits",
                 hint="salvage the store: spector check PATH --repair DEST; mode='r' can read it",

@@ -155,7 +155,7 @@ def test_a_counter_close_to_its_end_still_counts(
 
 
 @pytest.mark.parametrize("counter", COUNTERS)
-@pytest.mark.parametrize("value", [(1 << 62), (1 << 63) - 2, (1 << 63) - 1])
+@pytest.mark.parametrize("value", [(1 << 62) - 1, (1 << 62), (1 << 63) - 2, (1 << 63) - 1])
 def test_a_counter_past_its_end_is_found_and_hides_nothing(
     store_path: Path, counter: str, value: int, proof: Proof
 ) -> None:
