@@ -46,6 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:  # the limit is there to end what hangs, not what a busy machine slows down
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
+    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
     if shared_data().is_dir():
         return
     skip = pytest.mark.skip(reason=f"no data at {shared_data()}; set SPECTOR_DATA")

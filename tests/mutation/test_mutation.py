@@ -46,6 +46,7 @@ def test_mutants_that_break_what_everybody_uses_are_noticed(proof: Proof) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.timeout(6000)
 def test_most_sampled_mutants_are_noticed(proof: Proof) -> None:
     start = seed(30)

@@ -57,6 +57,7 @@ class Sample:
 def soak(
     seconds: float, *, seed: int = 1, memories: int = 3000, readers: int = READERS,
     table: str | None = None, place: str | None = None, progress: Progress | None = None,
+    nice: int = 0,
 ) -> dict[str, Any]:
     """Run one; returns what was counted and, under ``wrong``, what must not be.
 
@@ -65,6 +66,7 @@ def soak(
         memories: that the store keeps.
         table: path of a CSV file with all samples.
         place: directory for the store; a temporary one by default.
+        nice: how far the writer and the readers, who never pause, stand back for other processes.
     """
     warm_up()
     board = Board(readers)
@@ -72,11 +74,11 @@ def soak(
         path = os.path.join(root, "mind")
         told, tell = os.pipe()
         os.set_blocking(tell, False)
-        writer = _start(lambda: _write(path, board, seed, memories, tell))
+        writer = _start(lambda: _write(path, board, seed, memories, tell), nice)
         try:
             _wait_for(lambda: board["ready"] == 1 or _ended(writer))
             looking = [
-                _start(lambda n=n: read_until_told(path, board, n, seed, tell))  # type: ignore[misc]
+                _start(lambda n=n: read_until_told(path, board, n, seed, tell), nice)  # type: ignore[misc]
                 for n in range(readers)
             ]
             samples = _watch(path, board, writer, looking, seconds, progress)
@@ -98,9 +100,10 @@ def soak(
 # -- processes --------------------------------------------------------------------------------
 
 
-def _start(work: Callable[[], object]) -> int:
+def _start(work: Callable[[], object], nice: int) -> int:
     pid = os.fork()
     if pid == 0:
+        os.nice(nice)
         run_and_exit(work)
     return pid
 

@@ -41,11 +41,12 @@ def test_a_soak_of_seconds_finds_nothing_wrong(proof: Proof) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.timeout(0)
 def test_a_soak_finds_neither_growth_nor_violations(proof: Proof, tmp_path: Path) -> None:
     minutes = float(os.environ.get("SPECTOR_SOAK_MINUTES", "30"))
     table = os.environ.get("SPECTOR_SOAK_CSV", str(tmp_path / "soak.csv"))
-    found = _soak(60 * minutes, proof, table=table)
+    found = _soak(60 * minutes, proof, table=table, nice=10)
     assert found["daemon_cycles"] > 0
     assert len(Path(table).read_text().splitlines()) > 20
 
