@@ -37,6 +37,7 @@ from spector.store.guard import (
     regular,
     tighten,
 )
+from spector.store.sectors import read_around
 
 __all__ = ["DiskFiles", "File", "Files", "MemoryFiles", "translated"]
 
@@ -407,26 +408,30 @@ class DiskFiles:
         """Take from group and others whatever they may do with the store."""
         tighten(self.root)
 
-    def copy_to(self, other: DiskFiles, name: str) -> None:
+    def copy_to(self, other: DiskFiles, name: str) -> list[tuple[int, int]]:
         """Copy a file to another root, not synced; nothing if there is none. Links are followed.
 
-        An error names the side that it came from: a disk that is full is never the source's.
+        Returns the ranges of bytes that the disk cannot read: the copy has zeros there. An error
+        names the side that it came from: a disk that is full is never the source's.
         """
         path = self._path(name)
         try:
             with translated("read", path):
                 fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except StoreNotFoundError:
-            return
+            return []
         regular(fd, path)
         with (
             contextlib.closing(DiskFile(fd, path)) as source,
             contextlib.closing(other.open(name, create=True)) as target,
         ):
-            offset = 0
-            while block := source.read_at(offset, _COPIED_AT_ONCE):
+            offset, bad = 0, list[tuple[int, int]]()
+            while True:
+                block, unread = read_around(source, offset, _COPIED_AT_ONCE)
+                if not block:
+                    return bad
                 target.write_at(offset, block)
-                offset += len(block)
+                offset, bad = offset + len(block), bad + unread
 
     def protect(self, name: str) -> None:
         """Restrict a file that a library created for us to its owner."""

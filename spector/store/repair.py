@@ -161,6 +161,8 @@ def salvage(
 ) -> Salvage:
     """Bring together what catalog and partitions still have of each memory."""
     out = Salvage()
+    for name, where in remains.unread:
+        out.notes.append(Loss(file=name, reason=f"{where} cannot be read from the disk"))
     for lost in remains.lost:
         span = "" if lost.low == 0 else f" from id {lost.low}"
         out.notes.append(Loss(

@@ -29,6 +29,7 @@ from spector.layout import (
 from spector.store.catalog import CATALOG_NAME, translated_sql
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes, DiskFiles
+from spector.store.sectors import read_around, spans
 from spector.store.staging import clear
 
 __all__ = ["LostTable", "Remains", "SavedPartition", "read_partition", "read_remains", "read_table"]
@@ -60,6 +61,8 @@ class Remains:
     journal: list[dict[str, Any]] = field(default_factory=list)
     last_id: int = 0
     lost: list[LostTable] = field(default_factory=list)
+    #: files, and ranges of bytes in them, that the disk cannot read
+    unread: list[tuple[str, str]] = field(default_factory=list)
 
 
 def read_remains(files: DiskFiles, scratch: DiskFiles) -> Remains:
@@ -69,7 +72,8 @@ def read_remains(files: DiskFiles, scratch: DiskFiles) -> Remains:
     """
     out = Remains()
     for name in (CATALOG_NAME, f"{CATALOG_NAME}-wal"):
-        files.copy_to(scratch, name)
+        if bad := files.copy_to(scratch, name):
+            out.unread.append((name, spans(bad)))
     _read_all(f"{scratch.root}/{CATALOG_NAME}", out)
     clear(scratch)
     return out
@@ -228,7 +232,8 @@ def read_partition(
     """
     file = files.open(path, writable=False)
     try:
-        raw, size = file.read_at(0, PARTITION_HEADER_BYTES), file.size()
+        size = file.size()
+        raw, bad = read_around(file, 0, PARTITION_HEADER_BYTES)
         header = _whole_header(raw)
         if header is not None and uuid is not None and header["store_uuid"].tobytes() != uuid:
             return None
@@ -250,7 +255,10 @@ def read_partition(
         step = max(1, _READ_BYTES // stride)
         for start in range(0, take, step):
             count = min(step, take - start)
-            data = file.read_at(PARTITION_HEADER_BYTES + start * stride, count * stride)
+            data, unread = read_around(
+                file, PARTITION_HEADER_BYTES + start * stride, count * stride
+            )
+            bad += unread
             flat = np.zeros(count * stride, dtype=np.uint8)
             flat[: len(data)] = np.frombuffer(data, dtype=np.uint8)
             images[start : start + count] = flat.reshape(count, stride)
@@ -263,6 +271,8 @@ def read_partition(
     problem = None if header is not None else "its header is damaged"
     if counted is not None and present < counted:
         problem = f"it was cut off: {size} bytes, {present} of {counted} records"
+    if bad:
+        problem = f"{spans(bad)} cannot be read from the disk"
     tier = int(images[sound][0, 1]) if sound.any() else None
     return SavedPartition(path, tier, uuid, dim, images, sound, problem)
 

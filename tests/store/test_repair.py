@@ -65,7 +65,7 @@ def _files(root: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
 
 
-def _repaired(
+def repaired(
     patient: Patient, dest: Path, **options: Any
 ) -> tuple[spector.RepairReport, set[int]]:
     """The report and the ids that came through; everything about them must be true."""
@@ -100,7 +100,7 @@ def _ids_in(patient: Patient, name: str) -> list[int]:
 
 
 def test_a_sound_store_is_copied_whole(patient: Patient, dest: Path, proof: Any) -> None:
-    report, whole = _repaired(patient, dest)
+    report, whole = repaired(patient, dest)
     assert report.complete
     assert whole == set(patient.truth)
     proof("repair", stores=1, kept=len(whole), wrong=0)
@@ -178,7 +178,7 @@ def test_what_is_whole_is_saved_and_the_rest_is_named(
 ) -> None:
     act, expected, wordless = KINDS[kind]
     act(patient)
-    report, whole = _repaired(patient, dest)
+    report, whole = repaired(patient, dest)
     assert len(whole) == expected, report
     assert report.wordless == wordless
     lost = {each.id for each in report.lost}
@@ -198,7 +198,7 @@ def test_pages_of_the_catalog_one_after_the_other(
     for page in range(len(data) // 4096):
         start = page * 4096
         patient.put("catalog.db", data[:start] + rng.bytes(4096) + data[start + 4096 :])
-        report, whole = _repaired(patient, dest)
+        report, whole = repaired(patient, dest)
         named = {each.id for each in (*report.lost, *report.notes)}
         silent += len(set(patient.truth) - whole - named)
         kept += len(whole)
@@ -280,7 +280,7 @@ def test_the_commits_of_a_killed_process_are_saved_too(dest: Path, proof: Any) -
     root = Path(tempfile.mkdtemp(dir=ram()))
     try:
         killed = Patient(root / "mind", closed=False)
-        report, whole = _repaired(killed, root / "out")
+        report, whole = repaired(killed, root / "out")
         assert (whole, report.complete) == (set(killed.truth), True)
     finally:
         shutil.rmtree(root)
@@ -295,7 +295,7 @@ def test_leftovers_of_a_killed_repair_are_cleared_by_the_next(patient: Patient, 
     (left / "semantic" / "semantic-000.mem").write_bytes(b"half")
     (left / "catalog.db").write_bytes(patient.bytes["catalog.db"][:5000])
     (left / "LOCK").write_bytes(b"1")
-    _, whole = _repaired(patient, dest)
+    _, whole = repaired(patient, dest)
     assert whole == set(patient.truth)
     assert sorted(p.name for p in dest.parent.iterdir()) == ["mind", "saved"]
 
@@ -324,4 +324,4 @@ def test_a_repair_that_fails_leaves_its_destination_free(
         with pytest.raises(StoreError, match="half-way"):
             spector.repair(patient.root, dest)
     assert [p.name for p in dest.parent.iterdir()] == ["mind"]
-    _repaired(patient, dest)
+    repaired(patient, dest)

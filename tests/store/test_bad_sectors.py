@@ -1,0 +1,157 @@
+"""Mechanism: a disk that cannot read some sectors fails each read that begins there.
+
+Damage without it: one bad sector in the catalog stops a repair, and one in a partition costs every
+memory behind it. Guard: reads go around whole pages, which count as damaged bytes, and no others.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spector
+from spector.errors import StoreError
+from spector.layout import PARTITION_HEADER_BYTES, stride_of
+from spector.store.sectors import read_around, spans
+from tests.api.helpers import ids
+from tests.crash.workload import DIM, vector_of, warm_up
+from tests.proof import Proof, seed
+from tests.store.damage import Patient, ram
+from tests.store.test_repair import ONE, repaired
+
+_PAGE = 4096
+
+
+class _Disk:
+    """Reads as Linux does: up to the next bad page, or an error when that is the first one."""
+
+    def __init__(self, data: bytes, bad: set[int], code: int = errno.EIO) -> None:
+        self.data, self.bad, self.code = data, bad, code
+        self.reads = 0
+
+    def size(self) -> int:
+        return len(self.data)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        self.reads += 1
+        end = min(len(self.data), offset + length)
+        for page in range(offset // _PAGE, (end - 1) // _PAGE + 1):
+            if page in self.bad:
+                if page * _PAGE <= offset:
+                    error = StoreError("cannot read", hint="")
+                    error.errno = self.code
+                    raise error
+                return self.data[offset : page * _PAGE]
+        return self.data[offset:end]
+
+
+@pytest.mark.parametrize("case", range(20))
+def test_everything_beside_bad_pages_is_read(case: int) -> None:
+    rng = np.random.default_rng(seed(77) + case)
+    data = rng.integers(1, 255, int(rng.integers(1, 40 * _PAGE)), dtype=np.uint8).tobytes()
+    bad = {int(page) for page in rng.integers(0, 40, int(rng.integers(0, 12)))}
+    disk = _Disk(data, bad)
+    offset, length = int(rng.integers(0, len(data))), int(rng.integers(1, 45 * _PAGE))
+    found, holes = read_around(disk, offset, length)
+    end = min(len(data), offset + length)
+    expected = bytearray(data[offset:end])
+    lost = np.zeros(len(data) + _PAGE, dtype=bool)
+    for page in bad:
+        lost[page * _PAGE : (page + 1) * _PAGE] = True
+    for at in range(offset, end):
+        if lost[at]:
+            expected[at - offset] = 0
+    assert found == bytes(expected)
+    told = np.zeros_like(lost)
+    for low, high in holes:
+        told[low:high] = True
+    assert (told[offset:end] == lost[offset:end]).all()
+    assert all(a[1] < b[0] for a, b in itertools.pairwise(holes)), "not joined"
+
+
+def test_a_long_bad_stretch_does_not_cost_a_read_a_byte() -> None:
+    disk = _Disk(bytes(1024 * _PAGE), set(range(100, 300)))
+    _, holes = read_around(disk, 0, 1024 * _PAGE)
+    assert spans(holes) == f"bytes {100 * _PAGE} to {300 * _PAGE - 1}"
+    assert disk.reads < 230
+
+
+def test_another_error_than_the_disks_is_raised() -> None:
+    with pytest.raises(StoreError):
+        read_around(_Disk(bytes(3 * _PAGE), {1}, errno.EACCES), 0, 3 * _PAGE)
+
+
+@pytest.fixture(scope="module")
+def patient() -> Iterator[Patient]:
+    warm_up()
+    root = Path(tempfile.mkdtemp(dir=ram()))
+    yield Patient(root / "mind")
+    shutil.rmtree(root)
+
+
+@pytest.fixture
+def dest(patient: Patient) -> Iterator[Path]:
+    yield patient.root.parent / "saved"
+    shutil.rmtree(patient.root.parent / "saved", ignore_errors=True)
+    patient.restore()
+
+
+def _break(monkeypatch: pytest.MonkeyPatch, path: Path, page: int) -> None:
+    real, victim = os.pread, os.stat(path).st_ino
+
+    def pread(fd: int, length: int, offset: int) -> bytes:
+        if os.fstat(fd).st_ino == victim:
+            if offset // _PAGE == page:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            if offset < page * _PAGE:
+                length = min(length, page * _PAGE - offset)
+        return real(fd, length, offset)
+
+    monkeypatch.setattr(os, "pread", pread)
+
+
+@pytest.mark.parametrize("page", range(8))
+def test_a_bad_page_of_the_catalog_does_not_stop_a_repair(
+    patient: Patient, dest: Path, monkeypatch: pytest.MonkeyPatch, page: int, proof: Proof
+) -> None:
+    with monkeypatch.context() as patch:
+        _break(patch, patient.root / "catalog.db", page)
+        report, whole = repaired(patient, dest)
+    told = [note.reason for note in report.notes if note.file == "catalog.db"]
+    where = f"bytes {page * _PAGE} to {(page + 1) * _PAGE - 1} cannot be read from the disk"
+    assert where in told
+    assert report.kept > 0
+    proof("repair", stores=1, kept=len(whole), wrong=0)
+
+
+def test_a_bad_page_of_a_partition_costs_only_its_own_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proof: Proof
+) -> None:
+    with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
+        drafts = [
+            {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
+            for n in range(300)
+        ]
+        made = [record.id for record in memory.remember_many(drafts)]
+    page, stride = 3, stride_of(DIM)
+    first = (page * _PAGE - PARTITION_HEADER_BYTES) // stride
+    behind = -(-((page + 1) * _PAGE - PARTITION_HEADER_BYTES) // stride)
+    with monkeypatch.context() as patch:
+        _break(patch, tmp_path / "mind" / ONE, page)
+        report = spector.repair(tmp_path / "mind", tmp_path / "saved")
+    assert [each.id for each in report.lost] == made[first:behind]
+    assert {each.text for each in report.lost} == {f"memory {n}" for n in range(first, behind)}
+    where = f"bytes {page * _PAGE} to {(page + 1) * _PAGE - 1} cannot be read from the disk"
+    assert [note.reason for note in report.notes if note.file == ONE] == [where]
+    with spector.open(tmp_path / "saved", embedder=None, dim=DIM, mode="r") as memory:
+        assert sorted(ids(memory)) == sorted(set(made) - set(made[first:behind]))
+        assert memory.check().ok
+    proof("repair", stores=1, kept=report.kept, wrong=0)
