@@ -39,8 +39,8 @@ ABLATED: Final = ("locomo", "beam", "madial", "prefeval")
 FOLDS: Final = 5
 
 
-def main(arguments: list[str] | None = None) -> int:
-    options = _parse(arguments)
+def main(arguments: list[str] | None = None, prog: str = "python -m bench.recall") -> int:
+    options = _parse(arguments, prog)
     if options.verb == "report":
         source = Path(options.file) if options.file else report.newest()
         report.write_page(results.load(source))
@@ -55,8 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     if options.verb == "vectors":
         for data in sets:
-            for template in _templates(data, options):
-                vectors_of(data, embedder, folder, template)
+            for template, by_parts in _templates(data, options):
+                vectors_of(data, embedder, folder, template, by_parts)
         return 0
     run = measure(sets, embedder, folder, options)
     stamp = run["started"].replace(":", "").replace("-", "")[:13]
@@ -101,18 +101,18 @@ def _figures_of(
     data: DataSet, embedder: Embedder, folder: Path, ledger: Ledger,
     options: argparse.Namespace,
 ) -> dict[str, Any]:  # fmt: skip
-    made: dict[str, Vectors] = {}
+    made: dict[tuple[str, bool], Vectors] = {}
 
     def ask(name: str, arm: Arm) -> Asked:
         known = None if options.again else ledger.find(data, arm)
         if known is not None:
             return known
-        template = arm.template if arm.needs_vectors else ""
-        if template not in made:
-            made[template] = (
-                vectors_of(data, embedder, folder, template) if template else no_vectors(data)
+        form = (arm.template if arm.needs_vectors else "", arm.by_parts)
+        if form not in made:
+            made[form] = (
+                vectors_of(data, embedder, folder, *form) if form[0] else no_vectors(data)
             )
-        asked = ask_all(name, arm, data, made[template])
+        asked = ask_all(name, arm, data, made[form])
         ledger.add(data, name, arm, asked)
         return asked
 
@@ -137,19 +137,18 @@ def _figures_of(
     return figures
 
 
-def _templates(data: DataSet, options: argparse.Namespace) -> list[str]:
-    named = {arm.template for name, arm in ARMS.items() if name in options.arms}
+def _templates(data: DataSet, options: argparse.Namespace) -> list[tuple[str, bool]]:
+    """What has to be embedded: (template, by parts) of the arms that read vectors."""
+    arms = [arm for name, arm in ARMS.items() if name in options.arms]
     if "ablation" in options.parts and data.name in ABLATED:
-        for base, arms in ablations_of(data).items():
-            if base in options.bases:
-                named |= {arm.template for arm in arms.values()}
-    return sorted(named)
+        for base, changed in ablations_of(data).items():
+            arms += changed.values() if base in options.bases else ()
+    return sorted({(arm.template, arm.by_parts) for arm in arms if arm.needs_vectors})
 
 
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.recall", description=(__doc__ or "").split("\n\n")[0]
-    )
+def _parse(arguments: list[str] | None, prog: str) -> argparse.Namespace:
+    about = (__doc__ or "").partition(": ")[2].split("\n\n")[0]
+    parser = argparse.ArgumentParser(prog=prog, description=about)
     parser.add_argument("verb", nargs="?", choices=["run", "vectors", "report"], default="run")
     parser.add_argument("--sets", nargs="+", choices=LOADERS, default=list(SETS))
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))

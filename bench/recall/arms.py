@@ -33,6 +33,10 @@ class Arm(Protocol):
     @property
     def needs_vectors(self) -> bool: ...
 
+    #: whether it is given the vectors of the items' parts, where items have parts
+    @property
+    def by_parts(self) -> bool: ...
+
     def opened(self, store: Store, vectors: Matrix) -> AbstractContextManager[Ask]: ...
 
 
@@ -42,6 +46,7 @@ class Plain:
 
     title: str
     formula: Formula
+    by_parts: bool = False
 
     @property
     def template(self) -> str:
@@ -64,6 +69,7 @@ class Plain:
                 tuple(names[row] for row in rows),
                 tuple(float(scores[row]) for row in rows),
                 elapsed_ms,
+                self.formula.evidence(channels, question.cue, vector),
             )
 
         return nullcontext(ask)

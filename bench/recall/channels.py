@@ -47,6 +47,10 @@ class Channels:
         """BM25 of each text together with the one before and after in its session."""
         return self._near.scores(cue)
 
+    def coverage(self, cue: str, near: bool = False) -> float:
+        """Share of the cue's words, by weight, that the best text (or neighbourhood) has."""
+        return (self._near if near else self._plain).coverage(cue)
+
     def cosine(self, vector: Row, smooth: float = 0.0, centred: bool = False) -> Scores:
         """Cosine of the cue and each text: (n,) float64.
 
@@ -190,6 +194,16 @@ class Formula:
                 cosine = cosine + self.length * cosine.std() * channels.log_words
             total += self.dense * SCALES[self.dense_scale](cosine)
         return total
+
+    def evidence(self, channels: Channels, cue: str, vector: Row) -> float:
+        """How much speaks for an answer being in the store, on scales that no cue shifts: the best
+        text's coverage of the cue, and the best cosine, of those channels that are used."""
+        found = 0.0
+        if self.words or self.near:
+            found += channels.coverage(cue, near=bool(self.near))
+        if self.dense:
+            found += float(channels.cosine(vector, self.smooth).max())
+        return found
 
     def differences(self, other: Formula) -> dict[str, tuple[object, object]]:
         """Settings in which two formulas differ: name -> (mine, theirs)."""

@@ -70,13 +70,13 @@ def ablation_figures(
 
 
 def _silence(each: Asked, parts: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """False returns as the arm is, and by a threshold on its best score found on other folds."""
+    """False returns as the arm is, and by a threshold on its evidence found on other folds."""
     out: dict[str, Any] = {}
     if each.unanswerable:
         out["returned_to_unanswerable"] = round_to(false_returns(each.unanswerable))
     if each.foreign:
         out["abstention"] = {"false_returns": round_to(false_returns(each.foreign))}
-        # a formula of one channel scaled to its best has the same best score for every cue
+        # evidence that hardly ever differs can separate nothing
         scores = [found.top_score for found in each.foreign if found.top_score is not None]
         if scores and scores.count(max(scores)) <= len(scores) / 2:
             held = held_out_abstention(each.outcomes, each.foreign, any_at, parts)

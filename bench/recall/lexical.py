@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -28,6 +30,7 @@ class Bm25:
 
         self._stem, self._stop, self._count = stem, stop, len(texts)
         corpus = [self._words(text) for text in texts]
+        self._df = Counter(word for words in corpus for word in set(words))
         # a store of texts without words cannot be indexed, and has nothing to find
         self._index: Any = None
         if any(corpus):
@@ -41,6 +44,20 @@ class Bm25:
             return np.zeros(self._count)
         found: Scores = self._index.get_scores(words).astype(np.float64)
         return found
+
+    def coverage(self, cue: str) -> float:
+        """How much of what a cue's words could score at most its best text has: 0..1.
+
+        A word that is nowhere counts as the rarest.
+        """
+        words = self._words(cue)
+        if not words or not self._count:
+            return 0.0
+        possible = math.fsum(
+            math.log(1 + (self._count - self._df[word] + 0.5) / (self._df[word] + 0.5))
+            for word in words
+        )
+        return float(self.scores(cue).max()) / possible
 
     def _knows(self, word: str) -> bool:
         return self._index is not None and word in self._index.vocab_dict

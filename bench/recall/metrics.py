@@ -28,18 +28,23 @@ _TOKENS_PER_PIECE: Final = 0.98
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Item ids, best first, with scores that only compare within one arm and store."""
+    """Item ids, best first, with scores that only compare within one arm and store.
+
+    ``evidence``: how much speaks for there being an answer at all; None: the best score says it.
+    """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
     elapsed_ms: float = 0.0
+    evidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How one question went. ``ranks`` of the gold items count from 1; None: not returned.
 
-    ``returned`` and ``tokens`` are of the first k; ``top_score`` is None when nothing came back.
+    ``returned`` and ``tokens`` are of the first k; ``top_score``, the answer's evidence or best
+    score, is None when nothing came back.
     """
 
     question: str
@@ -68,10 +73,16 @@ def judged(question: Question, answer: Answer, tokens: dict[str, float], k: int 
         ranks=tuple(place.get(each) for each in question.gold),
         returned=len(first),
         tokens=math.fsum(tokens[each] for each in first),
-        top_score=answer.scores[0] if answer.scores else None,
+        top_score=_evidence(answer),
         elapsed_ms=answer.elapsed_ms,
         ids=first,
     )
+
+
+def _evidence(answer: Answer) -> float | None:
+    if not answer.ids:
+        return None
+    return answer.scores[0] if answer.evidence is None else answer.evidence
 
 
 def any_at(outcome: Outcome, k: int = K) -> float:
@@ -120,7 +131,8 @@ def mean(metric: Metric, outcomes: Iterable[Outcome]) -> float:
 def summary(outcomes: Sequence[Outcome], k: int = K) -> dict[str, float]:
     """Every metric over answerable questions, and what it costs the reader.
 
-    ``noise`` is how many items that are not gold come with each that is.
+    ``noise`` is how many items that are not gold come with each that is; ``silent`` the share of
+    questions that got nothing although there is an answer.
     """
     found = sum(sum(_within(each, k)) for each in outcomes)
     returned = sum(min(each.returned, k) for each in outcomes)
@@ -129,6 +141,7 @@ def summary(outcomes: Sequence[Outcome], k: int = K) -> dict[str, float]:
         "questions": len(outcomes),
         **{name: mean(metric, outcomes) for name, metric in METRICS.items()},
         "noise": (returned - found) / found if found else math.inf,
+        "silent": mean(lambda each: float(each.returned == 0), outcomes),
         "tokens": math.fsum(each.tokens for each in outcomes) / max(len(outcomes), 1),
         "p50_ms": times[rank(0.50, len(times))] if times else math.nan,
         "p95_ms": times[rank(0.95, len(times))] if times else math.nan,

@@ -18,6 +18,8 @@ from spector.clock import ManualClock
 
 #: the instant of sets that have no time
 _SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
+#: parts that are recalled for each item that is wanted
+_PARTS: Final = 16
 #: only words count: similarity is the one other term that this profile would have
 _TEXT_ONLY: Final = ScoringProfile(name="text", w_similarity=0.0, w_lexical=1.0)
 
@@ -35,13 +37,20 @@ class Product:
     Attributes:
         mode: a key of ``MODES``, or with ``options`` the name of arms of one's own.
         options: keywords of ``recall`` instead of the mode's; a sorted tuple of pairs.
+        template: of the texts that are remembered. Who spoke is told as the memory's role.
+        config: fields of ``Config``; a sorted tuple of pairs.
+
+    Where a set's items have parts (the turns of a session) the parts are remembered, and an item
+    stands where the best of its parts does.
     """
 
     mode: str = "default"
     options: tuple[tuple[str, Any], ...] | None = None
-    template: str = "items"
+    template: str = "plain"
+    config: tuple[tuple[str, Any], ...] = ()
     path: str = ":memory:"
     needs_vectors: bool = True
+    by_parts: bool = True
 
     @property
     def title(self) -> str:
@@ -58,35 +67,38 @@ class Product:
     ) -> Iterator[Callable[[Question, Row], Answer]]:
         clock = ManualClock(told_until(store))
         options = dict(MODES[self.mode][1] if self.options is None else self.options)
+        owner = {part.id: item.id for item in store.items for part in item.parts or (item,)}
+        depth = K if len(owner) == len(store.items) else K * _PARTS
+        config = spector.Config(**dict(self.config))
         with spector.open(
-            self.path, embedder=None, dim=vectors.shape[1], clock=clock, durability="relaxed"
-        ) as memory:
-            named = remember_store(memory, store, vectors, self.template)
+            self.path, embedder=None, dim=vectors.shape[1], clock=clock, durability="relaxed",
+            config=config,
+        ) as memory:  # fmt: skip
+            named = remember_texts(memory, store.texts(by_parts=True), vectors, self.template)
 
             def ask(question: Question, vector: Row) -> Answer:
                 clock.set(question.now or told_until(store))
                 start = time.perf_counter()
-                hits = memory.recall(question.cue, vector=vector, k=K, **options)
+                hits = memory.recall(question.cue, vector=vector, k=depth, **options)
                 elapsed_ms = (time.perf_counter() - start) * 1e3
-                return Answer(
-                    tuple(named[hit.id] for hit in hits),
-                    tuple(float(hit.score) for hit in hits),
-                    elapsed_ms,
-                )
+                best: dict[str, float] = {}
+                for hit in hits:
+                    best.setdefault(owner[named[hit.id]], float(hit.score))
+                return Answer(tuple(best)[:K], tuple(best.values())[:K], elapsed_ms)
 
             yield ask
 
 
-def remember_store(
-    memory: spector.Memory, store: Store, vectors: Matrix, template: str
+def remember_texts(
+    memory: spector.Memory, texts: Sequence[Item], vectors: Matrix, template: str
 ) -> dict[int, str]:
-    """Tell a memory all texts of a store; returns the item of each record."""
+    """Tell a memory these texts; returns the item of each record."""
     rows: Sequence[dict[str, Any]] = [
         _as_message(item, vector, template)
-        for item, vector in zip(store.items, vectors, strict=True)
+        for item, vector in zip(texts, vectors, strict=True)
     ]
     records = memory.remember_many(rows)
-    return {record.id: item.id for record, item in zip(records, store.items, strict=True)}
+    return {record.id: item.id for record, item in zip(records, texts, strict=True)}
 
 
 def told_until(store: Store) -> datetime:
@@ -98,7 +110,8 @@ def _as_message(item: Item, vector: Row, template: str) -> dict[str, Any]:
     return {
         "text": TEMPLATES[template](item),
         "vector": vector,
+        "role": item.speaker or None,
         "session_id": item.session or None,
         "event_time": item.time or _SOME_DAY,
-        "metadata": {"speaker": item.speaker, "order": item.order},
+        "metadata": {"order": item.order},
     }

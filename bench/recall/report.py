@@ -31,8 +31,10 @@ _METHOD: Final = (
     "",
     "- any@10: a gold item is among the first ten. all@10: every gold item is. frac@10: the share "
     "of the gold items that are. MRR@10: one over the rank of the first.",
-    "- noise: items returned that are not gold, for each that is. tokens: what ten items cost a "
-    "reader, words and punctuation x 0.98.",
+    "- precision: the share of what was returned that is gold. noise: items returned that are not "
+    "gold, for each that is. silent: questions that have an answer and got nothing. tokens: what "
+    "the items cost a reader, words and punctuation x 0.98. ms: one recall as the arm is asked "
+    "here, in memory, the vector of the cue given.",
     "- Intervals are 95 %, from 10,000 bootstrap draws of whole conversations (of topics in "
     "PrefEval, of dialogues in MADial); differences are paired by question, and bold when the "
     "interval leaves 0 out. Five conversations make a rough interval.",
@@ -135,10 +137,11 @@ def _set(figures: dict[str, Any]) -> list[str]:
     if silence:
         lines += [
             "",
-            "Questions of another conversation, whose answer is not in the store. The threshold "
-            "on the best score is set on the other folds so that 80 % of such questions get "
-            "nothing; the last column is what the answerable ones then lose. Scores scaled "
-            "to the best of each cue say nothing about it, and have no threshold.",
+            "Questions of another conversation, whose answer is not in the store: how many bring "
+            "something back as the arm is, and with a threshold that is set on the other folds so "
+            "that 80 % of them get nothing; the last column is what the answerable ones then lose. "
+            "The threshold of a plain arm is on how much of the cue's words its best text covers, "
+            "plus the best cosine; that of spector on the best score it returned.",
             "",
             *silence,
         ]

@@ -116,7 +116,7 @@ def _whole_sessions(turns: list[Item]) -> Iterator[Item]:
     for order, name in enumerate(names):
         part = [turn for turn in turns if turn.session == name]
         text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in part)
-        yield Item(name, text, "", name, part[0].time, order)
+        yield Item(name, text, "", name, part[0].time, order, tuple(part))
 
 
 def _questions_of(

@@ -10,7 +10,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One text to remember. ``id`` is unique in its store; ``order`` counts the store's texts."""
+    """One text to remember. ``id`` is unique in its store; ``order`` counts the store's texts.
+
+    ``parts`` are the texts that it was put together from: the turns of a session.
+    """
 
     id: str
     text: str
@@ -18,6 +21,7 @@ class Item:
     session: str
     time: datetime | None
     order: int
+    parts: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,12 @@ class Store:
 
     name: str
     items: tuple[Item, ...]
+
+    def texts(self, by_parts: bool = False) -> tuple[Item, ...]:
+        """The items, or with ``by_parts`` the parts in the place of an item that has some."""
+        if not by_parts:
+            return self.items
+        return tuple(part for item in self.items for part in item.parts or (item,))
 
     def place_of(self) -> dict[str, int]:
         """Item id -> its row in everything that is computed for this store."""

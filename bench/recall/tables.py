@@ -44,16 +44,18 @@ FLOORS: Final[tuple[tuple[str, str, str, str | None, float], ...]] = (
 def main_table(figures: dict[str, Any]) -> list[str]:
     """One set: an arm a row."""
     rows = [
-        "| arm | any@10 | frac@10 | all@10 | MRR@10 | any@10 against BM25 | noise | tokens |",
-        "|---|---|---|---|---|---|---|---|",
+        "| arm | any@10 | frac@10 | all@10 | MRR@10 | any@10 against BM25 | precision | noise "
+        "| silent | tokens | p50 ms | p95 ms |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, arm in figures["arms"].items():
         told = arm["all"]
         rows.append(
             f"| {ARMS[name].title} | {_with_interval(arm['interval']['any'])} "
             f"| {_with_interval(arm['interval']['frac'])} | {percent(told['all'])} "
-            f"| {percent(told['mrr'])} | {_gain(arm)} | {told['noise']:.1f} "
-            f"| {told['tokens']:,.0f} |"
+            f"| {percent(told['mrr'])} | {_gain(arm)} | {percent(told['precision'])} "
+            f"| {told['noise']:.1f} | {percent(told.get('silent', 0))} | {told['tokens']:,.0f} "
+            f"| {told['p50_ms']:.1f} | {told['p95_ms']:.1f} |"
         )
     return rows
 
@@ -83,7 +85,7 @@ def category_table(figures: dict[str, Any]) -> list[str]:
 def abstention_table(figures: dict[str, Any]) -> list[str]:
     """One set of several conversations: what comes back to questions of another one."""
     rows = [
-        "| arm | brings something back | with a threshold on the best score | any@10 that costs |",
+        "| arm | brings something back | with a threshold | any@10 that costs |",
         "|---|---|---|---|",
     ]
     for name, arm in figures["arms"].items():

@@ -14,7 +14,7 @@ import numpy as np
 import spector
 from bench import machine
 from bench.recall.metrics import K
-from bench.recall.product import remember_store, told_until
+from bench.recall.product import remember_texts, told_until
 from bench.recall.shape import DataSet, Item, Store
 from bench.recall.vectors import Matrix, Vectors, vectors_of
 from bench.results import round_to, statistics
@@ -35,14 +35,14 @@ def timings(sets: Sequence[DataSet], embedder: Embedder, folder: Path) -> dict[s
     data = next((each for each in sets if each.name == "locomo"), None)
     if data is None:
         return {}
-    vectors = vectors_of(data, embedder, folder)
+    vectors = vectors_of(data, embedder, folder, "plain")
     store, rows = _grown(data, vectors, TURNS)
     clock = ManualClock(told_until(store))
     with (
         tempfile.TemporaryDirectory(dir=machine.scratch_root()) as place,
         spector.open(f"{place}/mind", embedder=embedder, clock=clock, threads=1) as memory,
     ):
-        remember_store(memory, store, rows, "items")
+        remember_texts(memory, store.items, rows, "plain")
         given, whole = _Laps(), _Laps()
         for question in data.questions[: _CUES + _WARM]:
             given.run(partial(memory.recall, question.cue, vector=vectors.cues[question.id], k=K))

@@ -61,20 +61,24 @@ def default_folder() -> Path:
 
 
 def vectors_of(
-    data: DataSet, embedder: Embedder, folder: Path, template: str = "items"
-) -> Vectors:
-    """The vectors of a set, from disk as far as they are there."""
+    data: DataSet, embedder: Embedder, folder: Path, template: str = "items",
+    by_parts: bool = False,
+) -> Vectors:  # fmt: skip
+    """The vectors of a set, from disk as far as they are there; ``by_parts``: of the parts of its
+    items."""
     form = TEMPLATES[template]
-    listed = [(f"{store.name}/{item.id}", form(item)) for store in data.stores
-              for item in store.items]  # fmt: skip
-    rows = _cached(folder, f"{data.name}.{template}", listed, embedder)
+    told = {store.name: store.texts(by_parts) for store in data.stores}
+    listed = [(f"{name}/{item.id}", form(item)) for name, items in told.items() for item in items]
+    divided = by_parts and any(item.parts for store in data.stores for item in store.items)
+    part = f"{template}-parts" if divided else template
+    rows = _cached(folder, f"{data.name}.{part}", listed, embedder)
     cues = _cached(
         folder, f"{data.name}.cues", [(each.id, each.cue) for each in data.questions], embedder
     )
     items, at = {}, 0
-    for store in data.stores:
-        items[store.name] = rows[at : at + len(store.items)]
-        at += len(store.items)
+    for name, texts in told.items():
+        items[name] = rows[at : at + len(texts)]
+        at += len(texts)
     return Vectors(items, {each.id: row for each, row in zip(data.questions, cues, strict=True)})
 
 

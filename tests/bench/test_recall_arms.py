@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import spector
 from bench.recall import report
 from bench.recall.ablations import ABLATIONS, ablations_of
 from bench.recall.arms import ARMS, TURNS, Plain
@@ -35,7 +36,7 @@ from bench.recall.evaluate import ask_all
 from bench.recall.figures import ablation_figures, arm_figures
 from bench.recall.ledger import Ledger, digest, read_lines
 from bench.recall.lexical import Bm25
-from bench.recall.product import Product
+from bench.recall.product import Product, remember_texts
 from bench.recall.shape import DataSet, Item, Question, Store
 from bench.recall.timing import timings
 from bench.recall.vectors import TEMPLATES, Vectors, no_vectors, vectors_of
@@ -196,6 +197,28 @@ def test_bm25_of_unknown_words_or_of_nothing_is_zero() -> None:
     np.testing.assert_array_equal(Bm25(["...", "the"]).scores("cat"), [0, 0])
 
 
+def test_coverage_is_the_share_of_what_the_words_of_a_cue_could_score() -> None:
+    """"cat" (in one of two texts) is found in a text of one word, "zebra" is nowhere."""
+    bm25 = Bm25(["cat", "dog"], k1=1.2, b=0.75)
+    cat, zebra = math.log(1 + 1.5 / 1.5), math.log(1 + 2.5 / 0.5)
+    assert bm25.coverage("cat") == pytest.approx(1 / 2.2)
+    assert bm25.coverage("cat zebra") == pytest.approx(cat / 2.2 / (cat + zebra))
+    assert bm25.coverage("the") == bm25.coverage("zebra") == 0
+
+
+def test_evidence_is_not_scaled_to_the_best_of_the_cue() -> None:
+    """Scores are; then the best text of any cue says 1, and a threshold could not be set."""
+    store, rows = a_store(), Recording().embed(list(TEXTS))
+    formula = Formula(words=1, dense=1)
+    channels = formula.channels(store, rows)
+    cue = Recording().embed(["cue"])[0]
+    evidence = formula.evidence(channels, "cat", cue)
+    assert evidence == pytest.approx(channels.coverage("cat") + channels.cosine(cue).max())
+    assert evidence > formula.evidence(channels, "zebra", cue)
+    words = Formula(words=1)
+    assert words.evidence(words.channels(store, rows), "zebra", cue) == 0
+
+
 def test_a_formula_is_the_weighted_sum_of_its_scaled_channels() -> None:
     store, rows = a_store(), Recording().embed(list(TEXTS))
     cue = Recording().embed(["cue"])[0]
@@ -283,6 +306,34 @@ def test_arms_that_read_vectors_rank_alike(name: str, vectors: Vectors) -> None:
         answer = ask(data.questions[0], vectors.cues["q0"])
     exact = vectors.items["one"] @ vectors.cues["q0"]
     assert answer.ids == tuple(f"t{row}" for row in np.argsort(-exact))
+
+
+def test_a_session_stands_where_the_best_of_its_turns_does(tmp_path: Path) -> None:
+    """The product remembers turns; plain arms read the session as one text."""
+    turns = a_store().items
+    whole = tuple(
+        Item(f"s{n}", " ".join(turn.text for turn in part), "", f"s{n}", part[0].time, n, part)
+        for n, part in enumerate((turns[:2], turns[2:]))
+    )
+    asked = Question("q", "one", "which dog?", "x", ("s0",), DAY + timedelta(days=1), "one")
+    data = DataSet("sessions", "sessions", (Store("one", whole),), (asked,))
+    vectors = vectors_of(data, Recording(), tmp_path, "plain", by_parts=True)
+    assert vectors.items["one"].shape == (4, 8)
+    outcome = ask_all("spector", ARMS["spector"], data, vectors).outcomes[0]
+    assert outcome.ids == ("s0", "s1")
+    assert outcome.ranks == (1,)
+    asked_plainly = ask_all("bm25", ARMS["bm25"], data, no_vectors(data))
+    assert asked_plainly.outcomes[0].ids == ("s0", "s1")
+
+
+def test_who_spoke_is_told_as_the_role_and_not_in_the_text(vectors: Vectors) -> None:
+    store = a_store()
+    with spector.open(":memory:", embedder=None, dim=8) as memory:
+        named = remember_texts(memory, store.items, vectors.items["one"], "plain")
+        records = [memory.get(record_id) for record_id in named]
+    assert [record.text for record in records] == list(TEXTS)
+    assert {record.role for record in records} == {"Ann"}
+    assert [record.session_id for record in records] == ["s0", "s0", "s1", "s1"]
 
 
 def test_options_make_an_arm_of_the_product(vectors: Vectors) -> None:
@@ -381,12 +432,14 @@ def test_figures_are_those_of_the_outcomes(run: dict[str, Any]) -> None:
     assert len(run["sets"]["locomo"]["arms"]["dense"]["gain"]["any"]) == 3
 
 
-def test_a_score_that_is_always_the_same_gets_no_threshold(run: dict[str, Any]) -> None:
-    """BM25 divided by its best says 1 to a question that the store cannot answer, too."""
-    arms = run["sets"]["locomo"]["arms"]
-    assert "lost_any" not in arms["dense"]["abstention"]
-    assert "lost_any" in arms["spector"]["abstention"]
-    assert "no threshold" in report.docs_page(run)
+def test_evidence_that_is_always_the_same_gets_no_threshold(vectors: Vectors) -> None:
+    data = a_set()
+    asked = ask_all("dense", ARMS["dense"], data, vectors)
+    told = arm_figures(data, {"dense": asked}, 5)["dense"]["abstention"]
+    assert {"with_threshold", "lost_any"} <= set(told)
+    same = replace(asked, foreign=[replace(each, top_score=1.0) for each in asked.foreign])
+    told = arm_figures(data, {"dense": same}, 5)["dense"]["abstention"]
+    assert set(told) == {"false_returns"}
 
 
 def test_the_plot_shows_the_sets_that_were_asked(run: dict[str, Any]) -> None:

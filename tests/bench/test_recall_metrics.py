@@ -113,6 +113,10 @@ def test_a_summary_is_over_questions_and_noise_over_items() -> None:
     assert math.isinf(summary([outcome(None)])["noise"])
 
 
+def test_silence_counts_only_where_nothing_came_back() -> None:
+    assert summary([outcome(None), outcome(None, returned=0)])["silent"] == 0.5
+
+
 def test_categories_keep_every_question_once() -> None:
     several = [outcome(1, category="x"), outcome(2, category="y"), outcome(None, category="x")]
     parts = by_category(several)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from spector.cli.commands import backup, demo, inspecting, reading, upkeep, writing
+from spector.cli.commands import backup, bench, demo, inspecting, reading, upkeep, writing
 
 __all__ = ["COMMANDS"]
 
@@ -24,4 +24,5 @@ COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     inspecting.add_inspect,
     upkeep.add_reembed,
     demo.add_demo,
+    bench.add_bench,
 )
