@@ -2,7 +2,7 @@
 
 python -m bench.recall                     all sets, all arms, ablations, times; saves JSON
 python -m bench.recall --sets locomo beam --arms bm25 spector
-python -m bench.recall --parts arms        without ablations and times
+python -m bench.recall --parts arms        without ablations, choices and times
 python -m bench.recall vectors             only embed what is missing
 python -m bench.recall report              docs/recall.md and docs/recall.svg from the newest run
 """
@@ -19,12 +19,14 @@ from typing import Any, Final
 
 from bench import machine, results
 from bench.recall import report
-from bench.recall.ablations import ABLATIONS, ablations_of
+from bench.recall.ablations import ABLATIONS, LADDER, SETTINGS, ablations_of
 from bench.recall.arms import ARMS, Arm
+from bench.recall.chosen import OBJECTIVES, chosen_figures
 from bench.recall.evaluate import Asked, ask_all
 from bench.recall.figures import ablation_figures, arm_figures
 from bench.recall.ledger import Ledger, digest
 from bench.recall.lexical import K1, B
+from bench.recall.metrics import Outcome
 from bench.recall.sets import LOADERS, NoDataError, load
 from bench.recall.shape import DataSet
 from bench.recall.timing import timings
@@ -33,7 +35,7 @@ from spector.embed import Embedder, MiniLMEmbedder
 
 #: sets whose questions have known answers
 SETS: Final = tuple(name for name in LOADERS if name != "memorybank")
-PARTS: Final = ("arms", "ablation", "times")
+PARTS: Final = ("arms", "ablation", "ladder", "chosen", "times")
 #: sets for which one change at a time is shown
 ABLATED: Final = ("locomo", "beam", "madial", "prefeval")
 FOLDS: Final = 5
@@ -76,8 +78,13 @@ def measure(
     commit, load_before = machine.describe_commit(), os.getloadavg()[0]
     ledger = Ledger(folder / "runs", f"{started:%Y%m%dT%H%M%S}", embedder.fingerprint)
     figures = {}
+    settings: dict[str, dict[str, list[Outcome]]] = {name: {} for name in SETTINGS}
     for data in sets:
-        figures[data.name] = _figures_of(data, embedder, folder, ledger, options)
+        asking = _Asking(data, embedder, folder, ledger, options.again)
+        figures[data.name] = _figures_of(asking, options)
+        if "chosen" in options.parts and data.name in OBJECTIVES:
+            for name, arm in SETTINGS.items():
+                settings[name][data.name] = asking.ask(name, arm, foreign=False).outcomes
     return {
         "schema": results.SCHEMA,
         "mode": "recall",
@@ -90,6 +97,7 @@ def measure(
         "machine": machine.describe_machine(),
         "versions": machine.describe_versions(),
         "sets": figures,
+        "chosen": chosen_figures(settings, sets, FOLDS) if "chosen" in options.parts else {},
         "arms_of_earlier_runs": ledger.reused,
         "times": timings(sets, embedder, folder) if "times" in options.parts else {},
         "load_average": [round(load_before, 2), round(os.getloadavg()[0], 2)],
@@ -97,25 +105,42 @@ def measure(
     }
 
 
-def _figures_of(
-    data: DataSet, embedder: Embedder, folder: Path, ledger: Ledger,
-    options: argparse.Namespace,
-) -> dict[str, Any]:  # fmt: skip
-    made: dict[tuple[str, bool], Vectors] = {}
+class _Asking:
+    """One set: its vectors while they are needed, and what was asked of it before."""
 
-    def ask(name: str, arm: Arm) -> Asked:
-        known = None if options.again else ledger.find(data, arm)
+    def __init__(
+        self, data: DataSet, embedder: Embedder, folder: Path, ledger: Ledger, again: bool
+    ) -> None:
+        self.data = data
+        self._embedder, self._folder, self._ledger = embedder, folder, ledger
+        self._again = again
+        self._made: dict[tuple[str, bool], Vectors] = {}
+
+    def ask(self, name: str, arm: Arm, foreign: bool = True) -> Asked:
+        known = None if self._again else self._ledger.find(self.data, arm, foreign)
         if known is not None:
             return known
-        form = (arm.template if arm.needs_vectors else "", arm.by_parts)
-        if form not in made:
-            made[form] = (
-                vectors_of(data, embedder, folder, *form) if form[0] else no_vectors(data)
-            )
-        asked = ask_all(name, arm, data, made[form])
-        ledger.add(data, name, arm, asked)
+        asked = ask_all(name, arm, self.data, self._vectors(arm), foreign)
+        self._ledger.add(self.data, name, arm, asked)
         return asked
 
+    def compared(self, arms: dict[str, Arm], steps: bool = False) -> dict[str, Any]:
+        """What the arms change, one by one."""
+        outcomes = {name: self.ask(name, arm, foreign=False).outcomes for name, arm in arms.items()}
+        return ablation_figures(outcomes, {n: arm.title for n, arm in arms.items()}, steps)
+
+    def _vectors(self, arm: Arm) -> Vectors:
+        form = (arm.template if arm.needs_vectors else "", arm.by_parts)
+        if form not in self._made:
+            self._made[form] = (
+                vectors_of(self.data, self._embedder, self._folder, *form) if form[0]
+                else no_vectors(self.data)
+            )  # fmt: skip
+        return self._made[form]
+
+
+def _figures_of(asking: _Asking, options: argparse.Namespace) -> dict[str, Any]:
+    data = asking.data
     figures: dict[str, Any] = {
         "title": data.title,
         "digest": digest(data.stores, data.questions),
@@ -126,14 +151,15 @@ def _figures_of(
     }
     if "arms" in options.parts:
         arms = {name: arm for name, arm in ARMS.items() if name in options.arms}
-        figures["arms"] = arm_figures(data, {n: ask(n, arm) for n, arm in arms.items()}, FOLDS)
+        asked = {name: asking.ask(name, arm) for name, arm in arms.items()}
+        figures["arms"] = arm_figures(data, asked, FOLDS)
     if "ablation" in options.parts and data.name in ABLATED:
-        figures["ablation"] = {}
-        for base, arms in ablations_of(data).items():
-            if base in options.bases:
-                outcomes = {name: ask(name, arm).outcomes for name, arm in arms.items()}
-                titles = {name: arm.title for name, arm in arms.items()}
-                figures["ablation"][base] = ablation_figures(outcomes, titles)
+        figures["ablation"] = {
+            base: asking.compared(arms)
+            for base, arms in ablations_of(data).items() if base in options.bases
+        }  # fmt: skip
+    if "ladder" in options.parts and data.name in ABLATED:
+        figures["ladder"] = asking.compared(LADDER, steps=True)
     return figures
 
 

@@ -14,16 +14,33 @@ from spector.kernel.profile import get_profile
 _DEFAULT: Final = get_profile("balanced")
 
 
+#: weights of the default profile that count
+_WEIGHTS: Final = tuple(
+    field.name for field in fields(ScoringProfile)
+    if field.name.startswith("w_") and getattr(_DEFAULT, field.name)
+)  # fmt: skip
+
+
+def _changed(title: str, name: str = "ablated", **changed: Any) -> Product:
+    """The product's default profile with other weights; 0 takes a term away."""
+    return Product(title, options=(("profile", replace(_DEFAULT, name=name, **changed)),))
+
+
 def _without_each_term() -> dict[str, Arm]:
-    """The product's default profile with one weight at a time set to nothing."""
     out: dict[str, Arm] = {"spector": ARMS["spector"]}
-    for field in fields(ScoringProfile):
-        if field.name.startswith("w_") and getattr(_DEFAULT, field.name):
-            changed: dict[str, Any] = {field.name: 0.0}
-            profile = replace(_DEFAULT, name="ablated", **changed)
-            title = f"without {field.name}"
-            out[f"spector {title}"] = Product(title, options=(("profile", profile),))
+    for name in _WEIGHTS:
+        out[f"spector without {name}"] = _changed(f"without {name}", **{name: 0.0})
     out["spector exact"] = Product("every vector read", options=(("exact", True),))
+    return out
+
+
+def _with_other_weights() -> dict[str, Arm]:
+    """What a choice on other conversations may fall on: each weight nothing, half, double."""
+    out: dict[str, Arm] = {"spector": ARMS["spector"]}
+    for name in _WEIGHTS:
+        for factor in (0.0, 0.5, 2.0):
+            title = f"{name} x {factor:g}"
+            out[f"spector {title}"] = _changed(title, **{name: factor * getattr(_DEFAULT, name)})
     return out
 
 
@@ -45,6 +62,15 @@ ABLATIONS: Final[dict[str, dict[str, Arm]]] = {
     },
     "spector": _without_each_term(),
 }
+
+#: the product with one more idea at a time; the last is its default
+LADDER: Final[dict[str, Arm]] = {
+    "ladder vectors": Product("vectors", options=(("lexical", False), ("profile", "similarity"))),
+    "ladder words": Product("+ words", options=(("profile", "similarity"),)),
+    "spector": ARMS["spector"],
+}
+#: the default and its neighbours, for the choice on other conversations
+SETTINGS: Final = _with_other_weights()
 
 
 def ablations_of(data: DataSet) -> dict[str, dict[str, Arm]]:

@@ -25,10 +25,12 @@ class Asked:
     unanswerable: list[Outcome]
 
 
-def ask_all(name: str, arm: Arm, data: DataSet, vectors: Vectors) -> Asked:
-    """Every question of a set, store by store."""
+def ask_all(
+    name: str, arm: Arm, data: DataSet, vectors: Vectors, foreign: bool = True
+) -> Asked:
+    """Every question of a set, store by store; ``foreign``: those of another store as well."""
     asked = Asked([], [], [])
-    strangers = foreign_questions(data)
+    strangers = foreign_questions(data) if foreign else {}
     total = len(data.questions) + sum(len(each) for each in strangers.values())
     bar = tqdm(total=total, desc=f"{data.name}: {name}", unit="cue", disable=None)
     for store, questions in data.by_store():

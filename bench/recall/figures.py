@@ -23,15 +23,7 @@ def arm_figures(data: DataSet, asked: Mapping[str, Asked], fold_count: int) -> d
     figures = {}
     for name, each in asked.items():
         row: dict[str, Any] = {
-            "all": _rounded(summary(each.outcomes)),
-            "interval": {
-                metric: _as_list(interval(each.outcomes, METRICS[metric]))
-                for metric in _HEADLINES
-            },
-            "categories": {
-                category: _rounded(summary(part))
-                for category, part in by_category(each.outcomes).items()
-            },
+            **metrics_of(each.outcomes),
             "folds": [
                 round_to(mean(frac_at, [o for o in each.outcomes if o.group in set(part)]))
                 for part in parts
@@ -49,23 +41,41 @@ def arm_figures(data: DataSet, asked: Mapping[str, Asked], fold_count: int) -> d
     return figures
 
 
-def ablation_figures(
-    outcomes: Mapping[str, Sequence[Outcome]], titles: Mapping[str, str]
-) -> dict[str, Any]:
-    """Arm -> what changes when its one setting does; the first arm is the base."""
-    base, *others = outcomes
-    figures: dict[str, Any] = {
-        base: {"title": titles[base], "all": _rounded(summary(outcomes[base]))}
+def metrics_of(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The metrics of all questions, their intervals, and the metrics of each category."""
+    return {
+        "all": _rounded(summary(outcomes)),
+        "interval": {
+            metric: _as_list(interval(outcomes, METRICS[metric])) for metric in _HEADLINES
+        },
+        "categories": {
+            category: _rounded(summary(part)) for category, part in by_category(outcomes).items()
+        },
     }
-    for name in others:
-        figures[name] = {
-            "title": titles[name],
-            "all": _rounded(summary(outcomes[name])),
-            "change": {
-                metric: _as_list(difference(outcomes[base], outcomes[name], METRICS[metric]))
+
+
+def ablation_figures(
+    outcomes: Mapping[str, Sequence[Outcome]], titles: Mapping[str, str], steps: bool = False
+) -> dict[str, Any]:
+    """Arm -> what changes when its one setting does.
+
+    The first arm is what all others are compared with; with ``steps`` each is compared with the one
+    before it.
+    """
+    figures: dict[str, Any] = {}
+    before = ""
+    for name, each in outcomes.items():
+        figures[name] = {"title": titles[name], "all": _rounded(summary(each))}
+        if before:
+            figures[name]["change"] = {
+                metric: _as_list(difference(outcomes[before], each, METRICS[metric]))
                 for metric in _HEADLINES
-            },
-        }
+            }
+            figures[name]["categories"] = {
+                category: _rounded(summary(part)) for category, part in by_category(each).items()
+            }
+        if steps or not before:
+            before = name
     return figures
 
 

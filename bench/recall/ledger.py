@@ -36,11 +36,15 @@ class Ledger:
         #: how many arms were answered by lines of other runs
         self.reused = 0
 
-    def find(self, data: DataSet, arm: Arm) -> Asked | None:
+    def find(self, data: DataSet, arm: Arm, foreign: bool = True) -> Asked | None:
         """All outcomes of an arm, when every question of the set was asked just like this."""
         rows = self._rows.get(self.key(data, arm), [])
-        wanted = len(data.questions) + sum(map(len, foreign_questions(data).values()))
-        by_place = {(row["asked"], row["question"]): row for row in rows}
+        wanted = len(data.questions)
+        wanted += sum(map(len, foreign_questions(data).values())) if foreign else 0
+        by_place = {
+            (row["asked"], row["question"]): row
+            for row in rows if foreign or row["asked"] != "foreign"
+        }  # fmt: skip
         if len(by_place) != wanted:
             return None
         self.reused += 1
@@ -98,7 +102,7 @@ def digest(stores: Sequence[Store], questions: Sequence[Question]) -> str:
 
 #: sources of the harness that come after the answers
 _AFTER = {"report.py", "tables.py", "figures.py", "timing.py", "paired.py", "abstention.py",
-          "ledger.py", "__main__.py", "ablations.py"}  # fmt: skip
+          "chosen.py", "ledger.py", "__main__.py", "ablations.py"}  # fmt: skip
 
 
 @lru_cache(maxsize=4)

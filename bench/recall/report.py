@@ -14,6 +14,7 @@ from bench.rivals import svg
 
 PAGE: Final = REPO / "docs" / "recall.md"
 PLOT: Final = "recall.svg"
+STEPS: Final = "recall-steps.svg"
 #: a bar each
 _DRAWN: Final = (
     "bm25", "bm25-near", "dense", "rrf60", "zsum", "turns", "spector-text", "spector-vector",
@@ -23,6 +24,10 @@ _DRAWN: Final = (
 _ABLATION: Final = (
     "Each arm differs in one setting from the one in the first row: the turn formula, or the "
     "product's default profile. Points, with the interval of the paired difference."
+)
+_LADDER: Final = (
+    "The product with one more idea in each row; the last row is its default. Points gained over "
+    "the row above, with the interval of the paired difference."
 )
 _METHOD: Final = (
     "Every arm gets the same texts and the same vectors, and is asked the same questions. A store "
@@ -47,6 +52,8 @@ def write_page(run: dict[str, Any], page: Path = PAGE) -> None:
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(docs_page(run), encoding="utf-8")
     (page.parent / PLOT).write_text(plot(run), encoding="utf-8")
+    if any("ladder" in each for each in run["sets"].values()):
+        (page.parent / STEPS).write_text(steps_plot(run), encoding="utf-8")
 
 
 def newest(folder: Path = results.RESULTS) -> Path:
@@ -71,9 +78,15 @@ def docs_page(run: dict[str, Any]) -> str:
         "",
         f"![any@10 of each arm]({PLOT})",
     ]
+    lines += _if_any("## What was aimed at", _aims_words(run), tables.aims_table(run))
     for figures in run["sets"].values():
         if "arms" in figures:
             lines += ["", *_set(figures)]
+    ladders = [each for each in run["sets"].values() if "ladder" in each]
+    if ladders:
+        lines += ["", "## What each idea bought", "", _LADDER, "", f"![any@10 by step]({STEPS})"]
+    for figures in ladders:
+        lines += ["", f"### {figures['title']}", "", *tables.ladder_table(figures["ladder"])]
     ablations = [each for each in run["sets"].values() if "ablation" in each]
     if ablations:
         lines += ["", "## One change at a time", "", _ABLATION]
@@ -125,6 +138,17 @@ def plot(run: dict[str, Any]) -> str:
     return svg.bars("A gold item among the first ten", "any@10", groups)
 
 
+def steps_plot(run: dict[str, Any]) -> str:
+    """any@10 by set and step of the ladder as SVG."""
+    groups = {
+        figures["title"].replace(", ", "\n"): {
+            told["title"]: told["all"]["any"] for told in figures["ladder"].values()
+        }
+        for figures in run["sets"].values() if "ladder" in figures
+    }  # fmt: skip
+    return svg.bars("A gold item among the first ten, idea by idea", "any@10", groups)
+
+
 def _set(figures: dict[str, Any]) -> list[str]:
     size = (
         f"{figures['questions']:,} questions to {figures['items']:,} items in "
@@ -146,6 +170,22 @@ def _set(figures: dict[str, Any]) -> list[str]:
             *silence,
         ]
     return lines
+
+
+def _aims_words(run: dict[str, Any]) -> str:
+    chosen = run.get("chosen") or {}
+    words = (
+        "One set of defaults for all sets, no language model; bold: reached. The terms and their "
+        "weights were found with all of these conversations in view (bench/LOG.md)."
+    )
+    if not chosen:
+        return words
+    picked = "; ".join(dict.fromkeys(chosen["chosen"]))
+    return (
+        f"{words} Last column: each fold of conversations judged by the best of "
+        f"{len(chosen['settings'])} settings (the defaults, and each weight taken away, halved, "
+        f"doubled) on the other folds. They chose: {picked}."
+    )
 
 
 def _if_any(title: str, words: str, table: list[str]) -> list[str]:

@@ -10,6 +10,9 @@ Run = dict[str, Any]
 #: columns of the table of categories
 _SHOWN: Final = ("bm25", "dense", "rrf60", "turns", "spector")
 
+#: stands for the category that is worst
+WEAKEST: Final = "weakest"
+
 #: what plain arms measured when this harness was asked for: set, arm, metric, category -> percent.
 #: They are here so that a reader sees whether this is the same measurement.
 FLOORS: Final[tuple[tuple[str, str, str, str | None, float], ...]] = (
@@ -39,6 +42,58 @@ FLOORS: Final[tuple[tuple[str, str, str, str | None, float], ...]] = (
     ("prefeval", "dense", "any", None, 44.4),
     ("prefeval", "zsum", "any", None, 35.6),
 )
+
+#: what this engine was built to reach with one set of defaults: set, metric, category -> percent
+AIMS: Final[tuple[tuple[str, str, str | None, float], ...]] = (
+    ("locomo", "any", None, 90.0),
+    ("locomo", "frac", None, 85.0),
+    ("locomo", "all", "multi-hop", 30.0),
+    ("locomo-sessions", "frac", None, 97.0),
+    ("beam", "any", None, 76.0),
+    ("beam", "any", WEAKEST, 40.0),
+    ("madial", "frac", None, 77.0),
+    ("prefeval", "any", None, 54.0),
+)
+#: key of the times, what it is, p50 in ms
+_TIME_AIMS: Final = (
+    ("recall_with_embedding_ms", "ms p50, cue embedded", 15.0),
+    ("recall_ms", "ms p50, vector of the cue given", 3.0),
+)
+
+
+def aims_table(run: Run) -> list[str]:
+    """The defaults, and what other conversations would have chosen, beside what was aimed at."""
+    held = run.get("chosen", {}).get("sets", {})
+    rows = [
+        "| set | metric | aim | spector, default | chosen on other folds |",
+        "|---|---|---|---|---|",
+    ]
+    for name, metric, category, aim in AIMS:
+        figures = run["sets"].get(name, {})
+        default = figures.get("arms", {}).get("spector")
+        if default is None or category not in (None, WEAKEST, *default["categories"]):
+            continue
+        here, value = _aimed(default, metric, category)
+        other = _aimed(held[name], metric, category)[0] if name in held else ""
+        what = f"{metric}@10" + (f", {category}" if category else "")
+        told = f"**{here}**" if 100 * value >= aim else here
+        rows.append(f"| {figures['title']} | {what} | {aim:g} | {told} | {other} |")
+    for key, title, limit in _TIME_AIMS:
+        if run.get("times"):
+            p50 = run["times"][key]["p50"]
+            told = f"**{p50:.1f}**" if p50 < limit else f"{p50:.1f}"
+            rows.append(f"| {run['times']['turns']:,} turns | {title} | < {limit:g} | {told} | |")
+    return rows if len(rows) > 2 else []
+
+
+def _aimed(told: dict[str, Any], metric: str, category: str | None) -> tuple[str, float]:
+    """A figure as text and as a share."""
+    if category is None:
+        return _with_interval(told["interval"][metric]), told["all"][metric]
+    parts = told["categories"]
+    name = min(parts, key=lambda each: parts[each][metric]) if category == WEAKEST else category
+    share = parts[name][metric]
+    return percent(share) + (f" ({name})" if category == WEAKEST else ""), share
 
 
 def main_table(figures: dict[str, Any]) -> list[str]:
@@ -100,6 +155,16 @@ def abstention_table(figures: dict[str, Any]) -> list[str]:
             ]
             rows.append(f"| {ARMS[name].title} | " + " | ".join(cells) + " |")
     return rows if len(rows) > 2 else []
+
+
+def ladder_table(arms: dict[str, Any]) -> list[str]:
+    """One set: what each idea comes to, and what it adds to those above it."""
+    rows = ["| with | any@10 | frac@10 | any@10 gained | frac@10 gained |", "|---|---|---|---|---|"]
+    for each in arms.values():
+        gained = [_signed(each["change"][m]) if "change" in each else "" for m in ("any", "frac")]
+        cells = [percent(each["all"][m]) for m in ("any", "frac")] + gained
+        rows.append(f"| {each['title']} | " + " | ".join(cells) + " |")
+    return rows
 
 
 def ablation_table(arms: dict[str, Any]) -> list[str]:

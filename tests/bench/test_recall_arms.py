@@ -11,15 +11,13 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import spector
-from bench.recall import report
 from bench.recall.ablations import ABLATIONS, ablations_of
 from bench.recall.arms import ARMS, TURNS, Plain
 from bench.recall.channels import (
@@ -33,7 +31,6 @@ from bench.recall.channels import (
     to_unit,
 )
 from bench.recall.evaluate import ask_all
-from bench.recall.figures import ablation_figures, arm_figures
 from bench.recall.ledger import Ledger, digest, read_lines
 from bench.recall.lexical import Bm25
 from bench.recall.product import Product, remember_texts
@@ -41,45 +38,7 @@ from bench.recall.shape import DataSet, Item, Question, Store
 from bench.recall.timing import timings
 from bench.recall.vectors import TEMPLATES, Vectors, no_vectors, vectors_of
 from spector.kernel.profile import get_profile
-
-DAY = datetime(2024, 5, 8, 12, 0, tzinfo=UTC)
-TEXTS = ("The cat sat", "A dog barked loudly", "Ships sail", "The bank closed early today")
-
-
-class Recording:
-    """An embedder that counts: unit vectors by the hash of the text."""
-
-    model_id = "recording"
-    dim = 8
-    fingerprint = "recording-1"
-
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        self.seen += texts
-        rows = np.stack([
-            np.random.default_rng(list(text.encode())).standard_normal(self.dim) for text in texts
-        ])  # fmt: skip
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-
-def a_store(name: str = "one", texts: Sequence[str] = TEXTS) -> Store:
-    return Store(name, tuple(
-        Item(f"t{n}", text, "Ann", f"s{n // 2}", DAY + timedelta(minutes=n), n)
-        for n, text in enumerate(texts)
-    ))  # fmt: skip
-
-
-def a_set() -> DataSet:
-    stores = (a_store("one"), a_store("two", ("Rain fell", "Snow fell", "Wind blew", "Fog rose")))
-    asked = (
-        Question("q0", "one", "which cat sat?", "x", ("t0",), DAY + timedelta(days=1), "one"),
-        Question("q1", "one", "dog and bank", "y", ("t1", "t3"), DAY + timedelta(days=1), "one"),
-        Question("q2", "two", "what about the snow", "x", ("t1",), DAY + timedelta(days=1), "two"),
-        Question("q3", "two", "nobody knows", "x", (), DAY + timedelta(days=1), "two"),
-    )
-    return DataSet("locomo", "made up", stores, asked)
+from tests.bench.recall_samples import DAY, TEXTS, Recording, a_set, a_store
 
 
 @pytest.fixture
@@ -389,63 +348,7 @@ def test_a_digest_changes_with_a_text_and_with_a_question() -> None:
     assert digest(data.stores, data.questions[:1]) != whole
 
 
-# -- the page ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def run(vectors: Vectors) -> dict[str, Any]:
-    data = a_set()
-    asked = {name: ask_all(name, arm, data, vectors) for name, arm in ARMS.items()}
-    ablation = {n: asked[n].outcomes for n in ("turns", "bm25")}
-    return {
-        "versions": {"spector": "0"}, "commit": "c" * 40, "dirty": False,
-        "started": "2026-11-22T09:00:00Z", "embedder": "e", "elapsed_s": 1.0,
-        "bm25": {"k1": 1.2, "b": 0.75, "stop": "s", "stem": "t"},
-        "machine": {"cpu": "cpu", "cores": 2}, "load_average": [0.5, 0.6], "times": {},
-        "sets": {"locomo": {
-            "title": "LoCoMo, turns", "digest": "d", "stores": 2, "items": 8, "questions": 3,
-            "notes": [], "arms": arm_figures(data, asked, 5),
-            "ablation": {
-                "turns": ablation_figures(ablation, {"turns": "the formula", "bm25": "words"})
-            },
-        }},
-    }  # fmt: skip
-
-
-def test_the_page_has_every_arm_every_category_and_the_told_floors(run: dict[str, Any]) -> None:
-    page = report.docs_page(run)
-    for arm in ARMS.values():
-        assert f"| {arm.title} |" in page
-    assert "| x | 2 |" in page
-    assert "| LoCoMo, turns | BM25 | any@10 | 68.0 |" in page
-    assert "brings something back" in page
-    assert "nan" not in page.lower().split()
-
-
-def test_figures_are_those_of_the_outcomes(run: dict[str, Any]) -> None:
-    told = run["sets"]["locomo"]["arms"]["bm25"]
-    assert told["all"]["questions"] == 3
-    assert told["all"]["any"] == 1
-    assert told["categories"]["y"]["questions"] == 1
-    assert told["returned_to_unanswerable"] == 1
-    assert "gain" not in told
-    assert len(run["sets"]["locomo"]["arms"]["dense"]["gain"]["any"]) == 3
-
-
-def test_evidence_that_is_always_the_same_gets_no_threshold(vectors: Vectors) -> None:
-    data = a_set()
-    asked = ask_all("dense", ARMS["dense"], data, vectors)
-    told = arm_figures(data, {"dense": asked}, 5)["dense"]["abstention"]
-    assert {"with_threshold", "lost_any"} <= set(told)
-    same = replace(asked, foreign=[replace(each, top_score=1.0) for each in asked.foreign])
-    told = arm_figures(data, {"dense": same}, 5)["dense"]["abstention"]
-    assert set(told) == {"false_returns"}
-
-
-def test_the_plot_shows_the_sets_that_were_asked(run: dict[str, Any]) -> None:
-    text = report.plot(run)
-    assert text.startswith("<svg")
-    assert "turns" in text
+# -- times --------------------------------------------------------------------------------------
 
 
 def test_times_are_of_a_store_on_disk_and_every_write_is_read(
