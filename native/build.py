@@ -17,13 +17,14 @@ SOURCES = (
     "native/scan.c", "native/gate.c", "native/dot.c", "native/columns.c", "native/score.c",
     "native/popcount.c", "native/crc32c.c", "native/isa.c", "native/index.c", "native/sketch.c",
     "native/indexed.c", "native/gates.c", "native/bounds.c", "native/promising.c",
-    "native/sample.c", "native/slices.c",
+    "native/sample.c", "native/slices.c", "native/lexical.c",
 )  # fmt: skip
 HEADER = "native/spector.h"
 
 _STRUCTS = (
     "spector_partition_header", "spector_index_header", "spector_extremes", "spector_record",
-    "spector_part", "spector_query", "spector_hit",
+    "spector_part", "spector_query", "spector_hit", "spector_postings", "spector_tail",
+    "spector_words", "spector_word_hit", "spector_lexical_room",
 )  # fmt: skip
 _CONSTANTS = (
     "SPECTOR_HEADER_BYTES", "SPECTOR_CRC_SPAN", "SPECTOR_TOMBSTONE", "SPECTOR_PINNED",
@@ -37,6 +38,8 @@ _FUNCTIONS = (
     "spector_scan", "spector_score", "spector_crc32c", "spector_crc32c_rows", "spector_stream",
     "spector_cpu_caps", "spector_set_caps", "spector_index_bytes", "spector_index_init",
     "spector_index_append", "spector_index_update", "spector_index_refresh", "spector_rotate_f32",
+    "spector_lexical_find", "spector_lexical_best", "spector_lexical_all",
+    "spector_lexical_counts", "spector_lexical_having", "spector_lexical_check",
 )  # fmt: skip
 
 

@@ -222,6 +222,95 @@ void spector_index_refresh(uint8_t *image, const uint8_t *records, uint32_t stri
 /* The rotation of the index, in place; a multiple of 64 floats, at most SPECTOR_INDEX_MAX_DIM. */
 void spector_rotate_f32(float *x, uint32_t rotated);
 
+/* Words of up to 65,536 rows, by word: what a lexical query reads of a block. Rows have numbers
+ * across all blocks and tails, first + slot. In a bitmap of rows each part begins with a word of
+ * its own: slot i has bit i % 64 of word gate + i / 64. */
+typedef struct spector_postings {
+    const uint64_t *hash;  /* terms, ascending */
+    const uint32_t *dir;   /* 2^dir_bits + 1: first term whose highest bits are that or more */
+    const uint32_t *start; /* terms + 1: first posting of a term */
+    const uint16_t *row;   /* slots, ascending within a term */
+    const uint8_t *count;  /* occurrences, 1..255 */
+    const uint8_t *length; /* of each row, as a code: an index of spector_words.norm */
+    const uint64_t *id;    /* of each row */
+    uint32_t rows;
+    uint32_t terms;
+    uint32_t dir_bits; /* 1..32 */
+    uint32_t first;
+    uint32_t gate;
+    uint32_t reserved;
+} spector_postings;
+
+/* Words of some rows, row by row: what no block has yet. */
+typedef struct spector_tail {
+    const uint64_t *hash;  /* distinct and ascending within a row */
+    const uint32_t *start; /* rows + 1 */
+    const uint8_t *count;
+    const uint8_t *length;
+    const uint64_t *id;
+    uint32_t rows;
+    uint32_t first;
+    uint32_t gate;
+    uint32_t reserved;
+} spector_tail;
+
+typedef struct spector_words {
+    const uint64_t *hash;  /* n, ascending, distinct */
+    const float *weight;   /* n, finite, at least 0: idf * (k1 + 1) */
+    const float *norm;     /* 256: k1 * (1 - b + b * length / mean length), by code */
+    uint32_t n;
+    uint32_t reserved;
+} spector_words;
+
+typedef struct spector_word_hit {
+    uint64_t id;
+    float score;
+    uint32_t row;
+} spector_word_hit;
+
+/* For one call at a time, whose content is 0 before it and after it. */
+typedef struct spector_lexical_room {
+    float scores[65536];
+    uint16_t touched[65536];
+} spector_lexical_room;
+
+/* position[n * words]: term of a block that a word is, or -1. df[words] is added to. */
+void spector_lexical_find(const spector_postings *blocks, uint32_t n, const spector_tail *tails,
+                          uint32_t n_tails, const uint64_t *hash, uint32_t words,
+                          int32_t *position, uint64_t *df);
+/* The best k rows of a score above 0, best first, ties by id; allow, a bitmap of rows, may be
+ * NULL. Returns how many. */
+uint32_t spector_lexical_best(const spector_postings *blocks, uint32_t n,
+                              const spector_tail *tails, uint32_t n_tails,
+                              const spector_words *words, const int32_t *position,
+                              const uint64_t *allow, spector_lexical_room *room,
+                              spector_word_hit *hits, uint32_t k);
+/* Adds every row's score to scores, by row number. */
+void spector_lexical_all(const spector_postings *blocks, uint32_t n, const spector_tail *tails,
+                         uint32_t n_tails, const spector_words *words, const int32_t *position,
+                         float *scores);
+/* counts[words * n_rows] (0 before) and lengths[n_rows] of given rows: ascending numbers of rows
+ * that exist; blocks and tails are in ascending order, tails behind blocks. */
+void spector_lexical_counts(const spector_postings *blocks, uint32_t n, const spector_tail *tails,
+                            uint32_t n_tails, const uint64_t *hash, uint32_t words,
+                            const int32_t *position, const uint32_t *rows, uint32_t n_rows,
+                            uint8_t *counts, uint8_t *lengths);
+/* The first rows, at most limit, that have all the words. Returns how many. */
+uint32_t spector_lexical_having(const spector_postings *blocks, uint32_t n,
+                                const spector_tail *tails, uint32_t n_tails, const uint64_t *hash,
+                                uint32_t words, const int32_t *position, const uint64_t *allow,
+                                uint32_t *rows, uint32_t limit);
+/* Whether everything in a block that came from a file is what the calls above trust in. The arrays
+ * have their lengths already, dir_bits is in its range. */
+enum {
+    SPECTOR_LEXICAL_SOUND,
+    SPECTOR_LEXICAL_BAD_HASH,
+    SPECTOR_LEXICAL_BAD_DIR,
+    SPECTOR_LEXICAL_BAD_START,
+    SPECTOR_LEXICAL_BAD_ROW
+};
+uint32_t spector_lexical_check(const spector_postings *block, uint32_t postings);
+
 /* CRC-32C (Castagnoli, reflected, RFC 3720) of n bytes, continuing from crc; 0 to begin. */
 uint32_t spector_crc32c(const uint8_t *data, size_t n, uint32_t crc);
 

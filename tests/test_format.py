@@ -19,16 +19,19 @@ import spector
 from spector import layout
 from spector.kernel.base import DROP_PHASES, HIT_DTYPE, PART_DTYPE
 from spector.kernel.crc import crc32c
+from spector.kernel.postings import POSTINGS_DTYPE, TAIL_DTYPE, WORD_HIT_DTYPE, WORDS_DTYPE
 from spector.kernel.query import QUERY_DTYPE
 from spector.kernel.retention import TABLE_SIZE
 from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE, layout_of
 from spector.layout import PARTITION_DTYPE, RECORD_DTYPE, RECORD_PROOF, Flag
+from spector.lexical.block import LEXICAL_DTYPE, RUN_DTYPE
+from spector.lexical.block import layout_of as lexical_layout
 from spector.store import transaction
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
 STRUCT_CODES = {
     "u8": "B", "i8": "b", "u16": "H", "u32": "I", "i32": "i", "u64": "Q", "i64": "q", "f32": "f",
-    "u8[16]": "16s", "u8[44]": "44s", "u8[45]": "45s",
+    "u8[16]": "16s", "u8[44]": "44s", "u8[60]": "60s", "u8[45]": "45s",
 }  # fmt: skip
 
 
@@ -77,14 +80,21 @@ def test_the_page_describes_the_dtype(name: str, dtype: np.dtype[Any]) -> None:
     assert page_fields(name) == dtype_fields(dtype)
 
 
-@pytest.mark.parametrize(("name", "dtype"), [("index", INDEX_DTYPE), ("extremes", BLOCK_DTYPE)])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("index", INDEX_DTYPE), ("extremes", BLOCK_DTYPE), ("lexical", LEXICAL_DTYPE)],
+)
 def test_the_page_describes_the_dtypes_of_an_index(name: str, dtype: np.dtype[Any]) -> None:
     assert used(page_fields(name)) == dtype_fields(dtype)
 
 
 @pytest.mark.parametrize(
-    ("name", "size"), [("partition", 64), ("record", 64), ("index", 128), ("extremes", 128)]
-)
+    ("name", "size"),
+    [
+        ("partition", 64), ("record", 64), ("index", 128), ("extremes", 128), ("lexical", 128),
+        ("run", 32),
+    ],
+)  # fmt: skip
 def test_the_page_leaves_no_gap(name: str, size: int) -> None:
     end = 0
     for offset, kind, field in page_fields(name):
@@ -103,6 +113,10 @@ def test_the_page_leaves_no_gap(name: str, size: int) -> None:
         ("spector_hit", HIT_DTYPE),
         ("spector_index_header", INDEX_DTYPE),
         ("spector_extremes", BLOCK_DTYPE),
+        ("spector_postings", POSTINGS_DTYPE),
+        ("spector_tail", TAIL_DTYPE),
+        ("spector_words", WORDS_DTYPE),
+        ("spector_word_hit", WORD_HIT_DTYPE),
     ],
 )
 def test_the_c_struct_has_the_dtypes_fields(struct_name: str, dtype: np.dtype[Any]) -> None:
@@ -127,6 +141,13 @@ def test_the_page_lists_an_indexs_sections_in_order() -> None:
     assert [f"{name}_at" for name in named] == [
         field for field in layout_of(384, 64)._fields if field.endswith("_at")
     ]
+
+
+def test_the_page_describes_the_runs_and_the_sections_of_a_lexical_block() -> None:
+    assert page_fields("run") == dtype_fields(RUN_DTYPE)
+    table = PAGE.partition("| block section | type | shape | meaning |")[2].split("\n\n")[0]
+    named = [line.split("|")[1].strip() for line in table.strip().splitlines()[1:]]
+    assert named == [field for field in lexical_layout(1, 1, 1, 1, 1)._fields if field != "nbytes"]
 
 
 def test_c_constants_equal_pythons() -> None:

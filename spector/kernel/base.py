@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spector.errors import DimensionMismatchError, InvalidInputError
+from spector.kernel.postings import LexicalKernel
 from spector.kernel.query import Query
 from spector.layout import HEADER_BYTES
 
@@ -325,7 +326,7 @@ class Scanner(Protocol):
         ...
 
 
-class Kernel(Scanner, Protocol):
+class Kernel(Scanner, LexicalKernel, Protocol):
     """A scan backend.
 
     The ``index_`` operations fill the image of a scan index (contiguous bytes, aligned to 64);

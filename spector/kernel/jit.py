@@ -29,6 +29,7 @@ from spector.kernel.base import (
 from spector.kernel.index_reference import sign_flips
 from spector.kernel.jit_heap import offer, sort_best_first
 from spector.kernel.jit_index import NumbaIndex
+from spector.kernel.jit_lexical import NumbaLexical
 from spector.kernel.jit_scan import is_usable, make_scratch, scan_indexed
 from spector.kernel.jit_terms import (
     MINUS_INF,
@@ -50,7 +51,7 @@ from spector.layout import CRC_SPAN, HEADER_BYTES
 __all__ = ["NumbaKernel"]
 
 
-class NumbaKernel(NumbaIndex):
+class NumbaKernel(NumbaIndex, NumbaLexical):
     """The scan as LLVM compiles it for this machine."""
 
     name = "numba"

@@ -25,6 +25,7 @@ from spector.kernel.base import (
     table_of,
 )
 from spector.kernel.index_reference import NumpyIndex
+from spector.kernel.native_lexical import NativeLexical
 from spector.kernel.query import QUERY_DTYPE, Query
 
 __all__ = ["CAPS", "NativeKernel", "caps_names", "set_caps", "stream"]
@@ -69,7 +70,7 @@ def caps_names() -> tuple[str, ...]:
     return tuple(name for name, bit in CAPS.items() if _active_caps & bit)
 
 
-class NativeKernel(NumpyIndex):
+class NativeKernel(NumpyIndex, NativeLexical):
     """The scan in C11."""
 
     name = "native"

@@ -28,6 +28,7 @@ from spector.kernel.base import (
     table_of,
 )
 from spector.kernel.index_reference import NumpyIndex
+from spector.kernel.lexical_reference import NumpyLexical
 from spector.kernel.query import MAX_ABS_MS, Query
 from spector.kernel.retention import ACTIVATION_SCALE, MIN_STABILITY_DAYS, lookup
 from spector.layout import CRC_SPAN, HEADER_BYTES, RECORD_DTYPE, Flag
@@ -49,7 +50,7 @@ _CHUNK: Final = 4096
 F32 = NDArray[np.float32]
 
 
-class ReferenceKernel(NumpyIndex):
+class ReferenceKernel(NumpyIndex, NumpyLexical):
     """The slow, plain backend."""
 
     name = "reference"
