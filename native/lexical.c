@@ -51,23 +51,40 @@ static inline float term_score(const spector_words *words, uint32_t t, uint8_t c
     return words->weight[t] * often / (often + words->norm[length]);
 }
 
+/* Rows of a term that are allowed. */
+static uint64_t rows_with(const spector_postings *block, int32_t term, const uint64_t *allow) {
+    const uint32_t from = block->start[term], end = block->start[term + 1];
+    if (!allow) return end - from;
+    uint64_t rows = 0;
+    for (uint32_t j = from; j < end; j++)
+        rows += allow[block->row[j] >> 6] >> (block->row[j] & 63) & 1;
+    return rows;
+}
+
 void spector_lexical_find(const spector_postings *blocks, uint32_t n, const spector_tail *tails,
                           uint32_t n_tails, const uint64_t *hash, uint32_t words,
-                          int32_t *position, uint64_t *df) {
-    for (uint32_t i = 0; i < n; i++)
+                          const uint64_t *allow, int32_t *position, uint64_t *df) {
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t *gate = words_from(allow, blocks[i].gate);
         for (uint32_t t = 0; t < words; t++) {
-            const int32_t at = find(blocks + i, hash[t]);
-            position[(size_t)i * words + t] = at;
-            if (at >= 0) df[t] += blocks[i].start[at + 1] - blocks[i].start[at];
+            const int32_t term = find(blocks + i, hash[t]);
+            position[(size_t)i * words + t] = term;
+            if (term >= 0) df[t] += rows_with(blocks + i, term, gate);
         }
+    }
     if (!n_tails) return;
     uint64_t filter[FILTER / 64];
     filter_of(hash, words, filter);
-    for (uint32_t i = 0; i < n_tails; i++)
-        for (uint32_t j = tails[i].start[0]; j < tails[i].start[tails[i].rows]; j++) {
-            const uint32_t t = word_of(hash, words, filter, tails[i].hash[j]);
-            if (t < words) df[t]++;
+    for (uint32_t i = 0; i < n_tails; i++) {
+        const uint64_t *gate = words_from(allow, tails[i].gate);
+        for (uint32_t slot = 0; slot < tails[i].rows; slot++) {
+            if (!admits(gate, slot)) continue;
+            for (uint32_t j = tails[i].start[slot]; j < tails[i].start[slot + 1]; j++) {
+                const uint32_t t = word_of(hash, words, filter, tails[i].hash[j]);
+                if (t < words) df[t]++;
+            }
         }
+    }
 }
 
 /* ---- the best ---- */

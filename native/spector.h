@@ -274,12 +274,13 @@ typedef struct spector_lexical_room {
     uint16_t touched[65536];
 } spector_lexical_room;
 
-/* position[n * words]: term of a block that a word is, or -1. df[words] is added to. */
+/* allow, here and below: a bitmap of rows, or NULL for all of them. */
+/* position[n * words]: term of a block that a word is, or -1. df[words], the rows that are allowed
+ * and have it, is added to. */
 void spector_lexical_find(const spector_postings *blocks, uint32_t n, const spector_tail *tails,
                           uint32_t n_tails, const uint64_t *hash, uint32_t words,
-                          int32_t *position, uint64_t *df);
-/* The best k rows of a score above 0, best first, ties by id; allow, a bitmap of rows, may be
- * NULL. Returns how many. */
+                          const uint64_t *allow, int32_t *position, uint64_t *df);
+/* The best k rows of a score above 0, best first, ties by id. Returns how many. */
 uint32_t spector_lexical_best(const spector_postings *blocks, uint32_t n,
                               const spector_tail *tails, uint32_t n_tails,
                               const spector_words *words, const int32_t *position,

@@ -26,6 +26,7 @@ __all__ = ["NumbaLexical"]
 _SPARSE: Final = 4
 _FILTER_WORDS: Final = 1024
 _ZERO: Final = np.float32(0)
+_NO_BITS: Final = np.zeros(0, np.uint64)
 
 U64 = NDArray[np.uint64]
 
@@ -45,12 +46,16 @@ class NumbaLexical(NumpyLexical):
     """The lexical calls that are worth compiling, see `spector.kernel.postings.LexicalKernel`."""
 
     def lexical_find(
-        self, table: PostingsTable, hashes: U64
+        self, table: PostingsTable, hashes: U64, allow: U64 | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         sought = check_hashes(hashes)
         positions = np.empty((len(table.blocks), len(sought)), np.int32)
         df = np.zeros(len(sought), np.int64)
-        _find(table.entries, table.tail_entries, sought, positions, df)
+        bitmap = check_allow(table, allow)
+        _find(
+            table.entries, table.tail_entries, sought, _NO_BITS if bitmap is None else bitmap,
+            bitmap is not None, positions, df,
+        )  # fmt: skip
         return positions, df
 
     def lexical_best(
@@ -66,7 +71,7 @@ class NumbaLexical(NumpyLexical):
         hits = np.empty(min(max(k, 0), table.n_rows) + 1, WORD_HIT_DTYPE)
         found = _best(
             table.entries, table.tail_entries, (words.hash, words.weight, words.norm), positions,
-            np.zeros(0, np.uint64) if bitmap is None else bitmap, bitmap is not None,
+            _NO_BITS if bitmap is None else bitmap, bitmap is not None,
             _room.scores, _room.touched, hits,
         )  # fmt: skip
         return hits[:found]
@@ -167,28 +172,45 @@ def _worth(query, t, count, length):  # type: ignore[no-untyped-def]
     return query[1][t] * often / (often + query[2][length])
 
 
+@borrowing
+def _rows_with(row, first, end, allow, limited, gate_at):  # type: ignore[no-untyped-def]
+    """Of a term's postings, those of rows that are allowed."""
+    if not limited:
+        return end - first
+    rows = 0
+    for j in range(first, end):
+        if _admits(allow, limited, gate_at, np.int64(row[j])):
+            rows += 1
+    return rows
+
+
 @compiled
-def _find(entries, tail_entries, hashes, positions, df):  # type: ignore[no-untyped-def]
+def _find(entries, tail_entries, hashes, allow, limited, positions, df):  # type: ignore[no-untyped-def]
     for i in range(len(entries)):
         entry = entries[i]
         terms, directory = _hashes_at(entry)
         start = _starts_at(entry)
+        row, gate_at = _lists_at(entry, start)[0], np.int64(entry.gate)
         for t in range(len(hashes)):
             bucket = np.int64(hashes[t] >> np.uint64(64 - np.int64(entry.dir_bits)))
             positions[i, t] = -1
             for at in range(np.int64(directory[bucket]), np.int64(directory[bucket + 1])):
                 if terms[at] == hashes[t]:
                     positions[i, t] = at
-                    df[t] += np.int64(start[at + 1]) - np.int64(start[at])
+                    first, end = np.int64(start[at]), np.int64(start[at + 1])
+                    df[t] += _rows_with(row, first, end, allow, limited, gate_at)
                     break
     bits = np.zeros(_FILTER_WORDS, np.uint64)
     _set_filter(hashes, bits)
     for i in range(len(tail_entries)):
-        tail = _tail_at(tail_entries[i])
-        for j in range(len(tail[0])):
-            t = _word_of(hashes, bits, tail[0][j])
-            if t < len(hashes):
-                df[t] += 1
+        tail, gate_at = _tail_at(tail_entries[i]), np.int64(tail_entries[i].gate)
+        for slot in range(len(tail[4])):
+            if not _admits(allow, limited, gate_at, slot):
+                continue
+            for j in range(np.int64(tail[1][slot]), np.int64(tail[1][slot + 1])):
+                t = _word_of(hashes, bits, tail[0][j])
+                if t < len(hashes):
+                    df[t] += 1
 
 
 @borrowing

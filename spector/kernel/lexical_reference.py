@@ -31,19 +31,24 @@ class NumpyLexical:
     """The lexical calls, see `spector.kernel.postings.LexicalKernel`."""
 
     def lexical_find(
-        self, table: PostingsTable, hashes: U64
+        self, table: PostingsTable, hashes: U64, allow: U64 | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         sought = check_hashes(hashes)
         positions = np.full((len(table.blocks), len(sought)), _ABSENT, np.int32)
         df = np.zeros(len(sought), np.int64)
+        bitmap = check_allow(table, allow)
+        counted = np.ones(table.n_rows, bool) if bitmap is None else table.admitted(bitmap)
         for i, block in enumerate(table.blocks):
             at, found = _look_up(block.hash, sought)
             positions[i, found] = at[found]
-            start = block.start.astype(np.int64)
-            df[found] += start[at[found] + 1] - start[at[found]]
-        for tail in table.tails:
-            word, _ = _tail_words(tail, sought)
-            df += np.bincount(word, minlength=len(sought))
+            here = counted[table.firsts[i] :]
+            for t in np.flatnonzero(found).tolist():
+                span = slice(int(block.start[at[t]]), int(block.start[at[t] + 1]))
+                df[t] += np.count_nonzero(here[block.row[span]])
+        for i, tail in enumerate(table.tails, len(table.blocks)):
+            word, postings = _tail_words(tail, sought)
+            here = counted[table.firsts[i] :][_tail_slots(tail)[postings]]
+            df += np.bincount(word[here], minlength=len(sought))
         return positions, df
 
     def lexical_best(

@@ -58,14 +58,15 @@ class NativeLexical:
     """The lexical calls in C11, see `spector.kernel.postings.LexicalKernel`."""
 
     def lexical_find(
-        self, table: PostingsTable, hashes: U64
+        self, table: PostingsTable, hashes: U64, allow: U64 | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         sought = check_hashes(hashes)
         positions = np.empty((len(table.blocks), len(sought)), np.int32)
         df = np.zeros(len(sought), np.int64)
         _lib.spector_lexical_find(
             *_parts(table), _pointer("uint64_t *", sought), len(sought),
-            _pointer("int32_t *", positions), _pointer("uint64_t *", df),
+            _optional(check_allow(table, allow)), _pointer("int32_t *", positions),
+            _pointer("uint64_t *", df),
         )  # fmt: skip
         return positions, df
 

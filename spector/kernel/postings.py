@@ -262,12 +262,13 @@ class LexicalKernel(Protocol):
     """The lexical calls of a backend; ``positions`` is what `lexical_find` gave for the words."""
 
     def lexical_find(
-        self, table: PostingsTable, hashes: U64
+        self, table: PostingsTable, hashes: U64, allow: U64 | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Where words are, and how many rows have them.
 
         Args:
             hashes: (n,) uint64, ascending and distinct.
+            allow: bitmap of the rows that count, (gate_words,) uint64; None for all.
 
         Returns:
             (blocks, n) int32 numbers of terms, -1 where a block lacks the word; (n,) int64 rows.

@@ -87,6 +87,10 @@ def test_every_backend_gives_the_same_bits(kernel: Kernel) -> None:
             assert np.array_equal(df, wanted_df), context
             admitted = rng.random(table.n_rows) < rng.choice([0.02, 0.5, 1])
             for allow in (None, table.allow_of(admitted)):
+                assert np.array_equal(
+                    kernel.lexical_find(table, words.hash, allow)[1],
+                    REFERENCE.lexical_find(table, words.hash, allow)[1],
+                ), context
                 for k in (0, 1, 10, 5000):
                     mine = kernel.lexical_best(table, words, positions, k, allow)
                     theirs = REFERENCE.lexical_best(table, words, positions, k, allow)
@@ -125,6 +129,10 @@ def test_the_reference_is_bm25_in_plain_words() -> None:
         words = words_for(rng, known)
         positions, df = REFERENCE.lexical_find(table, words.hash)
         assert df.tolist() == [sum(word in row for row in rows) for word in words.hash.tolist()]
+        some = rng.random(300) < 0.5
+        _, fewer = REFERENCE.lexical_find(table, words.hash, table.allow_of(some))
+        left = [row for row, kept in zip(rows, some, strict=True) if kept]
+        assert fewer.tolist() == [sum(word in r for r in left) for word in words.hash.tolist()]
         scores = REFERENCE.lexical_all(table, words, positions)
         plain = np.array([score_in_words(row, words) for row in rows], np.float32)
         assert scores.tobytes() == plain.tobytes()
@@ -198,11 +206,11 @@ def test_arguments_that_would_read_elsewhere_are_refused(kernel: Kernel) -> None
     table = table_of([{1: 1}, {2: 1}, {3: 1}], [1, 2, 3], [2])
     words = Words.make(np.array([1, 2], np.uint64), np.ones(2), mean_length=1)
     positions, _ = kernel.lexical_find(table, words.hash)
-    wrong: NDArray[Any]
-    for wrong in (
+    wrongs: list[Any] = [
         np.full_like(positions, 2), positions[:, :1], positions.astype(np.int64),
         np.full_like(positions, -2),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for wrong in wrongs:
         with pytest.raises(InvalidInputError):
             kernel.lexical_best(table, words, wrong, 5)
     with pytest.raises(InvalidInputError):
