@@ -1,0 +1,178 @@
+"""What a text or cue shows by its wording: instructions, words of time, whom it is about.
+
+Pure functions, no LLM, linear time. The English rules are those of "Ranking research" in
+bench/LOG.md, where each was measured; the Turkish ones are their translations and were not, for
+want of a set. The terms of the ranking formula that use them are named in each docstring.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from spector.read.plain import is_turkish, plain
+
+__all__ = ["ASSISTANTS", "FIRST_PERSON", "Speakers", "about", "asks", "standing", "terms_of_time"]
+
+#: speakers that are the agent itself, folded; its words are no instructions to itself
+ASSISTANTS: Final = frozenset(("ai", "agent", "assistant", "asistan", "bot", "model", "system"))
+#: speakers that are whoever talks to the agent, folded
+_USERS: Final = frozenset(("user", "human", "kullanici"))
+
+FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|our|us)\b")
+_WORD: Final = re.compile(r"[^\W_]+")
+
+_STANDING: Final = re.compile(
+    r"^\s*(?:please\s+)?(?:always|never|from now on|whenever|every time|in future|going forward"
+    r"|remember to|make sure|be sure to|keep in mind|do not|don't)\b"
+    r"|\b(?:when|whenever|if|every time|each time) i (?:ask|request|say|mention|tell you)\b"
+    r"|\bfrom now on\b"
+)
+_STANDING_TR: Final = re.compile(
+    r"^\s*(?:lutfen\s+)?(?:her zaman|hep|asla|hicbir zaman|sakin|bundan (?:sonra|boyle)"
+    r"|unutma|aklinda (?:tut|bulunsun)|dikkat et|emin ol)\b"
+    r"|\bbundan (?:sonra|boyle)\b"
+    r"|\b(?:sor|iste|soyle|de|bahset|rica et)(?:r|er|ar)?(?:s[ae]m|di[gk]im(?:de|da)|tigimde)\b"
+    r"|\b(?:sordugumda|sorarsam|istedigimde|istersem|soyledigimde|soylersem|dedigimde|dersem"
+    r"|bahsettigimde|bahsedersem)\b"
+)
+
+_TIME: Final = frozenset(
+    """yesterday today tonight ago last next week weekend month year years monday tuesday wednesday
+    thursday friday saturday sunday morning recently since day days summer winter spring fall
+    january february march april june july august september october november december soon
+    tomorrow started""".split()
+)
+_TIME_TR: Final = frozenset(
+    """dun bugun yarin once gecen gelecek hafta haftasonu ay yil sene gun pazartesi sali carsamba
+    persembe cuma cumartesi pazar sabah beri yakinda gecenlerde ocak subat mart nisan mayis haziran
+    temmuz agustos eylul ekim kasim aralik yazin kisin bahar sonbahar""".split()
+)
+
+#: words that are names as well: in a cue that uses capitals they must have one to be a name
+_ALSO_WORDS: Final = frozenset(
+    """will may mark grace hope joy rose art bill jack frank faith dawn april june august summer
+    autumn guy rich drew pat chase sunny ray max can deniz umut bahar""".split()
+)
+_MOST_WORDS_OF_A_NAME: Final = 4
+
+
+def standing(text: str) -> bool:
+    """Whether the text is an instruction that holds until revoked ("Always use metric units").
+
+    Term *standing* of the ranking formula: such a memory is favoured when the cue is a request and
+    its speaker is not in `ASSISTANTS`. Turkish: "bundan sonra ...", "... sorduğumda", "asla ...".
+    """
+    folded = plain(text)
+    if _STANDING.search(folded):
+        return True
+    return bool(_STANDING_TR.search(folded)) and is_turkish(text, folded)
+
+
+def terms_of_time(text: str, most: int = 2) -> int:
+    """How many words of time a text has, counted up to ``most``.
+
+    Part of *prior* in the ranking formula: a fact told with its time ("last week", "in June 2021")
+    is worth more than the same without.
+    """
+    count = 0
+    words = _TIME
+    folded = plain(text)
+    if not text.isascii() and is_turkish(text, folded):
+        words = _TIME | _TIME_TR
+    for match in _WORD.finditer(folded):
+        word = match.group()
+        if word in words or (len(word) == 4 and word.isdecimal()):
+            count += 1
+            if count >= most:
+                break
+    return count
+
+
+def asks(text: str) -> bool:
+    """Whether a text, without the caption of a picture shared with it, ends in a question mark.
+
+    Part of *prior* in the ranking formula: who asks tells little.
+    """
+    said = text.partition("[shares ")[0].rstrip()
+    return said.endswith(("?", "\uff1f", "\u061f"))
+
+
+# -- whom a cue is about ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Speakers:
+    """The speakers of a store, folded once so that a cue costs no look at each of them.
+
+    Attributes:
+        by_name: folded words of a name, also the first of several if nobody shares it -> speaker.
+        user: the speaker that stands for whoever talks to the agent, if there is one.
+        first_words: what a name may begin with.
+    """
+
+    by_name: dict[tuple[str, ...], str]
+    user: str | None = None
+    first_words: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Speakers:
+        """Index the names; assistants and users are roles, not names."""
+        by_name: dict[tuple[str, ...], str] = {}
+        first: dict[str, str | None] = {}
+        user = None
+        for name in sorted(set(names)):
+            words = tuple(_WORD.findall(plain(name)))[:_MOST_WORDS_OF_A_NAME]
+            if words and words[0] in _USERS:
+                user = user or name
+            elif words and words[0] not in ASSISTANTS:
+                by_name.setdefault(words, name)
+                first[words[0]] = None if words[0] in first else name
+        for word, name_of_one in first.items():
+            if name_of_one is not None:
+                by_name.setdefault((word,), name_of_one)
+        return cls(by_name, user, frozenset(words[0] for words in by_name))
+
+    def named_in(self, cue: str) -> list[str]:
+        """The speakers that a cue names, in its order, each once."""
+        if not self.by_name:
+            return []
+        return list(dict.fromkeys(speaker for speaker, _, _ in self.places(cue)))
+
+    def places(self, cue: str) -> Iterator[tuple[str, int, int]]:
+        """(speaker, start, end) of each name in a cue; of two that begin alike the longer one."""
+        found = [(plain(match.group()), match) for match in _WORD.finditer(cue)]
+        capitals = any(match.group()[0].isupper() for _, match in found[1:])
+        at = 0
+        while at < len(found):
+            longest = _MOST_WORDS_OF_A_NAME if found[at][0] in self.first_words else 0
+            for length in range(min(longest, len(found) - at), 0, -1):
+                words = tuple(word for word, _ in found[at : at + length])
+                speaker = self.by_name.get(words)
+                if speaker is None:
+                    continue
+                begin = found[at][1]
+                if length == 1 and words[0] in _ALSO_WORDS and capitals and (
+                    at == 0 or not begin.group()[0].isupper()
+                ):
+                    continue
+                yield speaker, begin.start(), found[at + length - 1][1].end()
+                at += length - 1
+                break
+            at += 1
+
+
+def about(cue: str, speakers: Speakers | Iterable[str]) -> str | None:
+    """The one person a cue is about; None when it names two, or nobody is known.
+
+    Term *about* of the ranking formula, worth most for questions of several hops (13.9 points): the
+    only speaker of the store that the cue names; in a store of user and assistant, where it names
+    none, the user.
+    """
+    known = speakers if isinstance(speakers, Speakers) else Speakers.of(speakers)
+    named = known.named_in(cue)
+    if not named:
+        return known.user
+    return named[0] if len(named) == 1 else None

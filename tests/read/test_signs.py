@@ -1,0 +1,111 @@
+"""Instructions that hold, words of time, questions, and whom a cue is about.
+
+Mechanism: terms of the ranking formula are given by the wording of a text. Damage without it: a
+rule of the user is lost among facts; a question outranks its answer; "What will Ann do?" is about
+Will.
+Guard: tables, and changes that must not matter.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spector.read.signs import Speakers, about, asks, standing, terms_of_time
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Always answer in metric units.", "Please never call me Annie", "From now on be brief",
+        "When I ask about code, show Python.", "Keep in mind that I am vegan",
+        "I would like tables. Whenever I request a plan, add costs.", "don't use emojis",
+        "Bundan sonra kısa cevap ver.", "Lütfen asla emoji kullanma.", "Her zaman Türkçe yaz",
+        "Tarif sorduğumda kalori de yaz.",
+    ],
+)  # fmt: skip
+def test_an_instruction_that_holds_is_seen(text: str) -> None:
+    assert standing(text)
+    assert standing(text.upper().replace("İ", "I"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "I always loved the sea.", "She never called.", "What should I do?", "They asked when",
+        "The house that we will always remember", "Onu asla unutmam", "Biz hep birlikte gittik",
+    ],
+)  # fmt: skip
+def test_a_story_is_no_instruction(text: str) -> None:
+    assert not standing(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0), ("We met Ann", 0), ("We met last week", 2), ("We met in 2021", 1),
+        ("I began 3 years ago", 2), ("Yesterday!", 1), ("YESTERDAY, TODAY AND TOMORROW", 2),
+        ("room 12345", 0), ("Geçen hafta tanıştık", 2), ("Mayıs ayında şeker aldık", 1),
+    ],
+)  # fmt: skip
+def test_words_of_time_are_counted_up_to_two(text: str, count: int) -> None:
+    assert terms_of_time(text) == count
+
+
+def test_more_words_of_time_can_be_asked_for() -> None:
+    assert terms_of_time("yesterday today tomorrow", most=5) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("How are you?", True), ("Look! [shares a photo of a cat?]", False),
+        ("How is it? [shares a photo of a cat]", True), ("你好吗？", True),
+        ("Fine. Why? Well.", False), ("كيف حالك؟", True), ("", False), ("Nice? ", True),
+    ],
+)  # fmt: skip
+def test_what_ends_in_a_question_mark_asks(text: str, expected: bool) -> None:
+    assert asks(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("cue", "speakers", "expected"),
+    [
+        ("What does Ann like?", ["Ann", "Bob"], "Ann"),
+        ("what does ANN's cat like", ["Ann", "Bob"], "Ann"),
+        ("What do Ann and Bob like?", ["Ann", "Bob"], None),
+        ("What does Anna like?", ["Ann", "Bob"], None),
+        ("Where does Ann Lee live?", ["Ann Lee", "Ann Smith"], "Ann Lee"),
+        ("Where does Ann live?", ["Ann Lee", "Ann Smith"], None),
+        ("Where does Ann live?", ["Ann Lee", "Bob Smith"], "Ann Lee"),
+        ("What will Ann do?", ["Ann", "Will"], "Ann"),
+        ("What did Will do?", ["Ann", "Will"], "Will"),
+        ("what did will do?", ["Ann", "Will"], "Will"),
+        ("What do I like?", ["user", "assistant"], "user"),
+        ("What does Ann like?", ["user", "assistant", "Ann"], "Ann"),
+        ("Tell the assistant", ["assistant", "Ann"], None),
+        ("Ayşe'nin kedisi nerede?", ["Ayşe", "Fatma"], "Ayşe"),
+        ("AYSE nerede?", ["Ayşe", "Fatma"], "Ayşe"),
+        ("İpek ne dedi?", ["ipek"], "ipek"),
+        ("Where did Jean-Luc go?", ["Jean Luc"], "Jean Luc"),
+        ("", ["Ann"], None), ("?", [], None), ("Ann", ["", "!"], None),
+    ],
+)  # fmt: skip
+def test_the_one_person_that_a_cue_is_about(
+    cue: str, speakers: list[str], expected: str | None
+) -> None:
+    assert about(cue, speakers) == expected
+    assert about(cue, Speakers.of(reversed(speakers))) == expected
+
+
+@given(st.text(), st.lists(st.text(max_size=8), max_size=5))
+def test_any_text_is_about_a_speaker_or_nobody(cue: str, speakers: list[str]) -> None:
+    assert about(cue, speakers) in (None, *speakers)
+
+
+@given(st.text())
+def test_any_text_has_signs(text: str) -> None:
+    assert 0 <= terms_of_time(text) <= 2
+    assert standing(text) in (True, False)
+    assert asks(text) in (True, False)

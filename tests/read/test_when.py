@@ -1,0 +1,342 @@
+"""The time that a cue speaks of.
+
+Mechanism: expressions of time are read from the words of a cue and counted from a given now.
+Damage without it: "last week" favours the wrong week, a date meant loosely shuts out the memory
+that tells of it, a month that is a verb ("may") moves an answer. Guard: tables of cues with the
+days they mean, and changes of a cue or of now that must not, or must, change those days.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spector.clock import MAX_MS, MIN_MS, MS_PER_DAY, from_ms, to_ms
+from spector.read.route import Kind
+from spector.read.when import TimeRange, days_off, favour, resolve, when
+
+#: a Sunday
+NOW = to_ms("2026-11-22T11:00:00Z")
+
+
+def spans_of(time: TimeRange | None) -> list[tuple[str, str]]:
+    """First and last day of each span."""
+    if time is None:
+        return []
+    return [(_iso(a), _iso(b - 1)) for a, b in time.spans]
+
+
+def _iso(ms: int) -> str:
+    return from_ms(ms).date().isoformat()
+
+
+@pytest.mark.parametrize(
+    ("cue", "first", "last"),
+    [
+        ("What did Ann do last week?", "2026-11-09", "2026-11-15"),
+        ("What happens this week?", "2026-11-16", "2026-11-22"),
+        ("yesterday", "2026-11-21", "2026-11-21"),
+        ("the day before yesterday", "2026-11-20", "2026-11-20"),
+        ("What did I eat this morning?", "2026-11-22", "2026-11-22"),
+        ("two weeks ago", "2026-11-05", "2026-11-11"),
+        ("a week ago", "2026-11-12", "2026-11-18"),
+        ("3 days ago", "2026-11-19", "2026-11-19"),
+        ("a few days ago", "2026-11-18", "2026-11-20"),
+        ("two months ago", "2026-09-01", "2026-09-30"),
+        ("999 years ago", "1027-01-01", "1027-12-31"),
+        ("9999 years ago", "0001-01-01", "0001-12-31"),
+        ("the past three months", "2026-08-22", "2026-11-22"),
+        ("in the last 10 days", "2026-11-12", "2026-11-22"),
+        ("in the last year", "2025-11-22", "2026-11-22"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("last month", "2026-10-01", "2026-10-31"),
+        ("last weekend", "2026-11-14", "2026-11-15"),
+        ("last summer", "2026-06-01", "2026-08-31"),
+        ("last winter", "2025-12-01", "2026-02-28"),
+        ("last May", "2026-05-01", "2026-05-31"),
+        ("next May", "2027-05-01", "2027-05-31"),
+        ("on Monday", "2026-11-16", "2026-11-16"),
+        ("on Sunday", "2026-11-22", "2026-11-22"),
+        ("last Sunday", "2026-11-15", "2026-11-15"),
+        ("What did Ann paint in May 2023?", "2023-05-01", "2023-05-31"),
+        ("8 May 2023", "2023-05-08", "2023-05-08"),
+        ("31 June 2023", "2023-06-01", "2023-06-30"),  # no such day: the month
+        ("May 8th, 2023", "2023-05-08", "2023-05-08"),
+        ("the 8th of May 2023", "2023-05-08", "2023-05-08"),
+        ("4 May '23", "2023-05-04", "2023-05-04"),
+        ("Sept. 3, 2022", "2022-09-03", "2022-09-03"),
+        ("on 2023-05-08", "2023-05-08", "2023-05-08"),
+        ("in 2023-05", "2023-05-01", "2023-05-31"),
+        ("8.5.2023", "2023-05-08", "2023-05-08"),
+        ("25/12/2022", "2022-12-25", "2022-12-25"),
+        ("12/25/2022", "2022-12-25", "2022-12-25"),
+        ("April 3-9, 2022", "2022-04-03", "2022-04-09"),
+        ("between August 11 and August 15 2023", "2023-08-11", "2023-08-15"),
+        ("from 3 May to 10 May 2023", "2023-05-03", "2023-05-10"),
+        ("from May 2022 until July 2022", "2022-05-01", "2022-07-31"),
+        ("early May 2023", "2023-05-01", "2023-05-11"),
+        ("mid-June 2023", "2023-06-11", "2023-06-20"),
+        ("the end of 2022", "2022-09-01", "2022-12-31"),
+        ("summer of 2022", "2022-06-01", "2022-08-31"),
+        ("Q3 2023", "2023-07-01", "2023-09-30"),
+        ("the 1990s", "1990-01-01", "1999-12-31"),
+        ("in 2019", "2019-01-01", "2019-12-31"),
+        ("Christmas 2022", "2022-12-24", "2022-12-26"),
+        ("In 2023, what did Ann do in May?", "2023-05-01", "2023-05-31"),
+        ("in the week before 16 November 2023", "2023-11-09", "2023-11-15"),
+        ("two days after 3 May 2023", "2023-05-05", "2023-05-05"),
+        ("the weekend before April 10, 2023", "2023-04-08", "2023-04-09"),
+        ("the second week of November 2023", "2023-11-08", "2023-11-14"),
+        ("the week of May 10, 2023", "2023-05-08", "2023-05-14"),
+        ("last week, as mentioned on November 6, 2023", "2023-11-06", "2023-11-06"),
+        ("after 3 May 2023", "2023-05-04", "9999-12-31"),
+        ("since May 2023", "2023-05-01", "9999-12-31"),
+        ("before May 2023", "0001-01-01", "2023-04-30"),
+        ("until April 9 2023", "0001-01-01", "2023-04-09"),
+        ("geçen hafta ne yaptık?", "2026-11-09", "2026-11-15"),
+        ("geçen hafta sonu", "2026-11-14", "2026-11-15"),
+        ("iki hafta önce", "2026-11-05", "2026-11-11"),
+        ("on iki gün önce", "2026-11-10", "2026-11-10"),
+        ("dün ne yedim?", "2026-11-21", "2026-11-21"),
+        ("evvelsi gün", "2026-11-20", "2026-11-20"),
+        ("son 3 ayda", "2026-08-22", "2026-11-22"),
+        ("geçen pazartesi", "2026-11-16", "2026-11-16"),
+        ("Mayıs 2023'te nereye gittim?", "2023-05-01", "2023-05-31"),
+        ("2023 Mayıs'ında", "2023-05-01", "2023-05-31"),
+        ("8 MAYIS 2023", "2023-05-08", "2023-05-08"),
+        ("2022 yazında", "2022-06-01", "2022-08-31"),
+        ("2020 yılında", "2020-01-01", "2020-12-31"),
+        ("3 Mayıs'tan 5 Mayıs'a kadar", "2026-05-03", "2026-05-05"),
+        ("Mayıs 2023'ten sonra", "2023-06-01", "9999-12-31"),
+    ],
+)
+def test_a_cue_means_these_days(cue: str, first: str, last: str) -> None:
+    assert spans_of(when(cue, NOW)) == [(first, last)]
+
+
+@pytest.mark.parametrize(
+    "cue",
+    [
+        "", "?", "What may I do?", "You may be right, she said", "We march on", "room 2048",
+        "When did James try Cyberpunk 2077?", "on Mondays", "my summer wardrobe", "a sunny spring",
+        "the last time", "her son fell", "Jan and Mar", "look after it",
+        "29 February", "two weeks", "after all",
+        "named after Ann", "kim bu?", "How long before we go?",
+    ],
+)  # fmt: skip
+def test_words_that_only_look_like_time_mean_none(cue: str) -> None:
+    assert when(cue, NOW) is None
+
+
+def test_a_date_without_a_year_means_every_year_of_the_store() -> None:
+    found = spans_of(when("What did Ann paint in October?", NOW, years=(2022, 2023)))
+    assert found == [("2022-10-01", "2022-10-31"), ("2023-10-01", "2023-10-31")]
+
+
+def test_a_date_without_a_year_is_the_last_one_where_the_store_says_nothing() -> None:
+    assert spans_of(when("on 24 December", NOW)) == [("2025-12-24", "2025-12-24")]
+
+
+def test_a_number_is_a_year_when_the_store_has_that_year() -> None:
+    assert when("Project 2048", NOW, years=(2023,)) is None
+    assert spans_of(when("Project 2048", NOW, years=(2048,))) == [("2048-01-01", "2048-12-31")]
+
+
+def test_a_day_and_a_month_in_either_order_are_two_alternatives() -> None:
+    found = spans_of(when("8/5/2023", NOW))
+    assert found == [("2023-05-08", "2023-05-08"), ("2023-08-05", "2023-08-05")]
+
+
+@pytest.mark.parametrize(
+    "cue",
+    [
+        "What did we talk about last week?", "On April 27th, which movies did you recommend to me?",
+        "I mentioned on May 2nd that I went out. Where?", "my messages from last month",
+        "What did Ann do last week only?", "only in May 2023", "geçen hafta ne konuştuk?",
+        "3 Mayıs 2023'te bana ne önerdin?", "what did you tell me yesterday?",
+    ],
+)  # fmt: skip
+def test_what_was_said_then_is_restricted_to_then(cue: str) -> None:
+    time = when(cue, NOW)
+    assert time is not None
+    assert time.explicit
+    assert time.limit is not None
+    # a user's day is not that of UTC
+    assert time.limit.start_ms == time.spans[0].start_ms - 14 * 3_600_000
+    assert time.limit.end_ms == time.spans[0].end_ms + 14 * 3_600_000
+
+
+@pytest.mark.parametrize(
+    "cue",
+    [
+        "What did Ann do last week?", "What exciting news did Maria share on 16 June, 2023?",
+        "What did I tell you about the May 12 panel?", "A few days ago, I mentioned a park. Which?",
+        "What did Bryan recommend in April 2024?", "Geçen hafta Ayşe ne yaptı?",
+    ],
+)  # fmt: skip
+def test_what_happened_then_may_be_told_of_later(cue: str) -> None:
+    time = when(cue, NOW)
+    assert time is not None
+    assert time.spans
+    assert not time.explicit
+
+
+@pytest.mark.parametrize("kind", [Kind.TALK, Kind.REQUEST])
+def test_plans_in_talk_and_requests_are_no_times_of_memories(kind: Kind) -> None:
+    assert when("What should I wear tomorrow?", NOW, kind=kind) is None
+    assert when("What should I do next month?", NOW, kind=kind) is None
+    assert when("What do you suggest after the move?", NOW, kind=kind) is None
+    assert spans_of(when("I was born on 8 May 1990.", NOW, kind=kind)) == [
+        ("1990-05-08", "1990-05-08")
+    ]
+
+
+# -- events ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cue", "event", "relation", "offset"),
+    [
+        ("What did she do before the move?", "the move", "before", None),
+        ("After the accident, how did she feel?", "the accident", "after", None),
+        ("What happened two days after the wedding?", "the wedding", "after", (2, "day")),
+        ("Where was he the week before the trip?", "the trip", "before", (1, "week")),
+        ("She wed in Rome; what happened two days after?", "She wed in Rome", "after", (2, "day")),
+        ("düğünden sonra ne yaptı?", "düğün", "after", None),
+        ("Ayşe'nin düğününden iki gün sonra ne oldu?", "Ayşe'nin düğünün", "after", (2, "day")),
+        ("taşınmadan önce nerede oturuyordum?", "taşınma", "before", None),
+    ],
+)
+def test_a_time_may_be_counted_from_an_event(
+    cue: str, event: str, relation: str, offset: tuple[int, str] | None
+) -> None:
+    time = when(cue, NOW)
+    assert time is not None
+    assert (time.event, time.relation, time.offset) == (event, relation, offset)
+    assert time.spans == ()
+    assert not np.isfinite(days_off(time, np.array([NOW]))).any()
+
+
+@pytest.mark.parametrize(
+    ("cue", "first", "last"),
+    [
+        ("What did she do before the move?", "2023-04-10", "2023-05-10"),
+        ("What did she do after the move?", "2023-05-10", "2023-06-09"),
+        ("What happened two days after the wedding?", "2023-05-12", "2023-05-12"),
+        ("What happened a week before the wedding?", "2023-04-30", "2023-05-06"),
+        ("What happened a month after the wedding?", "2023-06-01", "2023-06-30"),
+    ],
+)
+def test_an_event_that_was_found_gives_the_range(cue: str, first: str, last: str) -> None:
+    time = when(cue, NOW)
+    assert time is not None
+    assert spans_of(resolve(time, to_ms("2023-05-10T15:00:00Z"))) == [(first, last)]
+
+
+def test_how_long_before_asks_for_the_distance_and_not_for_a_side() -> None:
+    assert when("How many days passed between this and that, before the move?", NOW) is None
+
+
+# -- nearness -------------------------------------------------------------------------------------
+
+
+def test_favour_falls_with_the_days_outside_of_the_nearest_span() -> None:
+    time = when("on 8 May 2023", NOW)
+    assert time is not None
+    at = np.array([to_ms(f"2023-05-{d:02d}T23:59:00Z") for d in (8, 9, 15, 1)])
+    assert days_off(time, at).tolist() == [0, 1, 7, 7]
+    assert favour(time, at) == pytest.approx(np.exp([0, -1 / 7, -1, -1]), rel=1e-6)
+    assert favour(time, at).dtype == np.float32
+
+
+def test_memories_of_today_are_no_nearer_to_what_is_yet_to_come() -> None:
+    time = when("Where are we next month?", NOW)
+    assert time is not None
+    there = to_ms("2026-12-05")
+    assert favour(time, np.array([NOW, there])).tolist() == [0.0, 1.0]
+
+
+# -- what must and must not change the answer -----------------------------------------------------
+
+RELATIVE = ["last week", "yesterday", "two weeks ago", "the past ten days", "last weekend",
+            "on Monday", "geçen hafta", "üç gün önce", "this week"]  # fmt: skip
+
+
+@given(st.sampled_from(RELATIVE), st.integers(-500, 500))
+def test_a_later_now_moves_relative_times_by_as_much(cue: str, weeks: int) -> None:
+    base, moved = when(cue, NOW), when(cue, NOW + weeks * 7 * MS_PER_DAY)
+    assert base is not None
+    assert moved is not None
+    step = weeks * 7 * MS_PER_DAY
+    assert [(a + step, b + step) for a, b in base.spans] == list(moved.spans)
+
+
+@given(
+    st.sampled_from([*RELATIVE, "8 May 2023", "Mayıs 2023", "since May 2022", "we said last week"]),
+    st.sampled_from([
+        str.upper, str.lower, str.title, lambda cue: f"  {cue} ", lambda cue: f"“{cue}”",
+        lambda cue: cue.replace("ç", "c").replace("ü", "u").replace("ö", "o"),
+    ]),
+)  # fmt: skip
+def test_case_marks_and_quotes_do_not_matter(cue: str, change: object) -> None:
+    assert callable(change)
+    plain, changed = when(cue, NOW), when(change(cue), NOW)
+    assert plain is not None
+    assert changed is not None
+    assert plain.spans == changed.spans
+
+
+@given(st.dates(date(1901, 1, 1), date(2199, 12, 31)))
+def test_every_way_to_write_a_date_means_the_same_day(day: date) -> None:
+    month = f"{day:%B}"
+    ways = [
+        day.isoformat(), f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}",
+        f"the {day.day}th of {month} {day.year}", f"{day.day}.{day.month}.{day.year}",
+    ]  # fmt: skip
+    start = to_ms(datetime(day.year, day.month, day.day, tzinfo=UTC))
+    for way in ways:
+        time = when(f"What happened on {way}?", NOW)
+        assert time is not None, way
+        assert time.spans == ((start, start + MS_PER_DAY),), way
+
+
+FAR = [*RELATIVE, "next year", "last summer", "in May", "9999 years ago", "the next 9999 years",
+       "last Christmas", "two hours ago", "next quarter", "in the last 999 weeks"]  # fmt: skip
+
+
+@given(st.integers(MIN_MS, MAX_MS), st.sampled_from(FAR))
+def test_no_now_makes_a_date_overflow(now_ms: int, cue: str) -> None:
+    time = when(cue, now_ms)
+    for start, end in time.spans if time else ():
+        assert MIN_MS <= start < end <= MAX_MS + 1
+
+
+@given(st.text())
+def test_any_text_has_a_time_or_none(cue: str) -> None:
+    time = when(cue, NOW, years=(2022, 2023))
+    assert time is None or time.spans or time.event
+
+
+HEAP = (
+    "last next two 3 31 2023 weeks days week ago before after since between and from to May 8 the "
+    "of Monday , . - / ' önce sonra geçen son hafta ay Mayıs düğünden only early summer Q 5 a few"
+)
+
+
+@given(st.lists(st.sampled_from(HEAP.split()), max_size=30).map(" ".join))
+def test_any_heap_of_words_of_time_is_read(cue: str) -> None:
+    time = when(cue, NOW, years=(2022, 2023))
+    for start, end in time.spans if time else ():
+        assert MIN_MS <= start < end <= MAX_MS + 1
+    assert time is None or time.limit is None or time.limit.start_ms < time.limit.end_ms
+
+
+def test_the_time_of_day_does_not_move_a_day() -> None:
+    begin = to_ms("2026-11-22")
+    for hours in (0, 12, 23):
+        later = begin + int(timedelta(hours=hours) / timedelta(milliseconds=1))
+        assert spans_of(when("yesterday", later)) == [("2026-11-21", "2026-11-21")]
