@@ -24,14 +24,15 @@ from spector.kernel.query import QUERY_DTYPE
 from spector.kernel.retention import TABLE_SIZE
 from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE, layout_of
 from spector.layout import PARTITION_DTYPE, RECORD_DTYPE, RECORD_PROOF, Flag
-from spector.lexical.block import LEXICAL_DTYPE, RUN_DTYPE
+from spector.lexical.block import LEXICAL_DTYPE
 from spector.lexical.block import layout_of as lexical_layout
+from spector.lexical.saved import ROWS_DTYPE
 from spector.store import transaction
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
 STRUCT_CODES = {
     "u8": "B", "i8": "b", "u16": "H", "u32": "I", "i32": "i", "u64": "Q", "i64": "q", "f32": "f",
-    "u8[16]": "16s", "u8[44]": "44s", "u8[60]": "60s", "u8[45]": "45s",
+    "u8[16]": "16s", "u8[44]": "44s", "u8[60]": "60s", "u8[68]": "68s", "u8[45]": "45s",
 }  # fmt: skip
 
 
@@ -82,7 +83,10 @@ def test_the_page_describes_the_dtype(name: str, dtype: np.dtype[Any]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [("index", INDEX_DTYPE), ("extremes", BLOCK_DTYPE), ("lexical", LEXICAL_DTYPE)],
+    [
+        ("index", INDEX_DTYPE), ("extremes", BLOCK_DTYPE), ("lexical", LEXICAL_DTYPE),
+        ("rows", ROWS_DTYPE),
+    ],
 )
 def test_the_page_describes_the_dtypes_of_an_index(name: str, dtype: np.dtype[Any]) -> None:
     assert used(page_fields(name)) == dtype_fields(dtype)
@@ -92,7 +96,7 @@ def test_the_page_describes_the_dtypes_of_an_index(name: str, dtype: np.dtype[An
     ("name", "size"),
     [
         ("partition", 64), ("record", 64), ("index", 128), ("extremes", 128), ("lexical", 128),
-        ("run", 32),
+        ("rows", 128),
     ],
 )  # fmt: skip
 def test_the_page_leaves_no_gap(name: str, size: int) -> None:
@@ -143,11 +147,10 @@ def test_the_page_lists_an_indexs_sections_in_order() -> None:
     ]
 
 
-def test_the_page_describes_the_runs_and_the_sections_of_a_lexical_block() -> None:
-    assert page_fields("run") == dtype_fields(RUN_DTYPE)
+def test_the_page_lists_the_sections_of_a_lexical_block_in_order() -> None:
     table = PAGE.partition("| block section | type | shape | meaning |")[2].split("\n\n")[0]
     named = [line.split("|")[1].strip() for line in table.strip().splitlines()[1:]]
-    assert named == [field for field in lexical_layout(1, 1, 1, 1, 1)._fields if field != "nbytes"]
+    assert named == [field for field in lexical_layout(1, 1, 1, 1)._fields if field != "nbytes"]
 
 
 def test_c_constants_equal_pythons() -> None:

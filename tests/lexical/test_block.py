@@ -1,9 +1,9 @@
 """Mechanism: files of lexical blocks are read in place, by code that trusts what it was told.
 
-Damage: a file that came from elsewhere reads or writes outside its memory; an erased partition
-leaves its words in a block; rows lose their words when blocks are packed.
+Damage: a file that came from elsewhere reads or writes outside its memory; words of an erased
+memory stay in a file that is written without it.
 Guard: whatever the bytes, a file is refused or safe to ask, also with right checksums over wrong
-bytes; packing and taking out are compared with blocks made from the rows that should be left.
+bytes; what is left without some rows is compared with a block of the others.
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ from spector.errors import InvalidInputError
 from spector.kernel.base import Kernel
 from spector.kernel.choose import load_kernel
 from spector.kernel.crc import crc32c
-from spector.kernel.postings import BLOCK_ROWS, PROBLEMS, PostingsTable, Words
+from spector.kernel.postings import BLOCK_ROWS, PROBLEMS, Postings, PostingsTable, Words
 from spector.lexical.block import (
+    COLUMNS,
     LEXICAL_DTYPE,
     LEXICAL_HEADER_BYTES,
     Block,
-    forward_of,
     layout_of,
-    merged,
+    pack_block,
     read_block,
-    seal_block,
     without,
 )
 from tests.kernel.blocks import kernels
-from tests.lexical.worlds import Row, block_of, random_rows, tail_of, vocabulary
+from tests.lexical.worlds import Row, block_of, random_rows, vocabulary
 from tests.proof import Proof, seed
 
 UUID = bytes(range(16))
+ANALYSIS = 2**63 + 11
 REFERENCE = load_kernel("reference")
 MUTATIONS = 3_000
+SECTIONS = ("hash", "dir", "start", "row", "count")
 
 
 @pytest.fixture(params=[kernel.name for kernel in kernels()])
@@ -45,13 +46,15 @@ def kernel(request: pytest.FixtureRequest) -> Kernel:
 def world(number: int, rows: int = 90, words: int = 70) -> tuple[Block, list[Row]]:
     rng = np.random.default_rng(seed(number))
     made = random_rows(rng, vocabulary(rng, words), rows, 9)
-    ids = rng.permutation(10 * rows)[:rows].tolist()
-    cut = rows // 3
-    return block_of(tail_of(made, ids), (4, cut), (7, cut), (9, rows - 2 * cut)), made
+    return block_of(made, rng.permutation(10 * rows)[:rows].tolist()), made
 
 
 def image_of(block: Block) -> NDArray[np.uint8]:
-    return np.frombuffer(bytes(seal_block(block, uuid=UUID, analysis=11)), np.uint8)
+    return np.frombuffer(bytes(pack_block(block, uuid=UUID, analysis=ANALYSIS)), np.uint8)
+
+
+def read(image: NDArray[np.uint8], kernel: Kernel) -> tuple[Block | None, str]:
+    return read_block(image, kernel, uuid=UUID, analysis=ANALYSIS)
 
 
 def resealed(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -63,39 +66,51 @@ def resealed(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def assert_same(got: Block, want: Block) -> None:
-    for name in ("hash", "dir", "start", "row", "count", "length", "id"):
-        assert np.array_equal(getattr(got.postings, name), getattr(want.postings, name)), name
-    for name in ("before", "after", "runs"):
+    for name in SECTIONS:
         assert np.array_equal(getattr(got, name), getattr(want, name)), name
+    for name, kind in COLUMNS:
+        assert np.array_equal(got.columns[name], want.columns[name]), name
+        assert got.columns[name].dtype == np.dtype(kind)
 
 
 def ask(block: Block, kernel: Kernel) -> None:
     """Every call, for words that the block has and one that it lacks."""
-    table = PostingsTable([block.postings])
-    hashes = np.unique(np.append(block.postings.hash[::3], np.uint64(1)))
+    table = PostingsTable([Postings(
+        block.hash, block.dir, block.start, block.row, block.count,
+        np.minimum(block.columns["size"], 255).astype(np.uint8),
+        block.columns["id"].view(np.uint64),
+    )])  # fmt: skip
+    hashes = np.unique(np.append(block.hash[::3], np.uint64(1)))
     words = Words.make(hashes, np.ones(len(hashes)), mean_length=3)
     positions, _ = kernel.lexical_find(table, words.hash)
     assert len(kernel.lexical_best(table, words, positions, 7)) <= 7
     assert len(kernel.lexical_all(table, words, positions)) == table.n_rows
     kernel.lexical_having(table, words.hash, positions, 5)
-    kernel.lexical_counts(table, words.hash, positions, np.arange(block.rows, dtype=np.uint32))
-    forward_of(block.postings)
+    kernel.lexical_counts(table, words.hash, positions, np.arange(block.rows))
 
 
 def test_a_file_gives_back_the_block(kernel: Kernel) -> None:
     block, _ = world(1)
-    found = read_block(image_of(block), kernel, uuid=UUID)
-    assert found.block is not None
-    assert (found.analysis, found.problem) == (11, "")
-    assert_same(found.block, block)
-    assert found.block.words == block.words
-    ask(found.block, kernel)
+    found, problem = read(image_of(block), kernel)
+    assert found is not None
+    assert not problem
+    assert_same(found, block)
+    ask(found, kernel)
 
 
 def test_a_block_without_a_word_has_a_file(kernel: Kernel) -> None:
-    found = read_block(image_of(block_of(tail_of([{}], [3]))), kernel, uuid=UUID)
-    assert found.block is not None
-    ask(found.block, kernel)
+    found, _ = read(image_of(block_of([{}], [3])), kernel)
+    assert found is not None
+    ask(found, kernel)
+
+
+def test_a_block_has_one_row_at_least_and_65536_at_most() -> None:
+    assert read(image_of(block_of([{}] * BLOCK_ROWS, range(BLOCK_ROWS))), REFERENCE)[0]
+    whole = block_of([{}] * 2, range(2))
+    for rows in (0, BLOCK_ROWS + 1):
+        columns = {name: np.zeros(rows, kind) for name, kind in COLUMNS}
+        with pytest.raises(InvalidInputError):
+            image_of(Block(whole.hash, whole.dir, whole.start, whole.row, whole.count, columns))
 
 
 def test_every_changed_byte_of_a_file_is_noticed(kernel: Kernel) -> None:
@@ -103,12 +118,12 @@ def test_every_changed_byte_of_a_file_is_noticed(kernel: Kernel) -> None:
     for at in range(len(image)):
         changed = image.copy()
         changed[at] ^= 1
-        assert read_block(changed, kernel, uuid=UUID).block is None, at
+        assert read(changed, kernel)[0] is None, at
     for length in (0, 1, 63, 127, 128, len(image) - 1):
-        assert read_block(image[:length].copy(), kernel, uuid=UUID).block is None
-    longer = np.append(image, np.zeros(64, np.uint8))
-    assert read_block(longer, kernel, uuid=UUID).block is None
-    assert read_block(image, kernel, uuid=bytes(16)).block is None
+        assert read(image[:length].copy(), kernel)[0] is None
+    assert read(np.append(image, np.zeros(64, np.uint8)), kernel)[0] is None
+    assert read_block(image, kernel, uuid=bytes(16), analysis=ANALYSIS)[0] is None
+    assert read_block(image, kernel, uuid=UUID, analysis=ANALYSIS + 1)[0] is None
 
 
 def test_wrong_bytes_under_right_checksums_do_no_harm(kernel: Kernel, proof: Proof) -> None:
@@ -122,13 +137,12 @@ def test_wrong_bytes_under_right_checksums_do_no_harm(kernel: Kernel, proof: Pro
             value = rng.choice([0, 1, 255, 2**16, 2**31, 2**63, int(rng.integers(0, 2**63))])
             raw = int(value).to_bytes(9, "little")[:width]
             changed[at : at + width] = np.frombuffer(raw, np.uint8)
-        found = read_block(resealed(changed), kernel, uuid=UUID)
-        wanted = read_block(changed, REFERENCE, uuid=UUID)
-        assert found.problem == wanted.problem, f"seed {seed(3)}, mutation {number}"
-        if found.block is None:
+        found, problem = read(resealed(changed), kernel)
+        assert problem == read(changed, REFERENCE)[1], f"seed {seed(3)}, mutation {number}"
+        if found is None:
             refused += 1
         else:
-            ask(found.block, kernel)
+            ask(found, kernel)
     proof("T27", lexical_files_mutated=number + 1, lexical_files_refused=refused)
     assert refused
 
@@ -142,27 +156,28 @@ def test_wrong_bytes_under_right_checksums_do_no_harm(kernel: Kernel, proof: Pro
         ("start", 1, 2**32 - 1, PROBLEMS[3]),
         ("start", -1, 2**31, PROBLEMS[3]),
         ("row", 0, 65_535, PROBLEMS[4]),
-        ("count", 0, 0, PROBLEMS[4]),
-        ("before", 0, 1, "neighbours"),
-        ("after", -1, 1, "neighbours"),
+        ("occurrences", 0, 0, PROBLEMS[4]),
+        ("chained", 0, 2, "columns"),
     ],
 )
-def test_each_section_that_points_somewhere_is_checked(
+def test_each_section_that_is_trusted_is_checked(
     section: str, at: int, value: int, problem: str, kernel: Kernel
 ) -> None:
     block, _ = world(4)
     image = image_of(block).copy()
-    postings = block.postings
     layout = layout_of(
-        block.rows, 3, len(postings.hash), postings.dir_bits, len(postings.row)
+        block.rows, len(block.hash), (len(block.dir) - 1).bit_length() - 1, len(block.row)
     )
-    part = getattr(block if section in ("before", "after") else postings, section)
-    first = getattr(layout, "occurrences" if section == "count" else section)
+    part = {
+        "occurrences": block.count, "chained": block.columns["chained"].view(np.uint8),
+    }.get(section)  # fmt: skip
+    part = getattr(block, section) if part is None else part
+    first = getattr(layout, section)
     image[first : first + part.nbytes].view(part.dtype)[at] = value
-    assert problem in read_block(resealed(image), kernel, uuid=UUID).problem
+    assert problem in read(resealed(image), kernel)[1]
 
 
-@pytest.mark.parametrize("field", ["rows", "runs", "terms", "dir_bits", "postings"])
+@pytest.mark.parametrize("field", ["rows", "terms", "dir_bits", "postings"])
 def test_sizes_that_no_file_has_are_refused_before_anything_is_made(field: str) -> None:
     block, _ = world(5)
     for value in (0, 1, 2**16 + 1, 2**31, 2**32 - 1):
@@ -170,55 +185,29 @@ def test_sizes_that_no_file_has_are_refused_before_anything_is_made(field: str) 
         header = image[:LEXICAL_HEADER_BYTES].view(LEXICAL_DTYPE)
         if int(header[field][0]) != value:
             header[field] = value
-            assert read_block(resealed(image), REFERENCE, uuid=UUID).block is None
-
-
-def test_packing_blocks_keeps_every_row(kernel: Kernel) -> None:
-    rng = np.random.default_rng(seed(6))
-    rows = random_rows(rng, vocabulary(rng, 50), 100, 9)
-    parts = [
-        block_of(tail_of(rows[a:b], range(a, b)), (segment, b - a))
-        for segment, (a, b) in enumerate([(0, 30), (30, 31), (31, 100)])
-    ]
-    packed = merged(parts)
-    whole = block_of(tail_of(rows, range(100)), (0, 30), (1, 1), (2, 69))
-    for name in ("hash", "dir", "start", "row", "count", "length", "id"):
-        assert np.array_equal(getattr(packed.postings, name), getattr(whole.postings, name)), name
-    assert np.array_equal(packed.runs, whole.runs)
-    assert kernel.lexical_check(packed.postings) == 0
-    big = block_of(tail_of([{}] * BLOCK_ROWS, range(BLOCK_ROWS)))
-    with pytest.raises(InvalidInputError):
-        merged([big, parts[0]])
+            assert read(resealed(image), REFERENCE)[0] is None
 
 
 def test_rows_that_go_take_their_words_with_them(kernel: Kernel) -> None:
     block, rows = world(7)
-    left = without(block, {7})
-    assert left is not None
-    kept = [*range(30), *range(60, 90)]
-    ids = block.postings.id[kept].tolist()
-    wanted = block_of(tail_of([rows[i] for i in kept], ids), (4, 30), (9, 30))
-    assert_same(left, wanted)
-    gone = {word for i in range(30, 60) for word in rows[i]}
-    gone -= {word for i in kept for word in rows[i]}
+    keep = np.arange(90) % 3 > 0
+    left = without(block, keep)
+    wanted = block_of(
+        [row if kept else {} for row, kept in zip(rows, keep, strict=True)],
+        block.columns["id"].tolist(),
+    )
+    for name in SECTIONS:
+        assert np.array_equal(getattr(left, name), getattr(wanted, name)), name
+    for name, _ in COLUMNS:
+        assert np.array_equal(left.columns[name][keep], block.columns[name][keep])
+        assert not left.columns[name][~keep].any()
+    gone = {word for row, kept in zip(rows, keep, strict=True) if not kept for word in row}
+    gone -= {word for row, kept in zip(rows, keep, strict=True) if kept for word in row}
     assert gone
-    image = bytes(seal_block(left, uuid=UUID, analysis=1))
-    assert not [word for word in gone if word.to_bytes(8, "little") in image]
-    assert without(block, {4, 7, 9}) is None
-    same = without(block, {8})
-    assert same is not None
-    assert_same(same, block)
-
-
-def test_a_session_closes_over_rows_that_go() -> None:
-    rows: list[Row] = [{1: 1}] * 8
-    block = block_of(tail_of(rows, range(8)), (1, 2), (2, 3), (3, 3))
-    chain = np.array([0, 1, 1, 1, 1, 1, 1, 1], np.uint16)  # one session of all
-    block = Block(block.postings, chain, chain[::-1].copy(), block.runs)
-    left = without(block, {2})
-    assert left is not None
-    assert left.before.tolist() == [0, 1, 1, 1, 1]
-    assert left.after.tolist() == [1, 1, 1, 1, 0]
-    first = without(block, {1})
-    assert first is not None
-    assert first.before.tolist() == [0, 1, 1, 1, 1, 1]
+    image = image_of(left)
+    assert not [word for word in gone if word.to_bytes(8, "little") in image.tobytes()]
+    assert read(image, kernel)[0] is not None
+    assert without(block, np.ones(90, bool)) is block
+    none_left = read(image_of(without(block, np.zeros(90, bool))), kernel)[0]
+    assert none_left is not None
+    ask(none_left, kernel)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.postings import Tail, length_codes
-from spector.lexical.block import Block, invert, run
+from spector.kernel.postings import BLOCK_ROWS, Postings, Tail, directory_of, length_codes
+from spector.lexical.block import COLUMNS, Block
 
 Row = dict[int, int]
 
-__all__ = ["Row", "block_of", "random_rows", "tail_of", "vocabulary"]
+__all__ = ["Row", "block_of", "invert", "random_rows", "tail_of", "vocabulary"]
 
 
 def vocabulary(rng: np.random.Generator, words: int) -> NDArray[np.uint64]:
@@ -37,30 +38,41 @@ def random_rows(
     return out
 
 
-def tail_of(rows: Sequence[Row], ids: Sequence[int], lengths: Sequence[int] | None = None) -> Tail:
+def tail_of(rows: Sequence[Row], ids: Sequence[int]) -> Tail:
     """A tail of rows whose words are given as counts by hash."""
     ordered = [sorted(row.items()) for row in rows]
     flat = [item for row in ordered for item in row]
-    long = lengths or [sum(row.values()) for row in rows]
     return Tail(
         hash=np.array([word for word, _ in flat], np.uint64),
         start=np.cumsum([0, *map(len, ordered)]).astype(np.uint32),
         count=np.array([count for _, count in flat], np.uint8),
-        length=length_codes(np.array(long)),
+        length=length_codes(np.array([sum(row.values()) for row in rows])),
         id=np.array(ids, np.uint64),
         rows=len(rows),
     )
 
 
-def block_of(tail: Tail, *segments: tuple[int, int]) -> Block:
-    """A block of a tail's rows: (segment id, rows) for each run, and chains of three rows."""
-    slots = np.arange(tail.rows)
-    before = np.where(slots % 3 == 0, 0, 1).astype(np.uint16)
-    after = np.where((slots % 3 == 2) | (slots == tail.rows - 1), 0, 1).astype(np.uint16)
-    runs = [
-        run(segment_id, 1, rows, change_seq=5, records_crc=77)
-        for segment_id, rows in segments or ((1, tail.rows),)
-    ]
-    joined = np.concatenate(runs)
-    joined["first"] = np.cumsum(joined["rows"]) - joined["rows"]
-    return Block(invert(tail), before, after, joined)
+def invert(tail: Tail) -> Postings:
+    """The words of a tail's rows, by word."""
+    assert tail.rows <= BLOCK_ROWS
+    slots = np.repeat(np.arange(tail.rows), np.diff(tail.start.astype(np.int64)).astype(int))
+    order = np.argsort(tail.hash, kind="stable")
+    hashes, first = np.unique(tail.hash[order], return_index=True)
+    return Postings(
+        hash=hashes, dir=directory_of(hashes),
+        start=np.append(first, len(order)).astype(np.uint32),
+        row=slots[order].astype(np.uint16), count=tail.count[order], length=tail.length,
+        id=tail.id,
+    )  # fmt: skip
+
+
+def block_of(rows: Sequence[Row], ids: Sequence[int]) -> Block:
+    """A block of rows, the other columns filled with something."""
+    p = invert(tail_of(rows, ids))
+    count = np.arange(len(rows))
+    columns: dict[str, NDArray[Any]] = {
+        name: (count * 7 % 2 if name == "chained" else count * 3 + n).astype(kind)
+        for n, (name, kind) in enumerate(COLUMNS)
+    }
+    columns["id"] = np.array(ids, "<i8")
+    return Block(p.hash, p.dir, p.start, p.row, p.count, columns)
