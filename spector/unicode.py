@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final, Literal
 
-__all__ = ["normalize"]
+__all__ = ["compatible", "normalize"]
 
 #: shorter text is done with before a quadratic cost could be felt
 _SHORT: Final = 1000
@@ -33,3 +33,27 @@ def normalize(form: Literal["NFC", "NFD"], text: str) -> str:
         pieces += (text[done : run.start()], *sorted(parts, key=unicodedata.combining))
         done = run.end()
     return unicodedata.normalize(form, "".join((*pieces, text[done:])))
+
+
+def compatible(text: str) -> str:
+    """NFKC, in a time that grows with the length of the text only.
+
+    Characters are taken apart one by one first: what looks harmless can be made of marks (the
+    halfwidth voiced sound mark), and only :func:`normalize` may meet runs of those.
+    """
+    if len(text) <= _SHORT or text.isascii():
+        return unicodedata.normalize("NFKC", text)
+    return normalize("NFC", text.translate(_APART))
+
+
+class _Apart(dict[int, str]):
+    """Table for ``str.translate``: a character -> its compatibility decomposition."""
+
+    def __missing__(self, code: int) -> str:
+        value = unicodedata.normalize("NFKD", chr(code))
+        if len(self) < 200_000:
+            self[code] = value
+        return value
+
+
+_APART: Final = _Apart()

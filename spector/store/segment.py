@@ -65,6 +65,10 @@ class Partition:
     data: Bytes
     #: image of the partition's scan index, see ``spector.kernel.scan_index``
     index: Bytes | None = None
+    #: +1 with each rewrite of the partition, which may give its memories other slots
+    generation: int = 0
+    #: +1 whenever slots that had memories get others; on disk that never happens
+    overwrites: int = 0
 
     def headers(self) -> NDArray[np.void]:
         """(slots,) view of the record headers."""
@@ -203,6 +207,8 @@ class Segment:
         #: a reader's private copy with committed bytes that the writer has not put in place yet
         self.patched: Bytes | None = None
         self.scan = IndexState()
+        #: times that slots with memories got others instead
+        self.overwrites = 0
         #: the header's bytes as the file was met
         self.glanced = b""
 
@@ -413,11 +419,13 @@ class Segment:
         if (
             current is not None and current.index is image
             and (current.slots, current.live, current.state) == (row.slots, row.live, row.state)
+            and current.overwrites == self.overwrites
         ):
             return current
         snapshot = Partition(
             segment_id=row.id, tier=row.tier, day=row.day, sequence=row.sequence,
             state=row.state, slots=row.slots, live=row.live, data=self.records(), index=image,
+            generation=row.generation, overwrites=self.overwrites,
         )
         self._partition = snapshot
         return snapshot

@@ -51,6 +51,7 @@ class Transaction:
         self._dropped: list[tuple[int, str]] = []
         self._ahead: dict[int, Segment] = {}
         self._moves_places = False
+        self._overwritten: set[int] = set()
 
     # -- ids and partitions -------------------------------------------------------------------
 
@@ -150,6 +151,7 @@ class Transaction:
         """Replace a dead record in place; only volatile ring tiers do this."""
         row = self.row(segment_id)
         self._rows[segment_id] = replace(row, live=row.live + 1)
+        self._overwritten.add(segment_id)
         self._journal.append((segment_id, JOURNAL_RECORDS, slot, as_bytes(image)))
 
     def evict(self, segment_id: int) -> None:
@@ -244,6 +246,8 @@ class Transaction:
             group = store.groups.setdefault((segment.row.tier, segment.row.day), [])
             if segment_id not in group:
                 group.append(segment_id)
+        for segment_id in self._overwritten:
+            store.segments[segment_id].overwrites += 1
         touched: set[int] = set()
         first = self._before.journal_seq + 1
         for seq, (segment_id, kind, slot, image) in enumerate(self._journal, first):

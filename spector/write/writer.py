@@ -31,6 +31,7 @@ from spector.store.files import Bytes
 from spector.store.hydrate import to_record, verified_image
 from spector.store.store import Store
 from spector.store.transaction import Transaction
+from spector.store.words import speaker_in
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
 from spector.write.append import append, records_of
@@ -178,8 +179,9 @@ class Writer:
         """Bring a record to the state of ``draft``; ``changes`` names what the user gave.
 
         Text, tags, scopes, event time and confidence are part of the immutable half of a record,
-        so changing one of them writes a new slot under the same id; everything else is changed in
-        place.
+        so changing one of them writes a new slot under the same id, and so does changing what is
+        indexed of it, even if the vector stays the same: the words of a slot never change.
+        Everything else is changed in place.
         """
         store, row, tier = self.locate(record_id)
         with store.lock:
@@ -192,9 +194,9 @@ class Writer:
                     f"record {record_id} is immutable", hint="remember a new one instead"
                 )
             encoded = self._changed_image(store, row, image, changes, draft, tier)
-            moves = bytes(encoded.images[0, :MUTABLE_OFFSET]) != bytes(
-                verified_image(store, row)[:MUTABLE_OFFSET]
-            )
+            moves = _indexed_of(draft) != _indexed_of(row) or bytes(
+                encoded.images[0, :MUTABLE_OFFSET]
+            ) != bytes(verified_image(store, row)[:MUTABLE_OFFSET])
             if moves:  # into a partition that knows no clusters yet
                 encoded.headers["centroid"] = 0
                 encoded = reseal(encoded.images, store.uuid)
@@ -466,6 +468,11 @@ def _words_of(row: Row) -> tuple[object, ...]:
     """What a person could read in a row; none of it may outlive its replacement."""
     return (row.text, row.tags, row.metadata, row.session_id, row.agent_id, row.user_id, row.role,
             row.source)
+
+
+def _indexed_of(memory: Row | Draft) -> tuple[object, ...]:
+    """What the index of words knows of a memory and its record does not."""
+    return (memory.text, speaker_in(memory.role, memory.metadata))
 
 
 def _with_flag(block: bytes, flag: Flag) -> bytes:

@@ -1,0 +1,346 @@
+"""Words of a text: one analysis for what is remembered and for what is asked.
+
+    normal form (NFKC) -> words -> lower case -> stem -> accents folded off
+
+A word is a run of letters, digits and marks. Scripts that are written without spaces (Han, kana,
+Hangul, Thai, Lao, Khmer, Burmese) give overlapping pairs of characters instead. English and Turkish
+are told apart text by text; a word with a letter that only Turkish has is Turkish anywhere.
+
+**Terms** are strings. No two kinds of them can be mistaken for each other, because words have none
+of the characters that mark the other kinds:
+
+=========== ======================= ===========================================================
+kind        looks like              made of
+=========== ======================= ===========================================================
+word        ``guitar``              a word that means something, stemmed
+stop word   ``\\x1dthe``             a word on the list of its language, not stemmed
+joined      ``inc 2219``            words joined by punctuation, at least one digit: ``INC-2219``
+pair        ``acoust\\x1fguitar``     two neighbouring words (no stop words, not joined ones)
+=========== ======================= ===========================================================
+
+An index keeps 8 bytes of each: :func:`term_hash`, keyed, so that nobody outside can make two terms
+meet on purpose. That of a pair follows from those of its words: :func:`pair_hashes`.
+
+Thread-safe. The stemmers are PyStemmer's, or snowballstemmer's where that is missing: the same
+algorithms, the second 60 times as slow, called once a word form.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.lexical.stems import STOP, TURKISH_LETTER, stemmed, term_of
+from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_MARKERS
+from spector.unicode import compatible
+
+__all__ = [
+    "ANALYSIS_VERSION", "JOIN", "PAIR", "STOP", "Analysed", "Term", "analyse", "cue_pairs",
+    "cue_terms", "field_terms", "fingerprint", "is_identifier", "is_stop", "pair_hashes",
+    "term_hash", "words",
+]
+
+#: another number whenever the same text may give other terms
+ANALYSIS_VERSION: Final = 1
+JOIN: Final = " "
+PAIR: Final = "\x1f"
+
+#: parts and characters of what counts as one joined identifier
+_JOINED_PARTS: Final = 8
+_JOINED_CHARS: Final = 80
+
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+#: matches words that stand alone as well, so that an endless one is gone through only once
+_JOINED = re.compile(r"[^\W_]+(?:[._/:@#+-][^\W_]+)*")
+_JOINT = re.compile(r"[._/:@#+-]")
+_DIGIT = re.compile(r"\d")
+#: scripts without spaces between words; the first four are syllables and ideographs
+_SPACELESS = re.compile(
+    "([\u3005\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\u1100-\u11ff\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff]+)"
+)
+
+_MONTHS: Final = (
+    "january february march april may june july august september october november december".split()
+)
+_TURKISH_MONTHS: Final = (
+    "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What one word of a cue is looked up as.
+
+    Attributes:
+        text: the term, see the table above.
+        also: the same word in another language, where the cue does not tell which one it is. A
+            memory that has it instead has the word.
+    """
+
+    text: str
+    also: str = ""
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        return (self.text, self.also) if self.also else (self.text,)
+
+
+class Analysed(NamedTuple):
+    """The terms of a text.
+
+    Attributes:
+        words: words and stop words in their order.
+        joined: joined identifiers, each once.
+        turkish: was it taken for Turkish?
+    """
+
+    words: list[str]
+    joined: list[str]
+    turkish: bool
+
+    def content(self) -> list[str]:
+        """Words without stop words."""
+        return [word for word in self.words if word[0] != STOP]
+
+
+def words(text: str) -> list[str]:
+    """Terms of a text in their order: words and stop words, then joined identifiers."""
+    found = analyse(text)
+    return found.words + found.joined
+
+
+def analyse(text: str) -> Analysed:
+    """The terms of a text.
+
+    Args:
+        text: anything; surrogates and control characters count as punctuation.
+    """
+    if text.isascii():
+        lower = text.lower()
+        forms = _ASCII_WORD.findall(lower)
+        joined = _joined(lower) if _DIGIT.search(lower) else []
+        turkish = not TURKISH_MARKERS.isdisjoint(forms) and _is_turkish(forms)
+        return Analysed([term_of(form, turkish) for form in forms], joined, turkish)
+    return _analyse_unicode(compatible(text))
+
+
+def _analyse_unicode(text: str) -> Analysed:
+    forms: list[str] = []
+    raw = text.translate(_SEPARATED).split()
+    special = TURKISH_LETTER.search(text) is not None
+    turkish = special or not TURKISH_MARKERS.isdisjoint(map(str.lower, raw))
+    turkish = turkish and _is_turkish(raw)
+    spaceless = _SPACELESS.search(text) is not None
+    for each in raw:
+        form = _lower(each, turkish) if special or turkish else each.casefold()
+        if spaceless:
+            forms += _split_spaceless(form)
+        else:
+            forms.append(form)
+    joined = _joined("".join(_lower(each, turkish) for each in re.split(r"(\s+)", text)))
+    return Analysed([term_of(form, turkish) for form in forms], joined, turkish)
+
+
+def cue_terms(cue: str) -> list[Term]:
+    """What a cue is looked up as: its different terms, in order, the most telling kind first.
+
+    Stop words are left out when anything else remains. Joined identifiers come first. Nothing is
+    cut off: an index can say which terms are the most informative, the order of the words cannot.
+    """
+    found = analyse(cue)
+    plain = dict.fromkeys(found.content())
+    strong = [*found.joined, *plain] or list(dict.fromkeys(found.words))
+    other = {} if found.turkish else _as_turkish(cue, plain)
+    return [Term(text, other.get(text, "")) for text in strong]
+
+
+def cue_pairs(cue: str) -> list[Term]:
+    """The pairs of neighbouring words of a cue, different ones, in order."""
+    found = analyse(cue).content()
+    pairs = (a + PAIR + b for a, b in itertools.pairwise(found))
+    return [Term(text) for text in dict.fromkeys(pairs)]
+
+
+def _as_turkish(cue: str, plain: Iterable[str]) -> dict[str, str]:
+    """English-looking term -> what it would be in Turkish, where that differs.
+
+    Only Turkish inflection is worth a second look-up, and only in stores that have Turkish texts:
+    the index ignores a form that it does not have.
+    """
+    out: dict[str, str] = {}
+    wanted = set(plain)
+    for form in _ASCII_WORD.findall(cue.lower()) if cue.isascii() else ():
+        english = term_of(form, False)
+        if english in wanted:
+            turkish = term_of(form, True)
+            if turkish != english and turkish[0] != STOP:
+                out.setdefault(english, turkish)
+    return out
+
+
+def field_terms(
+    speaker: str | None, at: date | datetime | int | None, *, turkish: bool = False
+) -> tuple[str, ...]:
+    """Terms of who said it and when: "Ann", 8 May 2023 -> ann, 8, may, 2023. Each once.
+
+    Args:
+        speaker: a name or a role.
+        at: a day, a moment, or milliseconds since 1970 (both UTC); out of range counts as unknown.
+        turkish: the month in Turkish as well, for memories whose text is Turkish.
+    """
+    day = _day_of(at)
+    terms = list(analyse(speaker).content()) if speaker else []
+    if day is not None:
+        terms += _day_terms(day.toordinal(), turkish)
+    return tuple(dict.fromkeys(terms))
+
+
+@lru_cache(maxsize=4096)
+def _day_terms(ordinal: int, turkish: bool) -> tuple[str, ...]:
+    day = date.fromordinal(ordinal)
+    names = [_MONTHS[day.month - 1]]
+    parts = [str(day.day), *(term_of(name, False) for name in names), str(day.year)]
+    if turkish:
+        parts.append(term_of(_TURKISH_MONTHS[day.month - 1], True))
+    return tuple(parts)
+
+
+def _day_of(at: date | datetime | int | None) -> date | None:
+    if isinstance(at, datetime):
+        return at.astimezone(UTC).date() if at.tzinfo else at.date()
+    if isinstance(at, int):
+        days = at // 86_400_000 + 719_163
+        return date.fromordinal(days) if 1 <= days <= 3_652_059 else None
+    return at
+
+
+def is_stop(term: str) -> bool:
+    return term[:1] == STOP
+
+
+def is_identifier(term: str) -> bool:
+    """True for what stood joined and has a digit, like INC-2219 or 2026-10-02."""
+    return JOIN in term
+
+
+# -- hashes ---------------------------------------------------------------------------------------
+
+_MIX_A: Final[np.uint64] = np.uint64(0x9E3779B97F4A7C15)
+_MIX_B: Final = np.uint64(0xC2B2AE3D27D4EB4F)
+_HALF: Final = np.uint64(32)
+
+
+def term_hash(term: str, key: bytes = b"") -> int:
+    """64 bits of a term: BLAKE2b of its UTF-8, keyed (with a store's uuid). Pairs: mixed."""
+    if PAIR in term:
+        first, second = (
+            np.array([term_hash(word, key)], np.uint64) for word in term.split(PAIR, 1)
+        )
+        return int(pair_hashes(first, second)[0])
+    raw = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+    return int.from_bytes(raw, "little")
+
+
+def pair_hashes(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hashes of pairs (n,) u64 from those of their words, in order: (a, b) is not (b, a).
+
+    Multiplication modulo 2**64 and a fold, as in xxHash; the words' hashes are keyed already.
+    """
+    mixed: Any = (first ^ (first >> _HALF)) * _MIX_A
+    mixed = mixed + (second ^ (second >> _HALF)) * _MIX_B
+    mixed = (mixed ^ (mixed >> _HALF)) * _MIX_B
+    return np.asarray(mixed ^ (mixed >> _HALF), np.uint64)
+
+
+@lru_cache(maxsize=1)
+def fingerprint() -> int:
+    """64 bits that change when the same text may give other terms: version, Unicode, stemmers."""
+    sample = (
+        "running relational conditionally generously skies dying lying university "
+        "evlerimizden kitapları toplantılar görüşmede"
+    ).split()
+    stems = [stemmed(word, turkish) for word in sample for turkish in (False, True)]
+    line = "|".join([str(ANALYSIS_VERSION), unicodedata.unidata_version, *stems])
+    return term_hash(line)
+
+
+# -- words ----------------------------------------------------------------------------------------
+
+
+#: stands inside of words unseen: soft hyphen, joiners, word joiner, no-break space of no width
+_INVISIBLE: Final = frozenset((0xAD, 0x200C, 0x200D, 0x2060, 0xFEFF))
+
+
+class _Separated(dict[int, str | int]):
+    """Table for ``str.translate``: digits as ASCII, letters and marks as they are, else a space."""
+
+    def __missing__(self, code: int) -> str | int:
+        character = chr(code)
+        category = unicodedata.category(character)
+        value: str | int = " "
+        if category == "Nd":
+            value = str(unicodedata.digit(character))
+        elif category[0] in "LNM":
+            value = code
+        elif code in _INVISIBLE:
+            value = ""
+        if len(self) < 200_000:
+            self[code] = value
+        return value
+
+
+_SEPARATED: Final = _Separated()
+
+
+def _lower(form: str, turkish: bool) -> str:
+    """Lower case as the language has it; a word with a Turkish letter is Turkish anywhere."""
+    if turkish or TURKISH_LETTER.search(form):
+        return form.replace("İ", "i").replace("I", "ı").lower()
+    return form.casefold()
+
+
+def _is_turkish(forms: Iterable[str]) -> bool:
+    """More Turkish words (by list or by letter) than English ones, as they are written?"""
+    turkish = english = 0
+    for form in forms:
+        if TURKISH_LETTER.search(form) or _lower(form, True) in TURKISH_MARKERS:
+            turkish += 1
+        elif form.casefold() in ENGLISH_STOP:
+            english += 1
+    return turkish > english
+
+
+def _split_spaceless(form: str) -> list[str]:
+    """Runs without spaces as overlapping pairs; what stands between them stays whole."""
+    out: list[str] = []
+    for piece in _SPACELESS.split(form):
+        if not piece:
+            continue
+        if not _SPACELESS.match(piece) or len(piece) == 1:
+            out.append(piece)
+        else:
+            out += [piece[n : n + 2] for n in range(len(piece) - 1)]
+    return out
+
+
+def _joined(lower: str) -> list[str]:
+    """Identifiers: words joined by punctuation, with a digit."""
+    out: dict[str, None] = {}
+    for found in _JOINED.findall(lower):
+        if 3 <= len(found) <= _JOINED_CHARS and _JOINT.search(found) and _DIGIT.search(found):
+            parts = _JOINT.split(found)
+            if len(parts) <= _JOINED_PARTS:
+                out[JOIN.join(parts)] = None
+    return list(out)

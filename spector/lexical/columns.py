@@ -1,0 +1,124 @@
+"""What an index knows of its rows besides their terms: columns that only grow at their end.
+
+A view keeps the arrays it began with. Rows behind its last one are not its business, so appending
+writes into the same arrays; changing a row that a view may look at makes a copy first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.lexical.analysis import field_terms, term_hash
+
+__all__ = ["Columns", "FieldTable"]
+
+_DTYPES: Final[dict[str, Any]] = {
+    "id": np.int64, "event_ms": np.int64, "session": np.uint64, "segment": np.int32,
+    "slot": np.int32, "seal": np.int64, "content": np.uint16, "size": np.uint16,
+    "words": np.uint16, "field": np.int32, "marks": np.uint8, "alive": np.bool_,
+    "chained": np.bool_, "before": np.int32, "after": np.int32,
+}
+_FIELD_KEYS: Final = 16_384
+
+
+class Columns:
+    """Arrays of one length by name, see ``_DTYPES``; ``len()`` is the number of rows in use."""
+
+    def __init__(self) -> None:
+        self._arrays = {name: np.zeros(0, dtype) for name, dtype in _DTYPES.items()}
+        self._used = 0
+        #: columns that no view has seen yet
+        self._own: set[str] = set()
+
+    def __len__(self) -> int:
+        return self._used
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """(rows,) the column, to be read; in place only behind what any view has."""
+        return self._arrays[name][: self._used]
+
+    def append(self, rows: dict[str, NDArray[Any]], count: int) -> int:
+        """Add rows, one array a column; returns the number of the first."""
+        first, need = self._used, self._used + count
+        for name, array in self._arrays.items():
+            if need > len(array):
+                grown = np.zeros(max(need, len(array) + len(array) // 2, 64), array.dtype)
+                grown[:first] = array[:first]
+                array = self._arrays[name] = grown
+            array[first:need] = rows[name]
+        self._used = need
+        return first
+
+    def changing(self, name: str) -> NDArray[Any]:
+        """(rows,) the column, to be written: a copy, unless it is one already since ``seen``."""
+        if name not in self._own:
+            self._arrays[name] = self._arrays[name].copy()
+            self._own.add(name)
+        return self._arrays[name][: self._used]
+
+    def seen(self) -> dict[str, NDArray[Any]]:
+        """The columns for a view; from now on they are not changed in place."""
+        self._own.clear()
+        return {name: array[: self._used] for name, array in self._arrays.items()}
+
+    def kept(self, rows: NDArray[np.int64]) -> Columns:
+        """Only some rows, in their order, not linked."""
+        out = Columns()
+        out.append({name: self[name][rows] for name in _DTYPES}, len(rows))
+        out["before"][:] = out["after"][:] = -1
+        return out
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self._arrays.values())
+
+
+class FieldTable:
+    """Different pairs of speaker and day, with their terms. A row keeps the number of its pair."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._known: dict[tuple[str, int, bool], int] = {}
+        self.terms: list[NDArray[np.uint64]] = []
+        self._speaker: list[int] = []
+        self._speakers: dict[str, int] = {}
+        self._flat: tuple[int, NDArray[np.uint64], NDArray[np.int64]] = (
+            0, np.zeros(0, np.uint64), np.zeros(0, np.int64),
+        )
+
+    def number(self, speaker: str | None, event_ms: int, turkish: bool) -> int:
+        """The number of a speaker and a day."""
+        name = speaker or ""
+        place = (name, event_ms // 86_400_000, turkish)
+        found = self._known.get(place)
+        if found is None:
+            if len(self._known) >= _FIELD_KEYS:
+                self._known.clear()
+            found = self._known[place] = len(self.terms)
+            terms = field_terms(speaker, event_ms, turkish=turkish)
+            self.terms.append(np.array([term_hash(t, self._key) for t in terms], np.uint64))
+            self._speaker.append(self._speakers.setdefault(name, len(self._speakers)))
+        return found
+
+    def having(self, value: int) -> NDArray[np.bool_]:
+        """(pairs,) which pairs have a term, by its hash."""
+        count, flat, owner = self._flat
+        if count != len(self.terms):
+            terms = self.terms[:]
+            count, flat = len(terms), np.concatenate(terms)
+            owner = np.repeat(np.arange(count), [len(each) for each in terms])
+            self._flat = (count, flat, owner)
+        out = np.zeros(count, bool)
+        out[owner[flat == np.uint64(value)]] = True
+        return out
+
+    def speakers(self) -> list[str]:
+        """Names as they were given, in the order of their codes; "" for none."""
+        return list(self._speakers)
+
+    def speaker_codes(self) -> NDArray[np.int64]:
+        """(pairs,) code of each pair's speaker."""
+        return np.array(self._speaker, np.int64)

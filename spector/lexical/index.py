@@ -1,0 +1,402 @@
+"""An index of words in memory that follows a store, commit by commit.
+
+    index = WordIndex(key=store.uuid)
+    view = index.follow(partitions, source)      # whenever something may have changed; cheap if not
+    terms = cue_terms("Which guitar did Ann buy?")
+    lookup = view.look_up(terms)                 # or pass the terms to each method
+    rows, bm25 = view.best(lookup, k=128)
+    near = view.neighbours(rows)                 # (n, 8), -1 where none
+    tf = view.counts(rows, lookup)               # (t, n)
+    view.ids(rows)
+
+What a view answers is in :mod:`spector.lexical.view`; terms are made by
+:mod:`spector.lexical.analysis`.
+
+**Following.** The index asks what it needs of the catalog, by partition and slot: texts in slots
+that it has not seen, and, when a partition has fewer living memories than the index thinks, which
+are left. A memory that moves without a change (compaction) is recognised by its seal and not
+analysed again. So the work is that of what has changed, and scores depend on what the store has
+now, not on how it came to have it.
+
+**Views** are immutable and may be used while the index goes on; ``follow`` itself takes one caller
+at a time, which is what its lock is for.
+
+**Memory**: about 70 bytes a memory, 3 bytes a posting (a text of 26 words has 20 different ones, 12
+pairs and 4 terms of its field) and 12 for each different term of 65,536 memories: see ``nbytes``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.lexical.analysis import analyse, term_hash
+from spector.lexical.chains import Chains
+from spector.lexical.columns import Columns, FieldTable
+from spector.lexical.forward import encode
+from spector.lexical.postings import Stack
+from spector.lexical.view import WordView
+
+__all__ = ["Extent", "Known", "Source", "Text", "WordIndex"]
+
+#: texts that are analysed at once
+_BATCH: Final = 8192
+#: dead rows are left out once they are so many, and a third
+_MANY_DEAD: Final = 1024
+_NO_SEAL: Final = -1
+#: slots that are read needlessly rather than by a query more
+_GAP: Final = 8
+
+
+class Extent(Protocol):
+    """What an index must know of a partition of a view."""
+
+    @property
+    def segment_id(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def slots(self) -> int: ...
+    @property
+    def live(self) -> int: ...
+    @property
+    def overwrites(self) -> int: ...
+
+
+class Text(NamedTuple):
+    """A memory as its words need it. ``seal`` differs when anything else does; None: unknown."""
+
+    id: int
+    segment_id: int
+    slot: int
+    event_ms: int
+    session_id: str | None
+    speaker: str | None
+    text: str
+    seal: int | None = None
+
+
+class Known(NamedTuple):
+    """A memory in a slot, without its text."""
+
+    id: int
+    slot: int
+    seal: int | None = None
+
+
+class Source(Protocol):
+    """A catalog at the moment of the partitions that are followed."""
+
+    def everything(self) -> Iterable[Text]:
+        """All memories by ascending id."""
+
+    def texts(self, segment_id: int, first: int, stop: int) -> Iterable[Text]:
+        """Memories in slots ``first`` to ``stop - 1`` of a partition."""
+
+    def known(self, segment_id: int) -> Iterable[Known]:
+        """All memories of a partition."""
+
+
+@dataclass(slots=True)
+class _Followed:
+    """A partition as of the last ``follow``. ``skew``: live memories that were not found."""
+
+    extent: Extent
+    rows: int
+    skew: int = 0
+
+
+class WordIndex:
+    """Words of all memories of one store. Thread-safe."""
+
+    def __init__(
+        self, key: bytes = b"", *, pairs: bool = True,
+        mark: Callable[[str, str | None], int] | None = None,
+    ) -> None:
+        """
+        Args:
+            key: of the terms' hashes; a store's uuid, at most 64 bytes.
+            pairs: keep pairs of neighbouring words, half of all postings.
+            mark: a number of 0 to 255 to keep for a memory, from its text and speaker.
+        """
+        self._key = key
+        self._pairs = pairs
+        self._mark = mark
+        self.lock = threading.Lock()
+        self._reset()
+
+    def _reset(self) -> None:
+        self._stack = Stack.empty()
+        self._columns = Columns()
+        self._fields = FieldTable(self._key)
+        self._chains = Chains()
+        self._followed: dict[int, _Followed] = {}
+        self._ids = np.zeros(0, np.int64)
+        self._row_of = np.zeros(0, np.int32)
+        self._known_ids = 0
+        self._alive = 0
+        self._turkish = False
+        self._view: WordView | None = None
+        self._extents: Sequence[Extent] | None = None
+
+    def follow(self, extents: Sequence[Extent], source: Source) -> WordView:
+        """The view of some partitions, after catching up with what has changed in them.
+
+        Raises:
+            Whatever ``source`` raises; the index then starts anew next time.
+        """
+        with self.lock:
+            if self._view is not None and extents is self._extents:
+                return self._view
+            try:
+                if self._catch_up(extents, source) or self._view is None:
+                    self._drop_dead()
+                    self._view = self._make_view()
+            except BaseException:
+                self._reset()
+                raise
+            self._extents = extents
+            return self._view
+
+    def _catch_up(self, extents: Sequence[Extent], source: Source) -> bool:
+        """Bring the columns to the state of the partitions; False when they are in it already."""
+        followed = self._followed
+        if not followed:
+            return self._load(extents, source)
+        changed = [e for e in extents if (f := followed.get(e.segment_id)) is None
+                   or f.extent is not e]
+        gone: list[int] = []
+        if len(extents) != len(followed) + sum(e.segment_id not in followed for e in changed):
+            here = {extent.segment_id for extent in extents}
+            gone = [segment_id for segment_id in followed if segment_id not in here]
+        if not changed and not gone:
+            return False
+        suspects, before = [], set(followed)
+        for extent in changed:
+            state = followed.setdefault(extent.segment_id, _Followed(extent, 0))
+            seen = state.extent.slots if extent.segment_id in before else 0
+            if seen > extent.slots or (state.extent.generation, state.extent.overwrites) != (
+                extent.generation, extent.overwrites
+            ):
+                suspects.append(extent)
+                seen = extent.slots
+            state.extent = extent
+            if seen < extent.slots:
+                self._add(source.texts(extent.segment_id, seen, extent.slots))
+        for extent in changed:  # when all have told what they have now: memories move between them
+            state = followed[extent.segment_id]
+            if extent in suspects or state.rows + state.skew != extent.live:
+                self._compare(extent, source)
+                state.skew = extent.live - state.rows
+        for segment_id in gone:
+            self._kill(np.flatnonzero(
+                (self._columns["segment"] == segment_id) & self._columns["alive"]
+            ))
+            del followed[segment_id]
+        return True
+
+    def _load(self, extents: Sequence[Extent], source: Source) -> bool:
+        """Take in a whole store."""
+        slots = {extent.segment_id: extent.slots for extent in extents}
+        for extent in extents:
+            self._followed[extent.segment_id] = _Followed(extent, 0)
+        if slots:
+            self._add(
+                text for text in source.everything() if text.slot < slots.get(text.segment_id, 0)
+            )
+        for extent in extents:
+            state = self._followed[extent.segment_id]
+            state.skew = extent.live - state.rows
+        return bool(slots)
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def _compare(self, extent: Extent, source: Source) -> None:
+        """Make the rows of a partition those that the catalog has there."""
+        columns = self._columns
+        mine = np.flatnonzero((columns["segment"] == extent.segment_id) & columns["alive"])
+        theirs = {k.id: k for k in source.known(extent.segment_id) if k.slot < extent.slots}
+        dead: list[int] = []
+        found: set[int] = set()
+        for row in mine.tolist():
+            known = theirs.get(int(columns["id"][row]))
+            if known is None or not self._is_same(row, known):
+                dead.append(row)
+                continue
+            found.add(known.id)
+            if columns["slot"][row] != known.slot:
+                columns.changing("slot")[row] = known.slot
+        self._kill(np.array(dead, np.int64))
+        slots = sorted(k.slot for k in theirs.values() if k.id not in found)
+        for first, stop in _runs(slots):
+            self._add(source.texts(extent.segment_id, first, stop))
+
+    def _is_same(self, row: int, known: Known) -> bool:
+        columns = self._columns
+        if known.seal is None:
+            return bool(columns["slot"][row] == known.slot)
+        return bool(columns["seal"][row] == known.seal)
+
+    def _add(self, texts: Iterable[Text]) -> None:
+        """Rows for memories; one that is there already is replaced, or only moved."""
+        pending = iter(texts)
+        while batch := list(islice(pending, _BATCH)):
+            batch.sort(key=lambda text: text.id)
+            if len(self._columns):
+                batch = self._without_moved(batch)
+            if batch:
+                self._append(batch)
+
+    def _without_moved(self, batch: list[Text]) -> list[Text]:
+        rows = self._rows_of(np.array([text.id for text in batch], np.int64))
+        fresh: list[Text] = []
+        dead: list[int] = []
+        columns = self._columns
+        for row, text in zip(rows.tolist(), batch, strict=True):
+            if row < 0:
+                fresh.append(text)
+            elif text.seal is not None and columns["seal"][row] == text.seal:
+                self._count(int(columns["segment"][row]), -1)
+                columns.changing("segment")[row] = text.segment_id
+                columns.changing("slot")[row] = text.slot
+                self._count(text.segment_id, 1)
+            else:
+                dead.append(row)
+                fresh.append(text)
+        self._kill(np.array(dead, np.int64))
+        return fresh
+
+    def _append(self, batch: list[Text]) -> None:
+        columns, fields = self._columns, self._fields
+        texts = [analyse(text.text) for text in batch]
+        self._turkish = self._turkish or any(found.turkish for found in texts)
+        numbers = [
+            fields.number(text.speaker, text.event_ms, found.turkish)
+            for text, found in zip(batch, texts, strict=True)
+        ]
+        found = encode(texts, [fields.terms[n] for n in numbers], self._key, pairs=self._pairs)
+        count = len(batch)
+        chained = np.array([bool(t.session_id and t.speaker) for t in batch], bool)
+        length = np.array([len(fields.terms[n]) for n in numbers], np.int64)
+        first = columns.append({
+            "id": np.array([t.id for t in batch], np.int64),
+            "event_ms": np.array([t.event_ms for t in batch], np.int64),
+            "session": np.array([self._session(t.session_id) for t in batch], np.uint64),
+            "segment": np.array([t.segment_id for t in batch], np.int32),
+            "slot": np.array([t.slot for t in batch], np.int32),
+            "seal": np.array([_NO_SEAL if t.seal is None else t.seal for t in batch], np.int64),
+            "content": found.content, "words": found.words,
+            "size": np.minimum(found.content + length, 0xFFFF).astype(np.uint16),
+            "field": np.array(numbers, np.int32),
+            "marks": np.array(
+                [self._mark(t.text, t.speaker) & 0xFF if self._mark else 0 for t in batch],
+                np.uint8,
+            ),
+            "alive": np.ones(count, bool), "chained": chained,
+            "before": np.full(count, -1, np.int32), "after": np.full(count, -1, np.int32),
+        }, count)
+        self._stack = self._stack.appended(count, found.hash, found.row, found.count)
+        self._chains.link(columns, first, chained)
+        self._learn(columns["id"][first:], first)
+        for text in batch:
+            self._count(text.segment_id, 1)
+        self._alive += count
+
+    def _session(self, session_id: str | None) -> int:
+        return term_hash(session_id, self._key) or 1 if session_id else 0
+
+    def _count(self, segment_id: int, change: int) -> None:
+        state = self._followed.get(segment_id)
+        if state is not None:
+            state.rows += change
+
+    def _kill(self, rows: NDArray[np.int64]) -> None:
+        if not len(rows):
+            return
+        self._columns.changing("alive")[rows] = False
+        self._alive -= len(rows)
+        for segment_id in self._columns["segment"][rows].tolist():
+            self._count(segment_id, -1)
+
+    # -- ids ----------------------------------------------------------------------------------
+
+    def _learn(self, ids: NDArray[np.int64], first: int) -> None:
+        """Note the rows of ids, ascending; a known id gets the new row."""
+        used, count = self._known_ids, len(ids)
+        rows = np.arange(first, first + count, dtype=np.int32)
+        if not used or ids[0] > self._ids[used - 1]:
+            if used + count > len(self._ids):
+                room = max(used + count, used + used // 2, 64)
+                for name in ("_ids", "_row_of"):
+                    old = getattr(self, name)
+                    grown = np.zeros(room, old.dtype)
+                    grown[:used] = old[:used]
+                    setattr(self, name, grown)
+            self._ids[used : used + count], self._row_of[used : used + count] = ids, rows
+            self._known_ids = used + count
+            return
+        at = np.minimum(np.searchsorted(self._ids[:used], ids), used - 1)
+        if (self._ids[at] == ids).all():
+            self._row_of = self._row_of[:used].copy()
+            self._row_of[at] = rows
+            self._ids = self._ids[:used]
+            return
+        every = np.concatenate((ids, self._ids[:used]))
+        where = np.concatenate((rows, self._row_of[:used]))
+        self._ids, first_of = np.unique(every, return_index=True)  # of equals, the new one
+        self._row_of = where[first_of]
+        self._known_ids = len(self._ids)
+
+    def _rows_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of memories that are alive; -1 for others."""
+        known, row = self._ids[: self._known_ids], self._row_of[: self._known_ids]
+        if not len(known):
+            return np.full(len(ids), -1, np.int64)
+        at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        found = row[at].astype(np.int64)
+        return np.where((known[at] == ids) & self._columns["alive"][found], found, -1)
+
+    # -- views --------------------------------------------------------------------------------
+
+    def _make_view(self) -> WordView:
+        used = self._known_ids
+        return WordView(
+            self._stack, self._columns.seen(), self._fields, self._key,
+            (self._ids[:used], self._row_of[:used]), self._alive, self._turkish,
+        )
+
+    def _drop_dead(self) -> None:
+        """Leave dead rows out when they are many; what is left keeps its order."""
+        dead = len(self._columns) - self._alive
+        if dead < _MANY_DEAD or 3 * dead < len(self._columns):
+            return
+        alive = self._columns["alive"]
+        rows = np.flatnonzero(alive)
+        self._stack = self._stack.kept(alive)
+        self._columns = self._columns.kept(rows)
+        self._chains = Chains()
+        self._chains.link(self._columns, 0, self._columns["chained"])
+        self._ids, self._row_of, self._known_ids = np.zeros(0, np.int64), np.zeros(0, np.int32), 0
+        order = np.argsort(self._columns["id"], kind="stable")
+        self._ids = self._columns["id"][order]
+        self._row_of, self._known_ids = order.astype(np.int32), len(order)
+
+
+def _runs(slots: list[int]) -> Iterator[tuple[int, int]]:
+    """(first, stop) of the runs of ascending slots, small gaps included."""
+    first = last = None
+    for slot in slots:
+        if first is None or last is None:
+            first = slot
+        elif slot > last + _GAP:
+            yield first, last + 1
+            first = slot
+        last = slot
+    if first is not None and last is not None:
+        yield first, last + 1

@@ -1,0 +1,251 @@
+"""Postings in memory: which rows have which terms, how often. Immutable blocks and a short tail.
+
+A block has the arrays of a ``.lex`` file's sections (terms by ascending hash, then their rows), so
+it could be written as one. The tail takes rows as they come, in their order, and becomes a block
+when it is full; a look-up reads it from end to end. Blocks of like size are merged, so there are
+only a few whatever the order of writes.
+
+3 bytes a posting and 12 a different term of a block; a tail 11 a posting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BLOCK_ROWS", "TAIL_ROWS", "Block", "Found", "Postings", "Stack", "inverted"]
+
+#: rows of a block at most: a row is 16 bits
+BLOCK_ROWS: Final = 65_536
+#: rows that are read from end to end
+TAIL_ROWS: Final = 512
+#: a block is merged with the one before when that is less than so many times as large
+_LIKE: Final = 4
+
+U64 = NDArray[np.uint64]
+U32 = NDArray[np.uint32]
+U16 = NDArray[np.uint16]
+U8 = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """Occurrences in any order of terms: (n,) each. ``row`` counts from the owner's first row."""
+
+    hash: U64
+    row: U16
+    count: U8
+
+    def __len__(self) -> int:
+        return len(self.hash)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """The postings of one term in one block or tail.
+
+    Attributes:
+        base: number of the owner's first row.
+        row: (n,) ascending, counted from ``base``.
+        count: (n,) occurrences in text and fields, at most 255.
+    """
+
+    base: int
+    row: U16
+    count: U8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Rows ``base .. base + rows - 1``, by term.
+
+    Attributes:
+        hash: (terms,) ascending.
+        start: (terms + 1,) first posting of a term.
+        row: (postings,) ascending within a term.
+        count: (postings,)
+    """
+
+    base: int
+    rows: int
+    hash: U64
+    start: U32
+    row: U16
+    count: U8
+
+    def find(self, hashes: U64) -> list[Found | None]:
+        """The postings of each of some terms; None where the block has none."""
+        if not len(self.hash):
+            return [None] * len(hashes)
+        at = np.searchsorted(self.hash, hashes)
+        at[at == len(self.hash)] = 0
+        there = self.hash[at] == hashes
+        out: list[Found | None] = []
+        for position, known in zip(at.tolist(), there.tolist(), strict=True):
+            if known:
+                a, b = int(self.start[position]), int(self.start[position + 1])
+                out.append(Found(self.base, self.row[a:b], self.count[a:b]))
+            else:
+                out.append(None)
+        return out
+
+    def postings(self, shift: int) -> Postings:
+        """All of them, the rows moved by ``shift``."""
+        counts = np.diff(self.start).astype(np.int64)
+        row = (self.row.astype(np.int64) + shift).astype(np.uint16)
+        return Postings(np.repeat(self.hash, counts), row, self.count)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in (self.hash, self.start, self.row, self.count))
+
+
+def inverted(base: int, rows: int, parts: Sequence[Postings]) -> Block:
+    """A block of postings; of one term, those that come first have the smaller rows."""
+    keys = np.concatenate([part.hash for part in parts]) if parts else np.zeros(0, np.uint64)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else (
+        np.zeros(0, np.int64)
+    )
+    start = np.append(first, len(keys)).astype(np.uint32)
+    row = np.concatenate([part.row for part in parts])[order] if parts else np.zeros(0, np.uint16)
+    count = np.concatenate([part.count for part in parts])[order] if parts else (
+        np.zeros(0, np.uint8)
+    )
+    return Block(base, rows, keys[first], start, row, count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stack:
+    """Blocks and a tail over rows ``0 .. rows - 1``. Immutable: :meth:`appended` gives another.
+
+    The tail's arrays have room to spare, which the next stack uses; this one reads its own part.
+    """
+
+    blocks: tuple[Block, ...]
+    tail: Postings
+    tail_base: int
+    tail_rows: int
+    tail_len: int
+
+    @staticmethod
+    def empty() -> Stack:
+        return Stack((), _room(0), 0, 0, 0)
+
+    @property
+    def rows(self) -> int:
+        return self.tail_base + self.tail_rows
+
+    @property
+    def nbytes(self) -> int:
+        tail = self.tail
+        return sum(b.nbytes for b in self.blocks) + sum(
+            a.nbytes for a in (tail.hash, tail.row, tail.count)
+        )
+
+    def find(self, hashes: U64) -> list[list[Found]]:
+        """Per owner of rows, in order: what it has of each term. Owners with nothing are left out.
+
+        Returns:
+            per term: its postings, by ascending rows.
+        """
+        out: list[list[Found]] = [[] for _ in range(len(hashes))]
+        for block in self.blocks:
+            for each, found in zip(out, block.find(hashes), strict=True):
+                if found is not None:
+                    each.append(found)
+        if self.tail_len:
+            keys = self.tail.hash[: self.tail_len]
+            for n, value in enumerate(hashes):
+                at = np.flatnonzero(keys == value)
+                if len(at):
+                    out[n].append(Found(self.tail_base, self.tail.row[at], self.tail.count[at]))
+        return out
+
+    def appended(self, rows: int, hashes: U64, row: NDArray[np.int64], count: U8) -> Stack:
+        """With ``rows`` more rows, whose postings are given by ascending row, counted from 0."""
+        stack, done = self, 0
+        while done < rows:
+            if stack.tail_rows == 0 and rows - done > TAIL_ROWS:
+                take = min(rows - done, BLOCK_ROWS)
+            else:
+                take = min(rows - done, TAIL_ROWS - stack.tail_rows)
+            a, b = np.searchsorted(row, (done, done + take))
+            part = Postings(hashes[a:b], (row[a:b] - done).astype(np.uint16), count[a:b])
+            if take > TAIL_ROWS:
+                stack = stack._with_block(inverted(stack.rows, take, [part]))
+            else:
+                stack = stack._with_tail(take, part)
+            done += take
+        return stack
+
+    def kept(self, alive: NDArray[np.bool_]) -> Stack:
+        """Only the rows that are alive (rows,), numbered anew in their order."""
+        stack = Stack.empty()
+        blocks: list[Block] = []
+        for block in self.blocks:
+            mine = alive[block.base : block.base + block.rows]
+            base = blocks[-1].base + blocks[-1].rows if blocks else 0
+            if mine.any():
+                blocks.append(_without(block, mine, base))
+        base = blocks[-1].base + blocks[-1].rows if blocks else 0
+        stack = Stack(tuple(blocks), _room(0), base, 0, 0)
+        mine = alive[self.tail_base : self.tail_base + self.tail_rows]
+        used = self.tail_len
+        keep = mine[self.tail.row[:used]]
+        rank = np.cumsum(mine) - 1
+        row = rank[self.tail.row[:used][keep]]
+        return stack.appended(
+            int(mine.sum()), self.tail.hash[:used][keep], row, self.tail.count[:used][keep]
+        )
+
+    def _with_tail(self, rows: int, more: Postings) -> Stack:
+        used, need = self.tail_len, self.tail_len + len(more)
+        tail = self.tail
+        if need > len(tail):
+            tail = _room(max(need, 2 * used))
+            for name in ("hash", "row", "count"):
+                getattr(tail, name)[:used] = getattr(self.tail, name)[:used]
+        tail.hash[used:need] = more.hash
+        tail.row[used:need] = more.row + np.uint16(self.tail_rows)
+        tail.count[used:need] = more.count
+        stack = Stack(self.blocks, tail, self.tail_base, self.tail_rows + rows, need)
+        if stack.tail_rows < TAIL_ROWS:
+            return stack
+        whole = Postings(tail.hash[:need], tail.row[:need], tail.count[:need])
+        block = inverted(stack.tail_base, stack.tail_rows, [whole])
+        return Stack(self.blocks, _room(0), self.tail_base, 0, 0)._with_block(block)
+
+    def _with_block(self, block: Block) -> Stack:
+        """With a block behind the others, merged with those before it while they are of a size."""
+        assert self.tail_rows == 0, "a block goes behind everything"
+        blocks = [*self.blocks, block]
+        while len(blocks) > 1:
+            a, b = blocks[-2:]
+            if a.rows + b.rows > BLOCK_ROWS or a.rows >= _LIKE * b.rows:
+                break
+            merged = inverted(a.base, a.rows + b.rows, [a.postings(0), b.postings(a.rows)])
+            blocks[-2:] = [merged]
+        return Stack(tuple(blocks), _room(0), blocks[-1].base + blocks[-1].rows, 0, 0)
+
+
+def _without(block: Block, alive: NDArray[np.bool_], base: int) -> Block:
+    """A block with only the rows that are alive, and at another place."""
+    keep = alive[block.row]
+    kept = np.concatenate(([0], np.cumsum(keep)))[block.start]  # postings before each term
+    there = np.diff(kept) > 0
+    rank = (np.cumsum(alive) - 1).astype(np.uint16)
+    return Block(
+        base, int(alive.sum()), block.hash[there],
+        np.append(kept[:-1][there], kept[-1]).astype(np.uint32),
+        rank[block.row[keep]], block.count[keep],
+    )
+
+
+def _room(size: int) -> Postings:
+    return Postings(np.zeros(size, np.uint64), np.zeros(size, np.uint16), np.zeros(size, np.uint8))

@@ -1,0 +1,38 @@
+"""Words that say nothing about which memory is meant, and words that give a language away."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["ENGLISH_STOP", "TURKISH_MARKERS", "TURKISH_STOP"]
+
+#: with the pieces that an apostrophe leaves (don't: don, t)
+ENGLISH_STOP: Final = frozenset(
+    """a about after all also am an and any are as at be because been before being but by can could
+    did do does doing for from had has have having he her here hers him his how i if in into is it
+    its itself just let me more most my no nor not now of off on once only or other our out over own
+    please same she should so some such tell than that the their them then there these they this
+    those through to too under until up us very was we were what when where which while who whom
+    whose why will with would you your yours ve ll re don didn doesn isn wasn aren won s t m
+    d""".split()
+)
+
+TURKISH_STOP: Final = frozenset(
+    """acaba ama ancak artık aslında az bana bazı belki ben benden beni benim beri bile bir biraz
+    birçok biri birkaç birşey biz bizden bize bizi bizim böyle bu buna bunda bundan bunlar bunu
+    bunun burada çok çünkü da daha de defa değil diye dolayı en fakat gibi göre hani hatta hem hep
+    hepsi her herkes hiç için ile ise işte kadar ki kim kime kimin mi mı mu mü nasıl ne neden nerede
+    nereye niçin niye o olan olarak oldu on ona ondan onlar onları onların onu onun orada oysa öyle
+    pek rağmen sana sanki sen senden seni senin siz sizden size sizi sizin sonra şey şimdi şöyle şu
+    şuna şunda şundan şunu şunun tüm ve veya ya yani yine çünku icin cok degil nasil nicin simdi
+    hangi var yok""".split()
+)
+
+#: Turkish words that are none in English ("her", "on", "o", "ve" are) and no English name
+TURKISH_MARKERS: Final = frozenset(
+    """acaba ama ancak artık aslında bana bazı belki beni benim bile bir biraz birçok birkaç bizim
+    böyle bu buna bunu bunun bugün burada çok cok çünkü cunku daha değil degil diye dün evet fakat
+    gibi göre hangi hayır hayir hem hiç hic için icin ile ise işte kadar merhaba mı mü nasıl nasil
+    neden nerede nereye niçin nicin olan olarak oldu onlar onun sana senin sizin şey şimdi simdi
+    sonra şu teşekkürler tüm veya yarın yarin yok var lütfen lutfen""".split()
+)

@@ -1,0 +1,239 @@
+"""The index of words says what the plain computation says, however the store came to be so."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from spector.lexical import chains, index, postings
+from spector.lexical.analysis import Term, cue_pairs, cue_terms
+from spector.lexical.index import Text, WordIndex
+from spector.lexical.view import WordView
+from tests.lexical.brute import Shelf, bm25, neighbours_of, terms_of
+from tests.proof import seed
+
+_WORDS = "guitar tent music lake river bank coffee tea run walk the a of with boat car".split()
+_DAY = 86_400_000
+
+
+def _text(rng: random.Random, number: int) -> Text:
+    words = " ".join(rng.choice(_WORDS) for _ in range(rng.randrange(0, 12)))
+    return Text(
+        id=number, segment_id=0, slot=0, event_ms=rng.randrange(0, 40) * _DAY,
+        session_id=rng.choice([None, "s1", "s2", "s3"]), speaker=rng.choice([None, "Ann", "Bob"]),
+        text=words, seal=rng.randrange(1 << 32),
+    )
+
+
+def _agrees(view: WordView, shelf: Shelf, cue: str) -> None:
+    """Every answer of a view about a cue equals the plain computation."""
+    texts = shelf.all()
+    ids = [text.id for text in texts]
+    terms = [*cue_terms(cue), *cue_pairs(cue)]
+    assert view.n_rows == len(texts)
+    rows, scores = view.best(terms, k=max(1, len(texts)))
+    expected = bm25(texts, terms)
+    assert dict(zip(view.ids(rows).tolist(), scores.tolist(), strict=True)) == pytest.approx(
+        expected, rel=1e-4
+    )
+    ordered = list(zip((-scores).tolist(), view.ids(rows).tolist(), strict=True))
+    assert ordered == sorted(ordered), "best first, ties by id"
+    every = view.rows(ids)
+    assert view.ids(every).tolist() == ids
+    read = [terms_of(text) for text in texts]
+    assert view.counts(every, terms).tolist() == [
+        [counts[term.text] for counts, _, _ in read] for term in terms
+    ]
+    assert view.fields(every, terms).tolist() == [
+        [int(term.text in fields) for _, fields, _ in read] for term in terms
+    ]
+    assert view.lengths(every).tolist() == [length for _, _, length in read]
+    near = view.neighbours(every, 3)
+    found = np.where(near < 0, -1, view.ids(near.ravel()).reshape(near.shape))
+    assert found.tolist() == [neighbours_of(texts, n, 3) for n in ids]
+
+
+def _change(rng: random.Random, shelf: Shelf, number: int) -> int:
+    """One commit: some of it appended, updated, forgotten, rewritten or given up."""
+    kind = rng.choice(["add", "add", "add", "update", "forget", "compact", "abandon"])
+    texts = shelf.all()
+    if kind == "add" or not texts:
+        segment = shelf.some(rng)
+        for _ in range(rng.choice([1, 1, 3, 70])):
+            number += 1
+            shelf.put(segment, _text(rng, number))
+    elif kind in ("update", "forget"):
+        for old in rng.sample(texts, min(len(texts), rng.choice([1, 5, 30]))):
+            shelf.partitions[old.segment_id][old.slot] = None
+            if kind == "update":
+                shelf.put(shelf.some(rng), _text(rng, old.id))
+    else:
+        segment = rng.choice(list(shelf.partitions))
+        kept = [text for text in shelf.partitions.pop(segment) if text is not None]
+        if kind == "compact":
+            shelf.generations[segment] = shelf.generations.get(segment, 0) + 1
+            shelf.partitions[segment] = []
+        else:
+            segment = shelf.fresh()
+        for text in kept:
+            shelf.put(segment, text)
+    return number
+
+
+@pytest.mark.parametrize("start", range(6))
+def test_an_index_that_follows_commits_answers_like_a_plain_computation(
+    start: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small blocks, batches and chains, so that merging, relinking and clearing out happen."""
+    monkeypatch.setattr(postings, "TAIL_ROWS", 8)
+    monkeypatch.setattr(index, "_MANY_DEAD", 20)
+    monkeypatch.setattr(index, "_BATCH", 32)
+    monkeypatch.setattr(chains, "_ONE_BY_ONE", 4)
+    monkeypatch.setattr(chains, "_RECENT", 2)
+    first = seed(start)
+    rng = random.Random(first)
+    shelf, number, held = Shelf(), 0, []
+    following = WordIndex(b"key")
+    for _ in range(40):
+        for _ in range(rng.choice([1, 1, 4])):
+            number = _change(rng, shelf, number)
+        view = following.follow(shelf.spans(), shelf)
+        cue = " ".join(rng.sample(_WORDS, 3)) + rng.choice(["", " Ann", " January 1970"])
+        _agrees(view, shelf, cue)
+        held.append((view, cue, view.best(cue_terms(cue)), view.neighbours(np.arange(len(view)))))
+    for view, cue, (rows, scores), near in held:  # a view stays what it was
+        again, same = view.best(cue_terms(cue))
+        assert (again.tolist(), same.tolist()) == (rows.tolist(), scores.tolist()), first
+        assert (view.neighbours(np.arange(len(view))) == near).all(), first
+
+
+def test_scores_do_not_depend_on_the_order_of_commits() -> None:
+    rng = random.Random(3)
+    texts = [_text(rng, n) for n in range(1, 2000)]
+    at_once, one_by_one = Shelf(), Shelf()
+    for text in texts:
+        at_once.put(1, text)
+    late = WordIndex(b"key").follow(at_once.spans(), at_once)
+    following = WordIndex(b"key")
+    for n, text in enumerate(texts):
+        one_by_one.put(1, text)
+        if n % 37 == 0:
+            following.follow(one_by_one.spans(), one_by_one)
+    early = following.follow(one_by_one.spans(), one_by_one)
+    for cue in ("guitar by the lake", "Ann coffee 3 January", "the of a"):
+        a, b = late.best(cue_terms(cue), k=200), early.best(cue_terms(cue), k=200)
+        assert late.ids(a[0]).tolist() == early.ids(b[0]).tolist()
+        assert a[1].tolist() == b[1].tolist(), "bit for bit"
+
+
+def test_a_memory_that_only_moves_is_not_read_again() -> None:
+    rng = random.Random(5)
+    shelf = Shelf()
+    for n in range(1, 200):
+        shelf.put(1, _text(rng, n))
+    following = WordIndex(b"key")
+    following.follow(shelf.spans(), shelf)
+    shelf.read = 0
+    kept = [text for text in shelf.partitions[1] if text is not None and text.id % 2]
+    shelf.partitions[1] = []
+    for text in kept:
+        shelf.put(1, text)
+    shelf.generations[1] = 1
+    view = following.follow(shelf.spans(), shelf)
+    assert (shelf.read, view.n_rows) == (0, len(kept))
+    segments, slots = view.places(view.rows([text.id for text in kept]))
+    assert (set(segments.tolist()), slots.tolist()) == ({1}, list(range(len(kept))))
+
+
+def test_only_allowed_rows_are_among_the_best() -> None:
+    shelf = Shelf()
+    for n in range(1, 50):
+        shelf.put(1, Text(n, 0, 0, 0, None, None, "guitar " * n, n))
+    view = WordIndex().follow(shelf.spans(), shelf)
+    allow = np.zeros(len(view), bool)
+    allow[view.rows([3, 9])] = True
+    rows, _ = view.best([Term("guitar")], k=5, allow=allow)
+    assert sorted(view.ids(rows).tolist()) == [3, 9]
+
+
+def test_equal_scores_are_cut_by_id() -> None:
+    shelf = Shelf()
+    for n in range(100, 0, -1):
+        shelf.put(1, Text(n, 0, 0, 0, None, None, "the same guitar", n))
+    view = WordIndex().follow(shelf.spans(), shelf)
+    rows, scores = view.best([Term("guitar")], k=7)
+    assert view.ids(rows).tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert len(set(scores.tolist())) == 1
+
+
+def test_a_word_that_the_cue_gives_in_two_languages_counts_once() -> None:
+    shelf = Shelf()
+    for n, text in enumerate(
+        ["evlerimiz çok güzel, bu ev için şükür", "evlerimiz, said Ann", "car"], 1
+    ):
+        shelf.put(1, Text(n, 0, 0, 0, None, None, text, n))
+    view = WordIndex().follow(shelf.spans(), shelf)
+    terms = cue_terms("evlerimiz")
+    assert [term.forms for term in terms] == [("evlerimiz", "ev")]
+    assert view.df(terms).tolist() == [2]
+    assert view.counts(view.rows([1, 2, 3]), terms).tolist() == [[2, 1, 0]]
+
+
+def test_memories_with_all_the_words_are_found_unless_they_are_many() -> None:
+    shelf = Shelf()
+    for n in range(1, 40):
+        words = "ticket INC-2219" if n in (7, 8) else f"ticket INC-{n}"
+        shelf.put(1, Text(n, 0, 0, 0, None, None, words, n))
+    view = WordIndex().follow(shelf.spans(), shelf)
+    found = view.having_all(cue_terms("inc-2219"), 10)
+    assert found is not None
+    assert view.ids(found).tolist() == [7, 8]
+    assert view.having_all(cue_terms("ticket"), 10) is None
+    nothing = view.having_all(cue_terms("ticket nowhere"), 10)
+    assert nothing is not None
+    assert not len(nothing)
+
+
+def test_an_empty_store_answers_everything() -> None:
+    view = WordIndex().follow((), Shelf())
+    terms = cue_terms("green word")
+    none = np.array([-1], np.int64)
+    assert (len(view), view.n_rows, view.df(terms).tolist()) == (0, 0, [0, 0])
+    assert view.best(terms)[0].tolist() == []
+    assert view.counts(none, terms).tolist() == [[0], [0]]
+    assert view.neighbours(none, 2).tolist() == [[-1, -1, -1, -1]]
+    assert view.rows([5]).tolist() == view.ids(none).tolist() == [-1]
+
+
+def test_the_most_informative_terms_are_kept_not_the_first() -> None:
+    shelf = Shelf()
+    for n in range(1, 21):
+        shelf.put(1, Text(n, 0, 0, 0, None, None, "alpha " + ("beta " if n < 3 else "gamma "), n))
+    view = WordIndex().follow(shelf.spans(), shelf)
+    terms = cue_terms("alpha gamma unheard beta")
+    assert [term.text for term in view.informative(terms, 2)] == ["gamma", "beta"]
+
+
+def test_a_source_that_fails_costs_nothing_but_a_fresh_start() -> None:
+    class Broken(Shelf):
+        fails = False
+
+        def texts(self, segment_id: int, first: int, stop: int):  # type: ignore[no-untyped-def]
+            yield from super().texts(segment_id, first, stop - self.fails)
+            if self.fails:
+                raise OSError("gone")
+
+    shelf = Broken()
+    shelf.put(1, Text(1, 0, 0, 0, None, None, "guitar", 1))
+    following = WordIndex()
+    following.follow(shelf.spans(), shelf)
+    for n in range(2, 6):
+        shelf.put(1, Text(n, 0, 0, 0, None, None, "guitar", n))
+    shelf.fails = True
+    with pytest.raises(OSError, match="gone"):
+        following.follow(shelf.spans(), shelf)
+    shelf.fails = False
+    view = following.follow(shelf.spans(), shelf)
+    assert view.df([Term("guitar")]).tolist() == [5]

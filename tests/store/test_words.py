@@ -1,0 +1,191 @@
+"""The words of a real store follow its commits: written, changed, forgotten, compacted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spector
+from spector import Memory
+from spector.clock import ManualClock
+from spector.lexical.analysis import cue_terms
+from spector.store.words import Words, speaker_of
+from tests.conftest import NOW
+
+Find = Callable[[str], list[int]]
+
+
+def _finder(memory: Memory) -> Find:
+    """Ids of the memories that the words of a cue find, in all stores."""
+    stores = list(memory._router.stores())
+    words = [Words(store) for store in stores]
+
+    def find(cue: str) -> list[int]:
+        out: list[int] = []
+        for store, each in zip(stores, words, strict=True):
+            with store.snapshot() as view:
+                found = each.at(view)
+                fresh = Words(store).at(view)
+                rows, scores = found.best(cue_terms(cue))
+                again, same = fresh.best(cue_terms(cue))
+                assert found.ids(rows).tolist() == fresh.ids(again).tolist()
+                assert scores.tolist() == same.tolist(), "following equals reading anew"
+                assert (found.n_rows, len(fresh)) == (fresh.n_rows, fresh.n_rows)
+                out += found.ids(rows).tolist()
+        return sorted(out)
+
+    return find
+
+
+@pytest.fixture(params=["disk", "memory"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    path = ":memory:" if request.param == "memory" else tmp_path / "mind"
+    with spector.open(path, embedder=None, dim=8, clock=ManualClock(NOW)) as opened:
+        yield opened
+
+
+def _vector(n: int) -> np.ndarray:
+    return np.random.default_rng(n).standard_normal(8).astype(np.float32)
+
+
+def test_every_commit_is_followed(memory: Memory) -> None:
+    find = _finder(memory)
+    assert find("guitar") == []
+    first = memory.remember("Ann bought a guitar", vector=_vector(1)).id
+    assert find("guitars") == [first]
+    second = memory.remember("a guitar for Bob", vector=_vector(2)).id
+    other = memory.remember("a tent for Bob", vector=_vector(3)).id
+    assert find("guitar") == [first, second]
+    memory.update(first, text="Ann sold a piano", vector=_vector(4))
+    assert (find("guitar"), find("piano")) == ([second], [first])
+    memory.forget(second)
+    assert (find("guitar"), find("Bob")) == ([], [other])
+    memory.compact()
+    assert (find("piano"), find("tent")) == ([first], [other])
+
+
+def test_a_text_that_changes_under_the_same_vector_is_followed(memory: Memory) -> None:
+    """An update in place would leave the index with the words that the slot had before."""
+    find = _finder(memory)
+    record = memory.remember("the old words", vector=_vector(1))
+    assert find("old") == [record.id]
+    memory.update(record.id, text="the new words", vector=_vector(1))
+    assert (find("old"), find("new")) == ([], [record.id])
+
+
+def test_a_speaker_that_changes_is_followed(memory: Memory) -> None:
+    find = _finder(memory)
+    record = memory.remember("hello there friend", vector=_vector(1), metadata={"speaker": "Ann"})
+    assert find("Ann") == [record.id]
+    memory.update(record.id, metadata={"speaker": "Bob"})
+    assert (find("Ann"), find("Bob")) == ([], [record.id])
+
+
+def test_a_ring_that_overwrites_its_slots_is_followed(tmp_path: Path) -> None:
+    config = spector.Config(working_capacity=3)
+    with spector.open(
+        tmp_path / "mind", embedder=None, dim=8, clock=ManualClock(NOW), config=config
+    ) as memory:
+        find = _finder(memory)
+        ids = []
+        for n in range(8):
+            ids.append(
+                memory.remember(f"thought number{n}", tier="working", vector=_vector(n)).id
+            )
+            assert find("thought") == ids[-3:]
+            assert find(f"number{n}") == [ids[-1]]
+        memory.update(ids[-1], text="another thought", vector=_vector(7))
+        assert (find("number7"), find("another")) == ([], [ids[-1]])
+
+
+def test_a_reader_in_another_connection_follows_the_writer(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        path = tmp_path / "mind"
+        writer = stack.enter_context(
+            spector.open(path, embedder=None, dim=8, clock=ManualClock(NOW))
+        )
+        first = writer.remember("Ann bought a guitar", vector=_vector(1)).id
+        reader = stack.enter_context(
+            spector.open(path, mode="r", embedder=None, clock=ManualClock(NOW))
+        )
+        find = _finder(reader)
+        assert find("guitar") == [first]
+        second = writer.remember("another guitar", vector=_vector(2)).id
+        assert find("guitar") == [first, second]
+        writer.forget(first)
+        assert find("guitar") == [second]
+
+
+def test_sessions_days_and_bulk_writes(memory: Memory) -> None:
+    find = _finder(memory)
+    rows = [
+        {"text": f"turn{n} about music", "vector": _vector(n), "session_id": f"s{n % 3}",
+         "role": "user", "event_time": NOW - timedelta(days=n % 5, seconds=-n)}
+        for n in range(300)
+    ]
+    ids = [record.id for record in memory.remember_many(rows)]
+    assert find("turn7") == [ids[7]]
+    memory.forget(ids[7])
+    assert find("turn7") == []
+    store = memory._opened[0].store
+    with store.snapshot() as view:
+        found = Words(store).at(view)
+        near = found.ids(found.neighbours(found.rows([ids[10]]), 1).ravel()).tolist()
+    mine = sorted(
+        (row["event_time"], n) for n, row in enumerate(rows) if n % 3 == 1 and n != 7
+    )
+    at = [n for _, n in mine].index(10)
+    around = [mine[at + step][1] if 0 <= at + step < len(mine) else None for step in (-1, 1)]
+    assert near == [-1 if n is None else ids[n] for n in around]
+
+
+def test_recalls_in_threads_follow_while_somebody_writes(tmp_path: Path) -> None:
+    with spector.open(
+        tmp_path / "mind", embedder=None, dim=8, clock=ManualClock(NOW), durability="relaxed"
+    ) as memory:
+        store = memory._opened[0].store
+        words, done, wrong = Words(store), threading.Event(), []
+
+        def ask() -> None:
+            while not done.is_set():
+                with store.snapshot() as view:
+                    found = words.at(view)
+                    rows, _ = found.best(cue_terms("music"), k=1000)
+                    ids = found.ids(rows).tolist()
+                    if len(set(ids)) != len(ids) or len(ids) != found.n_rows:
+                        wrong.append(ids)
+
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for n in range(60):
+            record = memory.remember(f"music {n}", vector=_vector(n))
+            if n % 5 == 0:
+                memory.update(record.id, text=f"more music {n}", vector=_vector(n + 1000))
+            if n % 7 == 0:
+                memory.forget(record.id)
+        done.set()
+        for thread in threads:
+            thread.join()
+        assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("role", "metadata", "speaker"),
+    [
+        ("user", None, "user"), (None, None, None), ("user", '{"speaker": "Ann"}', "Ann"),
+        ("user", '{"name": " Bob "}', "Bob"), ("user", '{"speaker": 5}', "user"),
+        ("user", '{"speaker": broken', "user"), (7, '["speaker"]', None),
+        ("user", '{"speaker": ""}', "user"),
+    ],
+)
+def test_the_speaker_is_who_the_metadata_names_else_the_role(
+    role: object, metadata: object, speaker: str | None
+) -> None:
+    assert speaker_of(role, metadata) == speaker
