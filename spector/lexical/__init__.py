@@ -1,1 +1,0 @@
-"""The lexical index: what texts have in common with the words of a cue."""

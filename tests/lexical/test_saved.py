@@ -40,7 +40,8 @@ def some_rows() -> SavedRows:
     fields["speaker"], fields["day"], fields["turkish"] = [0, 1, 2], [0, -7, 20_000], [0, 0, 1]
     return SavedRows(
         named, extents, fields, ("", "Ann", "Çağla \udcff"),
-        np.array([1, 1, 1, 1, 6, 6, 6, 99], np.int32), np.array([0, 1, 2, 4, 0, 1, 3, 50], np.int32),
+        np.array([1, 1, 1, 1, 6, 6, 6, 99], np.int32),
+        np.array([0, 1, 2, 4, 0, 1, 3, 50], np.int32),
         np.array([1, 1, 1, 1, 1, 1, 1, 0], bool), True,
     )  # fmt: skip
 
