@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from spector.unicode import normalize
 
-__all__ = ["Token", "is_turkish", "plain", "tokens"]
+__all__ = ["Token", "composed", "is_turkish", "plain", "tokens"]
 
 _QUOTES: Final = str.maketrans({
     "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'", "\u0131": "i",
@@ -40,6 +40,7 @@ class Token(NamedTuple):
     """One word, number or sign of a text, where it stands in it."""
 
     text: str  # folded
+    raw: str
     start: int
     end: int
     sign: bool = False
@@ -56,13 +57,23 @@ def plain(text: str) -> str:
     return "".join(filter(_is_no_mark, apart))
 
 
+def composed(text: str) -> str:
+    """NFC without the marks that no letter took up, such as the dot of a small "İ".
+
+    A mark is no letter to a regular expression and would cut the word it stands in.
+    """
+    if text.isascii():
+        return text
+    return "".join(filter(_is_no_mark, normalize("NFC", text)))
+
+
 def tokens(text: str) -> list[Token]:
-    """Words, numbers and signs of a text already in NFC, each folded like `plain`."""
+    """Words, numbers and signs of a `composed` text, each folded like `plain`."""
     found = []
     for match in _TOKEN.finditer(text):
         piece = match.group()
         folded = piece.lower() if piece.isascii() else plain(piece)
-        found.append(Token(folded, match.start(), match.end(), match.lastgroup == "sign"))
+        found.append(Token(folded, piece, match.start(), match.end(), match.lastgroup == "sign"))
     return found
 
 

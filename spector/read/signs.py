@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from spector.read.plain import is_turkish, plain
+from spector.read.plain import composed, is_turkish, plain
 
 __all__ = ["ASSISTANTS", "FIRST_PERSON", "Speakers", "about", "asks", "standing", "terms_of_time"]
 
@@ -139,10 +139,10 @@ class Speakers:
         """The speakers that a cue names, in its order, each once."""
         if not self.by_name:
             return []
-        return list(dict.fromkeys(speaker for speaker, _, _ in self.places(cue)))
+        return list(dict.fromkeys(speaker for speaker, _, _ in self.places(composed(cue))))
 
     def places(self, cue: str) -> Iterator[tuple[str, int, int]]:
-        """(speaker, start, end) of each name in a cue; of two that begin alike the longer one."""
+        """(speaker, start, end) of each name in a `composed` cue; of two the longer one."""
         found = [(plain(match.group()), match) for match in _WORD.finditer(cue)]
         capitals = any(match.group()[0].isupper() for _, match in found[1:])
         at = 0

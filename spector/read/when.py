@@ -12,6 +12,7 @@ English and Turkish, days and weeks (from Monday) of UTC, no LLM, one pass over 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -24,12 +25,11 @@ from spector.clock import MS_PER_DAY
 from spector.read import spans, timewords
 from spector.read.dates import expressions
 from spector.read.events import event_in
-from spector.read.plain import Token, tokens
+from spector.read.plain import Token, composed, tokens
 from spector.read.route import Kind
 from spector.read.spans import Span
 from spector.read.timejoin import LONG_UNITS, applied, beginning, is_pair
 from spector.read.timereader import Atom, Reader
-from spector.unicode import normalize
 
 __all__ = ["Span", "TimeRange", "days_off", "favour", "resolve", "when"]
 
@@ -41,6 +41,7 @@ _BESIDE_DAYS: Final = 30
 _ZONES_MS: Final = 14 * 3_600_000
 #: more alternatives than this do not make a time clearer
 _MOST_SPANS: Final = 64
+_MOST_EXPRESSIONS: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +91,13 @@ def when(
     months, last May, on Monday. Of both: before, after, since, until, from ... to, between ... and,
     a week before. A year alone counts where there is nothing else.
     """
-    text = normalize("NFC", cue)
+    text = composed(cue)
     found = tokens(text)
     if not any(map(_might_be_time, found)):
         return None
     reader = Reader(found, now_ms)
-    atoms = _with_years(list(expressions(reader)), reader, years)
+    first = list(itertools.islice(expressions(reader), _MOST_EXPRESSIONS))
+    atoms = _with_years(first, reader, years)
     if kind is not Kind.FACT:
         atoms = [atom for atom in atoms if not atom.relative]
     if not atoms:
