@@ -63,7 +63,7 @@ def gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
         return Decision(False, "nothing but signs")
     if len(cue) > _MOST_CHARS:
         return Decision(True, "longer than small talk is")
-    found = tokens(composed(cue))
+    found = tokens(composed(cue).replace("\n", " . "))  # a line is a sentence
     known = speakers if isinstance(speakers, Speakers) else Speakers.of(speakers)
     return _of_phrases(found, known)
 

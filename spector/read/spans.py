@@ -159,4 +159,5 @@ def hull(spans: tuple[Span, ...]) -> Span:
 
 
 def _cut(span: Span) -> Span:
-    return Span(max(span[0], MIN_MS), min(span[1], MAX_MS + 1))
+    start = max(span[0], MIN_MS)
+    return Span(start, max(min(span[1], MAX_MS + 1), start + 1))
