@@ -36,6 +36,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.postings import length_codes
 from spector.lexical.analysis import analyse, term_hash
 from spector.lexical.chains import Chains
 from spector.lexical.columns import Columns, FieldTable
@@ -284,6 +285,7 @@ class WordIndex:
         count = len(batch)
         chained = np.array([bool(t.session_id and t.speaker) for t in batch], bool)
         length = np.array([len(fields.terms[n]) for n in numbers], np.int64)
+        size = np.minimum(found.content + length, 0xFFFF).astype(np.uint16)
         first = columns.append({
             "id": np.array([t.id for t in batch], np.int64),
             "event_ms": np.array([t.event_ms for t in batch], np.int64),
@@ -292,7 +294,7 @@ class WordIndex:
             "slot": np.array([t.slot for t in batch], np.int32),
             "seal": np.array([_NO_SEAL if t.seal is None else t.seal for t in batch], np.int64),
             "content": found.content, "words": found.words,
-            "size": np.minimum(found.content + length, 0xFFFF).astype(np.uint16),
+            "size": size, "code": length_codes(size),
             "field": np.array(numbers, np.int32),
             "marks": np.array(
                 [self._mark(t.text, t.speaker) & 0xFF if self._mark else 0 for t in batch],

@@ -17,10 +17,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK_ROWS", "TAIL_ROWS", "Block", "Found", "Postings", "Stack", "inverted"]
+from spector.kernel.postings import BLOCK_ROWS, PostingsTable, Tail, directory_of
+from spector.kernel.postings import Postings as BlockPostings
 
-#: rows of a block at most: a row is 16 bits
-BLOCK_ROWS: Final = 65_536
+__all__ = ["BLOCK_ROWS", "TAIL_ROWS", "Block", "Postings", "Stack", "inverted"]
+
 #: rows that are read from end to end
 TAIL_ROWS: Final = 512
 #: a block is merged with the one before when that is less than so many times as large
@@ -45,21 +46,6 @@ class Postings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """The postings of one term in one block or tail.
-
-    Attributes:
-        base: number of the owner's first row.
-        row: (n,) ascending, counted from ``base``.
-        count: (n,) occurrences in text and fields, at most 255.
-    """
-
-    base: int
-    row: U16
-    count: U8
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """Rows ``base .. base + rows - 1``, by term.
 
@@ -68,6 +54,7 @@ class Block:
         start: (terms + 1,) first posting of a term.
         row: (postings,) ascending within a term.
         count: (postings,)
+        dir: see `spector.kernel.postings.directory_of`.
     """
 
     base: int
@@ -76,22 +63,7 @@ class Block:
     start: U32
     row: U16
     count: U8
-
-    def find(self, hashes: U64) -> list[Found | None]:
-        """The postings of each of some terms; None where the block has none."""
-        if not len(self.hash):
-            return [None] * len(hashes)
-        at = np.searchsorted(self.hash, hashes)
-        at[at == len(self.hash)] = 0
-        there = self.hash[at] == hashes
-        out: list[Found | None] = []
-        for position, known in zip(at.tolist(), there.tolist(), strict=True):
-            if known:
-                a, b = int(self.start[position]), int(self.start[position + 1])
-                out.append(Found(self.base, self.row[a:b], self.count[a:b]))
-            else:
-                out.append(None)
-        return out
+    dir: U32
 
     def postings(self, shift: int) -> Postings:
         """All of them, the rows moved by ``shift``."""
@@ -101,7 +73,8 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        return sum(a.nbytes for a in (self.hash, self.start, self.row, self.count))
+        arrays = (self.hash, self.start, self.row, self.count, self.dir)
+        return sum(array.nbytes for array in arrays)
 
 
 def inverted(base: int, rows: int, parts: Sequence[Postings]) -> Block:
@@ -117,7 +90,8 @@ def inverted(base: int, rows: int, parts: Sequence[Postings]) -> Block:
     count = np.concatenate([part.count for part in parts])[order] if parts else (
         np.zeros(0, np.uint8)
     )
-    return Block(base, rows, keys[first], start, row, count)
+    terms = keys[first]
+    return Block(base, rows, terms, start, row, count, directory_of(terms))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,24 +122,31 @@ class Stack:
             a.nbytes for a in (tail.hash, tail.row, tail.count)
         )
 
-    def find(self, hashes: U64) -> list[list[Found]]:
-        """Per owner of rows, in order: what it has of each term. Owners with nothing are left out.
+    def table(self, ids: NDArray[np.int64], lengths: U8) -> PostingsTable:
+        """What a kernel reads, see `spector.kernel.postings`; row numbers are those of the stack.
 
-        Returns:
-            per term: its postings, by ascending rows.
+        Args:
+            ids: (rows,) of the memories.
+            lengths: (rows,) codes of their lengths.
         """
-        out: list[list[Found]] = [[] for _ in range(len(hashes))]
-        for block in self.blocks:
-            for each, found in zip(out, block.find(hashes), strict=True):
-                if found is not None:
-                    each.append(found)
-        if self.tail_len:
-            keys = self.tail.hash[: self.tail_len]
-            for n, value in enumerate(hashes):
-                at = np.flatnonzero(keys == value)
-                if len(at):
-                    out[n].append(Found(self.tail_base, self.tail.row[at], self.tail.count[at]))
-        return out
+        names, end = ids.view(np.uint64), self.tail_base + self.tail_rows
+        blocks = [
+            BlockPostings(
+                hash=b.hash, dir=b.dir, start=b.start, row=b.row, count=b.count,
+                length=lengths[b.base : b.base + b.rows], id=names[b.base : b.base + b.rows],
+            )
+            for b in self.blocks
+        ]  # fmt: skip
+        tails = []
+        if self.tail_rows:
+            used = self.tail_len
+            start = np.searchsorted(self.tail.row[:used], np.arange(self.tail_rows + 1))
+            tails.append(Tail(
+                hash=self.tail.hash[:used], start=start.astype(np.uint32),
+                count=self.tail.count[:used], length=lengths[self.tail_base : end],
+                id=names[self.tail_base : end], rows=self.tail_rows,
+            ))
+        return PostingsTable(blocks, tails)
 
     def appended(self, rows: int, hashes: U64, row: NDArray[np.int64], count: U8) -> Stack:
         """With ``rows`` more rows, whose postings are given by ascending row, counted from 0."""
@@ -240,10 +221,11 @@ def _without(block: Block, alive: NDArray[np.bool_], base: int) -> Block:
     kept = np.concatenate(([0], np.cumsum(keep)))[block.start]  # postings before each term
     there = np.diff(kept) > 0
     rank = (np.cumsum(alive) - 1).astype(np.uint16)
+    terms = block.hash[there]
     return Block(
-        base, int(alive.sum()), block.hash[there],
+        base, int(alive.sum()), terms,
         np.append(kept[:-1][there], kept[-1]).astype(np.uint32),
-        rank[block.row[keep]], block.count[keep],
+        rank[block.row[keep]], block.count[keep], directory_of(terms),
     )
 
 

@@ -6,14 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.base import Kernel
+from spector.kernel.choose import get_kernel
+from spector.kernel.postings import PostingsTable, Words
 from spector.lexical.analysis import Term, term_hash
 from spector.lexical.columns import FieldTable
-from spector.lexical.postings import Found, Stack
+from spector.lexical.postings import Stack
 
 __all__ = ["K1", "B", "Lookup", "WordView", "idf"]
 
@@ -28,17 +32,21 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookup:
-    """Terms with their postings in one view, so that several questions look them up once.
+    """Terms with their places in one view, so that several questions look them up once.
 
     Attributes:
         terms: t of them.
-        found: per term the postings, block by block.
         df: (t,) i64, rows that have the term, in text or field.
+        hashes: (n,) u64 ascending, of all forms of all terms.
+        positions: where they are, see ``LexicalKernel.lexical_find``.
+        forms: per term the numbers of its hashes.
     """
 
     terms: tuple[Term, ...]
-    found: tuple[list[Found], ...]
     df: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+    positions: NDArray[np.int32]
+    forms: tuple[tuple[int, ...], ...]
 
 
 def idf(df: NDArray[Any], rows: int) -> NDArray[np.float64]:
@@ -66,6 +74,7 @@ class WordView:
         self._order = order
         self._whole = alive == len(columns["id"])
         self._turkish = turkish
+        self._kernel: Kernel = get_kernel()
         #: rows that are memories
         self.n_rows = alive
 
@@ -89,28 +98,47 @@ class WordView:
         """Memory that postings and columns take."""
         return self._stack.nbytes + sum(column.nbytes for column in self._columns.values())
 
+    @cached_property
+    def _table(self) -> PostingsTable:
+        return self._stack.table(self._columns["id"], self._columns["code"])
+
+    @cached_property
+    def _living(self) -> NDArray[np.uint64] | None:
+        """Bitmap of the rows that are memories; None when all are."""
+        return None if self._whole else self._table.allow_of(self.alive)
+
     # -- terms --------------------------------------------------------------------------------
 
     def look_up(self, terms: Sequence[Term] | Lookup) -> Lookup:
         """The postings of terms. Every method that takes terms takes this as well."""
         if isinstance(terms, Lookup):
             return terms
-        flat = [form for term in terms for form in self._forms(term)]
-        hashes = np.array([term_hash(form, self._key) for form in flat], np.uint64)
-        each = iter(self._stack.find(hashes))
-        found = tuple(
-            _either([next(each) for _ in self._forms(term)]) for term in terms
-        )
-        df = np.array([sum(self._living(f) for f in lists) for lists in found], np.int64)
-        return Lookup(tuple(terms), found, df)
+        hashes = [
+            [term_hash(form, self._key) for form in self._forms(term)] for term in terms
+        ]
+        known = np.unique(np.array([h for each in hashes for h in each], np.uint64))
+        positions, rows = self._kernel.lexical_find(self._table, known, self._living)
+        at = {value: n for n, value in enumerate(known.tolist())}
+        forms = tuple(tuple(at[value] for value in each) for each in hashes)
+        df = np.array([self._either(known, rows, each) for each in forms], np.int64)
+        return Lookup(tuple(terms), df, known, positions, forms)
 
     def _forms(self, term: Term) -> tuple[str, ...]:
         return term.forms if self._turkish else term.forms[:1]
 
-    def _living(self, found: Found) -> int:
-        if self._whole:
-            return len(found.row)
-        return int(np.count_nonzero(self.alive[found.base :][found.row]))
+    def _either(
+        self, hashes: NDArray[np.uint64], rows: NDArray[np.int64], forms: tuple[int, ...]
+    ) -> int:
+        """Memories that have any form of a term."""
+        there = [n for n in dict.fromkeys(forms) if rows[n]]
+        if len(there) < 2:
+            return int(rows[there[0]]) if there else 0
+        both = np.sort(hashes[there])  # a word has two forms at most
+        places, _ = self._kernel.lexical_find(self._table, both)
+        twice = self._kernel.lexical_having(
+            self._table, both, places, len(self), self._living
+        )
+        return int(rows[there].sum()) - len(twice)
 
     def df(self, terms: Sequence[Term] | Lookup) -> NDArray[np.int64]:
         """(t,) i64: memories that have each term, in their text or in their field."""
@@ -141,43 +169,19 @@ class WordView:
             with Lucene's idf).
         """
         lookup = self.look_up(terms)
-        weight = idf(lookup.df, self.n_rows) * (k1 + 1)
+        weight = idf(lookup.df, self.n_rows)
         if weights is not None:
             weight = weight * np.asarray(weights, np.float64)
-        norm = (np.float32(k1 * (1 - b)), np.float32(k1 * b / self.mean_length))
-        order = sorted(
-            range(len(lookup.terms)), key=lambda n: term_hash(lookup.terms[n].text, self._key)
-        )
-        owners: dict[int, list[tuple[Found, np.float32]]] = {}
-        for n in order:
-            for found in lookup.found[n]:
-                owners.setdefault(found.base, []).append((found, np.float32(weight[n])))
-        rows, scores = np.zeros(0, np.int64), np.zeros(0, np.float32)
-        for base in sorted(owners):
-            more, values = self._scored(base, owners[base], norm, allow)
-            rows, scores = np.concatenate((rows, more)), np.concatenate((scores, values))
-            if len(rows) > k:
-                least = np.partition(scores, len(scores) - k)[len(scores) - k]
-                rows, scores = rows[scores >= least], scores[scores >= least]
-        chosen = np.lexsort((self._columns["id"][rows], -scores))[:k]
-        return rows[chosen], scores[chosen]
-
-    def _scored(
-        self, base: int, parts: list[tuple[Found, np.float32]],
-        norm: tuple[np.float32, np.float32], allow: NDArray[np.bool_] | None,
-    ) -> tuple[Rows, Floats]:
-        """All rows of one block with a score, and their scores."""
-        size = self._columns["size"][base : base + 65_536]
-        total = np.zeros(len(size), np.float32)
-        for found, weight in parts:
-            tf = found.count.astype(np.float32)
-            total[found.row] += weight * tf / (tf + (norm[0] + norm[1] * size[found.row]))
-        rows = np.flatnonzero(total > 0)
-        if not self._whole:
-            rows = rows[self.alive[base + rows]]
+        total = np.zeros(len(lookup.hashes))
+        for forms, value in zip(lookup.forms, weight.tolist(), strict=True):
+            for n in set(forms):
+                total[n] += value
+        words = Words.make(lookup.hashes, total, mean_length=self.mean_length, k1=k1, b=b)
+        gate = self._living
         if allow is not None:
-            rows = rows[allow[base + rows]]
-        return base + rows, total[rows]
+            gate = self._table.allow_of(allow if self._whole else allow & self.alive)
+        hits = self._kernel.lexical_best(self._table, words, lookup.positions, k, gate)
+        return hits["row"].astype(np.int64), hits["score"].copy()
 
     def having_all(self, terms: Sequence[Term] | Lookup, limit: int) -> Rows | None:
         """Memories that have every term, ascending; None when they are more than ``limit``."""
@@ -185,11 +189,14 @@ class WordView:
         if not lookup.terms or not lookup.df.all():
             return np.zeros(0, np.int64)
         common: Rows | None = None
-        for n in np.argsort(lookup.df, kind="stable"):
-            rows = np.concatenate([f.base + f.row.astype(np.int64) for f in lookup.found[n]])
-            common = rows if common is None else common[np.isin(common, rows, assume_unique=True)]
+        for hashes in product(*(set(forms) for forms in lookup.forms)):
+            chosen = np.unique(lookup.hashes[list(hashes)])
+            places, _ = self._kernel.lexical_find(self._table, chosen)
+            rows = self._kernel.lexical_having(
+                self._table, chosen, places, limit + 1, self._living
+            ).astype(np.int64)
+            common = rows if common is None else np.union1d(common, rows)
         assert common is not None, "there is a term"
-        common = common[self.alive[common]]
         return None if len(common) > limit else common
 
     # -- rows ---------------------------------------------------------------------------------
@@ -197,11 +204,16 @@ class WordView:
     def counts(self, rows: Rows, terms: Sequence[Term] | Lookup) -> NDArray[np.uint8]:
         """(t, n) u8: how often each row's text has each term (not its field)."""
         lookup = self.look_up(terms)
-        out = np.zeros((len(lookup.terms), len(rows)), np.uint8)
         rows = np.asarray(rows, np.int64)
-        for line, lists in zip(out, lookup.found, strict=True):
-            for found in lists:
-                line += _gathered(found, rows)
+        known, back = np.unique(rows, return_inverse=True)
+        absent = int(np.searchsorted(known, 0))
+        found = np.zeros((len(lookup.hashes), len(known)), np.uint8)
+        found[:, absent:], _ = self._kernel.lexical_counts(
+            self._table, lookup.hashes, lookup.positions, known[absent:]
+        )
+        out = np.zeros((len(lookup.terms), len(rows)), np.uint8)
+        for line, forms in zip(out, lookup.forms, strict=True):
+            line[:] = found[list(forms)].max(axis=0)[back]
         out -= np.minimum(self.fields(rows, lookup), out)
         return out
 
@@ -335,34 +347,3 @@ class WordView:
         if not len(self):
             return np.zeros(len(rows), np.int64)
         return np.where(rows < 0, 0, self._columns[name][rows].astype(np.int64))
-
-
-def _gathered(found: Found, rows: Rows) -> NDArray[np.uint8]:
-    """(n,) counts of one block's postings at rows; 0 where it has none."""
-    local = rows - found.base
-    inside = (local >= 0) & (local <= 65_535) if len(found.row) else np.zeros(len(rows), bool)
-    at = np.where(inside, local, 0).astype(np.uint16)
-    where = np.searchsorted(found.row, at)
-    where[where == len(found.row)] = 0
-    hit = inside & (found.row[where] == at)
-    return np.where(hit, found.count[where], 0).astype(np.uint8)
-
-
-def _either(forms: list[list[Found]]) -> list[Found]:
-    """Postings of a word that has several forms: rows that have any, with the higher count."""
-    present = [lists for lists in forms if lists]
-    if len(present) < 2:
-        return present[0] if present else []
-    by_base: dict[int, list[Found]] = {}
-    for lists in present:
-        for found in lists:
-            by_base.setdefault(found.base, []).append(found)
-    out: list[Found] = []
-    for base in sorted(by_base):
-        rows = np.concatenate([found.row for found in by_base[base]])
-        counts = np.concatenate([found.count for found in by_base[base]])
-        order = np.lexsort((255 - counts, rows))
-        rows, counts = rows[order], counts[order]
-        first = np.concatenate(([True], rows[1:] != rows[:-1]))
-        out.append(Found(base, rows[first], counts[first]))
-    return out
