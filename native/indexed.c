@@ -18,7 +18,9 @@ enum {
     /* without a floor so few are all measured */
     FEW = 128,
     /* so many of a batch after the sketches mean that the floor is low */
-    MANY = 256
+    MANY = 256,
+    /* survivors of a sparse gate, for each wanted hit, from which on estimates pay */
+    PER_HIT = 2000
 };
 
 static inline float larger(float a, float b) { return a > b ? a : b; }
@@ -88,32 +90,42 @@ static void pass_on(spector_search *c, float promise) {
     }
 }
 
-typedef struct promises {
-    uint32_t n, wanted;
-    float estimates[SPECTOR_PROMISES];
-} promises;
+/* An order of floats as an order of whole numbers. */
+static inline uint32_t rank_key(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
 
-/* Insert into a short descending list; the last one falls out when it is full. */
-static void note_promise(promises *best, float estimate) {
-    if (best->n == best->wanted && !(estimate > best->estimates[best->n - 1])) return;
-    uint32_t at = best->n < best->wanted ? best->n++ : best->n - 1;
-    for (; at && best->estimates[at - 1] < estimate; at--)
-        best->estimates[at] = best->estimates[at - 1];
-    best->estimates[at] = estimate;
+/* The which-th largest of n keys, byte by byte from the top: no more than n + 256 steps for each,
+ * whatever the keys are. */
+static uint32_t nth_largest(const uint32_t *keys, uint32_t n, uint32_t which) {
+    uint32_t prefix = 0, known = 0;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        uint32_t counts[256] = {0}, byte = 255;
+        for (uint32_t i = 0; i < n; i++)
+            if ((keys[i] & known) == prefix) counts[keys[i] >> shift & 255]++;
+        for (; counts[byte] < which; byte--) which -= counts[byte];
+        prefix |= byte << shift;
+        known |= 255u << shift;
+    }
+    return prefix;
 }
 
 /* Rank the batch's most promising records first, so that there is a score to beat. */
 static void rank_promising(spector_search *c) {
-    promises best;
-    best.n = 0;
-    best.wanted = wanted(c);
+    uint32_t keys[SPECTOR_BATCH + SPECTOR_PAD], n = 0, bits;
+    float promise;
     for (uint32_t r = 0; r < c->batch.runs; r++) {
         const spector_run *run = &c->batch.run[r];
         for (uint32_t i = 0; i < run->n; i++)
-            note_promise(&best, c->batch.estimates[run->first + i] + run->base);
+            keys[n++] = rank_key(c->batch.estimates[run->first + i] + run->base);
     }
-    if (best.n < best.wanted) return;
-    pass_on(c, best.estimates[best.n - 1]);
+    if (n < wanted(c)) return;
+    bits = nth_largest(keys, n, wanted(c));
+    bits = bits & 0x80000000u ? bits & 0x7FFFFFFFu : ~bits;
+    memcpy(&promise, &bits, sizeof promise);
+    pass_on(c, promise);
     spector_search_settle(c);
 }
 
@@ -176,10 +188,28 @@ static uint32_t list_block(const spector_survivors *found, uint32_t *word, uint3
     return n;
 }
 
+/* Whether estimating these survivors would cost more than it saves. Each costs a wait for its
+ * sketch, and spares the vector only if it is ruled out; what rules out is a floor, and k of
+ * several thousand have to be measured before it is one. Neighbours share their waits. */
+static int are_few(const spector_search *c, const spector_survivors *found) {
+    const uint64_t looked_at = (uint64_t)found->words * 64;
+    return 2 * found->n <= looked_at && found->n * c->rows <= looked_at * c->k * PER_HIT;
+}
+
+static void put_aside_all(spector_search *c, uint32_t part, const spector_survivors *found) {
+    for (uint32_t w = 0; w < found->words; w++)
+        for (uint64_t bits = found->mask[w]; bits; bits &= bits - 1)
+            spector_search_put_aside(c, part, found->first + w * 64 + SPECTOR_LOW_BIT(bits));
+}
+
 /* Put the survivors on the list; sketches of scattered ones are fetched ahead. */
 static void collect(spector_search *c, uint32_t part, const spector_survivors *found,
                     const spector_bounds *bound) {
     spector_batch *batch = &c->batch;
+    if (c->estimates && are_few(c, found)) {
+        put_aside_all(c, part, found);
+        return;
+    }
     for (uint32_t word = 0; word < found->words;) {
         spector_run *run = run_of(c, part);
         const uint32_t before = batch->n;

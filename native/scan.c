@@ -205,14 +205,15 @@ static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) 
 
 /* Its own function, so that a scan without it does not pay for its stack. */
 static uint32_t search(const spector_part *parts, const uint32_t *select, uint32_t n,
-                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
-                       uint64_t *scored) {
+                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t rows,
+                       uint64_t *drops, uint64_t *scored) {
     spector_search c;
     uint64_t before[SPECTOR_DROPS], before_scored = *scored;
     c.parts = parts;
     c.q = q;
     c.hits = hits;
     c.k = k;
+    c.rows = rows;
     c.drops = drops;
     c.scored = scored;
     c.estimates = q->codes && q->recall_confidence > 0.0f;
@@ -243,7 +244,7 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
         indexed += spector_indexed_rows(part);
     }
     if (k && indexed && indexed >= q->index_from_rows && index_helps(q))
-        found = search(parts, select, n, q, hits, k, drops, scored);
+        found = search(parts, select, n, q, hits, k, indexed, drops, scored);
     else
         found = scan_straight(parts, select, n, q, hits, k, drops, scored);
     sort_best_first(hits, found);

@@ -62,6 +62,7 @@ typedef struct spector_search {
     const spector_query *q;
     spector_hit *hits;
     uint32_t found, k;
+    uint64_t rows; /* that the indexes of this scan cover */
     uint64_t *drops, *scored;
     int estimates; /* sketches may rule records out */
     float seed;    /* a score that k records are known to reach */

@@ -123,6 +123,8 @@ def _scan(entries, chosen, params, codes, any_masks, tables, flips, hits, counte
     beyond = (tables[4][31:].max(), tables[5][31:].max())
     scratch = make_scratch(q, codes)
     for part in chosen:
+        scratch[1][3] += np.uint64(entries[part].count)
+    for part in chosen:
         entry = entries[part]
         count = np.int64(entry.count)
         counters[SCANNED] += np.uint64(count)

@@ -47,6 +47,8 @@ _FIRST: Final = 16
 _DENSE: Final = 12
 #: this many fine codes are fetched before the first is read
 _AHEAD: Final = 32
+#: survivors of a sparse gate, for each wanted hit, from which on estimates pay
+_PER_HIT: Final = 2000
 _WORD: Final = np.int64(64)
 _LONE: Final = np.int64(1)
 _INF: Final = np.float32(np.inf)
@@ -56,9 +58,9 @@ _INF: Final = np.float32(np.inf)
 def make_scratch(q, codes):  # type: ignore[no-untyped-def]
     """Buffers of one scan over any number of indexes.
 
-    The cue of the centre in use (see `prepare_cue`); whose it is, as two uint64: whether one is
-    there, its centre's id; survivors (8,); estimates of a word; candidates with theirs; the cue's
-    length.
+    The cue of the centre in use (see `prepare_cue`); four uint64: whether one is there, its
+    centre's id, whether its numbers are some, the rows of the whole scan (the caller's to set);
+    survivors (8,); estimates of a word; candidates with theirs; the cue's length.
     """
     rotated = max(len(codes), 64)
     cue = (
@@ -71,7 +73,7 @@ def make_scratch(q, codes):  # type: ignore[no-untyped-def]
         norm2 += np.float64(codes[i]) * codes[i]
     return (
         cue,
-        np.zeros(3, np.uint64),
+        np.zeros(4, np.uint64),
         np.zeros(_BLOCK // 64, np.uint64),
         np.zeros(64, np.float32),
         (np.zeros(_BLOCK, np.int64), np.zeros(_BLOCK, np.float32)),
@@ -101,12 +103,7 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
     image = _sections(entry.index, np.int64(header.rotated), np.int64(header.room))
     blocks = image[0]
     has_cue = q.vector_bytes != 0
-    estimating = False
-    if has_cue and q.recall_confidence > ZERO:
-        if ready[0] == 0 or ready[1] != header.centre_id:
-            ready[2] = prepare_cue(q, codes, image[6], header.centre_norm2, flips, cue)
-        ready[0], ready[1] = 1, header.centre_id
-        estimating = ready[2] != 0
+    estimating = has_cue and q.recall_confidence > ZERO
     k = len(hits) - 2
     fine_bytes = np.int64(header.fine_bytes)
     for first in range(0, rows, _BLOCK):
@@ -120,12 +117,16 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
         reach = np.float64(b.norm_max) * cue_norm * 1.00001 + 1e-6
         if needed > reach or needed == _INF:
             counters[BOUND] += np.uint64(left)
-        elif estimating:
+        elif (
+            estimating and not _are_few(left, k, ready[3])
+            and _is_ready(q, codes, image[6], header, flips, cue, ready)
+        ):  # fmt: skip
             found = _scan_block(
                 entry, part, first, image, fine_bytes, query, limits, needed, scratch, hits, found,
                 counters,
             )  # fmt: skip
         else:
+            _fetch_records(entry, first, alive)
             for w in range(len(alive)):
                 word = alive[w]
                 while word != np.uint64(0):
@@ -133,6 +134,33 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
                     word &= word - np.uint64(1)
                     found = _look(entry, part, slot, _INF, needed, query, hits, found, counters)
     return found, rows
+
+
+@borrowing
+def _is_ready(q, codes, centre, header, flips, cue, ready):  # type: ignore[no-untyped-def]
+    """Prepare the cue for a centre, if it is not the last one; whether its numbers are some."""
+    if ready[0] == 0 or ready[1] != header.centre_id:
+        ready[2] = prepare_cue(q, codes, centre, header.centre_norm2, flips, cue)
+    ready[0], ready[1] = 1, header.centre_id
+    return ready[2] != 0
+
+
+@inlined
+def _are_few(left, k, rows):  # type: ignore[no-untyped-def]
+    """Whether estimating a block's survivors would cost more than it saves: see indexed.c."""
+    few = np.uint64(left) * rows <= np.uint64(_BLOCK * _PER_HIT) * np.uint64(k)
+    return 2 * left <= _BLOCK and few
+
+
+@borrowing
+def _fetch_records(entry, first, alive):  # type: ignore[no-untyped-def]
+    """Have the headers of scattered survivors on their way before the first is read."""
+    for w in range(len(alive)):
+        word = alive[w]
+        while word != np.uint64(0):
+            slot = first + 64 * w + _lowest(word)
+            word &= word - np.uint64(1)
+            prefetch(entry.data + np.uint64(slot * np.int64(entry.stride)))
 
 
 @borrowing

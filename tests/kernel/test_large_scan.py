@@ -91,3 +91,19 @@ def test_a_score_that_nobody_seems_to_reach_rules_nothing_out(
         got = kernel.scan(crowd, query, 10)
         assert len(got) == 10
         assert int(got.drops.sum()) + got.scored == got.scanned
+
+
+def test_few_survivors_are_measured_and_many_are_estimated(
+    kernel: Kernel, parts: list[Part]
+) -> None:
+    """Each way to the same answer where it is the shorter one; what was ruled out tells which."""
+    ruled_out = {}
+    for name, tags_all, k in (("sparse", 0xF, 10), ("sparse, one hit", 0xF, 1), ("all", 0, 10)):
+        query = make_query(
+            now_ms=NOW_MS, vector=cue(5), profile="similarity", tags_all=tags_all,
+            recall_confidence=2.0,
+        )
+        ruled_out[name] = int(kernel.scan(parts, query, k).drops[-1])
+    assert ruled_out["sparse"] == 0
+    assert ruled_out["sparse, one hit"] > 0
+    assert ruled_out["all"] > PARTS * ROWS // 4
