@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from spector.kernel.profile import PROFILES, Curve, ScoringProfile
     from spector.layout import Category, Flag, Modality, PartitionState, TierCode
     from spector.memory import Memory
+    from spector.read.context import Context, Quote
     from spector.receipt import ErasureReceipt, Purged, Residue, Verification
     from spector.records import (
         BackupReport,
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
         ReflectReport,
         RepairReport,
         ScanStats,
+        Signals,
     )
     from spector.sleep.reflect import ReflectDaemon
     from spector.tiers.base import PartitionedTier, Placement, TierStore
@@ -104,9 +106,10 @@ _HOMES = {
     "spector.kernel.profile": "PROFILES Curve ScoringProfile",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
+    "spector.read.context": "Context Quote",
     "spector.receipt": "ErasureReceipt Purged Residue Verification",
     "spector.records": "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
-    " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats",
+    " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats Signals",
     "spector.sleep.reflect": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",
     "spector.tiers.router": "TierRouter",
@@ -123,6 +126,7 @@ __all__ = [
     "Clock",
     "CompactionReport",
     "Config",
+    "Context",
     "Curve",
     "DimensionMismatchError",
     "Embedder",
@@ -164,12 +168,14 @@ __all__ = [
     "Placement",
     "Problem",
     "Purged",
+    "Quote",
     "ReflectDaemon",
     "ReflectReport",
     "RepairReport",
     "Residue",
     "ScanStats",
     "ScoringProfile",
+    "Signals",
     "SpectorError",
     "StateTransitionError",
     "StoreClosedError",

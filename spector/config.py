@@ -17,6 +17,7 @@ _MAY_BE_ZERO = frozenset(
     {
         "default_importance", "default_confidence", "tombstone_ratio", "cache_entries",
         "cluster_records", "erase_after_s", "index_rows_per_recall", "recall_confidence",
+        "abstain_below", "context_full", "context_abbreviated",
     }
 )
 
@@ -77,6 +78,13 @@ class Config:
     #: 0 estimates nothing. docs/manual.md has recall against time.
     recall_confidence: float = 3.0
 
+    # context
+    #: probability of an answer below which ``context`` says nothing; 0 always says something
+    abstain_below: float = 0.12
+    #: relevance from which a memory is quoted in full, and from which it is quoted at all
+    context_full: float = 0.7
+    context_abbreviated: float = 0.4
+
     # scan index
     #: a smaller partition is scanned straight
     index_min_rows: int = 64
@@ -125,7 +133,7 @@ class Config:
             )
         for name in (
             "default_importance", "default_confidence", "tombstone_ratio", "utility_rate",
-            "stability_failure_factor",
+            "stability_failure_factor", "abstain_below", "context_full", "context_abbreviated",
         ):
             if getattr(self, name) > 1:
                 raise InvalidInputError(

@@ -31,12 +31,15 @@ from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import Category, Flag, Modality
+from spector.read.abstain import CROWD
+from spector.read.context import Context, make_context
 from spector.read.recall import Reader
 from spector.read.request import (
     EVERYTHING,
     RecallRequest,
     Selection,
     make_selection,
+    parse_budget,
     parse_cue,
     parse_include,
     parse_k,
@@ -45,6 +48,7 @@ from spector.read.request import (
     parse_switch,
     parse_valence,
 )
+from spector.read.tokens import token_counter
 from spector.receipt import Purged
 from spector.records import (
     BackupReport,
@@ -441,6 +445,49 @@ class Memory:
         if learn and hits:
             self._writer.note_use([hit.id for hit in hits])
         return hits
+
+    def context(
+        self,
+        cue: str | Mapping[str, Any] | None = None,
+        *,
+        max_tokens: int = 1000,
+        k: int = 20,
+        tokenizer: str | Callable[[str], int] | None = None,
+        learn: bool = False,
+        **recall: Any,
+    ) -> Context:
+        """Memories for a cue as one block of text for a prompt, within a budget of tokens.
+
+        Sessions stand in the order of time, each under its date. Every memory is a line of its own:
+        id, time, who, and its words as a JSON string, so that nothing remembered can end its
+        quotation and pose as an instruction. Memories that stand out are quoted in full, others
+        by the part that the cue is about (``Config.context_full``), the rest is left out
+        (``Config.context_abbreviated``), and so is what says the same again.
+
+        Args:
+            max_tokens: of the whole text; it is never exceeded by the tokenizer that counts.
+            k: memories that are considered.
+            tokenizer: an OpenAI model or encoding for exact counts (needs ``spector[tokens]``), a
+                function from a str to its number of tokens, or None for an estimate.
+            learn: let the memories that are quoted count as used.
+            **recall: any other argument of :meth:`recall`.
+
+        Returns:
+            ``.text`` (also ``str()``), ``.tokens``, ``.hits``, ``.skipped`` and why. The text is
+            empty, and ``.reason`` says why, when nothing was found or nothing seems to answer.
+        """
+        self._ensure(write=parse_switch(learn, "learn"))
+        counter = token_counter(tokenizer)
+        budget, wanted = parse_budget(max_tokens), parse_k(k, self._config)
+        fetched = min(max(wanted, CROWD), self._config.max_k)
+        hits = self.recall(cue, k=fetched, **recall)
+        found = make_context(
+            hits, parse_cue(cue, self._config), k=wanted, max_tokens=budget, counter=counter,
+            config=self._config,
+        )
+        if learn and found.hits:
+            self._writer.note_use([hit.id for hit in found.hits])
+        return found
 
     def get(self, record_id: int) -> MemoryRecord:
         """One memory by id, its bytes verified.

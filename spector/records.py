@@ -26,6 +26,7 @@ __all__ = [
     "ReflectReport",
     "RepairReport",
     "ScanStats",
+    "Signals",
     "make_records",
 ]
 
@@ -355,12 +356,42 @@ class ScanStats:
     backend: str = ""
 
 
-class HitList(list[Hit]):
-    """A list of hits that also carries the scan's statistics."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What a recall noticed about its cue as a whole; what decides whether it says nothing.
 
-    def __init__(self, hits: list[Hit] | None = None, stats: ScanStats | None = None) -> None:
+    Attributes:
+        kind: "fact", "talk" or "request"; only the answers to facts are ever withheld.
+        coverage: most of the cue's words that one memory and its neighbours account for: BM25
+            with smeared frequencies over the sum of the words' weights, absent words included.
+        cosine: highest likeness, raw; None when the model is not the one it is calibrated for.
+        unknown_name: a word with a capital, not at the start of a sentence, that no memory has.
+    """
+
+    kind: str = "fact"
+    coverage: float = 0.0
+    cosine: float | None = None
+    unknown_name: bool = False
+
+
+class HitList(list[Hit]):
+    """A list of hits that also carries the scan's statistics.
+
+    Attributes:
+        signals: what was noticed about the cue; None when nothing was measured.
+        abstained: nothing was returned although memories were found, because none seems to answer.
+        reason: why it is empty, when a decision made it so.
+    """
+
+    def __init__(
+        self, hits: list[Hit] | None = None, stats: ScanStats | None = None, *,
+        signals: Signals | None = None, abstained: bool = False, reason: str = "",
+    ) -> None:  # fmt: skip
         super().__init__(hits or [])
         self.stats = stats or ScanStats()
+        self.signals = signals
+        self.abstained = abstained
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -202,6 +202,17 @@ def parse_k(k: Any, config: Config) -> int:
     return int(k)
 
 
+def parse_budget(max_tokens: Any) -> int:
+    """The number of tokens that a text may have."""
+    whole = isinstance(max_tokens, (int, np.integer)) and not isinstance(max_tokens, bool)
+    if not whole or max_tokens < 1:
+        raise InvalidInputError(
+            f"max_tokens must be an integer from 1, got {max_tokens!r}",
+            hint="a thousand holds some thirty short memories",
+        )
+    return int(max_tokens)
+
+
 def parse_switch(value: Any, name: str) -> bool:
     """True or False, and nothing that merely looks like it."""
     if not isinstance(value, (bool, np.bool_)):

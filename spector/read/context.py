@@ -1,0 +1,246 @@
+"""What a recall brings to mind, written down for a prompt within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from spector.clock import iso_of_ms
+from spector.config import Config
+from spector.read.abstain import judge, relevances
+from spector.read.excerpt import cue_words, excerpt
+from spector.read.quote import FRAME, Block, Line, line_of, quoted, speaker_of
+from spector.read.tokens import TokenCounter
+from spector.records import Hit, HitList
+
+__all__ = ["Context", "Quote", "make_context"]
+
+#: tokens of the words of an abbreviated memory
+_ABBREVIATED_TOKENS: Final = 40
+#: a memory takes at most this share of the budget while others wait
+_SHARE: Final = 4
+#: a text of more characters a token than that is not counted: it does not fit
+_CHARS_PER_TOKEN: Final = 16
+_NO_ROOM: Final = "no room left in the budget"
+_TOO_LONG: Final = "too long"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """One hit and what became of it.
+
+    Attributes:
+        form: "full": all its words, time and origin; "abbreviated": the part that the cue is
+            about; "skipped".
+        relevance: 0..1, how far it stands out from the crowd behind the best hit.
+        tokens: of its line, 0 when skipped.
+        reason: why it is not there in full; empty when it is.
+    """
+
+    hit: Hit
+    form: str
+    relevance: float
+    tokens: int = 0
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: id, time and score of the hit, and the fields above."""
+        return {
+            "id": self.hit.id,
+            "event_time": iso_of_ms(self.hit.record.event_ms),
+            "session_id": self.hit.session_id,
+            "score": round(self.hit.score, 6),
+            "form": self.form,
+            "relevance": round(self.relevance, 4),
+            "tokens": self.tokens,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Recalled memories as a block of text for a prompt; ``str()`` is the text.
+
+    Attributes:
+        text: the block, empty when there is nothing to say.
+        tokens: of the text, never more than ``max_tokens``.
+        tokenizer: who counted: "estimate", an encoding, or "yours".
+        exact: False when the count is an estimate.
+        quotes: every hit that was considered, best first, and what became of it.
+        reason: why the text is empty.
+        abstained: nothing is said although memories were found, because none seems to answer.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    max_tokens: int = 0
+    tokenizer: str = "estimate"
+    exact: bool = False
+    quotes: tuple[Quote, ...] = field(default=(), repr=False)
+    reason: str = ""
+    abstained: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The hits that are in the text, best first."""
+        return tuple(quote.hit for quote in self.quotes if quote.form != "skipped")
+
+    @property
+    def skipped(self) -> tuple[Quote, ...]:
+        """The hits that are not, and why."""
+        return tuple(quote for quote in self.quotes if quote.form == "skipped")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, JSON-ready."""
+        return {
+            "text": self.text, "tokens": self.tokens, "max_tokens": self.max_tokens,
+            "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
+            "abstained": self.abstained, "quotes": [quote.to_dict() for quote in self.quotes],
+        }  # fmt: skip
+
+
+def make_context(
+    hits: HitList, cue: str | None, *, k: int, max_tokens: int, counter: TokenCounter,
+    config: Config,
+) -> Context:  # fmt: skip
+    """The block of the best k of ``hits``, and what became of each.
+
+    Args:
+        hits: of one recall, more than k of them, so that there is a crowd to stand out from.
+        config: ``abstain_below``, ``context_full`` and ``context_abbreviated`` are used.
+    """
+    empty = Context(max_tokens=max_tokens, tokenizer=counter.name, exact=counter.exact)
+    if not hits:
+        return replace(empty, reason=hits.reason or "nothing found", abstained=hits.abstained)
+    verdict = judge(hits.signals, config.abstain_below)
+    if verdict.silent:
+        return replace(empty, reason=verdict.reason, abstained=True)
+    desk = _Desk(counter, max_tokens, cue or "", config)
+    relevance = relevances([hit.score for hit in hits])
+    quotes = [
+        desk.consider(Quote(hit=hit, form="full", relevance=value), reason)
+        for hit, value, reason in zip(hits[:k], relevance, _repeated(hits[:k]), strict=False)
+    ]
+    quotes = desk.settle(quotes)
+    text = desk.text()
+    return replace(
+        empty, text=text, tokens=counter(text) if text else 0, quotes=tuple(quotes),
+        reason="" if text else "no memory fits the budget",
+    )
+
+
+class _Desk:
+    """The block under construction: what is on it, and what is left of the budget."""
+
+    def __init__(
+        self, counter: TokenCounter, max_tokens: int, cue: str, config: Config
+    ) -> None:
+        self._full, self._least = config.context_full, config.context_abbreviated
+        self._count = counter
+        self._max = max_tokens
+        self._words = cue_words(cue)
+        self._block = Block()
+        #: tokens that are left, were every line counted by itself
+        self._left = max_tokens - counter(FRAME)
+        self._share = max(_ABBREVIATED_TOKENS, max_tokens // _SHARE)
+
+    def text(self) -> str:
+        return self._block.text()
+
+    def consider(self, quote: Quote, reason: str) -> Quote:
+        """Put a hit on the desk in the form it deserves, if there is room."""
+        hit = quote.hit
+        if not reason and not hit.text.strip():
+            reason = "its words are lost"
+        if not reason and quote.relevance < self._least:
+            reason = f"relevance {quote.relevance:.2f} is below {self._least:g}"
+        if reason:
+            return replace(quote, form="skipped", reason=reason)
+        whole = quote.relevance >= self._full
+        limits = (self._share, _ABBREVIATED_TOKENS) if whole else (_ABBREVIATED_TOKENS,)
+        for limit in limits:
+            line = self._line(hit, limit, whole=whole)
+            tokens = self._price(line)
+            if line is None or tokens > self._left:
+                continue
+            self._block.put(line)
+            self._left -= tokens
+            if not whole:
+                reason = f"relevance {quote.relevance:.2f} is below {self._full:g}"
+            return _written(quote, line, tokens, reason)
+        return replace(quote, form="skipped", reason=_NO_ROOM)
+
+    def settle(self, quotes: list[Quote]) -> list[Quote]:
+        """Give what is left to memories that were cut for their length; take back what is over."""
+        for n, quote in enumerate(quotes):
+            if quote.reason == _TOO_LONG:
+                quotes[n] = self._widened(quote)
+        place = {quote.hit.id: n for n, quote in enumerate(quotes)}
+        # a tokenizer may make more of the block than of its lines one by one
+        while self._block and self._count(self.text()) > self._max:
+            n = place[self._block.drop_last()]
+            quotes[n] = replace(quotes[n], form="skipped", tokens=0, reason=_NO_ROOM)
+        return quotes
+
+    def _widened(self, quote: Quote) -> Quote:
+        """The same memory with as much of its text as the budget still allows."""
+        room = self._left + quote.tokens
+        line = self._line(quote.hit, room, whole=True)
+        while line is not None and (tokens := self._price(line)) > room:
+            room -= tokens - room
+            line = self._line(quote.hit, room, whole=True)
+        if line is None or tokens <= quote.tokens:
+            return quote
+        self._block.put(line)
+        self._left -= tokens - quote.tokens
+        return _written(quote, line, tokens, "")
+
+    def _line(self, hit: Hit, limit: int, *, whole: bool) -> Line | None:
+        """The line of a memory with at most ``limit`` tokens of its words."""
+
+        def cost(text: str) -> int:
+            if len(text) > _CHARS_PER_TOKEN * limit:
+                return limit + 1
+            return self._count(quoted(text))
+
+        if limit < 1:
+            return None
+        if cost(hit.text) <= limit:
+            return line_of(hit, hit.text, whole=whole, cut=False)
+        part = excerpt(hit.text, self._words, limit, cost)
+        return line_of(hit, part, whole=whole, cut=True) if part else None
+
+    def _price(self, line: Line | None) -> int:
+        """Tokens of a line and of the heading that it needs."""
+        return 0 if line is None else sum(map(self._count, self._block.added_by(line)))
+
+
+def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
+    """The quote of a hit whose line is in the block; without a reason it is there in full."""
+    reason = reason or (_TOO_LONG if line.cut else "")
+    form = "abbreviated" if reason else "full"
+    return replace(quote, form=form, tokens=tokens, reason=reason)
+
+
+def _repeated(hits: Sequence[Hit]) -> list[str]:
+    """For each hit why it would only repeat another one, "" if it does not.
+
+    Of memories with the same words of the same speaker the newest stands for all.
+    """
+    newest: dict[tuple[str | None, str], Hit] = {}
+    keys = [(speaker_of(hit), " ".join(hit.text.casefold().split())) for hit in hits]
+    for key, hit in zip(keys, hits, strict=True):
+        known = newest.get(key)
+        if known is None or (hit.record.event_ms, hit.id) > (known.record.event_ms, known.id):
+            newest[key] = hit
+    return [
+        "" if newest[key] is hit else f"memory {newest[key].id} says the same"
+        for key, hit in zip(keys, hits, strict=True)
+    ]

@@ -1,0 +1,185 @@
+"""Memory.context: the block, its budget, and what becomes of each memory.
+
+Damage guarded against: a prompt that overflows; a memory shown that was filtered out; the same
+thing said five times; a long memory that crowds out all others; recall that changes the store
+unasked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from spector import Config, Context, InvalidInputError, Memory, Signals
+from spector.read.context import make_context
+from spector.read.tokens import token_counter
+from spector.records import HitList
+from tests.read.test_quote import HOSTILE, hit, read_back
+
+WORDS = "tea harbour violin rain Tuesday garden letter bicycle market winter".split()
+
+
+def words_of(context: Context) -> list[str]:
+    return [json.loads(line["words"]) for line in read_back(context.text)]
+
+
+@pytest.fixture
+def told(memory: Memory) -> Memory:
+    """Fifty short memories of ten subjects in sessions."""
+    memory.remember_many(
+        {
+            "text": f"Note {n}: the {WORDS[n % 10]} came up again.", "session_id": f"s{n // 5}",
+            "role": "user", "event_time": f"2026-10-{n // 2 + 1:02d}T0{n % 2}:00:00Z",
+        }
+        for n in range(50)
+    )  # fmt: skip
+    return memory
+
+
+def test_the_block_holds_what_recall_found(told: Memory) -> None:
+    context = told.context("violin")
+    assert words_of(context) == [
+        each.text for each in sorted(context.hits, key=lambda each: each.event_time)
+    ]
+    assert [each.text for each in told.recall("violin", k=3)] == [
+        each.text for each in context.hits[:3]
+    ]
+    assert str(context) == context.text
+    assert context.tokens == token_counter(None)(context.text) > 0
+
+
+def test_the_budget_is_never_exceeded(told: Memory, rng: np.random.Generator) -> None:
+    """By several tokenizers: one a character, one that hates line breaks, one that joins lines."""
+    odd: list[Callable[[str], int]] = [
+        len,
+        lambda text: len(text.split()) + 50 * text.count("\n"),
+        lambda text: len(text) // 4 + (40 if "another session" in text else 0),
+    ]
+    told.remember("violin " * 400)
+    told.remember("\U000e0041" * 300 + " violin")
+    for counter in (None, *odd):
+        for budget in (1, 40, 60, *rng.integers(60, 3000, 6).tolist()):
+            context = told.context("the violin and the rain", max_tokens=budget, tokenizer=counter)
+            assert token_counter(counter)(context.text) == context.tokens <= budget
+            if context:
+                read_back(context.text)
+
+
+def test_a_larger_budget_shows_no_fewer_memories(told: Memory) -> None:
+    shown = [len(told.context("violin", max_tokens=n).hits) for n in range(50, 900, 50)]
+    assert shown == sorted(shown)
+    assert shown[-1] > shown[0]
+
+
+@pytest.mark.parametrize("text", HOSTILE[:-1])  # a lone surrogate cannot be remembered
+def test_hostile_memories_stay_quotations(memory: Memory, text: str) -> None:
+    kept = memory.remember(f"the violin {text}")
+    memory.remember("the violin is old")
+    context = memory.context("violin")
+    assert sorted(words_of(context)) == sorted([kept.text, "the violin is old"])
+
+
+def test_long_memories_leave_room_for_others(memory: Memory) -> None:
+    for n in range(3):
+        memory.remember(f"Story {n}. " + "The violin played on and on. " * 200)
+    memory.remember("The violin is in the attic.")
+    context = memory.context("violin", max_tokens=400)
+    assert len(context.hits) == 4
+    assert "The violin is in the attic." in words_of(context)
+    cut = [quote for quote in context.quotes if quote.form == "abbreviated"]
+    assert len(cut) == 3
+    assert context.text.count("(excerpt)") == 3
+
+
+def test_a_long_memory_alone_gets_the_whole_budget(memory: Memory) -> None:
+    memory.remember("It was a long day. " * 60)
+    context = memory.context("day", max_tokens=1000)
+    assert [quote.form for quote in context.quotes] == ["full"]
+
+
+def test_an_excerpt_is_about_the_cue(memory: Memory) -> None:
+    memory.remember("Nothing here. " * 300 + "The violin is in the attic. " + "And so on. " * 300)
+    context = memory.context("where is the violin?", max_tokens=120)
+    assert "violin is in the attic" in context.text
+    (words,) = words_of(context)
+    assert words.startswith("…")
+    assert words.endswith("…")
+
+
+def test_the_same_words_are_said_once_by_the_newest(memory: Memory) -> None:
+    old = memory.remember("I live in Ankara.", role="user", event_time="2021-05-01")
+    new = memory.remember("I  live in ANKARA.", role="user", event_time="2026-05-01")
+    other = memory.remember("I live in Ankara.", role="assistant", event_time="2022-05-01")
+    context = memory.context("who lives in Ankara?")
+    assert {each.id for each in context.hits} == {new.id, other.id}
+    (skipped,) = context.skipped
+    assert skipped.hit.id == old.id
+    assert str(new.id) in skipped.reason
+
+
+def test_relevance_decides_the_form(told: Memory) -> None:
+    context = told.context("violin", max_tokens=5000, k=40)
+    for quote in context.quotes:
+        expected = (
+            "full" if quote.relevance >= 0.7
+            else "abbreviated" if quote.relevance >= 0.4 else "skipped"
+        )  # fmt: skip
+        assert quote.form == expected
+        assert bool(quote.reason) == (quote.form != "full")
+    assert {quote.form for quote in context.quotes} >= {"full", "skipped"}
+
+
+def test_filters_and_scopes_are_those_of_recall(told: Memory) -> None:
+    context = told.context("violin", session_id="s2", time_range=("2026-10-06", "2026-10-07"))
+    assert {each.session_id for each in context.hits} == {"s2"}
+    assert len(context.hits) == 2
+
+
+def test_only_quoted_memories_count_as_used(told: Memory) -> None:
+    assert told.context("violin").hits
+    assert all(record.access_count == 0 for record in told)
+    used = {each.id for each in told.context("violin", max_tokens=100, learn=True).hits}
+    assert 0 < len(used) < 5
+    assert {record.id for record in told if record.access_count} == used
+
+
+def test_nothing_found_is_an_empty_text_with_a_reason(memory: Memory) -> None:
+    context = memory.context("violin")
+    assert (context.text, context.tokens, bool(context)) == ("", 0, False)
+    assert context.reason == "nothing found"
+
+
+def test_nothing_that_fits_is_an_empty_text_with_a_reason(told: Memory) -> None:
+    context = told.context("violin", max_tokens=5)
+    assert (context.text, context.tokens, context.reason) == ("", 0, "no memory fits the budget")
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, "many", None])
+def test_a_budget_that_is_none_is_refused(memory: Memory, bad: object) -> None:
+    with pytest.raises(InvalidInputError, match="max_tokens"):
+        memory.context("x", max_tokens=bad)  # type: ignore[arg-type]
+
+
+def silenced(signals: Signals, config: Config) -> Context:
+    hits = HitList([hit("The capital is Paris.")], signals=signals)
+    counter = token_counter(None)
+    return make_context(hits, "what is it?", k=5, max_tokens=200, counter=counter, config=config)
+
+
+def test_silence_when_nothing_seems_to_answer() -> None:
+    unknown = Signals(coverage=0.2, unknown_name=True)
+    context = silenced(unknown, Config())
+    assert (context.text, context.abstained) == ("", True)
+    assert "a name in it is unknown" in context.reason
+    assert silenced(unknown, Config(abstain_below=0.0)).text
+    assert silenced(Signals(coverage=1.0), Config()).text
+
+
+def test_a_context_tells_itself_as_json(told: Memory) -> None:
+    context = told.context("violin", max_tokens=200)
+    document = json.loads(json.dumps(context.to_dict()))
+    assert document["text"] == context.text
+    assert [quote["id"] for quote in document["quotes"]] == [q.hit.id for q in context.quotes]
