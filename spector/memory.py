@@ -32,7 +32,8 @@ from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import Category, Flag, Modality
 from spector.read.abstain import CROWD
-from spector.read.context import Context, make_context
+from spector.read.context import Context, Desk
+from spector.read.gate import gate
 from spector.read.recall import Reader
 from spector.read.request import (
     EVERYTHING,
@@ -453,6 +454,7 @@ class Memory:
         max_tokens: int = 1000,
         k: int = 20,
         tokenizer: str | Callable[[str], int] | None = None,
+        always: bool = False,
         learn: bool = False,
         **recall: Any,
     ) -> Context:
@@ -469,6 +471,8 @@ class Memory:
             k: memories that are considered.
             tokenizer: an OpenAI model or encoding for exact counts (needs ``spector[tokens]``), a
                 function from a str to its number of tokens, or None for an estimate.
+            always: look for memories even when the cue is small talk ("thanks!"), and quote the
+                best ones even when none of them seems to answer.
             learn: let the memories that are quoted count as used.
             **recall: any other argument of :meth:`recall`.
 
@@ -477,14 +481,14 @@ class Memory:
             empty, and ``.reason`` says why, when nothing was found or nothing seems to answer.
         """
         self._ensure(write=parse_switch(learn, "learn"))
-        counter = token_counter(tokenizer)
-        budget, wanted = parse_budget(max_tokens), parse_k(k, self._config)
+        desk = Desk(token_counter(tokenizer), parse_budget(max_tokens), self._config)
+        text, wanted = parse_cue(cue, self._config), parse_k(k, self._config)
+        if not parse_switch(always, "always") and text is not None:
+            decision = gate(text)
+            if not decision.needed:
+                return desk.empty(f"no memory is needed: {decision.reason}")
         fetched = min(max(wanted, CROWD), self._config.max_k)
-        hits = self.recall(cue, k=fetched, **recall)
-        found = make_context(
-            hits, parse_cue(cue, self._config), k=wanted, max_tokens=budget, counter=counter,
-            config=self._config,
-        )
+        found = desk.context(self.recall(text, k=fetched, **recall), text, wanted, always=always)
         if learn and found.hits:
             self._writer.note_use([hit.id for hit in found.hits])
         return found

@@ -14,7 +14,7 @@ from spector.read.quote import FRAME, Block, Line, line_of, quoted, speaker_of
 from spector.read.tokens import TokenCounter
 from spector.records import Hit, HitList
 
-__all__ = ["Context", "Quote", "make_context"]
+__all__ = ["Context", "Desk", "Quote"]
 
 #: tokens of the words of an abbreviated memory
 _ABBREVIATED_TOKENS: Final = 40
@@ -106,38 +106,56 @@ class Context:
         }  # fmt: skip
 
 
-def make_context(
-    hits: HitList, cue: str | None, *, k: int, max_tokens: int, counter: TokenCounter,
-    config: Config,
-) -> Context:  # fmt: skip
-    """The block of the best k of ``hits``, and what became of each.
+class Desk:
+    """Where a block is put together: what may be spent, who counts, and from where memories count.
 
     Args:
-        hits: of one recall, more than k of them, so that there is a crowd to stand out from.
+        max_tokens: of the whole text.
         config: ``abstain_below``, ``context_full`` and ``context_abbreviated`` are used.
     """
-    empty = Context(max_tokens=max_tokens, tokenizer=counter.name, exact=counter.exact)
-    if not hits:
-        return replace(empty, reason=hits.reason or "nothing found", abstained=hits.abstained)
-    verdict = judge(hits.signals, config.abstain_below)
-    if verdict.silent:
-        return replace(empty, reason=verdict.reason, abstained=True)
-    desk = _Desk(counter, max_tokens, cue or "", config)
-    relevance = relevances([hit.score for hit in hits])
-    quotes = [
-        desk.consider(Quote(hit=hit, form="full", relevance=value), reason)
-        for hit, value, reason in zip(hits[:k], relevance, _repeated(hits[:k]), strict=False)
-    ]
-    quotes = desk.settle(quotes)
-    text = desk.text()
-    return replace(
-        empty, text=text, tokens=counter(text) if text else 0, quotes=tuple(quotes),
-        reason="" if text else "no memory fits the budget",
-    )
+
+    def __init__(self, counter: TokenCounter, max_tokens: int, config: Config) -> None:
+        self._counter = counter
+        self._max = max_tokens
+        self._config = config
+
+    def empty(self, reason: str, *, abstained: bool = False) -> Context:
+        """Nothing, and why."""
+        return Context(
+            max_tokens=self._max, tokenizer=self._counter.name, exact=self._counter.exact,
+            reason=reason, abstained=abstained,
+        )  # fmt: skip
+
+    def context(
+        self, hits: HitList, cue: str | None, k: int, *, always: bool = False
+    ) -> Context:
+        """The block of the best k of ``hits``, and what became of each.
+
+        Args:
+            hits: of one recall, more than k of them, so that there is a crowd to stand out from.
+            always: also when none of them seems to answer.
+        """
+        if not hits:
+            return self.empty(hits.reason or "nothing found", abstained=hits.abstained)
+        verdict = judge(hits.signals, 0.0 if always else self._config.abstain_below)
+        if verdict.silent:
+            return self.empty(verdict.reason, abstained=True)
+        draft = _Draft(self._counter, self._max, cue or "", self._config)
+        relevance = relevances([hit.score for hit in hits])
+        repeated = _repeated(hits[:k])
+        quotes = draft.settle([
+            draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
+            for hit, value, reason in zip(hits[:k], relevance, repeated, strict=False)
+        ])  # fmt: skip
+        text = draft.text()
+        return replace(
+            self.empty("" if text else "no memory fits the budget"),
+            text=text, tokens=self._counter(text) if text else 0, quotes=tuple(quotes),
+        )  # fmt: skip
 
 
-class _Desk:
-    """The block under construction: what is on it, and what is left of the budget."""
+class _Draft:
+    """The block under construction: what is in it, and what is left of the budget."""
 
     def __init__(
         self, counter: TokenCounter, max_tokens: int, cue: str, config: Config
@@ -155,7 +173,7 @@ class _Desk:
         return self._block.text()
 
     def consider(self, quote: Quote, reason: str) -> Quote:
-        """Put a hit on the desk in the form it deserves, if there is room."""
+        """Put a hit into the block in the form it deserves, if there is room."""
         hit = quote.hit
         if not reason and not hit.text.strip():
             reason = "its words are lost"

@@ -158,6 +158,47 @@ def test_recall_without_learn_changes_nothing_and_with_learn_counts_the_use(
     assert hit["access_count"] >= 1
 
 
+# --- context --------------------------------------------------------------------------------------
+
+
+def test_context_prints_a_block_for_a_prompt(run: Run, filled: Path) -> None:
+    result = run("context", filled, "when do deploys happen?", "--max-tokens", "300")
+    assert result.code == 0
+    assert result.out.startswith("<memories>\n")
+    assert result.out.endswith("</memories>\n")
+    assert '"Deploys happen on Tuesday mornings"' in result.out
+    assert "# 2026-09-07" in result.out
+
+
+def test_context_json_says_what_became_of_each_memory(run: Run, filled: Path) -> None:
+    document = run("context", filled, "deploys", "--json").json
+    assert document["tokens"] <= document["max_tokens"] == 1000
+    assert document["tokenizer"] == "estimate"
+    assert {quote["form"] for quote in document["quotes"]} <= {"full", "abbreviated", "skipped"}
+
+
+def test_context_without_anything_to_say_exits_with_one_and_says_why(
+    run: Run, filled: Path
+) -> None:
+    small_talk = run("context", filled, "thanks!")
+    assert (small_talk.code, small_talk.out) == (1, "")
+    assert "no memory is needed" in small_talk.err
+    assert run("context", filled, "thanks!", "--always").code == 0
+    assert run("context", filled, "deploys", "-n", "5").code == 1
+
+
+def test_context_explains_what_it_left_out(run: Run, filled: Path) -> None:
+    result = run("context", filled, "deploys", "-n", "90", "--explain")
+    assert "relevance" in result.out
+    assert "no room left in the budget" in result.out
+
+
+def test_context_refuses_a_model_it_cannot_count_for(run: Run, filled: Path) -> None:
+    result = run("context", filled, "deploys", "--tokenizer", "parrot-1")
+    assert (result.code, result.out) == (2, "")
+    assert "hint:" in result.err
+
+
 # --- import and export ---------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from spector import Config, Context, InvalidInputError, Memory, Signals
-from spector.read.context import make_context
+from spector.read.context import Desk
 from spector.read.tokens import token_counter
 from spector.records import HitList
 from tests.read.test_quote import HOSTILE, hit, read_back
@@ -163,10 +163,9 @@ def test_a_budget_that_is_none_is_refused(memory: Memory, bad: object) -> None:
         memory.context("x", max_tokens=bad)  # type: ignore[arg-type]
 
 
-def silenced(signals: Signals, config: Config) -> Context:
+def silenced(signals: Signals, config: Config, *, always: bool = False) -> Context:
     hits = HitList([hit("The capital is Paris.")], signals=signals)
-    counter = token_counter(None)
-    return make_context(hits, "what is it?", k=5, max_tokens=200, counter=counter, config=config)
+    return Desk(token_counter(None), 200, config).context(hits, "what is it?", 5, always=always)
 
 
 def test_silence_when_nothing_seems_to_answer() -> None:
@@ -175,7 +174,17 @@ def test_silence_when_nothing_seems_to_answer() -> None:
     assert (context.text, context.abstained) == ("", True)
     assert "a name in it is unknown" in context.reason
     assert silenced(unknown, Config(abstain_below=0.0)).text
+    assert silenced(unknown, Config(), always=True).text
     assert silenced(Signals(coverage=1.0), Config()).text
+
+
+@pytest.mark.parametrize("cue", ["thanks!", "Good morning", "/clear", "teşekkürler"])
+def test_small_talk_needs_no_memory(told: Memory, cue: str) -> None:
+    context = told.context(cue)
+    assert (context.text, context.abstained) == ("", False)
+    assert context.reason.startswith("no memory is needed: ")
+    assert context.quotes == ()
+    assert told.context(cue, always=True).text
 
 
 def test_a_context_tells_itself_as_json(told: Memory) -> None:

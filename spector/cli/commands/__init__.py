@@ -12,6 +12,7 @@ __all__ = ["COMMANDS"]
 COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     writing.add_remember,
     reading.add_recall,
+    reading.add_context,
     writing.add_import,
     reading.add_export,
     writing.add_forget,

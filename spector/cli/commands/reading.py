@@ -1,4 +1,4 @@
-"""Commands that only look: recall, export, stats."""
+"""Commands that only look: recall, context, export, stats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable, 
 from spector.errors import InvalidInputError
 from spector.records import HitList
 
-__all__ = ["add_export", "add_recall", "add_stats"]
+__all__ = ["add_context", "add_export", "add_recall", "add_stats"]
 
 _SHORT_CHARS = 240
 #: below this many columns a table of hits would be a strip of single words
@@ -34,8 +34,19 @@ _TABLE_WIDTH = 96
 def add_recall(commands: Any) -> None:
     parser = commands.add_parser("recall", help="find memories for a cue", description=_RECALL)
     add_path(parser)
-    parser.add_argument("cue", metavar="CUE", nargs="?", help="what to recall for; - is stdin")
     parser.add_argument("-k", type=natural, default=5, metavar="N", help="how many (default: 5)")
+    _add_question(parser)
+    parser.add_argument("--explain", action="store_true", help="show how each score came about")
+    parser.add_argument("--full", action="store_true", help="print whole texts")
+    add_scopes(parser)
+    add_embedder(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_recall)
+
+
+def _add_question(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``Memory.recall`` that recall and context share."""
+    parser.add_argument("cue", metavar="CUE", nargs="?", help="what to recall for; - is stdin")
     parser.add_argument("-t", "--tag", action="append", default=[], help="require this tag")
     parser.add_argument("--any-tag", action="append", default=[], help="require one of these tags")
     parser.add_argument("--tier", action="append", default=[], help="only this tier (repeatable)")
@@ -50,20 +61,14 @@ def add_recall(commands: Any) -> None:
     parser.add_argument("--exact", action="store_true", help="verify every vector, no index")
     parser.add_argument("--no-lexical", action="store_true", help="ignore the words of the cue")
     parser.add_argument("--learn", action="store_true", help="count the hits as used")
-    parser.add_argument("--explain", action="store_true", help="show how each score came about")
-    parser.add_argument("--full", action="store_true", help="print whole texts")
-    add_scopes(parser)
-    add_embedder(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_recall)
 
 
 _RECALL = """Find the memories that fit a cue, best first; without a cue, the strongest ones.
 Nothing is changed unless --learn is given. Exit code 1: nothing found."""
 
 
-def run_recall(args: argparse.Namespace, console: Console) -> int:
-    cue = sys.stdin.read().strip() if args.cue == "-" else args.cue
+def _question(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of ``_add_question`` as those of ``Memory.recall``."""
     filters: dict[str, Any] = {
         "tiers": args.tier or None,
         "tags": args.tag or None,
@@ -76,15 +81,16 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     }
     given: dict[str, Any] = {name: value for name, value in filters.items() if value is not None}
     given.update(scopes(args))
+    given.update(exact=args.exact, lexical=not args.no_lexical, learn=args.learn)
+    given["cue"] = sys.stdin.read().strip() if args.cue == "-" else args.cue
+    return given
+
+
+def run_recall(args: argparse.Namespace, console: Console) -> int:
+    question = _question(args)
+    cue = question.pop("cue")
     with open_memory(args, "rw" if args.learn else "r") as memory:
-        hits = memory.recall(
-            cue,
-            k=args.k,
-            exact=args.exact,
-            lexical=not args.no_lexical,
-            learn=args.learn,
-            **given,
-        )
+        hits = memory.recall(cue, k=args.k, **question)
     console.document({"cue": cue, "k": args.k, "hits": list(hits), "stats": hits.stats})
     if not hits:
         console.note("nothing found")
@@ -120,6 +126,62 @@ def _show_hits(hits: HitList, console: Console, *, full: bool) -> None:
         console.say(console.style(f"{rank_text}. {score}  {when}  {tier}  id {record}", "bold"))
         for line in wrap(text, console.width - 3):
             console.say(f"   {line}")
+
+
+def add_context(commands: Any) -> None:
+    parser = commands.add_parser(
+        "context", help="write memories down for a prompt", description=_CONTEXT
+    )
+    add_path(parser)
+    parser.add_argument(
+        "-n", "--max-tokens", type=natural, default=1000, metavar="N",
+        help="tokens of the whole text (default: 1000)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tokenizer", metavar="NAME", help="OpenAI model or encoding that counts; else an estimate"
+    )
+    parser.add_argument(
+        "-k", type=natural, default=20, metavar="N", help="memories to consider (default: 20)"
+    )
+    parser.add_argument(
+        "--always", action="store_true",
+        help="also for small talk, and when no memory seems to answer",
+    )  # fmt: skip
+    _add_question(parser)
+    parser.add_argument("--explain", action="store_true", help="show what became of each memory")
+    add_scopes(parser)
+    add_embedder(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_context)
+
+
+_CONTEXT = """Write the memories that fit a cue as one block of text for a prompt: quoted as data,
+in the order of time, within a budget of tokens. Exit code 1: there is nothing to say, and stderr
+says why."""
+
+
+def run_context(args: argparse.Namespace, console: Console) -> int:
+    question = _question(args)
+    with open_memory(args, "rw" if args.learn else "r") as memory:
+        context = memory.context(
+            max_tokens=args.max_tokens, tokenizer=args.tokenizer, k=args.k, always=args.always,
+            **question,
+        )  # fmt: skip
+    console.document(context.to_dict())
+    if not context:
+        console.note(context.reason)
+    elif not console.as_json:
+        console.data(context.text.removesuffix("\n"))
+    if args.explain and context.quotes:
+        about = "" if context.exact else "about "
+        console.say(f"\n{about}{context.tokens} tokens by {context.tokenizer}")
+        console.table(
+            [Column("relevance", right=True), Column("form"), Column("tokens", right=True),
+             Column("id"), Column("why", flexible=True)],
+            [(f"{quote.relevance:.2f}", quote.form, quote.tokens, quote.hit.id, quote.reason)
+             for quote in context.quotes],
+        )  # fmt: skip
+    return 0 if context else 1
 
 
 def add_export(commands: Any) -> None:
