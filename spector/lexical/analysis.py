@@ -40,7 +40,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.lexical.stems import STOP, TURKISH_LETTER, stemmed, term_of
+from spector.lexical.stems import ENGLISH, STOP, TURKISH, TURKISH_LETTER, stemmed, terms_of
 from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_MARKERS
 from spector.unicode import compatible
 
@@ -64,6 +64,7 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _JOINED = re.compile(r"[^\W_]+(?:[._/:@#+-][^\W_]+)*")
 _JOINT = re.compile(r"[._/:@#+-]")
 _DIGIT = re.compile(r"\d")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 #: scripts without spaces between words; the first four are syllables and ideographs
 _SPACELESS = re.compile(
     "([\u3005\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -127,12 +128,14 @@ def analyse(text: str) -> Analysed:
     Args:
         text: anything; surrogates and control characters count as punctuation.
     """
+    if not text.isascii():  # most such texts have an emoji or a dash, and no other letters
+        text = _NOT_ASCII.sub(_plain_run, text)
     if text.isascii():
         lower = text.lower()
         forms = _ASCII_WORD.findall(lower)
         joined = _joined(lower) if _DIGIT.search(lower) else []
         turkish = not TURKISH_MARKERS.isdisjoint(forms) and _is_turkish(forms)
-        return Analysed([term_of(form, turkish) for form in forms], joined, turkish)
+        return Analysed(terms_of(forms, turkish), joined, turkish)
     return _analyse_unicode(compatible(text))
 
 
@@ -145,12 +148,18 @@ def _analyse_unicode(text: str) -> Analysed:
     spaceless = _SPACELESS.search(text) is not None
     for each in raw:
         form = _lower(each, turkish) if special or turkish else each.casefold()
+        if not form[0].isalnum():  # a mark that belongs to no letter: that of an emoji
+            form = form.lstrip("".join(c for c in form if not c.isalnum()))
+            if not form:
+                continue
         if spaceless:
             forms += _split_spaceless(form)
         else:
             forms.append(form)
-    joined = _joined("".join(_lower(each, turkish) for each in re.split(r"(\s+)", text)))
-    return Analysed([term_of(form, turkish) for form in forms], joined, turkish)
+    joined: list[str] = []
+    if _DIGIT.search(text):
+        joined = _joined("".join(_lower(each, turkish) for each in re.split(r"(\s+)", text)))
+    return Analysed(terms_of(forms, turkish), joined, turkish)
 
 
 def cue_terms(cue: str) -> list[Term]:
@@ -182,9 +191,9 @@ def _as_turkish(cue: str, plain: Iterable[str]) -> dict[str, str]:
     out: dict[str, str] = {}
     wanted = set(plain)
     for form in _ASCII_WORD.findall(cue.lower()) if cue.isascii() else ():
-        english = term_of(form, False)
+        english = ENGLISH[form]
         if english in wanted:
-            turkish = term_of(form, True)
+            turkish = TURKISH[form]
             if turkish != english and turkish[0] != STOP:
                 out.setdefault(english, turkish)
     return out
@@ -211,9 +220,9 @@ def field_terms(
 def _day_terms(ordinal: int, turkish: bool) -> tuple[str, ...]:
     day = date.fromordinal(ordinal)
     names = [_MONTHS[day.month - 1]]
-    parts = [str(day.day), *(term_of(name, False) for name in names), str(day.year)]
+    parts = [str(day.day), *terms_of(names, False), str(day.year)]
     if turkish:
-        parts.append(term_of(_TURKISH_MONTHS[day.month - 1], True))
+        parts.append(TURKISH[_TURKISH_MONTHS[day.month - 1]])
     return tuple(parts)
 
 
@@ -280,7 +289,10 @@ def fingerprint() -> int:
 
 
 #: stands inside of words unseen: soft hyphen, joiners, word joiner, no-break space of no width
-_INVISIBLE: Final = frozenset((0xAD, 0x200C, 0x200D, 0x2060, 0xFEFF))
+#: and what chooses between looks of a character
+_INVISIBLE: Final = frozenset(
+    (0xAD, 0x200C, 0x200D, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+)
 
 
 class _Separated(dict[int, str | int]):
@@ -290,18 +302,31 @@ class _Separated(dict[int, str | int]):
         character = chr(code)
         category = unicodedata.category(character)
         value: str | int = " "
-        if category == "Nd":
+        if code in _INVISIBLE:
+            value = ""
+        elif category == "Nd":
             value = str(unicodedata.digit(character))
         elif category[0] in "LNM":
             value = code
-        elif code in _INVISIBLE:
-            value = ""
         if len(self) < 200_000:
             self[code] = value
         return value
 
 
 _SEPARATED: Final = _Separated()
+
+
+@lru_cache(maxsize=4096)
+def _plain(run: str) -> str:
+    """What characters outside of ASCII come to, if that is ASCII; else themselves."""
+    compatibles = compatible(run)
+    plain = compatibles if compatibles.isascii() else compatibles.translate(_SEPARATED)
+    return plain if plain.isascii() else run
+
+
+def _plain_run(found: re.Match[str]) -> str:
+    run = found.group()
+    return _plain(run) if len(run) <= 8 else run
 
 
 def _lower(form: str, turkish: bool) -> str:

@@ -103,16 +103,19 @@ class FieldTable:
             self._speaker.append(self._speakers.setdefault(name, len(self._speakers)))
         return found
 
-    def having(self, value: int) -> NDArray[np.bool_]:
-        """(pairs,) which pairs have a term, by its hash."""
+    def having(self, value: int) -> NDArray[np.bool_] | None:
+        """(pairs,) which pairs have a term, by its hash; None for none."""
         count, flat, owner = self._flat
         if count != len(self.terms):
             terms = self.terms[:]
-            count, flat = len(terms), np.concatenate(terms)
+            count, flat = len(terms), np.concatenate(terms or [flat])
             owner = np.repeat(np.arange(count), [len(each) for each in terms])
             self._flat = (count, flat, owner)
+        at = np.flatnonzero(flat == np.uint64(value))
+        if not len(at):
+            return None
         out = np.zeros(count, bool)
-        out[owner[flat == np.uint64(value)]] = True
+        out[owner[at]] = True
         return out
 
     def speakers(self) -> list[str]:

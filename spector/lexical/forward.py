@@ -97,12 +97,13 @@ def _combined(
     """Each (row, term) once, with how often it was there."""
     if not len(keys):
         return keys.astype(np.uint64), rows, np.zeros(0, np.uint8)
-    order = np.lexsort((keys, rows))
-    keys, rows = keys[order], rows[order]
-    new = np.concatenate(([True], (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])))
+    terms, place = np.unique(keys, return_inverse=True)
+    both = np.sort(rows * len(terms) + place)  # one sort of numbers: several times a lexsort
+    new = np.concatenate(([True], both[1:] != both[:-1]))
     first = np.flatnonzero(new)
     count = np.minimum(np.diff(np.append(first, len(keys))), 255).astype(np.uint8)
-    return keys[first], rows[first], count
+    row, term = np.divmod(both[first], len(terms))
+    return terms[term], row, count
 
 
 def _saturated(values: NDArray[np.int64]) -> NDArray[np.uint16]:

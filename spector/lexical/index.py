@@ -289,7 +289,7 @@ class WordIndex:
         first = columns.append({
             "id": np.array([t.id for t in batch], np.int64),
             "event_ms": np.array([t.event_ms for t in batch], np.int64),
-            "session": np.array([self._session(t.session_id) for t in batch], np.uint64),
+            "session": self._sessions([t.session_id for t in batch]),
             "segment": np.array([t.segment_id for t in batch], np.int32),
             "slot": np.array([t.slot for t in batch], np.int32),
             "seal": np.array([_NO_SEAL if t.seal is None else t.seal for t in batch], np.int64),
@@ -310,8 +310,10 @@ class WordIndex:
             self._count(text.segment_id, 1)
         self._alive += count
 
-    def _session(self, session_id: str | None) -> int:
-        return term_hash(session_id, self._key) or 1 if session_id else 0
+    def _sessions(self, names: list[str | None]) -> NDArray[np.uint64]:
+        """(n,) hashes of sessions; 0 for none."""
+        known = {n: term_hash(n, self._key) or 1 if n else 0 for n in set(names)}
+        return np.array([known[name] for name in names], np.uint64)
 
     def _count(self, segment_id: int, change: int) -> None:
         state = self._followed.get(segment_id)

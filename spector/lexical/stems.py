@@ -9,39 +9,49 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Iterable
 from typing import Any, Final
 
 from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_STOP
 
-__all__ = ["STOP", "TURKISH_LETTER", "stemmed", "term_of"]
+__all__ = ["ENGLISH", "STOP", "TURKISH", "TURKISH_LETTER", "Forms", "stemmed", "terms_of"]
 
 #: before a stop word
 STOP: Final = "\x1d"
 #: letters that only Turkish has
 TURKISH_LETTER: Final = re.compile("[ğĞşŞıİ]")
-#: word forms whose stems are remembered; more than a store of a million memories has
-_FORMS: Final = 400_000
+#: word forms whose stems are remembered, each language apart; some 30 MB at the most
+_FORMS: Final = 200_000
 #: a longer "word" is no word: it is cut, so that no text makes a dictionary grow beyond reason
 _LONGEST: Final = 64
 #: letters that have no decomposition, but that people leave the stroke off
 _STROKES: Final = str.maketrans({"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t"})
 
-_english: dict[str, str] = {}
-_turkish: dict[str, str] = {}
+class Forms(dict[str, str]):
+    """Word in lower case -> its term in one language, worked out when it is first asked for."""
+
+    def __init__(self, *, turkish: bool) -> None:
+        super().__init__()
+        self._turkish = turkish
+
+    def __missing__(self, form: str) -> str:
+        term = _new_term(form, self._turkish)
+        if len(self) >= _FORMS:
+            self.clear()
+        self[form] = term
+        return term
+
+
+ENGLISH: Final = Forms(turkish=False)
+TURKISH: Final = Forms(turkish=True)
+
 _stemming = threading.Lock()
 _stemmers: dict[str, Any] = {}
 
 
-def term_of(form: str, turkish: bool) -> str:
-    """The term of a word in lower case."""
-    known = _turkish if turkish else _english
-    found = known.get(form)
-    if found is None:
-        found = _new_term(form, turkish)
-        if len(known) >= _FORMS:
-            known.clear()
-        known[form] = found
-    return found
+def terms_of(forms: Iterable[str], turkish: bool) -> list[str]:
+    """The terms of words in lower case."""
+    return list(map((TURKISH if turkish else ENGLISH).__getitem__, forms))
 
 
 def _new_term(form: str, turkish: bool) -> str:

@@ -61,6 +61,11 @@ def test_a_hindi_word_is_a_word_and_not_its_consonants() -> None:
     assert _content("हिन्दी भाषा") == ["हिन्दी", "भाषा"]
 
 
+def test_a_mark_without_a_letter_is_no_word() -> None:
+    assert _content("I ❤️ it") == []
+    assert _content("❤️ love") == ["love"]
+
+
 def test_one_turkish_name_does_not_make_an_english_text_turkish() -> None:
     found = analyse("I met Ayşe at the meeting in İstanbul")
     assert not found.turkish
@@ -173,8 +178,8 @@ def test_hostile_texts_take_no_longer_than_their_length() -> None:
 def test_many_threads_get_the_same_stems() -> None:
     texts = [f"running{n} flies{n} toplantılarımızdan{n} görüştük" for n in range(200)]
     expected = [analyse(text) for text in texts]
-    stems._english.clear()
-    stems._turkish.clear()
+    stems.ENGLISH.clear()
+    stems.TURKISH.clear()
     wrong: list[str] = []
 
     def work() -> None:
