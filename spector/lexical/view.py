@@ -113,9 +113,7 @@ class WordView:
         """The postings of terms. Every method that takes terms takes this as well."""
         if isinstance(terms, Lookup):
             return terms
-        hashes = [
-            [term_hash(form, self._key) for form in self._forms(term)] for term in terms
-        ]
+        hashes = [self._hashes(term) for term in terms]
         known = np.unique(np.array([h for each in hashes for h in each], np.uint64))
         positions, rows = self._kernel.lexical_find(self._table, known, self._living)
         at = {value: n for n, value in enumerate(known.tolist())}
@@ -123,8 +121,10 @@ class WordView:
         df = np.array([self._either(known, rows, each) for each in forms], np.int64)
         return Lookup(tuple(terms), df, known, positions, forms)
 
-    def _forms(self, term: Term) -> tuple[str, ...]:
-        return term.forms if self._turkish else term.forms[:1]
+    def _hashes(self, term: Term) -> list[int]:
+        """Of the forms of a term; the second one only where there are Turkish texts."""
+        forms = term.forms if self._turkish else term.forms[:1]
+        return [term_hash(form, self._key) for form in forms]
 
     def _either(
         self, hashes: NDArray[np.uint64], rows: NDArray[np.int64], forms: tuple[int, ...]
@@ -219,13 +219,17 @@ class WordView:
 
     def fields(self, rows: Rows, terms: Sequence[Term] | Lookup) -> NDArray[np.uint8]:
         """(t, n) u8: 1 where the field of a row (speaker, day, month, year) has a term."""
-        listed = terms.terms if isinstance(terms, Lookup) else terms
-        out = np.zeros((len(listed), len(rows)), np.uint8)
+        rows = np.asarray(rows, np.int64)
+        if isinstance(terms, Lookup):
+            hashes = [[int(terms.hashes[n]) for n in forms] for forms in terms.forms]
+        else:
+            hashes = [self._hashes(term) for term in terms]
+        out = np.zeros((len(hashes), len(rows)), np.uint8)
         field = self._of("field", rows)
-        for line, term in zip(out, listed, strict=True):
-            for form in self._forms(term):
-                having = self._fields.having(term_hash(form, self._key))
-                if having.any():
+        for line, forms in zip(out, hashes, strict=True):
+            for value in forms:
+                having = self._fields.having(value)
+                if having is not None:
                     line |= having[field] & (rows >= 0)
         return out
 
