@@ -54,7 +54,7 @@ def gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
         speakers: who is known in the store; a greeting may name them however they are written.
 
     Skipped: no letter and no digit ("...", emoji); a slash command with at most four words that ask
-    nothing; known phrases, fillers and up to two names of whom they are said to.
+    nothing; known phrases, fillers and the names, of up to two words, of whom they are said to.
     """
     command = _COMMAND.match(cue)
     if command:
@@ -77,22 +77,21 @@ def _of_command(name: str, rest: str) -> Decision:
 
 def _of_phrases(found: list[Token], known: Speakers) -> Decision:
     """Small talk if phrases cover every word; the reason names the first one's class."""
-    phrases, longest = _phrases()
+    phrases, longest_from = _phrases()
     words = [_undrawn(token.text) for token in found]
     shouted = all(token.raw.isupper() for token in found if token.raw.isalpha())
     said: list[str] = []
-    names = at = 0
+    at = 0
     while at < len(found):
         if found[at].sign:
             at += 1
             continue
-        length, what = _phrase_at(phrases, longest, words, at)
+        length, what = _phrase_at(phrases, longest_from.get(words[at], 0), words, at)
         if what is None and _is_laughter(words[at]):
             length, what = 1, "acknowledgement"
         if what is None:
             length, what = _names_at(found, at, said, known, shouted), "name"
-            names += length
-            if not length or names > _MOST_NAMES:
+            if not length:
                 return Decision(True, f'says "{found[at].raw[:40]}"')
         if what != "filler" or not said:
             said.append(what)
@@ -132,7 +131,7 @@ def _names_at(
     while end < len(found) and found[end].raw[:1].isupper() and found[end].text not in _ASKING:
         end += 1
     ended = end == len(found) or (found[end].sign and found[end].text != "?")
-    return end - at if ended else 0
+    return end - at if ended and end - at <= _MOST_NAMES else 0
 
 
 def _undrawn(word: str) -> str:
@@ -145,8 +144,8 @@ def _is_laughter(word: str) -> bool:
 
 
 @functools.cache
-def _phrases() -> tuple[dict[tuple[str, ...], str], int]:
-    """Folded words of each phrase -> its class, and the length of the longest; made once."""
+def _phrases() -> tuple[dict[tuple[str, ...], str], dict[str, int]]:
+    """Folded words of each phrase -> its class, and first word -> longest phrase; made once."""
     listed: dict[tuple[str, ...], str] = {}
     for what, text in (*PHRASES.items(), ("filler", FILLERS)):
         for phrase in text.split(","):
@@ -155,4 +154,7 @@ def _phrases() -> tuple[dict[tuple[str, ...], str], int]:
             )
             if words:
                 listed.setdefault(words, what)
-    return listed, max(map(len, listed))
+    longest: dict[str, int] = {}
+    for words in listed:
+        longest[words[0]] = max(len(words), longest.get(words[0], 0))
+    return listed, longest

@@ -25,6 +25,11 @@ MOST_PARTS: Final = 4
 #: longer cues are documents
 _MOST_CHARS: Final = 2_000
 
+#: a cue with none of these is whole
+_MAY_HAVE_SEAM: Final = re.compile(
+    r"[?\uff1f\u061f].|[,;&]|\b(?:and|or|plus|also|as well|ve|veya|ile|ayr[iı]ca)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _END: Final = re.compile(r"[?\uff1f\u061f]+[\"'”’)]*\s*")
 _WORD: Final = re.compile(r"[^\W_]+")
 #: what a second question in one sentence begins with; the seam is before it
@@ -62,7 +67,9 @@ def split(cue: str, speakers: Speakers | Iterable[str] = ()) -> list[str]:
         1 to `MOST_PARTS` texts, each different. Talk is never split: several sentences of it are
         one situation. A statement beside a question stays with it.
     """
-    if len(cue) > _MOST_CHARS or kind(cue) is Kind.TALK:
+    if len(cue) > _MOST_CHARS or not _MAY_HAVE_SEAM.search(cue):
+        return [cue]
+    if kind(cue) is Kind.TALK:
         return [cue]
     whole = " ".join(composed(cue).split())
     known = speakers if isinstance(speakers, Speakers) else Speakers.of(speakers)

@@ -7,6 +7,7 @@ want of a set. The terms of the ranking formula that use them are named in each 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,17 +25,19 @@ _USERS: Final = frozenset(("user", "human", "kullanici"))
 FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|our|us)\b")
 _WORD: Final = re.compile(r"[^\W_]+")
 
-_STANDING: Final = re.compile(
-    r"^\s*(?:please\s+)?(?:always|never|from now on|whenever|every time|in future|going forward"
+_STANDING_FIRST: Final = re.compile(
+    r"\s*(?:please\s+)?(?:always|never|from now on|whenever|every time|in future|going forward"
     r"|remember to|make sure|be sure to|keep in mind|do not|don't)\b"
-    r"|\b(?:when|whenever|if|every time|each time) i (?:ask|request|say|mention|tell you)\b"
-    r"|\bfrom now on\b"
 )
-_STANDING_TR: Final = re.compile(
-    r"^\s*(?:lutfen\s+)?(?:her zaman|hep|asla|hicbir zaman|sakin|bundan (?:sonra|boyle)"
+_STANDING_ANYWHERE: Final = re.compile(
+    r"\b(?:when|whenever|if|every time|each time) i (?:ask|request|say|mention|tell you)\b"
+)
+_STANDING_FIRST_TR: Final = re.compile(
+    r"\s*(?:lutfen\s+)?(?:her zaman|hep|asla|hicbir zaman|sakin|bundan (?:sonra|boyle)"
     r"|unutma|aklinda (?:tut|bulunsun)|dikkat et|emin ol)\b"
-    r"|\bbundan (?:sonra|boyle)\b"
-    r"|\b(?:sor|iste|soyle|de|bahset|rica et)(?:r|er|ar)?(?:s[ae]m|di[gk]im(?:de|da)|tigimde)\b"
+)
+_STANDING_ANYWHERE_TR: Final = re.compile(
+    r"\bbundan (?:sonra|boyle)\b"
     r"|\b(?:sordugumda|sorarsam|istedigimde|istersem|soyledigimde|soylersem|dedigimde|dersem"
     r"|bahsettigimde|bahsedersem)\b"
 )
@@ -50,6 +53,9 @@ _TIME_TR: Final = frozenset(
     persembe cuma cumartesi pazar sabah beri yakinda gecenlerde ocak subat mart nisan mayis haziran
     temmuz agustos eylul ekim kasim aralik yazin kisin bahar sonbahar""".split()
 )
+_TIME_BOTH: Final = _TIME | _TIME_TR
+#: characters up to which all words are listed at once; longer texts are left at the last needed
+_SHORT: Final = 1_000
 
 #: words that are names as well: in a cue that uses capitals they must have one to be a name
 _ALSO_WORDS: Final = frozenset(
@@ -66,9 +72,15 @@ def standing(text: str) -> bool:
     its speaker is not in `ASSISTANTS`. Turkish: "bundan sonra ...", "... sorduğumda", "asla ...".
     """
     folded = plain(text)
-    if _STANDING.search(folded):
+    if _STANDING_FIRST.match(folded) or "from now on" in folded:
         return True
-    return bool(_STANDING_TR.search(folded)) and is_turkish(text, folded)
+    if " i " in folded and _STANDING_ANYWHERE.search(folded):
+        return True
+    if _STANDING_FIRST_TR.match(folded):
+        return is_turkish(text, folded)
+    if text.isascii():  # its rules for anywhere need a language that is not in doubt
+        return False
+    return bool(_STANDING_ANYWHERE_TR.search(folded)) and is_turkish(text, folded)
 
 
 def terms_of_time(text: str, most: int = 2) -> int:
@@ -77,18 +89,20 @@ def terms_of_time(text: str, most: int = 2) -> int:
     Part of *prior* in the ranking formula: a fact told with its time ("last week", "in June 2021")
     is worth more than the same without.
     """
-    count = 0
-    words = _TIME
+    known = _TIME
     folded = plain(text)
     if not text.isascii() and is_turkish(text, folded):
-        words = _TIME | _TIME_TR
-    for match in _WORD.finditer(folded):
-        word = match.group()
-        if word in words or (len(word) == 4 and word.isdecimal()):
-            count += 1
-            if count >= most:
-                break
-    return count
+        known = _TIME_BOTH
+    if len(folded) <= _SHORT:
+        words = _WORD.findall(folded)
+        return min(most, sum(word in known or _is_year(word) for word in words))
+    found = (match.group() for match in _WORD.finditer(folded))
+    counted = (True for word in found if word in known or _is_year(word))
+    return sum(itertools.islice(counted, most))
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdecimal()
 
 
 def asks(text: str) -> bool:
