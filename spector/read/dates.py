@@ -11,6 +11,7 @@ from datetime import date
 from typing import Final
 
 from spector.read import spans, timewords
+from spector.read.plain import plain
 from spector.read.spans import Span
 from spector.read.timereader import Atom, Reader
 
@@ -25,6 +26,10 @@ _VERBS: Final = frozenset("be have not also well i he she it they we you".split(
 _YEAR_WORDS: Final = frozenset(
     "in of during since until till by before after from year and to yil".split()
 )
+#: folded, as tokens are: Hangul falls into its letters
+_YEAR_SIGNS: Final = ("年", plain("년"))
+_MONTH_SIGNS: Final = ("月", plain("월"))
+_DAY_SIGNS: Final = ("日", "号", plain("일"))
 _PARTS_OF_DAY: Final = frozenset("morning afternoon evening sabah aksam ogleden".split())
 _ORDINALS: Final = frozenset(("st", "nd", "rd", "th"))
 
@@ -82,6 +87,25 @@ def _numeric(of: Reader, at: int) -> Atom | None:
     return Atom(at, of.after_case(at + 5), tuple(sorted(set(found)))) if found else None
 
 
+def _signed(of: Reader, at: int) -> Atom | None:
+    """2023年5月8日, 2023年5月, 2023년 5월 8일."""
+    marks = [of.word(at + n) for n in (1, 3, 5)]
+    found = of.year(at)
+    second = of.word(at + 2)
+    if found is None or marks[0] not in _YEAR_SIGNS or not second.isdecimal():
+        return None
+    number = int(second) if len(second) <= 2 else 0
+    if not 1 <= number <= 12 or not marks[1].startswith(_MONTH_SIGNS):
+        return None
+    third = of.word(at + 4)
+    if marks[1] in _MONTH_SIGNS and third.isdecimal() and marks[2].startswith(_DAY_SIGNS):
+        try:
+            return Atom(at, at + 6, (spans.day(date(found[0], number, int(third[:3]))),))
+        except ValueError:
+            return None
+    return Atom(at, at + 4, (spans.month(found[0], number),))
+
+
 def _day_and_month(of: Reader, at: int) -> Atom | None:
     """8 May, 8th of May 2023, the 8th of May, 8 Mayıs."""
     word = of.word(at)
@@ -90,7 +114,7 @@ def _day_and_month(of: Reader, at: int) -> Atom | None:
     end = at + 1
     if of.word(end) in _ORDINALS:
         end += 1
-    if of.word(end) == "of":
+    if of.word(end) in ("of", "de", "."):  # 8 de mayo, 8. Mai
         end += 1
     number = timewords.MONTHS.get(of.word(end)) or timewords.ABBREVIATED.get(of.word(end))
     if number is None or (of.word(end) == "may" and of.word(end + 1) in _VERBS):
@@ -120,7 +144,7 @@ def _month(of: Reader, at: int) -> Atom | None:
     if with_day is not None:
         return with_day
     has_year = of.year_after(end) is not None
-    if short and not has_year:
+    if short and (not has_year or word in timewords.ONLY_WITH_DAY):
         return None
     if word in timewords.AMBIGUOUS and not has_year and not _surely_month(of, at):
         return None
@@ -340,8 +364,8 @@ def _weekday(of: Reader, at: int) -> Atom | None:
 
 
 _RULES: Final = (
-    _numeric, _day_and_month, _ago, _season, _month, _part, _holiday, _quarter, _days_away, _step,
-    _weekday, _year,
+    _numeric, _signed, _day_and_month, _ago, _season, _month, _part, _holiday, _quarter, _days_away,
+    _step, _weekday, _year,
 )  # fmt: skip
 #: words that an expression may begin with
 _STARTS: Final = frozenset((

@@ -57,6 +57,8 @@ _TIME_BOTH: Final = _TIME | _TIME_TR
 #: characters up to which all words are listed at once; longer texts are left at the last needed
 _SHORT: Final = 1_000
 
+#: Thai to Khmer, kana, Han, Hangul
+_UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 #: words that are names as well: in a cue that uses capitals they must have one to be a name
 _ALSO_WORDS: Final = frozenset(
     """will may mark grace hope joy rose art bill jack frank faith dawn april june august summer
@@ -125,11 +127,13 @@ class Speakers:
         by_name: folded words of a name, also the first of several if nobody shares it -> speaker.
         user: the speaker that stands for whoever talks to the agent, if there is one.
         first_words: what a name may begin with.
+        unspaced: names in scripts that set no space between words; they are found anywhere.
     """
 
     by_name: dict[tuple[str, ...], str]
     user: str | None = None
     first_words: frozenset[str] = frozenset()
+    unspaced: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Speakers:
@@ -137,7 +141,11 @@ class Speakers:
         by_name: dict[tuple[str, ...], str] = {}
         first: dict[str, str | None] = {}
         user = None
+        unspaced = []
         for name in sorted(set(names)):
+            if not name.isascii() and _UNSPACED.search(name):
+                unspaced.append(name)
+                continue
             words = tuple(_WORD.findall(plain(name)))[:_MOST_WORDS_OF_A_NAME]
             if words and words[0] in _USERS:
                 user = user or name
@@ -147,16 +155,21 @@ class Speakers:
         for word, name_of_one in first.items():
             if name_of_one is not None:
                 by_name.setdefault((word,), name_of_one)
-        return cls(by_name, user, frozenset(words[0] for words in by_name))
+        return cls(by_name, user, frozenset(words[0] for words in by_name), tuple(unspaced))
 
     def named_in(self, cue: str) -> list[str]:
         """The speakers that a cue names, in its order, each once."""
-        if not self.by_name:
+        if not self.by_name and not self.unspaced:
             return []
         return list(dict.fromkeys(speaker for speaker, _, _ in self.places(composed(cue))))
 
     def places(self, cue: str) -> Iterator[tuple[str, int, int]]:
         """(speaker, start, end) of each name in a `composed` cue; of two the longer one."""
+        if self.unspaced and _UNSPACED.search(cue):
+            for name in self.unspaced:
+                at = cue.find(composed(name))
+                if at >= 0:
+                    yield name, at, at + len(composed(name))
         found = [(plain(match.group()), match) for match in _WORD.finditer(cue)]
         capitals = any(match.group()[0].isupper() for _, match in found[1:])
         at = 0

@@ -7,8 +7,8 @@ from typing import Final
 
 __all__ = [
     "ABBREVIATED", "AGO", "AMBIGUOUS", "CASES", "DAYS", "ENGLISH", "HOLIDAYS", "MONTHS", "NUMBERS",
-    "ORDINALS", "PARTS", "SEASONS", "STEPS", "TURKISH_STEPS", "TURKISH_UNITS", "UNITS", "VAGUE",
-    "WEEKDAYS",
+    "ONLY_WITH_DAY", "ORDINALS", "PARTS", "SEASONS", "STEPS", "TURKISH_STEPS", "TURKISH_UNITS",
+    "UNITS", "VAGUE", "WEEKDAYS",
 ]  # fmt: skip
 
 #: endings of Turkish cases and adjectives, with or without an apostrophe before them
@@ -34,10 +34,21 @@ MONTHS: Final = {
     **_inflected(zip(_TURKISH_MONTHS, range(1, 13), strict=True)),
     **{name: n for n, name in enumerate(_ENGLISH_MONTHS, 1)},
 }
-#: short names; they need a day or a year
+#: months of German, French, Spanish, Italian and Portuguese, where they are not the English word
+_OTHER_MONTHS: Final = (
+    "januar janner janvier enero gennaio janeiro", "februar fevrier febrero febbraio fevereiro",
+    "marz mars marzo marco", "avril abril aprile", "mai mayo maggio maio",
+    "juni juin junio giugno junho", "juli juillet julio luglio julho", "aout agosto",
+    "septembre septiembre settembre setembro", "oktober octobre octubre ottobre outubro",
+    "novembre noviembre novembro", "dezember decembre diciembre dicembre dezembro",
+)  # fmt: skip
+#: short names and those of other languages; they need a day or a year
 ABBREVIATED: Final = {
     **{name[:3]: n for n, name in enumerate(_ENGLISH_MONTHS, 1)}, "sept": 9,
+    **{name: n for n, names in enumerate(_OTHER_MONTHS, 1) for name in names.split()},
 }  # fmt: skip
+#: "Mars 2020" is a rover, "Marco 2023" may be anything
+ONLY_WITH_DAY: Final = frozenset(("mars", "marco"))
 #: names that mean something else as often: they need a day, a year or a preposition
 AMBIGUOUS: Final = frozenset((
     "may", "march",

@@ -89,6 +89,9 @@ def test_what_ends_in_a_question_mark_asks(text: str, expected: bool) -> None:
         ("AYSE nerede?", ["Ayşe", "Fatma"], "Ayşe"),
         ("İpek ne dedi?", ["ipek"], "ipek"),
         ("Where did Jean-Luc go?", ["Jean Luc"], "Jean Luc"),
+        ("王芳喜欢什么？", ["王芳", "李雷"], "王芳"),
+        ("민수가 뭐라고?", ["민수"], "민수"),
+        ("王芳和李雷", ["王芳", "李雷"], None),
         ("", ["Ann"], None), ("?", [], None), ("Ann", ["", "!"], None),
     ],
 )  # fmt: skip
