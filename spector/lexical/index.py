@@ -19,7 +19,7 @@ analysed again. So the work is that of what has changed, and scores depend on wh
 now, not on how it came to have it.
 
 **Views** are immutable and may be used while the index goes on; ``follow`` itself takes one caller
-at a time, which is what its lock is for.
+at a time. One that asks for an older moment than the last gets that: the index steps back for it.
 
 **Memory**: about 70 bytes a memory, 3 bytes a posting (a text of 26 words has 20 different ones, 12
 pairs and 4 terms of its field) and 12 for each different term of 65,536 memories: see ``nbytes``.
@@ -48,6 +48,8 @@ __all__ = ["Extent", "Known", "Source", "Text", "WordIndex"]
 
 #: texts that are analysed at once
 _BATCH: Final = 8192
+#: views that are answered again without looking at the catalog
+_RECENT: Final = 4
 #: dead rows are left out once they are so many, and a third
 _MANY_DEAD: Final = 1024
 _NO_SEAL: Final = -1
@@ -143,8 +145,9 @@ class WordIndex:
         self._known_ids = 0
         self._alive = 0
         self._turkish = False
-        self._view: WordView | None = None
-        self._extents: Sequence[Extent] | None = None
+        self._size = 0
+        #: what was answered last, newest first
+        self._recent: list[tuple[Sequence[Extent], WordView]] = []
 
     def follow(self, extents: Sequence[Extent], source: Source) -> WordView:
         """The view of some partitions, after catching up with what has changed in them.
@@ -153,17 +156,21 @@ class WordIndex:
             Whatever ``source`` raises; the index then starts anew next time.
         """
         with self.lock:
-            if self._view is not None and extents is self._extents:
-                return self._view
+            for known, view in self._recent:
+                if known is extents:
+                    return view
             try:
-                if self._catch_up(extents, source) or self._view is None:
+                changed = self._catch_up(extents, source)
+                if changed or not self._recent:
                     self._drop_dead()
-                    self._view = self._make_view()
+                    view = self._make_view()
+                else:
+                    view = self._recent[0][1]
             except BaseException:
                 self._reset()
                 raise
-            self._extents = extents
-            return self._view
+            self._recent = [(extents, view), *self._recent[: _RECENT - 1]]
+            return view
 
     def _catch_up(self, extents: Sequence[Extent], source: Source) -> bool:
         """Bring the columns to the state of the partitions; False when they are in it already."""
@@ -178,21 +185,10 @@ class WordIndex:
             gone = [segment_id for segment_id in followed if segment_id not in here]
         if not changed and not gone:
             return False
-        suspects, before = [], set(followed)
-        for extent in changed:
-            state = followed.setdefault(extent.segment_id, _Followed(extent, 0))
-            seen = state.extent.slots if extent.segment_id in before else 0
-            if seen > extent.slots or (state.extent.generation, state.extent.overwrites) != (
-                extent.generation, extent.overwrites
-            ):
-                suspects.append(extent)
-                seen = extent.slots
-            state.extent = extent
-            if seen < extent.slots:
-                self._add(source.texts(extent.segment_id, seen, extent.slots))
+        suspects = {e.segment_id for e in changed if self._take_slots(e, source)}
         for extent in changed:  # when all have told what they have now: memories move between them
             state = followed[extent.segment_id]
-            if extent in suspects or state.rows + state.skew != extent.live:
+            if extent.segment_id in suspects or state.rows + state.skew != extent.live:
                 self._compare(extent, source)
                 state.skew = extent.live - state.rows
         for segment_id in gone:
@@ -201,6 +197,30 @@ class WordIndex:
             ))
             del followed[segment_id]
         return True
+
+    def _take_slots(self, extent: Extent, source: Source) -> bool:
+        """Take in the slots of a partition that are new; True when others have changed as well."""
+        state = self._followed.get(extent.segment_id)
+        if state is None:
+            state = self._followed[extent.segment_id] = _Followed(extent, 0)
+            seen = 0
+        else:
+            seen = state.extent.slots
+            rewritten = (state.extent.generation, state.extent.overwrites) != (
+                extent.generation, extent.overwrites
+            )
+            state.extent = extent
+            if rewritten:
+                return True
+        if seen < extent.slots:
+            self._add(source.texts(extent.segment_id, seen, extent.slots))
+        elif seen > extent.slots:  # a recall that began before the last commit
+            columns = self._columns
+            self._kill(np.flatnonzero(
+                (columns["segment"] == extent.segment_id) & (columns["slot"] >= extent.slots)
+                & columns["alive"]
+            ))
+        return False
 
     def _load(self, extents: Sequence[Extent], source: Source) -> bool:
         """Take in a whole store."""
@@ -309,6 +329,7 @@ class WordIndex:
         for text in batch:
             self._count(text.segment_id, 1)
         self._alive += count
+        self._size += int(size.sum(dtype=np.int64))
 
     def _sessions(self, names: list[str | None]) -> NDArray[np.uint64]:
         """(n,) hashes of sessions; 0 for none."""
@@ -325,6 +346,7 @@ class WordIndex:
             return
         self._columns.changing("alive")[rows] = False
         self._alive -= len(rows)
+        self._size -= int(self._columns["size"][rows].sum(dtype=np.int64))
         for segment_id in self._columns["segment"][rows].tolist():
             self._count(segment_id, -1)
 
@@ -372,7 +394,7 @@ class WordIndex:
         used = self._known_ids
         return WordView(
             self._stack, self._columns.seen(), self._fields, self._key,
-            (self._ids[:used], self._row_of[:used]), self._alive, self._turkish,
+            (self._ids[:used], self._row_of[:used]), self._alive, self._size, self._turkish,
         )
 
     def _drop_dead(self) -> None:

@@ -65,7 +65,7 @@ class WordView:
 
     def __init__(
         self, stack: Stack, columns: dict[str, NDArray[Any]], fields: FieldTable, key: bytes,
-        order: tuple[NDArray[np.int64], NDArray[np.int32]], alive: int, turkish: bool,
+        order: tuple[NDArray[np.int64], NDArray[np.int32]], alive: int, size: int, turkish: bool,
     ) -> None:
         self._stack = stack
         self._columns = columns
@@ -77,16 +77,11 @@ class WordView:
         self._kernel: Kernel = get_kernel()
         #: rows that are memories
         self.n_rows = alive
+        #: mean of ``sizes`` over all memories; 1 for none
+        self.mean_length = max(1.0, size / max(1, alive))
 
     def __len__(self) -> int:
         return len(self._columns["id"])
-
-    @cached_property
-    def mean_length(self) -> float:
-        """Mean of ``sizes`` over all memories; 1 for none."""
-        size = self._columns["size"]
-        total = int(size.sum() if self._whole else size[self.alive].sum())
-        return max(1.0, total / max(1, self.n_rows))
 
     @property
     def alive(self) -> NDArray[np.bool_]:

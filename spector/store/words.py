@@ -41,8 +41,8 @@ class Words:
     def at(self, view: View) -> WordView:
         """The words of a view; call it inside of the snapshot that the view is of.
 
-        When another thread has taken the index to a later view by then, memories that this one
-        does not have yet may be among its rows, and others not: confirm what you show, as always.
+        A store in memory has no snapshots: its catalog may be ahead of the view, and a memory that
+        has moved meanwhile may be missing. Recall notices that and starts over.
         """
         return self._index.follow(view.partitions, self._source())
 

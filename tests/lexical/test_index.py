@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 
 import numpy as np
@@ -86,7 +87,10 @@ def _change(rng: random.Random, shelf: Shelf, number: int) -> int:
 def test_an_index_that_follows_commits_answers_like_a_plain_computation(
     start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Small blocks, batches and chains, so that merging, relinking and clearing out happen."""
+    """Also of a moment before the last one, as recalls that began earlier ask for.
+
+    Small blocks, batches and chains, so that merging, relinking and clearing out happen.
+    """
     monkeypatch.setattr(postings, "TAIL_ROWS", 8)
     monkeypatch.setattr(index, "_MANY_DEAD", 20)
     monkeypatch.setattr(index, "_BATCH", 32)
@@ -94,14 +98,16 @@ def test_an_index_that_follows_commits_answers_like_a_plain_computation(
     monkeypatch.setattr(chains, "_RECENT", 2)
     first = seed(start)
     rng = random.Random(first)
-    shelf, number, held = Shelf(), 0, []
+    shelf, number, held, moments = Shelf(), 0, [], []
     following = WordIndex(b"key")
     for _ in range(40):
         for _ in range(rng.choice([1, 1, 4])):
             number = _change(rng, shelf, number)
-        view = following.follow(shelf.spans(), shelf)
+        moments.append((shelf.spans(), copy.deepcopy(shelf)))
+        spans, moment = rng.choice([moments[-1], moments[-1], rng.choice(moments[-3:])])
+        view = following.follow(spans, moment)
         cue = " ".join(rng.sample(_WORDS, 3)) + rng.choice(["", " Ann", " January 1970"])
-        _agrees(view, shelf, cue)
+        _agrees(view, moment, cue)
         held.append((view, cue, view.best(cue_terms(cue)), view.neighbours(np.arange(len(view)))))
     for view, cue, (rows, scores), near in held:  # a view stays what it was
         again, same = view.best(cue_terms(cue))
