@@ -200,15 +200,20 @@ class WordView:
         """(t, n) u8: how often each row's text has each term (not its field)."""
         lookup = self.look_up(terms)
         rows = np.asarray(rows, np.int64)
-        known, back = np.unique(rows, return_inverse=True)
+        known, back = rows, None
+        if len(rows) and (rows[0] < 0 or (rows[1:] <= rows[:-1]).any()):
+            known, back = np.unique(rows, return_inverse=True)
         absent = int(np.searchsorted(known, 0))
         found = np.zeros((len(lookup.hashes), len(known)), np.uint8)
         found[:, absent:], _ = self._kernel.lexical_counts(
             self._table, lookup.hashes, lookup.positions, known[absent:]
         )
-        out = np.zeros((len(lookup.terms), len(rows)), np.uint8)
+        out = found[[forms[0] for forms in lookup.forms]]
         for line, forms in zip(out, lookup.forms, strict=True):
-            line[:] = found[list(forms)].max(axis=0)[back]
+            if len(forms) > 1:
+                line[:] = found[list(forms)].max(axis=0)
+        if back is not None:
+            out = out[:, back]
         out -= np.minimum(self.fields(rows, lookup), out)
         return out
 

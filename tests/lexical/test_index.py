@@ -243,3 +243,25 @@ def test_a_source_that_fails_costs_nothing_but_a_fresh_start() -> None:
     shelf.fails = False
     view = following.follow(shelf.spans(), shelf)
     assert view.df([Term("guitar")]).tolist() == [5]
+
+
+def test_a_cue_without_words_matches_nothing() -> None:
+    shelf = Shelf()
+    shelf.put(1, Text(1, 0, 0, 0, None, None, "guitar", 1))
+    view = WordIndex().follow(shelf.spans(), shelf)
+    every = np.arange(len(view))
+    assert view.best([])[0].tolist() == []
+    assert view.counts(every, []).shape == view.fields(every, []).shape == (0, 1)
+    assert view.df([]).tolist() == []
+
+
+def test_an_index_takes_a_few_hundred_bytes_a_memory() -> None:
+    """The bound that the module states, on texts of 20 words from a vocabulary like a talk's."""
+    rng = random.Random(1)
+    known = [f"w{int(rng.paretovariate(0.9))}" for _ in range(100_000)]
+    shelf = Shelf()
+    for n in range(1, 3001):
+        text = " ".join(rng.choice(known) for _ in range(20))
+        shelf.put(1, Text(n, 0, 0, n * _DAY // 50, f"s{n // 50}", rng.choice("AB"), text, n))
+    view = WordIndex().follow(shelf.spans(), shelf)
+    assert view.nbytes / len(view) < 400
