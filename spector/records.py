@@ -366,12 +366,14 @@ class Signals:
             with smeared frequencies over the sum of the words' weights, absent words included.
         cosine: highest likeness, raw; None when the model is not the one it is calibrated for.
         unknown_name: a word with a capital, not at the start of a sentence, that no memory has.
+        memories: how many there are to answer from; None when nobody counted.
     """
 
     kind: str = "fact"
     coverage: float = 0.0
     cosine: float | None = None
     unknown_name: bool = False
+    memories: int | None = None
 
 
 class HitList(list[Hit]):

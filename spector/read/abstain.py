@@ -25,6 +25,8 @@ _FEW: Final = 10
 #: the best counts for no more than twice the lead of the third: a memory asked for by name must not
 #: make all others look irrelevant
 _LEAD: Final = 2.0
+#: the constants are those of stores of hundreds; of so few memories none is worth withholding
+_SMALL_STORE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,15 @@ def judge(signals: Signals | None, below: float) -> Verdict:
     """Whether to return nothing.
 
     Args:
-        signals: of the recall; None (no cue, no words) is never withheld.
+        signals: of the recall. Nothing is withheld without them (no cue, no words), for a cue that
+            is no question of fact, and of fewer than 100 memories.
         below: the probability under which nothing is returned, 0..1; 0 never withholds. At 0.12,
             85 of 100 LoCoMo questions asked of another conversation bring nothing back, and
             1.1 points of those that have an answer are lost.
     """
     if signals is None or signals.kind != "fact":
+        return Verdict(False, 1.0, "")
+    if signals.memories is not None and signals.memories < _SMALL_STORE:
         return Verdict(False, 1.0, "")
     probability = 1.0 / (1.0 + math.exp(-evidence(signals)))
     if probability >= below:

@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable, Collection
 from typing import Final
 
+from spector.lexical.analysis import cue_terms
+from spector.lexical.analysis import words as terms
+
 __all__ = ["cue_words", "excerpt"]
 
 _SENTENCE: Final = re.compile(
@@ -14,16 +17,14 @@ _SENTENCE: Final = re.compile(
 _WORD: Final = re.compile(r"[^\W_]+")
 #: longer sentences are looked at in pieces of about so many characters
 _PIECE_CHARS: Final = 240
-#: endings differ, beginnings mostly do not
-_STEM_CHARS: Final = 6
 #: pieces that an excerpt has at most beside its best one
 _MOST_PIECES: Final = 64
 _CUT: Final = "\u2026"
 
 
-def cue_words(text: str) -> frozenset[str]:
-    """The words of a text by their first letters, so that inflected forms match."""
-    return frozenset(word[:_STEM_CHARS] for word in _WORD.findall(text.casefold()))
+def cue_words(cue: str) -> frozenset[str]:
+    """The terms of a cue, stemmed, so that other forms match; stop words if it has no others."""
+    return frozenset(form for term in cue_terms(cue) for form in term.forms)
 
 
 def excerpt(text: str, words: Collection[str], room: int, cost: Callable[[str], int]) -> str:
@@ -33,8 +34,8 @@ def excerpt(text: str, words: Collection[str], room: int, cost: Callable[[str], 
         words: of the cue, as ``cue_words`` makes them.
         room, cost: what the excerpt may cost, and what a text costs.
     """
-    pieces = _pieces(text)
-    found = [len(cue_words(piece) & frozenset(words)) for piece in pieces]
+    pieces, wanted = _pieces(text), frozenset(words)
+    found = [len(wanted.intersection(terms(piece))) for piece in pieces]
     first = last = found.index(max(found))
     if cost(_marked(pieces, first, last)) > room:
         return _shortened(pieces[first], words, room, cost)
@@ -76,7 +77,8 @@ def _shortened(
     piece: str, words: Collection[str], room: int, cost: Callable[[str], int]
 ) -> str:
     """As much of one piece as fits, from its first matching word on if that is what it takes."""
-    matches = (m.start() for m in _WORD.finditer(piece) if cue_words(m.group()) & frozenset(words))
+    wanted = frozenset(words)
+    matches = (m.start() for m in _WORD.finditer(piece) if wanted.intersection(terms(m.group())))
     body = piece[next(matches, 0) :].strip()
     low, high = 0, len(body)
     while low < high:  # the most characters that fit

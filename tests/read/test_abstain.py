@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spector.lexical.analysis import cue_terms
 from spector.read.abstain import CROWD, evidence, judge, relevances
+from spector.read.names import unknown_name
 from spector.records import Signals
 
 #: an answer far ahead, a few near it, and a crowd that thins out
@@ -94,6 +96,25 @@ def test_only_facts_are_withheld(kind: str) -> None:
     nothing = Signals(kind=kind, unknown_name=True)
     assert not judge(nothing, 0.99).silent
     assert judge(Signals(unknown_name=True), 0.12).silent
+
+
+def test_a_few_memories_are_never_withheld() -> None:
+    assert not judge(Signals(unknown_name=True, memories=99), 0.12).silent
+    assert judge(Signals(unknown_name=True, memories=100), 0.12).silent
+
+
+@pytest.mark.parametrize(
+    ("cue", "unknown"),
+    [("What did Caroline do?", True), ("what did caroline do?", False),
+     ("Caroline went where?", False), ("Hello! Caroline, where are you?", False),
+     ("Where does Melanie live?", False), ("Did they visit Ankara'ya?", True),
+     ("What Did Caroline Do Last Year", False), ("Wann war Caroline hier und wer noch?", False),
+     ("Where is NASA?", False), ("", False)],
+)  # fmt: skip
+def test_a_name_is_unknown_when_no_memory_has_it(cue: str, unknown: bool) -> None:
+    absent = {form for term in cue_terms(cue) for form in term.forms} - {"melani", "melanie"}
+    assert unknown_name(cue, absent) is unknown
+    assert not unknown_name(cue, ())
 
 
 def test_zero_never_withholds_and_no_signals_are_no_reason() -> None:
