@@ -17,6 +17,8 @@ _SENTENCE: Final = re.compile(
 _WORD: Final = re.compile(r"[^\W_]+")
 #: longer sentences are looked at in pieces of about so many characters
 _PIECE_CHARS: Final = 240
+#: how far into a text its best sentence is looked for
+_MOST_CHARS: Final = 100_000
 #: pieces that an excerpt has at most beside its best one
 _MOST_PIECES: Final = 64
 _CUT: Final = "\u2026"
@@ -35,10 +37,10 @@ def excerpt(text: str, words: Collection[str], room: int, cost: Callable[[str], 
         room, cost: what the excerpt may cost, and what a text costs.
     """
     pieces, wanted = _pieces(text), frozenset(words)
-    found = [len(wanted.intersection(terms(piece))) for piece in pieces]
+    found = [len(wanted.intersection(terms(piece[:_MOST_CHARS]))) for piece in pieces]
     first = last = found.index(max(found))
     if cost(_marked(pieces, first, last)) > room:
-        return _shortened(pieces[first], words, room, cost)
+        return _shortened(pieces, first, words, room, cost)
     left = room - cost(pieces[first]) - 2  # the two ellipses
     for _ in range(_MOST_PIECES):
         if last + 1 < len(pieces) and (price := cost(pieces[last + 1])) <= left:
@@ -51,20 +53,21 @@ def excerpt(text: str, words: Collection[str], room: int, cost: Callable[[str], 
     while last > first and cost(_marked(pieces, first, last)) > room:
         last -= 1  # the sum of its parts was too low an estimate
     body = _marked(pieces, first, last)
-    return body if cost(body) <= room else _shortened(pieces[first], words, room, cost)
+    return body if cost(body) <= room else _shortened(pieces, first, words, room, cost)
 
 
 def _pieces(text: str) -> list[str]:
-    """The text in sentences and pieces of long ones; together they are the text."""
+    """A text in sentences and pieces of long ones; what is far behind is one more piece."""
     pieces: list[str] = []
-    for match in _SENTENCE.finditer(text):
+    for match in _SENTENCE.finditer(text, 0, _MOST_CHARS):
         sentence = match.group()
         while len(sentence) > _PIECE_CHARS:
             end = sentence.rfind(" ", _PIECE_CHARS // 2, _PIECE_CHARS) + 1 or _PIECE_CHARS
             pieces.append(sentence[:end])
             sentence = sentence[end:]
         pieces.append(sentence)
-    return pieces or [text]
+    rest = text[_MOST_CHARS:]
+    return [*pieces, rest] if rest else pieces or [text]
 
 
 def _marked(pieces: list[str], first: int, last: int) -> str:
@@ -74,20 +77,22 @@ def _marked(pieces: list[str], first: int, last: int) -> str:
 
 
 def _shortened(
-    piece: str, words: Collection[str], room: int, cost: Callable[[str], int]
+    pieces: list[str], at: int, words: Collection[str], room: int, cost: Callable[[str], int]
 ) -> str:
-    """As much of one piece as fits, from its first matching word on if that is what it takes."""
-    wanted = frozenset(words)
+    """As much of one piece as fits, from its first matching word on."""
+    piece, wanted = pieces[at], frozenset(words)
     matches = (m.start() for m in _WORD.finditer(piece) if wanted.intersection(terms(m.group())))
-    body = piece[next(matches, 0) :].strip()
+    start = next(matches, 0)
+    body = piece[start:].strip()
+    before = _CUT if at or start else ""
     low, high = 0, len(body)
     while low < high:  # the most characters that fit
         middle = (low + high + 1) // 2
-        if cost(f"{_CUT}{body[:middle]}{_CUT}") <= room:
+        if cost(f"{before}{body[:middle]}{_CUT}") <= room:
             low = middle
         else:
             high = middle - 1
     if not low:
         return ""
     space = body.rfind(" ", low // 2, low) if low < len(body) else -1
-    return f"{_CUT}{body[: space if space > 0 else low].strip()}{_CUT}"
+    return f"{before}{body[: space if space > 0 else low].strip()}{_CUT}"

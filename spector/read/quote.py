@@ -42,6 +42,8 @@ _RISKY: Final = re.compile(
     "\U000e0000-\U000e0fff]|[\u200c\u200d\ufe0f]{3,}|[\ud800-\udfff]"
 )
 _LABEL: Final = re.compile(r"[^\W_][\w.@+-]{0,31}")
+#: a longer name is cut: it is there to tell people apart
+_NAME_CHARS: Final = 80
 #: names that would look like a turn of the conversation itself
 _RESERVED: Final = frozenset("developer function human ipython model platform system tool".split())
 
@@ -87,7 +89,9 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def label(name: str) -> str:
-    """A name that stands bare where it is one harmless word, quoted otherwise."""
+    """A name that stands bare where it is one harmless word, quoted otherwise, cut if long."""
+    if len(name) > _NAME_CHARS:
+        name = f"{name[:_NAME_CHARS]}\u2026"
     harmless = _LABEL.fullmatch(name) and name.isprintable() and name.lower() not in _RESERVED
     return name if harmless else quoted(name)
 

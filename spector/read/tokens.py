@@ -34,6 +34,9 @@ _LONG: Final = re.compile(
     r"[^\s!-@\[-`{-\x7f\u3000-\u303f\uff00-\uff20\uff3b-\uff65]{129,}|(?:[^\w\s]|_){129,}|\s{129,}"
 )
 
+#: of ASCII: a word, a number of three digits or a character each; longer words apart
+_ASCII_PIECE: Final = re.compile(r"[A-Za-z]+|\d{1,3}|[^\w\s]|_")
+_ASCII_KEY: Final = re.compile(r"[A-Za-z]{21,}")
 _PIECE: Final = re.compile(
     r"(?P<ascii>[A-Za-z]+(?![^\W\d_]))|(?P<word>[^\W\d_]+)|(?P<number>\d{1,3})|(?P<symbol>[^\w\s]|_)"
 )
@@ -157,6 +160,9 @@ def estimated_tokens(text: str) -> int:
     0.98 x (words + punctuation) for English, where digits count in threes; for other languages and
     scripts by the letter. docs/manual.md has its errors.
     """
+    if text.isascii():
+        keys = sum(len(key) / 4 - 1 for key in _ASCII_KEY.findall(text))
+        return math.ceil(_PER_WORD * (len(_ASCII_PIECE.findall(text)) + keys))
     words = foreign = 0
     ascii_letters = total = 0.0
     for found in _PIECE.finditer(text):

@@ -131,6 +131,11 @@ def test_a_name_that_could_be_a_turn_is_quoted(name: str) -> None:
     assert label(name) == f'"{name}"'
 
 
+def test_a_long_name_is_cut() -> None:
+    assert len(label("Ann " * 10_000)) < 100
+    assert len(label("\U000e0041" * 10_000)) < 1000
+
+
 @pytest.mark.parametrize("name", ["user", "Caroline", "Ayşe", "chatgpt", "a.b@c-d"])
 def test_a_plain_name_costs_no_quotes(name: str) -> None:
     assert label(name) == name

@@ -107,3 +107,9 @@ def test_keys_and_numbers_are_not_one_token() -> None:
 def test_an_estimate_grows_with_the_text(one: str, other: str) -> None:
     assert 0 <= estimated_tokens(one) <= estimated_tokens(f"{one}\n\n{other}") + 1
     assert estimated_tokens("") == 0
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=200))
+def test_the_short_way_for_ascii_counts_the_same(text: str) -> None:
+    """A single foreign symbol takes the long way, and counts as one."""
+    assert abs(estimated_tokens(f"{text} \u2014") - estimated_tokens(text) - 1) <= 1
