@@ -71,8 +71,9 @@ class Config:
     utility_rate: float = 0.1
 
     # recall
-    #: full-text matches that one recall ranks at most; the commonest words of a cue go first
-    lexical_matches: int = 20_000
+    #: in a store of no more memories a cue with words ranks every one of them by all evidence; in
+    #: a larger one the best by score, the best by words and those around them in their sessions
+    rank_all_records: int = 8192
     max_k: int = 10_000
     #: standard errors that the bound of an estimated cosine adds before it rules a memory out;
     #: 0 estimates nothing. docs/manual.md has recall against time.

@@ -50,6 +50,7 @@ from spector.read.request import (
     parse_valence,
 )
 from spector.read.tokens import token_counter
+from spector.read.wishes import Wishes
 from spector.receipt import Purged
 from spector.records import (
     BackupReport,
@@ -129,6 +130,7 @@ class Memory:
         )
         self._kernel = ParallelKernel(get_kernel(), threads)
         self._reader = Reader(router, self._kernel, config)
+        self._wishes = Wishes(embedder)
         self._vectors = Vectors(
             dim=self.dim, fingerprint=opened[0].store.meta.get("fingerprint") or "",
             can_embed=embedder is not None,
@@ -441,6 +443,7 @@ class Memory:
             category_mask=parse_mask(Category, categories, "category"),
             exact=parse_switch(exact, "exact"),
             lexical=parse_switch(lexical, "lexical"),
+            wish=self._wishes.mean,
         )
         hits = self._reader.recall(request)
         if learn and hits:

@@ -172,9 +172,12 @@ class Explanation:
     """Why a hit has its score.
 
     ``terms`` are the weighted summands (weight x value), ``values`` the raw values before the
-    weights, ``modifiers`` the factors. For additive profiles ``score = sum(terms) * product(
-    modifiers) + lexical``; for multiplicative ones ``score = sim * (1 + sum(terms without sim))
-    * product(modifiers) + lexical``.
+    weights, ``modifiers`` the factors; they make ``fused``, the score of the scan: ``sum(terms) *
+    product(modifiers)`` for additive profiles, ``sim * (1 + sum(terms without sim)) *
+    product(modifiers)`` for multiplicative ones. What the read path knows beyond that comes on
+    top, on the same scale: ``score = fused + lexical + sum(evidence)``. ``lexical`` is what the
+    words of the cue say, ``evidence`` what everything else does (the turns around, the speaker,
+    dates, the form of the text, see ``Ranking``).
     """
 
     profile: str
@@ -184,6 +187,12 @@ class Explanation:
     modifiers: Mapping[str, float]
     lexical: float
     score: float
+    evidence: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def fused(self) -> float:
+        """The score of the scan, without what the read path added to it."""
+        return self.score - self.lexical - sum(self.evidence.values())
 
     def __str__(self) -> str:
         lines = [f"score {self.score:.4f}  profile {self.profile} ({self.fusion})"]
@@ -193,6 +202,8 @@ class Explanation:
             lines.append(f"  {name:<11} {'':>8}  x  {factor:.4f}")
         if self.lexical:
             lines.append(f"  {'lexical':<11} {'':>8}  -> {self.lexical:+.4f}")
+        for name, term in self.evidence.items():
+            lines.append(f"  {name:<11} {'':>8}  -> {term:+.4f}")
         return "\n".join(lines)
 
 
@@ -333,6 +344,7 @@ class Hit(_Lazy):
             "terms": {name: round(value, 6) for name, value in why.terms.items()},
             "modifiers": {name: round(value, 6) for name, value in why.modifiers.items()},
             "lexical": round(why.lexical, 6),
+            "evidence": {name: round(value, 6) for name, value in why.evidence.items()},
         }
         return out
 

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from spector.errors import InvalidInputError
+from spector.kernel.ranking import Ranking
 from spector.layout import Category, TierCode
 
 __all__ = ["PROFILES", "Curve", "ScoringProfile", "get_profile"]
@@ -102,6 +103,8 @@ class ScoringProfile:
     flashbulb_retention: float = 1.0
     tier_factors: tuple[tuple[int, float], ...] = ()
     category_factors: tuple[tuple[int, float], ...] = ()
+    #: what the read path adds where ``w_lexical`` is not 0
+    ranking: Ranking = Ranking()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -115,6 +118,10 @@ class ScoringProfile:
             object.__setattr__(self, curve_name, _curve(curve_name, getattr(self, curve_name)))
         for name, (low, high) in _RANGES.items():
             _check_number(name, getattr(self, name), low, high)
+        if not isinstance(self.ranking, Ranking):
+            raise InvalidInputError(
+                f"ScoringProfile.ranking is {self.ranking!r}", hint="pass a spector.Ranking"
+            )
         for name in ("tier_factors", "category_factors"):
             object.__setattr__(self, name, _pairs(name, getattr(self, name)))
 
@@ -197,7 +204,7 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
                 w_activation=0.02,
                 w_utility=0.03,
                 w_tags=0.05,
-                w_lexical=0.60,
+                w_lexical=0.80,
                 confidence_weight=0.2,
             ),
             # Pure cosine: what a vector index would answer.

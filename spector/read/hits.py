@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -46,7 +46,7 @@ class Confirmer:
     ) -> tuple[list[Hit], int]:
         """The first k candidates that the catalog confirms, and how many it did not.
 
-        ``ordered`` by ``Candidate.order``.
+        ``ordered`` best first; looked at in slices, so that it may make candidates as it goes.
 
         Raises:
             PartitionCorruptError: bytes of a memory are not what was written.
@@ -166,8 +166,8 @@ class Confirmer:
             out.append(
                 Hit.of(
                     _Found(row.id, row.text, tier, row, image),
-                    candidate.fused + candidate.lexical,
-                    partial(_explain, image, candidate.similarity, candidate.lexical, query),
+                    candidate.score,
+                    partial(_explain, image, candidate.similarity, candidate.evidence, query),
                 )
             )
         return out
@@ -250,8 +250,14 @@ def _headers(images: Bytes) -> list[tuple[Any, ...]]:
 _TIER, _ID, _CRC, _MUTABLE = range(4)
 
 
-def _explain(image: Bytes, similarity: float, lexical: float, query: Query) -> Explanation:
-    """The terms of one score, computed by the reference formula."""
+#: evidence of words
+_WORDS = frozenset({"words", "pairs", "name"})
+
+
+def _explain(
+    image: Bytes, similarity: float, evidence: Mapping[str, float], query: Query
+) -> Explanation:
+    """The terms of one score, the kernel's computed by the reference formula."""
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     values = score_terms(header, np.array([similarity], dtype=np.float32), query)
     profile = query.profile
@@ -267,5 +273,8 @@ def _explain(image: Bytes, similarity: float, lexical: float, query: Query) -> E
     }
     return Explanation(
         profile=profile.name, fusion=profile.fusion, values=raw, terms=terms,
-        modifiers=modifiers, lexical=lexical, score=float(values["score"][0]) + lexical,
+        modifiers=modifiers,
+        lexical=sum(value for name, value in evidence.items() if name in _WORDS),
+        evidence={name: value for name, value in evidence.items() if name not in _WORDS},
+        score=float(values["score"][0]) + sum(evidence.values()),
     )

@@ -1,202 +1,111 @@
-"""The lexical channel: which memories have the words of a cue, on the scale of the fused score."""
+"""What a cue asks for, put to the words of every store: terms, speaker, time, kind."""
 
 from __future__ import annotations
 
-import itertools
-import math
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from spector.config import Config
+from spector.clock import MS_PER_DAY, from_ms
+from spector.lexical.analysis import Term, cue_pairs, cue_terms
+from spector.lexical.view import WordView
+from spector.read.facts import mark_of
+from spector.read.fuse import Asked
 from spector.read.request import RecallRequest
-from spector.store.filters import SqlFilter
-from spector.store.store import Store, View
-from spector.tiers.router import TierRouter
-from spector.unicode import normalize
+from spector.read.route import Kind, kind
+from spector.read.signs import Speakers, about
+from spector.read.snapshot import Snapshot
+from spector.read.when import TimeRange, when
+from spector.store.store import Store
+from spector.store.words import Words
 
-__all__ = [
-    "MAX_TERMS", "Evidence", "LexicalChannel", "best_score", "match_query", "match_terms", "quoted",
-]
+__all__ = ["MAX_TERMS", "LexicalChannel", "id_in"]
 
-#: more words than this do not make a cue clearer, but each costs a posting list
-MAX_TERMS: Final = 32
-#: FTS5's k1 is fixed at 1.2
-_K1_PLUS_1: Final = 2.2
-#: evidence is full when a memory earns this share of what the whole cue could earn
-#: (0 made every best match full evidence: the same on LoCoMo, 1.2 points less on PrefEval)
-_COVERAGE: Final = 0.6
-_LEAST: Final = 1e-6
-#: memories that may be asked for by name at once
-_FEW: Final = 10
-#: what the factors of a usual profile (mood, tier, category, ...) multiply out to at most
-_HIGHEST_MODIFIER: Final = 1.25
-#: evidence of the memory whose id the cue is
-_IDENTITY: Final = 100.0
-
-_WORD = re.compile(r"[^\W_]+(?:['’._/:@#+-][^\W_]+)*", re.UNICODE)
-_PART = re.compile(r"[^\W_]+", re.UNICODE)
-
-#: words that say nothing about which memory is meant; they stay when a cue has no others
-_STOP = frozenset(
-    """a about after all also am an and any are as at be because been before being but by can could
-    did do does doing for from had has have having he her here hers him his how i if in into is it
-    its itself just let me more most my no nor not now of off on once only or other our out over own
-    please same she should so some such tell than that the their them then there these they this
-    those through to too under until up us very was we were what when where which while who whom
-    whose why will with would you your yours ve ll re don didn doesn isn wasn aren won""".split()
-)
+#: words of a long cue that are looked up: the most telling ones; likewise pairs
+MAX_TERMS: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """Weighted full-text evidence in one store: every match, best first."""
+class _Known:
+    """The speakers of a store as of some view."""
 
-    weights: dict[int, float]
-
-    def of(self, record_id: int) -> float:
-        return self.weights.get(record_id, 0.0)
-
-    def best(self, count: int) -> list[int]:
-        """Ids of the ``count`` strongest matches."""
-        return list(itertools.islice(self.weights, count))
-
-    def bound(self, count: int) -> float:
-        """The most that any match beyond the best ``count`` has; 0 when there are no more."""
-        return next(itertools.islice(self.weights.values(), count, None), 0.0)
+    names: int
+    speakers: Speakers
+    code_of: dict[str, int]
 
 
 class LexicalChannel:
-    """Full-text evidence for one recall, store by store."""
+    """Words of all stores. Thread-safe."""
 
-    def __init__(self, router: TierRouter, config: Config) -> None:
-        self._router = router
-        self._config = config
+    def __init__(self, stores: Sequence[Store]) -> None:
+        self._words = [Words(store, mark=mark_of) for store in stores]
+        self._known: list[_Known | None] = [None] * len(self._words)
 
-    def evidence(
-        self, store: Store, view: View, request: RecallRequest, condition: SqlFilter | None
-    ) -> Evidence:
-        """What the words of the cue say for each memory that passes the filter."""
-        if request.cue is None or not request.lexical:
-            return Evidence({})
-        tiers = request.selection.tiers
-        codes = None if tiers is None else [tier.code for tier in self._router.select(tiers)]
-        gates = request.selection.with_times(condition, codes)
-        terms = match_terms(request.cue) if request.profile.w_lexical else []
-        weights = self._weights(store, view, request, terms, gates)
-        for record_id in _named(store, request, gates):
-            weights[record_id] = _IDENTITY
-        return Evidence(dict(sorted(weights.items(), key=lambda item: (-item[1], item[0]))))
+    def at(self, snap: Snapshot) -> tuple[WordView, ...]:
+        """The words of each store at the moment of a snapshot, which this thread is in."""
+        return tuple(
+            words.at(view) for words, view in zip(self._words, snap.views, strict=True)
+        )
 
-    def _weights(
-        self, store: Store, view: View, request: RecallRequest, terms: list[str], gates: SqlFilter
-    ) -> dict[int, float]:
-        chosen, ideal, missing = self._weigh(store, view, terms)
-        expression = match_query(chosen)
-        if expression is None:
-            return {}
-        found = store.catalog.matches(expression, sql=gates.sql, params=gates.params)
-        scale = request.profile.w_lexical / max([ideal, *(score for _, score in found[:1])])
-        weights = {record_id: scale * max(0.0, score) for record_id, score in found}
-        named = [quoted(term) for term in chosen if _is_identifier(term)]
-        if not missing and weights:
-            named.append(" AND ".join(quoted(term) for term in chosen))
-        for expression in named:
-            exact = store.catalog.matches(expression, sql=gates.sql, params=gates.params)
-            if len(exact) <= _FEW:
-                for record_id, _ in exact:
-                    if record_id in weights:  # a store in memory may have it only since just now
-                        weights[record_id] = max(weights[record_id], self._first(request))
-        return weights
+    def asked(
+        self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest
+    ) -> Asked:
+        """What a cue asks for, looked up in every store."""
+        cue = request.cue or ""
+        ranking = request.profile.ranking
+        how = Kind(request.kind) if request.kind else kind(cue)
+        weight = ranking.words(how)
+        terms = _telling(views, cue_terms(cue)) if weight or ranking.by_name else ()
+        pairs = _telling(views, cue_pairs(cue)) if weight and ranking.pairs else ()
+        return Asked(
+            kind=how,
+            terms=terms,
+            words=tuple(view.look_up(terms) for view in views),
+            pairs=pairs,
+            adjacent=tuple(view.look_up(pairs) for view in views),
+            about=self._about(views, cue) if ranking.about else (),
+            time=_time(snap, request, cue, how) if ranking.date else None,
+            wish=request.wish() if how is Kind.REQUEST and ranking.request_shift else None,
+        )
 
-    def _first(self, request: RecallRequest) -> float:
-        """Evidence that no likeness and no strength can make up for.
+    def _about(self, views: Sequence[WordView], cue: str) -> tuple[int, ...]:
+        """Per store the code of the speaker whom the cue is about, -1 for nobody."""
+        known = [self._speakers(n, view) for n, view in enumerate(views)]
+        names = {about(cue, each.speakers) for each in known} - {None}
+        if len(names) != 1:
+            return (-1,) * len(views)
+        (name,) = names
+        return tuple(-1 if name is None else each.code_of.get(name, -1) for each in known)
 
-        For memories that have all the words of a cue which few memories have all of, or an
-        identifier of it: they were asked for by name.
-        """
-        profile = request.profile
-        rest = sum(profile.weights().values()) - profile.w_similarity
-        span = 2 * profile.w_similarity + rest  # from cosine -1 and no strength to 1 and all of it
-        if profile.fusion == "multiplicative":
-            span = profile.w_similarity * (1 + rest)
-        return span * _HIGHEST_MODIFIER + profile.w_lexical
-
-    def _weigh(
-        self, store: Store, view: View, terms: list[str]
-    ) -> tuple[list[str], float, bool]:
-        """The terms to look up, the BM25 score from which evidence is full, is any term missing.
-
-        At most ``Config.lexical_matches`` records are ranked: BM25 costs about a microsecond a
-        match, counting a twentieth of it, and a word that very many memories share says next to
-        nothing about which one is meant. So the commonest terms are left out first, and a term
-        that no memory has neither counts nor is asked for.
-        """
-        total = sum(partition.live for partition in view.partitions)
-        budget = self._config.lexical_matches
-        limit = total + 1 if total <= budget else budget + 1
-        counts = {term: store.catalog.count_matches(quoted(term), limit) for term in terms}
-        present = sorted((term for term in terms if counts[term]), key=counts.__getitem__)
-        ideal = sum(best_score(counts[term], total) for term in present)
-        chosen: list[str] = []
-        for term in present:
-            budget -= counts[term]
-            if total > self._config.lexical_matches and budget < 0:
-                break
-            chosen.append(term)
-        return chosen, max(_COVERAGE * ideal, _LEAST), len(present) < len(terms)
+    def _speakers(self, n: int, view: WordView) -> _Known:
+        names = view.speakers()
+        known = self._known[n]
+        if known is None or known.names != len(names):
+            code_of = {name: code for code, name in enumerate(names)}
+            known = _Known(len(names), Speakers.of(filter(None, names)), code_of)
+            self._known[n] = known
+        return known
 
 
-def _named(store: Store, request: RecallRequest, gates: SqlFilter) -> list[int]:
-    """The memory whose id the cue is, if there is one and it passes the gates."""
-    text = (request.cue or "").strip()
-    if not text.isdecimal() or len(text) > 18:
-        return []
-    return list(store.catalog.fetch([int(text)], sql=gates.sql, params=gates.params))
+def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:
+    """The terms that say most about which memory is meant, if there are too many."""
+    if len(terms) > MAX_TERMS:
+        largest = max(views, key=lambda view: view.n_rows)
+        terms = largest.informative(terms, MAX_TERMS)
+    return tuple(terms)
 
 
-def _is_identifier(term: str) -> bool:
-    """True for what stood joined in the cue and has a digit, like INC-2219 or 2026-10-02."""
-    return " " in term and any(char.isdigit() for char in term)
+def _time(
+    snap: Snapshot, request: RecallRequest, cue: str, how: Kind
+) -> TimeRange | None:
+    days = {part.day for view in snap.views for part in view.partitions if part.day >= 0}
+    years = {from_ms(day * MS_PER_DAY).year for day in days}
+    found = when(cue, request.now_ms, years or {from_ms(request.now_ms).year}, how)
+    return found if found is not None and found.spans else None
 
 
-def match_query(terms: list[str]) -> str | None:
-    """An FTS5 expression that any of the terms satisfies; None when there are none.
+def id_in(cue: str | None) -> int | None:
+    """The id that a cue is, if it is one and nothing else."""
+    text = (cue or "").strip()
+    return int(text) if text.isdecimal() and len(text) <= 18 else None
 
-    Every term is quoted: nothing of a cue is FTS5 syntax.
-    """
-    return " OR ".join(quoted(term) for term in terms) or None
-
-
-def quoted(term: str) -> str:
-    """A term as an FTS5 string; terms hold letters, digits and spaces only."""
-    return f'"{term}"'
-
-
-def match_terms(cue: str) -> list[str]:
-    """The words of a cue that are worth looking up.
-
-    Words joined by punctuation ("INC-2219", "foo.bar") are searched as a phrase and as parts, so
-    an identifier outranks its pieces.
-    """
-    phrases: dict[str, None] = {}
-    words: dict[str, None] = {}
-    folded = normalize("NFC", cue).lower().replace("i\u0307", "i")  # as FTS5 does: "İ" is an i
-    for match in _WORD.finditer(folded):
-        token = match.group()
-        parts = _PART.findall(token)
-        if len(parts) > 1:
-            phrases[" ".join(parts)] = None
-        for part in parts:
-            words[part] = None
-    strong = [word for word in words if word not in _STOP and len(word) > 1]
-    return [*phrases, *(strong or words)][:MAX_TERMS]
-
-
-def best_score(matches: int, total: int) -> float:
-    """The most that one term can add to a BM25 score: idf x (k1 + 1), as FTS5 computes idf.
-
-    A writer may have added matches since ``total`` was counted.
-    """
-    matches = min(matches, total)
-    return _K1_PLUS_1 * max(math.log((total - matches + 0.5) / (matches + 0.5)), 0.0)

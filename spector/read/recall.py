@@ -1,29 +1,32 @@
-"""Recall: gate, scan, lexical channel, fusion, verification. Reads only; writes nothing.
+"""Recall: gate, scan, words, fusion, verification. Reads only; writes nothing.
 
-The scan ranks every record that passes the gates by the fused score. Full-text candidates are
-scored by the same formula and kernel, and their lexical evidence is added on the same scale. What
-the Bloom filter let through by accident is dropped by asking the catalog; if that leaves too few,
-the catalog resolves the whole filter to a bitmap and the scan runs again, so a filter never
+The scan ranks every record that passes the gates by the fused score of the kernel. For a cue with
+words, the evidence of the read path (``fuse``) is added on the same scale and decides the order.
+What the Bloom filter let through by accident is dropped by asking the catalog; if that leaves too
+few, the catalog resolves the whole filter to a bitmap and the scan runs again, so a filter never
 truncates.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.errors import StoreError
 from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query, make_query
 from spector.kernel.tags import tag_mask
+from spector.lexical.view import WordView
+from spector.read.fuse import Asked, Ranked, code_of, from_hits
 from spector.read.hits import Confirmer
-from spector.read.lexical import Evidence, LexicalChannel
+from spector.read.lexical import LexicalChannel, id_in
 from spector.read.request import RecallRequest
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
-from spector.records import HitList, ScanStats
+from spector.read.weigh import BY_SCORE, BY_WORDS, Places, Weigher
+from spector.records import Hit, HitList, ScanStats
 from spector.store.filters import SqlFilter
 from spector.store.store import View
 from spector.tiers.router import TierRouter
@@ -32,11 +35,17 @@ __all__ = ["Reader"]
 
 #: candidates that are confirmed one by one before the catalog resolves a filter for all records
 _CANDIDATES_BEFORE_BITMAP = 2048
-#: records taken from the scan and from full text before it is known whether more are needed
+#: records taken from the scan before it is known whether more are needed
 _CANDIDATES = 128
-_MATCHES = 128
 #: attempts before writers of this process are made to wait
 _ATTEMPTS = 8
+#: evidence of the memory whose id the cue is
+_IDENTITY = 100.0
+
+
+_Known = tuple[
+    tuple[WordView, ...], Asked, list[int] | None, NDArray[np.bool_] | None
+]
 
 
 class Reader:
@@ -48,7 +57,8 @@ class Reader:
         self._kernel = kernel
         self._config = config
         self._confirmer = Confirmer(router, kernel)
-        self._lexical = LexicalChannel(router, config)
+        self._lexical = LexicalChannel(self._stores)
+        self._weigher = Weigher(kernel, len(self._stores), config)
         self._cached: Snapshot | None = None
 
     def recall(self, request: RecallRequest) -> HitList:
@@ -101,49 +111,141 @@ class Reader:
             return self._in_snapshot(request, (*views, view))
 
     def _recall_in(self, snap: Snapshot, request: RecallRequest) -> HitList:
-        """Scan and full text, widened until no record outside of both could be among the best."""
+        """The answer in one snapshot, with evidence where the cue has words that count."""
         # a reader of an older format has one such store, and nothing in any other
         version = min(store.format_version for store in self._stores)
         query = _query_of(request, self._config, version)
-        select = self._select(snap, request)
         filters = self._filters(snap, request)
-        lexical = [
-            self._lexical.evidence(store, view, request, condition)
-            for store, view, condition in zip(snap.stores, snap.views, filters, strict=True)
-        ]
-        words = any(each.weights for each in lexical)
-        wide = words or any(f is not None for f in filters)
-        want, matches = max(request.k, _CANDIDATES) if wide else request.k, _MATCHES
-        allow = None
+        if request.cue is not None and request.lexical:
+            if request.profile.w_lexical:
+                return self._weighed(snap, request, query, filters)
+            if id_in(request.cue) is not None:
+                hit = self._by_id(snap, request, query, filters)
+                if hit is not None:
+                    found = self._scanned(snap, request, query, filters)
+                    rest = [each for each in found if each.id != hit.id]
+                    return HitList([hit, *rest][: request.k], found.stats)
+        return self._scanned(snap, request, query, filters)
+
+    def _scanned(
+        self, snap: Snapshot, request: RecallRequest, query: Query,
+        filters: Sequence[SqlFilter | None],
+    ) -> HitList:
+        """By the kernel's score alone, widened until no filter has truncated the answer."""
+        select = self._select(snap, request)
+        filtered = any(f is not None for f in filters)
+        want = max(request.k, _CANDIDATES) if filtered else request.k
+        allow: AllowList | None = None
         while True:
             result = self._kernel.scan(snap.table, query, want, allow=allow, select=select)
-            found = _from_scan(snap, result)
-            if words:
-                self._add_matches(snap, query, lexical, matches, found)
-            ordered: list[Candidate] = list(found.values())  # scans have the same order
-            if words:
-                ordered.sort(key=Candidate.order)
+            ordered = from_hits(snap, result.hits)
             hits, dropped = self._confirmer.first(snap, request.k, query, filters, ordered)
-            if len(result) < want:  # every record that passes the gates has been considered
+            if len(result) < want or len(hits) == request.k:
+                break  # every record that passes the gates has been considered, or enough were
+            if allow is None and want < _CANDIDATES_BEFORE_BITMAP:
+                want = max(_CANDIDATES_BEFORE_BITMAP, 2 * want)
+            elif allow is None and filtered:
+                # exact from here on; nothing more will be dropped by it
+                allow = self._allow(snap, request).allow
+            elif dropped:
+                want = 2 * want + dropped
+            else:
                 break
-            if len(hits) < request.k:
-                if allow is None and want < _CANDIDATES_BEFORE_BITMAP:
-                    want = max(_CANDIDATES_BEFORE_BITMAP, 2 * want)
-                elif allow is None and any(f is not None for f in filters):
-                    # exact from here on; nothing more will be dropped by it
-                    allow = self._allow(snap, self._filters(snap, request, whole_store=True))
-                elif dropped:
-                    want = 2 * want + dropped
-                else:
-                    break
-                continue
-            if not wide:
-                break
-            outside = float(result.scores[-1]) + max(each.bound(matches) for each in lexical)
-            if hits[-1].score >= outside:
-                break
-            want, matches = 4 * want, 4 * matches
         return HitList(hits, self._stats(snap, select, result))
+
+    def _weighed(
+        self, snap: Snapshot, request: RecallRequest, query: Query,
+        filters: Sequence[SqlFilter | None],
+    ) -> HitList:
+        """By the kernel's score and all evidence."""
+        select = self._select(snap, request)
+        chosen = None
+        if select is not None:
+            chosen = np.zeros(len(snap.table), np.bool_)
+            chosen[select] = True
+        views = self._lexical.at(snap)
+        asked = self._lexical.asked(snap, views, request)
+        if self._weigher.is_small(views):
+            result = self._kernel.scan(
+                snap.table, query, max(request.k, _CANDIDATES), select=select
+            )
+            ranked = self._weigher.all_of(snap, views, query, asked, result, chosen)
+            hits = self._confirmed(snap, request, query, filters, ranked)
+        else:
+            hits, result = self._best_of_many(
+                snap, request, query, filters, (views, asked, select, chosen)
+            )
+        first = self._by_id(snap, request, query, filters)
+        if first is not None:
+            hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
+        return HitList(hits, self._stats(snap, select, result))
+
+    def _confirmed(
+        self, snap: Snapshot, request: RecallRequest, query: Query,
+        filters: Sequence[SqlFilter | None], ranked: Ranked,
+    ) -> list[Hit]:
+        """The first k of everything there is."""
+        filtered = any(f is not None for f in filters)
+        some = ranked[:_CANDIDATES_BEFORE_BITMAP] if filtered else ranked
+        hits, _ = self._confirmer.first(snap, request.k, query, filters, some)
+        if len(hits) == request.k or len(some) == len(ranked):
+            return hits
+        ranked.only(self._allow(snap, request).codes)
+        return self._confirmer.first(snap, request.k, query, filters, ranked)[0]
+
+    def _best_of_many(
+        self, snap: Snapshot, request: RecallRequest, query: Query,
+        filters: Sequence[SqlFilter | None], known: _Known,
+    ) -> tuple[list[Hit], ScanResult]:
+        """The first k of as many candidates as it takes."""
+        views, asked, select, chosen = known
+        filtered = any(f is not None for f in filters)
+        want, by_words, allow = max(2 * request.k, BY_SCORE), max(request.k, BY_WORDS), None
+        while True:
+            result = self._kernel.scan(
+                snap.table, query, want, allow=allow.allow if allow else None, select=select
+            )
+            ranked = self._weigher.best_of(
+                snap, views, query, asked, result, chosen, by_words, allow
+            )
+            if allow is not None:
+                ranked.only(allow.codes)
+            hits, _ = self._confirmer.first(snap, request.k, query, filters, ranked)
+            if len(hits) == request.k or len(result) < want:
+                return hits, result
+            if filtered and allow is None:
+                allow = self._allow(snap, request)
+            else:
+                want, by_words = 4 * want, 4 * by_words
+
+    def _by_id(
+        self, snap: Snapshot, request: RecallRequest, query: Query,
+        filters: Sequence[SqlFilter | None],
+    ) -> Hit | None:
+        """The memory whose id the cue is, if there is one and it passes the gates."""
+        record_id = id_in(request.cue)
+        if record_id is None:
+            return None
+        select = self._select(snap, request)
+        for n, store in enumerate(snap.stores):
+            for found, (segment_id, slot) in store.catalog.places_of([record_id]).items():
+                part = snap.position_of(n, segment_id, slot)
+                if select is not None and part not in select:
+                    continue
+                sims = np.zeros(1, np.float32)
+                score = float(
+                    self._kernel.score(snap.table, query, [part], [slot], similarity=sims)[0]
+                )
+                if score == -np.inf:
+                    continue
+                only = Candidate(
+                    found, n, part, slot, score, float(sims[0]), {"name": _IDENTITY},
+                    score + _IDENTITY,
+                )
+                hits, _ = self._confirmer.first(snap, 1, query, filters, [only])
+                if hits:
+                    return hits[0]
+        return None
 
     def _select(self, snap: Snapshot, request: RecallRequest) -> list[int] | None:
         """Positions of partitions that can hold an answer; None for all of them."""
@@ -171,45 +273,18 @@ class Reader:
             for n in range(len(snap.stores))
         ]
 
-    def _allow(self, snap: Snapshot, filters: Sequence[SqlFilter | None]) -> AllowList:
+    def _allow(self, snap: Snapshot, request: RecallRequest) -> Places:
         """Exactly the records that satisfy the filters."""
         parts: list[int] = []
         slots: list[int] = []
+        filters = self._filters(snap, request, whole_store=True)
         for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
             sql, params = (condition.sql, condition.params) if condition else ("1", ())
             for segment_id, slot, _ in store.catalog.places(sql, params):
                 parts.append(snap.position_of(n, segment_id, slot))
                 slots.append(slot)
-        return AllowList.from_records(snap.table, parts, slots)
-
-    def _add_matches(
-        self, snap: Snapshot, query: Query, lexical: Sequence[Evidence], matches: int,
-        found: dict[tuple[int, int], Candidate],
-    ) -> None:
-        """Give candidates their lexical evidence, and put the best matches among them."""
-        for candidate in found.values():
-            candidate.lexical = lexical[candidate.store].of(candidate.id)
-        places: list[tuple[int, int]] = []
-        ids: list[int] = []
-        for n, (store, evidence) in enumerate(zip(snap.stores, lexical, strict=True)):
-            best = evidence.best(matches)
-            for record_id, (segment_id, slot) in store.catalog.places_of(best).items():
-                place = (snap.position_of(n, segment_id, slot), slot)
-                if place not in found:
-                    places.append(place)
-                    ids.append(record_id)
-        if not places:
-            return
-        parts = np.array([place[0] for place in places], dtype=np.uint32)
-        slots = np.array([place[1] for place in places], dtype=np.uint32)
-        sims = np.zeros(len(places), dtype=np.float32)
-        scores = self._kernel.score(snap.table, query, parts, slots, similarity=sims)
-        for n, (score, sim) in enumerate(zip(scores.tolist(), sims.tolist(), strict=True)):
-            if score > -math.inf:
-                at = snap.store_of(places[n][0])
-                found[places[n]] = Candidate(
-                    ids[n], at, *places[n], score, sim, lexical[at].of(ids[n])
-                )
+        codes = code_of(np.array(parts, np.uint32), np.array(slots, np.uint32))
+        return Places(np.sort(codes), AllowList.from_records(snap.table, parts, slots))
 
     def _snapshot(self, views: tuple[View, ...]) -> Snapshot:
         """The views as a kernel table, patched where a view has changed."""
@@ -255,11 +330,3 @@ def _query_of(request: RecallRequest, config: Config, version: int) -> Query:
         mood=request.mood,
         recall_confidence=0.0 if request.exact else config.recall_confidence,
     )
-
-
-def _from_scan(snap: Snapshot, result: ScanResult) -> dict[tuple[int, int], Candidate]:
-    return {
-        (part, slot): Candidate(record_id, snap.store_of(part), part, slot, score, similarity)
-        for record_id, score, similarity, part, slot in result.hits.tolist()
-        if score > -math.inf
-    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -113,6 +113,10 @@ class Selection:
 EVERYTHING: Final = Selection()
 
 
+def _no_wish() -> None:
+    return None
+
+
 @dataclass(slots=True, kw_only=True)
 class RecallRequest:
     """A validated recall.
@@ -135,6 +139,10 @@ class RecallRequest:
     category_mask: int = 0
     exact: bool = False
     lexical: bool = True
+    #: "fact", "talk" or "request"; "" for what the cue looks like
+    kind: str = ""
+    #: the mean vector of requests, made when it is needed first; None without an embedder
+    wish: Callable[[], NDArray[np.float32] | None] = _no_wish
 
 
 def make_selection(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from spector.errors import PartitionCorruptError
@@ -95,12 +95,13 @@ class Candidate:
     store: int
     part: int
     slot: int
+    #: the kernel's score; never overwritten
     fused: float
     similarity: float
-    lexical: float = 0.0
-
-    def order(self) -> tuple[float, int, int, int]:
-        return (-(self.fused + self.lexical), self.id, self.part, self.slot)
+    #: what the read path adds to it, by term
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    #: the sum of both
+    score: float = 0.0
 
 
 def make_snapshot(

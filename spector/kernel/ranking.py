@@ -1,0 +1,112 @@
+"""What the read path adds to the kernel's score, and by how much.
+
+Every term is measured in standard deviations of the store's likeness, so that words, people, dates
+and vectors can be summed without being normalised: nothing is divided by a maximum or an ideal. The
+numbers were found on LoCoMo, BEAM, MADial and PrefEval at once, with folds held out (bench/LOG.md,
+"Ranking research"); each term can be switched off by 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Final, Literal
+
+from spector.errors import InvalidInputError
+
+__all__ = ["REACH", "Ranking"]
+
+#: turns before and after one whose words count as its own, in part
+REACH: Final = 4
+_MOST: Final = 1000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Constants of the evidence that the read path adds; hashable, part of a profile.
+
+    ``near`` is the share that the vectors of the turns before and after have in a memory's
+    likeness. ``before`` and ``after`` are the shares of their words, nearest first, taken before
+    BM25 saturates; a turn of more than ``long_words`` words gives less of each.
+
+    What a cue is decides how much its words count: ``words_fact`` for a question about what was
+    said, ``words_talk`` for a situation, ``words_request`` for a wish ("recommend me ..."), whose
+    cue vector is also moved away from the mean of all wishes, by ``request_shift``.
+    """
+
+    near: float = 0.3
+    request_shift: float = 1.2
+    words_fact: float = 0.4
+    words_talk: float = 0.2
+    words_request: float = 0.1
+    #: weight of adjacent pairs of words beside single ones
+    pairs: float = 0.3
+    before: tuple[float, ...] = (0.6, 0.4, 0.25, 0.15)
+    after: tuple[float, ...] = (0.3, 0.2, 0.15, 0.1)
+    long_words: float = 20.0
+    k1: float = 0.6
+    b: float = 0.75
+    #: the memory's speaker is whom the cue is about
+    about: float = 1.7
+    #: the memory is from a day that the cue names; falls to 1/e in ``date_days``
+    date: float = 3.0
+    date_days: float = 7.0
+    #: an instruction that holds until it is revoked, when the cue is a request
+    standing: float = 3.0
+    #: taken from texts shorter than ``short_words``, by the logarithm of their share
+    short: float = 0.8
+    short_words: float = 30.0
+    #: taken from short questions, which ask for what others answer
+    question: float = 2.0
+    question_words: float = 30.0
+    #: given for each of up to two words of time
+    time_words: float = 0.2
+    #: a cue that names few memories, by all of its words or an identifier, puts them first
+    by_name: bool = True
+    #: "rrf": ranks of likeness and words instead of the sum, 1 / (rrf_k + rank) each
+    fusion: Literal["sum", "rrf"] = "sum"
+    rrf_k: float = 60.0
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name in ("before", "after"):
+                _check_shares(each.name, value)
+                object.__setattr__(self, each.name, tuple(map(float, value)))
+            elif each.name == "by_name":
+                if not isinstance(value, bool):
+                    raise InvalidInputError(f"Ranking.by_name must be True or False, got {value!r}")
+            elif each.name == "fusion":
+                if value not in ("sum", "rrf"):
+                    raise InvalidInputError(
+                        f"Ranking.fusion is {value!r}", hint="choose sum or rrf"
+                    )
+            else:
+                _check_number(each.name, value)
+
+    def words(self, kind: str) -> float:
+        """Weight of the words of a cue of this kind."""
+        return float(getattr(self, f"words_{kind}"))
+
+
+#: what a term is divided by
+_POSITIVE: Final = frozenset({"long_words", "date_days", "short_words", "question_words"})
+
+
+def _check_number(name: str, value: object) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or not 0 <= value <= _MOST:  # type: ignore[arg-type,operator]
+        raise InvalidInputError(
+            f"Ranking.{name} must be a finite number in 0..{_MOST:g}, got {value!r}"
+        )
+    if value == 0 and name in _POSITIVE:
+        raise InvalidInputError(f"Ranking.{name} is 0", hint="it divides; pass a positive number")
+
+
+def _check_shares(name: str, value: object) -> None:
+    if not isinstance(value, tuple) or len(value) > REACH:
+        raise InvalidInputError(
+            f"Ranking.{name} is {value!r}", hint=f"pass a tuple of up to {REACH} shares"
+        )
+    for share in value:
+        _check_number(name, share)

@@ -1,0 +1,54 @@
+"""What a text shows by its form, in the byte that the lexical index keeps of each: its mark."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.read.plain import plain
+from spector.read.signs import ASSISTANTS, asks, standing, terms_of_time
+
+__all__ = ["Forms", "forms_of", "mark_of"]
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_STANDING: Final = 1
+_TIME_SHIFT, _TIME_MASK = 1, 3
+_QUESTION_SHIFT: Final = 3
+#: no question, or one so long that it is none to speak of
+_NO_QUESTION: Final = 31
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forms:
+    """(n,) each: an instruction that holds; words of time, 0..2; words of a question, or inf."""
+
+    standing: NDArray[np.bool_]
+    time_words: NDArray[np.float32]
+    questions: NDArray[np.float32]
+
+
+def mark_of(text: str, speaker: str | None) -> int:
+    """The form of a text as one byte, see `forms_of`; what the agent says instructs nobody."""
+    words = _NO_QUESTION
+    if asks(text):
+        words = min(len(_WORD.findall(text.partition("[shares ")[0])), _NO_QUESTION)
+    return (
+        (standing(text) and plain(speaker or "") not in ASSISTANTS) * _STANDING
+        | min(terms_of_time(text), 2) << _TIME_SHIFT
+        | words << _QUESTION_SHIFT
+    )
+
+
+def forms_of(marks: NDArray[np.int64]) -> Forms:
+    """What marks (n,) say."""
+    questions = (marks >> _QUESTION_SHIFT).astype(np.float32)
+    questions[questions == _NO_QUESTION] = np.inf
+    return Forms(
+        (marks & _STANDING) != 0,
+        (marks >> _TIME_SHIFT & _TIME_MASK).astype(np.float32),
+        questions,
+    )

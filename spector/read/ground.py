@@ -1,0 +1,276 @@
+"""What a recall knows of the memories that it ranks before it hears the cue.
+
+A ``Ground`` holds arrays about some memories of one store: where they are, what stands around them
+in their session, how long they are. A small store has one ground with everything, kept from recall
+to recall; of a large one each recall lays a ground of its candidates.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.ranking import REACH, Ranking
+from spector.layout import HEADER_BYTES, RECORD_DTYPE
+from spector.lexical.view import Lookup, WordView
+from spector.read.rank import Around, mixed_norms, shares, smeared
+from spector.read.snapshot import Snapshot
+
+__all__ = [
+    "NOWHERE", "Ground", "NormCache", "ground_of", "mixed_vectors", "places_of", "unit_vectors",
+    "whole_ground",
+]
+
+F32 = NDArray[np.float32]
+I64 = NDArray[np.int64]
+
+
+
+@dataclass(slots=True, eq=False)
+class Ground:
+    """``n`` memories to rank and the ``m - n`` around them that are not ranked themselves.
+
+    Attributes:
+        store: index of the store in the snapshot. words: its lexical index, at the same moment.
+        rows: (m,) row numbers of the lexical index, the ranked ones first.
+        ids: (n,) i64. part, slot: (m,) u32, places in the snapshot's table.
+        around: positions in ``rows`` of the turns before and after each ranked one.
+        event_ms: (n,) i64.
+        lengths: (m,) f32 words of the texts. field_lengths: (n,) f32 of speaker and date.
+    """
+
+    store: int
+    words: WordView
+    rows: I64
+    ids: I64
+    part: NDArray[np.uint32]
+    slot: NDArray[np.uint32]
+    around: Around
+    event_ms: I64
+    lengths: F32
+    field_lengths: F32
+    _kept: dict[Any, F32] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def norms(self, snap: Snapshot, share: float, cache: NormCache) -> F32:
+        """(n,) f32 lengths of the vectors mixed with their neighbours'."""
+        return self._keep(("norms", share), lambda: cache.norms(snap, self, share))
+
+    def shares(self, ranking: Ranking) -> F32:
+        """(m,) f32: what each row gives of its words to those around it."""
+        return self._keep(
+            ("shares", ranking.long_words), lambda: shares(self.lengths, ranking)
+        )
+
+    def spread_lengths(self, ranking: Ranking) -> F32:
+        """(n,) f32 lengths of the texts with the shares of the turns around."""
+        return self._keep(
+            ("spread", ranking.before, ranking.after, ranking.long_words),
+            lambda: smeared(self.lengths, self.shares(ranking), self.around, ranking),
+        )
+
+    def counts(self, lookup: Lookup) -> F32:
+        """(m, t) f32: how often the text of each row has each term."""
+        if len(self.rows) * 4 < len(self.words):
+            return self.words.counts(self.rows, lookup).T.astype(np.float32)
+        out = np.zeros((len(self.words), len(lookup.terms)), np.float32)
+        for n, lists in enumerate(lookup.found):
+            for found in lists:
+                out[found.base + found.row.astype(np.int64), n] = found.count
+        out = out[self.rows]
+        out -= np.minimum(self.words.fields(self.rows, lookup).T, out)
+        return out
+
+    def _keep(self, key: Any, make: Callable[[], F32]) -> F32:
+        found = self._kept.get(key)
+        if found is None:
+            found = self._kept[key] = make()
+        return found
+
+
+def whole_ground(snap: Snapshot, n: int, words: WordView) -> Ground:
+    """Everything that one store has: what a recall of a small store ranks."""
+    rows = np.flatnonzero(words.alive)
+    part, slot = places_of(snap, n, words, rows)
+    there = slot != NOWHERE
+    if not there.all():  # written after the view, in a store in memory
+        rows, part, slot = rows[there], part[there], slot[there]
+    return _lay(n, words, rows, len(rows), part, slot)
+
+
+def ground_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> Ground:
+    """Some memories of a store, and those around them."""
+    near = words.neighbours(ranked, REACH)
+    rows = np.concatenate([ranked, np.setdiff1d(near[near >= 0], ranked)])
+    part, slot = places_of(snap, n, words, rows)
+    there = slot != NOWHERE
+    known = int(np.count_nonzero(there[: len(ranked)]))
+    return _lay(n, words, rows[there], known, part[there], slot[there])
+
+
+def _lay(
+    n: int, words: WordView, rows: I64, ranked: int, part: NDArray[np.uint32],
+    slot: NDArray[np.uint32],
+) -> Ground:
+    own = rows[:ranked]
+    position = _positions(rows, words.neighbours(own, REACH))
+    lengths = words.lengths(rows).astype(np.float32)
+    return Ground(
+        n, words, rows, words.ids(own), part, slot,
+        Around(position[:, :REACH], position[:, REACH:], len(rows)),
+        words.event_ms(own), lengths, words.sizes(own).astype(np.float32) - lengths[:ranked],
+    )
+
+
+def _positions(rows: I64, wanted: I64) -> I64:
+    """Where each wanted row stands in ``rows``; ``len(rows)`` for what is not there (or -1)."""
+    if not len(rows):
+        return np.zeros(wanted.shape, np.int64)
+    order = np.argsort(rows, kind="stable")
+    at = np.searchsorted(rows[order], wanted)
+    at[at == len(rows)] = 0
+    found = order[at]
+    return np.where(rows[found] == wanted, found, len(rows))
+
+
+# -- places ---------------------------------------------------------------------------------------
+
+NOWHERE: Final = np.uint32(0xFFFF_FFFF)
+
+
+def places_of(
+    snap: Snapshot, n: int, words: WordView, rows: I64
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Places in the snapshot's table of rows; a slot of ``NOWHERE`` for what it does not have."""
+    segments, slots = words.places(rows)
+    known, inverse = np.unique(segments, return_inverse=True)
+    position = np.zeros(len(known), np.uint32)
+    room = np.zeros(len(known), np.int64)
+    for at, segment_id in enumerate(known.tolist()):
+        index = snap.indexes[n].get(segment_id)
+        if index is not None:
+            position[at] = snap.offsets[n] + index
+            room[at] = snap.views[n].partitions[index].slots
+    there = slots < room[inverse]
+    return position[inverse], np.where(there, slots.astype(np.uint32), NOWHERE)
+
+
+def header_column(
+    snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint32], name: str
+) -> NDArray[Any]:
+    """One field of the headers at given places."""
+    kind, offset = RECORD_DTYPE.fields[name][:2]  # type: ignore[index]
+    return gathered(snap, part, slot, offset, kind.itemsize).view(kind)[:, 0]
+
+
+def mixed_vectors(snap: Snapshot, ground: Ground, share: float) -> F32:
+    """(n, dim) f32: the ranked rows' vectors mixed with their neighbours', of length 1."""
+    vectors = unit_vectors(snap, ground.part, ground.slot)
+    out = vectors[: len(ground)].copy()
+    for side in (ground.around.before[:, 0], ground.around.after[:, 0]):
+        there = np.flatnonzero(side < len(vectors))
+        out[there] += np.float32(share) * vectors[side[there]]
+    lengths = np.sqrt(np.einsum("nd,nd->n", out, out))
+    out /= np.maximum(lengths, np.float32(1e-9))[:, None]
+    return out
+
+
+def gathered(
+    snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint32], offset: int, size: int
+) -> NDArray[np.uint8]:
+    """(n, size) u8 copies of bytes of the records at given places."""
+    out = np.empty((len(part), size), np.uint8)
+    for each in np.unique(part).tolist():
+        mine = np.flatnonzero(part == each)
+        data = snap.table.parts[each].data
+        out[mine] = data[slot[mine], offset : offset + size]
+    return out
+
+
+def unit_vectors(
+    snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint32]
+) -> F32:
+    """(n, dim) f32: the stored vectors at given places."""
+    scales = header_column(snap, part, slot, "scale").astype(np.float32)
+    codes = gathered(
+        snap, part, slot, HEADER_BYTES, snap.table.stride - HEADER_BYTES
+    ).view(np.int8)
+    return codes * scales[:, None]
+
+
+class NormCache:
+    """Lengths of mixed vectors, by row of a lexical index.
+
+    A length is good for one memory at one place between two others at theirs, so it is kept with a
+    key made of those; a vector never changes at its place. 12 bytes a row.
+    """
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, np.uint64)
+        self._lengths = np.zeros(0, np.float32)
+        self._lock = threading.Lock()
+
+    def norms(self, snap: Snapshot, ground: Ground, share: float) -> F32:
+        """(n,) f32 of the ranked rows; reads the vectors of those that are not known yet."""
+        n = len(ground)
+        rows = ground.rows[:n]
+        keys = _keys_of(ground, share)
+        with self._lock:
+            self._grow(int(rows.max(initial=-1)) + 1)
+            out = self._lengths[rows]
+            missing = np.flatnonzero(self._keys[rows] != keys)
+            for start in range(0, len(missing), _VECTORS_AT_ONCE):
+                some = missing[start : start + _VECTORS_AT_ONCE]
+                out[some] = _norms_at(snap, ground, some, share)
+            self._keys[rows[missing]] = keys[missing]
+            self._lengths[rows[missing]] = out[missing]
+        return out
+
+    def _grow(self, count: int) -> None:
+        if count > len(self._keys):
+            room = max(count, 2 * len(self._keys))
+            self._keys = np.concatenate(
+                [self._keys, np.zeros(room - len(self._keys), np.uint64)]
+            )
+            self._lengths = np.concatenate(
+                [self._lengths, np.zeros(room - len(self._lengths), np.float32)]
+            )
+
+
+#: vectors that are widened at once, and those beside them
+_VECTORS_AT_ONCE: Final = 1024
+_MIX: Final = tuple(
+    np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+)
+
+
+def _keys_of(ground: Ground, share: float) -> NDArray[np.uint64]:
+    """(n,) u64 that say which three vectors a mixed one is made of; 0 only by chance."""
+    own = np.zeros(len(ground.rows) + 1, np.uint64)
+    own[:-1] = ground.words.ids(ground.rows).astype(np.uint64) * _MIX[0]
+    own[:-1] += (ground.slot.astype(np.uint64) + np.uint64(1)) * _MIX[1]
+    own ^= own >> np.uint64(29)
+    out = own[: len(ground)] * _MIX[0]
+    out += own[ground.around.before[:, 0]] * _MIX[1] + own[ground.around.after[:, 0]] * _MIX[2]
+    return out + np.uint64(struct.unpack("<Q", struct.pack("<d", share))[0])
+
+
+def _norms_at(snap: Snapshot, ground: Ground, some: I64, share: float) -> F32:
+    before, after = ground.around.before[some, 0], ground.around.after[some, 0]
+    m = len(ground.rows)
+    sides = np.concatenate([before, after])
+    sides = np.unique(sides[sides < m])
+    needed = np.concatenate([some, np.setdiff1d(sides, some)])
+    vectors = unit_vectors(snap, ground.part[needed], ground.slot[needed])
+    place = np.full(m + 1, len(needed), np.int64)
+    place[needed] = np.arange(len(needed))
+    around = Around(place[before][:, None], place[after][:, None], len(needed))
+    return mixed_norms(vectors, around, share)

@@ -1,0 +1,216 @@
+"""The evidence that words, neighbours, people, dates and forms of text give, in plain arrays.
+
+Nothing here knows a store: arrays in, arrays out. ``n`` rows are ranked; ``near`` names the rows
+around each in its session, and may name rows that are not ranked, so arrays of what a row *has*
+(counts, lengths, dot products) have ``m >= n`` entries, the ranked ones first. All evidence is in
+standard deviations of the store's likeness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.ranking import REACH, Ranking
+
+__all__ = [
+    "TYPICAL_DEVIATION", "Around", "deviation", "diverse", "idf_of", "mixed",
+    "mixed_norms", "of_forms", "of_words", "reciprocal_ranks", "shares", "smeared",
+]
+
+F32 = NDArray[np.float32]
+I64 = NDArray[np.int64]
+
+#: deviation of cosines in a store that is too small to have one of its own (MiniLM, conversations)
+TYPICAL_DEVIATION: Final = np.float32(0.12)
+#: memories that the typical deviation counts for
+_PRIOR_ROWS: Final = 10.0
+_LEAST_DEVIATION: Final = np.float32(0.02)
+_LEAST: Final = np.float32(1e-9)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Around:
+    """Rows around the ranked ones: (n, REACH) i64 each, nearest first, ``m`` where there is none."""
+
+    before: I64
+    after: I64
+    #: number of rows that arrays of what a row has must have
+    rows: int
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+
+def deviation(likeness: F32) -> np.float32:
+    """Standard deviation of cosines over a store; pulled towards a typical one in small stores.
+
+    Args:
+        likeness: (n,) float32, the cue's cosine with each memory (or a sample of them).
+    """
+    count = float(likeness.size)
+    own = float(np.var(likeness, dtype=np.float64)) if likeness.size else 0.0
+    prior = float(TYPICAL_DEVIATION) ** 2
+    pooled = np.float32(((count * own + _PRIOR_ROWS * prior) / (count + _PRIOR_ROWS)) ** 0.5)
+    return max(pooled, _LEAST_DEVIATION)
+
+
+def mixed(dots: F32, around: Around, norms: F32, share: float) -> F32:
+    """Cosines with each memory's vector mixed with those of the turns beside it.
+
+    Args:
+        dots: (m,) float32, the cue's dot product with the vectors of the rows.
+        norms: (n,) float32, length of each mixed vector, see `mixed_norms`.
+
+    Returns:
+        (n,) float32: ``(d(i) + share d(i-1) + share d(i+1)) / |mixed vector|``.
+    """
+    if not share:
+        return dots[: len(around)]
+    padded = _padded(dots)
+    sides = padded[around.before[:, 0]] + padded[around.after[:, 0]]
+    return np.asarray((dots[: len(around)] + np.float32(share) * sides) / norms, np.float32)
+
+
+def mixed_norms(vectors: F32, around: Around, share: float) -> F32:
+    """Lengths of the mixed vectors.
+
+    Args:
+        vectors: (m, dim) float32, the stored vectors.
+
+    Returns:
+        (n,) float32, at least a small positive number.
+    """
+    own = vectors[: len(around)]
+    total = own.copy()
+    for side in (around.before[:, 0], around.after[:, 0]):
+        there = np.flatnonzero(side < around.rows)
+        total[there] += np.float32(share) * vectors[side[there]]
+    lengths = np.sqrt(np.einsum("nd,nd->n", total, total))
+    return np.asarray(np.maximum(lengths, _LEAST), np.float32)
+
+
+def idf_of(df: NDArray[Any], rows: int) -> F32:
+    """ln(1 + (N - df + 0.5) / (df + 0.5)), (t,) float32; what no memory has is told by ln(1 + N)."""
+    found = np.minimum(np.asarray(df, np.float64), rows)
+    out = np.log1p((rows - found + 0.5) / (found + 0.5))
+    return np.asarray(np.where(found == 0, np.log1p(float(rows)), out), np.float32)
+
+
+def of_words(
+    counts: F32, fields: F32 | None, share: F32, length: F32, around: Around, idf: F32,
+    mean_length: float, ranking: Ranking,
+) -> F32:
+    """BM25 of the ranked rows with term frequencies smeared over their neighbours first.
+
+    Args:
+        counts: (m, t) float32, how often each row has each term in its text.
+        fields: (n, t) float32, 1 where the speaker or the date of the row has the term.
+        share: (m,) float32, what a row gives of its counts to those around, see `shares`.
+        length: (n,) float32, smeared in the same way. mean_length: the same over the store.
+        idf: (t,) float32.
+
+    Returns:
+        (n,) float32: sum over terms of ``idf (k1 + 1) tf' / (tf' + k1 (1 - b + b length/mean))``.
+    """
+    touched = np.flatnonzero(counts.any(axis=0) | (fields is not None and fields.any(axis=0)))
+    tf = smeared(counts[:, touched], share, around, ranking)
+    if fields is not None:
+        tf += fields[:, touched]
+    k1, b = np.float32(ranking.k1), np.float32(ranking.b)
+    room = k1 * (1 - b + b * (length / np.float32(max(mean_length, 1e-6))))
+    gain = tf * (k1 + 1) / (tf + room[:, None] + _LEAST)
+    return np.asarray(gain @ idf[touched], np.float32)
+
+
+def shares(lengths: F32, ranking: Ranking) -> F32:
+    """What a text of so many words gives of its words to the turns around it: (m,) float32."""
+    return np.minimum(np.float32(1), np.float32(ranking.long_words) / np.maximum(lengths, 1))
+
+
+def smeared(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
+    """Own values of the ranked rows plus their shares of those around.
+
+    Args:
+        values: (m,) or (m, t) float32. share: (m,) float32.
+
+    Returns:
+        (n,) or (n, t) float32, a new array.
+    """
+    weights = share[:, None] if values.ndim == 2 else share
+    given = _padded(values * weights)
+    out = values[: len(around)].copy()
+    for steps, sides in ((ranking.before, around.before), (ranking.after, around.after)):
+        for step, weight in enumerate(steps[:REACH]):
+            if weight:
+                out += np.float32(weight) * given[sides[:, step]]
+    return out
+
+
+def of_forms(
+    words: F32, questions: F32, time_words: F32, ranking: Ranking
+) -> dict[str, F32]:
+    """What the form of a text says of its use as an answer: (n,) float32 each, by term.
+
+    Args:
+        words: words that say something. questions: all words where the text is a question, else
+            infinite. time_words: words of time.
+    """
+    short = np.float32(ranking.short) * np.minimum(
+        np.float32(0), np.log((1 + words) / np.float32(ranking.short_words))
+    )
+    open_ = np.maximum(np.float32(0), 1 - questions / np.float32(ranking.question_words))
+    return {
+        "short": short,
+        "question": -np.float32(ranking.question) * open_,
+        "time_words": np.float32(ranking.time_words) * np.minimum(time_words, np.float32(2)),
+    }
+
+
+def reciprocal_ranks(values: F32, ids: I64, k: float) -> F32:
+    """1 / (k + rank) by descending value, (n,) float32; ranks count from 1, ties go by id.
+
+    Values of 0 or less have no rank and earn 0.
+    """
+    out = np.zeros(len(values), np.float32)
+    order = np.lexsort((ids, -values))
+    order = order[values[order] > 0]
+    out[order] = 1.0 / (k + 1.0 + np.arange(len(order), dtype=np.float64))
+    return out
+
+
+def diverse(scores: F32, vectors: F32, count: int, weight: float) -> list[int]:
+    """Maximal marginal relevance: the next is the best by its score and its newness.
+
+    ``weight * score - (1 - weight) * highest cosine with what was chosen``, scores rescaled to 0..1
+    over the rows given.
+
+    Args:
+        scores: (n,) float32, descending. vectors: (n, dim) float32 unit rows.
+
+    Returns:
+        Positions of the chosen, in their order; ties go to the first.
+    """
+    span = float(scores[0] - scores[-1]) if len(scores) else 0.0
+    relevance = (scores - scores[-1]) / np.float32(span) if span > 0 else np.ones_like(scores)
+    closest = np.full(len(scores), -np.inf, np.float32)
+    left = np.ones(len(scores), np.bool_)
+    chosen: list[int] = []
+    while len(chosen) < min(count, len(scores)):
+        newness = np.where(np.isfinite(closest), closest, 0)
+        marginal = np.float32(weight) * relevance - np.float32(1 - weight) * newness
+        best = int(np.argmax(np.where(left, marginal, -np.inf)))
+        chosen.append(best)
+        left[best] = False
+        closest = np.maximum(closest, vectors @ vectors[best])
+    return chosen
+
+
+def _padded(values: F32) -> F32:
+    """With one more row of zeros, which stands for what is not there."""
+    out = np.zeros((len(values) + 1, *values.shape[1:]), np.float32)
+    out[:-1] = values
+    return out

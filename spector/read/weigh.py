@@ -1,0 +1,215 @@
+"""Which memories are ranked with all evidence, and the answer that comes of it.
+
+A small store is ranked whole, so nothing can be missed. Of a large one the candidates are the best
+by the kernel's score, the best by their words and those around both in their sessions; more of
+them when more hits are wanted or a filter leaves too few. Filters are exact in either case: what
+the catalog does not confirm is dropped, and before that can truncate an answer the catalog
+resolves the filter to a list of all records that pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.config import Config
+from spector.kernel.base import AllowList, Scanner, ScanResult
+from spector.kernel.query import Query
+from spector.kernel.ranking import REACH, Ranking
+from spector.lexical.view import WordView
+from spector.read.fuse import Asked, Corpus, Fuser, Ranked, code_of, is_open
+from spector.read.ground import (
+    NOWHERE,
+    Ground,
+    ground_of,
+    mixed_vectors,
+    places_of,
+    whole_ground,
+)
+from spector.read.rank import deviation
+from spector.read.snapshot import Snapshot
+
+__all__ = ["BY_SCORE", "BY_WORDS", "Places", "Weigher"]
+
+I64 = NDArray[np.int64]
+
+#: candidates by score and by words, and how many of the latter must pass the gates
+BY_SCORE: Final = 128
+BY_WORDS: Final = 128
+_ENOUGH: Final = 48
+_MOST_BY_WORDS: Final = 8192
+#: memories whose likeness stands for that of a large store
+_SAMPLE: Final = 1000
+#: memories from the time that a cue names, if they are no more
+_FROM_TIME: Final = 256
+#: a sample is taken anew when the store has grown or shrunk by this share
+_DRIFT: Final = 1 / 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Records that a filter lets through: sorted (part << 32 | slot), and as the kernel reads it."""
+
+    codes: NDArray[np.uint64]
+    allow: AllowList
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Whole:
+    """Everything of all stores, as of a snapshot."""
+
+    snap: Snapshot
+    views: tuple[WordView, ...]
+    grounds: tuple[Ground, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sample:
+    """What stands for a large store: mixed unit vectors (n, dim) f32 and mean lengths."""
+
+    rows: tuple[int, ...]
+    ranking: Ranking
+    vectors: NDArray[np.float32]
+    mean_length: float
+    mean_plain: float
+
+
+class Weigher:
+    """Ranks by all evidence. Thread-safe: what it keeps is replaced as a whole."""
+
+    def __init__(self, kernel: Scanner, stores: int, config: Config) -> None:
+        self._kernel = kernel
+        self._config = config
+        self._fuser = Fuser(kernel, stores)
+        self._whole: _Whole | None = None
+        self._sample: _Sample | None = None
+
+    def is_small(self, views: Sequence[WordView]) -> bool:
+        return sum(len(view) for view in views) <= self._config.rank_all_records
+
+    def all_of(
+        self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: Asked,
+        result: ScanResult, select: NDArray[np.bool_] | None,
+    ) -> Ranked:
+        """Every memory of a small store in its order; ``result`` adds what has no words."""
+        whole = self._whole
+        if whole is None or whole.snap is not snap or whole.views != views:
+            grounds = tuple(whole_ground(snap, n, view) for n, view in enumerate(views))
+            whole = self._whole = _Whole(snap, views, grounds)
+        ranking = query.profile.ranking
+        plain = np.concatenate([g.spread_lengths(ranking) for g in whole.grounds])
+        fields = np.concatenate([g.field_lengths for g in whole.grounds])
+        mean_plain = float(np.mean(plain, dtype=np.float64)) if len(plain) else 1.0
+        mean_field = float(np.mean(fields, dtype=np.float64)) if len(fields) else 0.0
+        corpus = Corpus(sum(v.n_rows for v in views), mean_plain + mean_field, mean_plain)
+        return self._fuser.ranked(
+            snap, whole.grounds, query, asked, corpus, result, select
+        )
+
+    def best_of(
+        self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: Asked,
+        result: ScanResult, select: NDArray[np.bool_] | None, by_words: int, allow: Places | None,
+    ) -> Ranked:
+        """The best of a large store: candidates of ``result`` and by words, and those around."""
+        sample = self._sampled(snap, views, query.profile.ranking)
+        corpus = Corpus(
+            sum(v.n_rows for v in views), sample.mean_length, sample.mean_plain,
+            self._spread(sample, query, asked),
+        )
+        grounds = tuple(
+            self._candidates(snap, n, view, query, asked, result, by_words, allow)
+            for n, view in enumerate(views)
+        )
+        return self._fuser.ranked(snap, grounds, query, asked, corpus, result, select)
+
+    # -- candidates of a large store ------------------------------------------------------------
+
+    def _candidates(
+        self, snap: Snapshot, n: int, view: WordView, query: Query, asked: Asked,
+        result: ScanResult, by_words: int, allow: Places | None,
+    ) -> Ground:
+        parts = result.hits["part"]
+        first = snap.offsets[n]
+        mine = (parts >= first) & (parts < first + len(snap.views[n].partitions))
+        by_score = view.rows(result.hits["id"][mine].astype(np.int64))
+        found = np.concatenate([
+            by_score[by_score >= 0],
+            self._by_words(snap, n, view, query, asked, by_words, allow),
+            _in_time(view, asked),
+        ])
+        near = view.neighbours(found, REACH).ravel()
+        return ground_of(snap, n, view, np.unique(np.concatenate([found, near[near >= 0]])))
+
+    def _by_words(
+        self, snap: Snapshot, n: int, view: WordView, query: Query, asked: Asked, count: int,
+        allow: Places | None,
+    ) -> I64:
+        """Rows with the best BM25, as many as it takes until enough pass the gates."""
+        lookup = asked.words[n]
+        if not lookup.terms or not len(view):
+            return np.zeros(0, np.int64)
+        ranking = query.profile.ranking
+        mask = None
+        if allow is not None:
+            mask = np.isin(
+                code_of(*places_of(snap, n, view, np.arange(len(view)))), allow.codes
+            )
+        while True:
+            rows, _ = view.best(lookup, k=count, allow=mask, k1=ranking.k1, b=ranking.b)
+            if len(rows) < count or count >= _MOST_BY_WORDS or is_open(query):
+                return rows
+            part, slot = places_of(snap, n, view, rows)
+            there = slot != NOWHERE
+            scores = self._kernel.score(snap.table, query, part[there], slot[there])
+            if int(np.count_nonzero(scores > -np.inf)) >= _ENOUGH:
+                return rows
+            count *= 4
+
+    def _sampled(
+        self, snap: Snapshot, views: tuple[WordView, ...], ranking: Ranking
+    ) -> _Sample:
+        """The sample, taken anew when the stores have drifted away from it."""
+        kept, rows = self._sample, tuple(view.n_rows for view in views)
+        if kept is not None and kept.ranking == ranking and len(kept.rows) == len(rows) and all(
+            abs(a - b) <= _DRIFT * max(a, 1) for a, b in zip(kept.rows, rows, strict=True)
+        ):
+            return kept
+        share = max(1.0, sum(rows) / _SAMPLE)
+        grounds = []
+        for n, view in enumerate(views):
+            alive = np.flatnonzero(view.alive)
+            chosen = (np.arange(int(len(alive) / share)) * share).astype(np.int64)
+            grounds.append(ground_of(snap, n, view, alive[chosen]))
+        plain = np.concatenate([ground.spread_lengths(ranking) for ground in grounds])
+        fields = np.concatenate([ground.field_lengths for ground in grounds])
+        vectors = np.concatenate([mixed_vectors(snap, g, ranking.near) for g in grounds])
+        mean = float(np.mean(plain, dtype=np.float64)) if len(plain) else 1.0
+        more = float(np.mean(fields, dtype=np.float64)) if len(fields) else 0.0
+        self._sample = kept = _Sample(rows, ranking, vectors, mean + more, mean)
+        return kept
+
+    def _spread(self, sample: _Sample, query: Query, asked: Asked) -> np.float32 | None:
+        if query.vector is None:
+            return None
+        wanted = query.vector
+        shift = query.profile.ranking.request_shift
+        if asked.wish is not None and shift:
+            wanted = wanted - np.float32(shift) * asked.wish
+        return deviation(sample.vectors @ wanted)
+
+
+def _in_time(view: WordView, asked: Asked) -> I64:
+    """Everything from the time that a cue names, if that is not much."""
+    nothing = np.zeros(0, np.int64)
+    if asked.time is None or not len(view):
+        return nothing
+    event = view.event_ms(np.arange(len(view)))
+    inside = np.zeros(len(view), np.bool_)
+    for span in asked.time.spans:
+        inside |= (event >= span.start_ms) & (event < span.end_ms)
+    rows = np.flatnonzero(inside & view.alive)
+    return rows if len(rows) <= _FROM_TIME else nothing
