@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         UnknownTierError,
     )
     from spector.kernel.profile import PROFILES, Curve, ScoringProfile
+    from spector.kernel.ranking import Ranking
     from spector.layout import Category, Flag, Modality, PartitionState, TierCode
     from spector.memory import Memory
     from spector.read.context import Context, Quote
@@ -104,6 +105,7 @@ _HOMES = {
     " StoreLockedError"
     " StoreNotFoundError StoreReadOnlyError UnknownRecordError UnknownTierError",
     "spector.kernel.profile": "PROFILES Curve ScoringProfile",
+    "spector.kernel.ranking": "Ranking",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
     "spector.read.context": "Context Quote",
@@ -169,6 +171,7 @@ __all__ = [
     "Problem",
     "Purged",
     "Quote",
+    "Ranking",
     "ReflectDaemon",
     "ReflectReport",
     "RepairReport",

@@ -13,7 +13,7 @@ import unicodedata
 import pytest
 
 from spector.embed.wordpiece import WordPiece
-from spector.read.lexical import match_terms
+from spector.lexical.analysis import words
 from spector.unicode import normalize
 
 #: above and below in turn: each of the second kind belongs before all of the first
@@ -39,4 +39,4 @@ def test_a_million_marks_come_out_sorted() -> None:
 
 def test_what_reads_texts_and_cues_is_done_with_a_million_marks() -> None:
     assert WordPiece().encode("e" + WORST * 500_000) == WordPiece().encode("e")
-    assert match_terms("road e" + WORST * 500_000)[0] == "road"
+    assert words("road e" + WORST * 500_000)[0] == "road"

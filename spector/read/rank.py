@@ -89,8 +89,10 @@ def mixed_norms(vectors: F32, around: Around, share: float) -> F32:
     for side in (around.before[:, 0], around.after[:, 0]):
         there = np.flatnonzero(side < around.rows)
         total[there] += np.float32(share) * vectors[side[there]]
-    lengths = np.sqrt(np.einsum("nd,nd->n", total, total))
-    return np.asarray(np.maximum(lengths, _LEAST), np.float32)
+    lengths = np.maximum(np.sqrt(np.einsum("nd,nd->n", total, total)), _LEAST)
+    # alone a vector is what it is: stored ones are of length 1, give or take their rounding
+    alone = (around.before[:, 0] >= around.rows) & (around.after[:, 0] >= around.rows)
+    return np.where(alone, np.float32(1), lengths)
 
 
 def idf_of(df: NDArray[Any], rows: int) -> F32:

@@ -199,7 +199,7 @@ class Weigher:
         shift = query.profile.ranking.request_shift
         if asked.wish is not None and shift:
             wanted = wanted - np.float32(shift) * asked.wish
-        return deviation(sample.vectors @ wanted)
+        return deviation(sample.vectors[:, : len(wanted)] @ wanted)  # stored ones are padded
 
 
 def _in_time(view: WordView, asked: Asked) -> I64:

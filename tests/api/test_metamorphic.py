@@ -201,21 +201,22 @@ def a_longer_cue_is_let_through_by_a_higher_limit(path: Path) -> None:
         assert memory.recall(cue) == []
 
 
-@case(CONFIG, "lexical_matches")
-def a_budget_of_matches_leaves_out_the_commonest_words_first(path: Path) -> None:
+@case(CONFIG, "rank_all_records")
+def a_store_within_the_limit_is_ranked_whole(path: Path) -> None:
+    """What only its form speaks for is no candidate by likeness or by words."""
+    given = vectors(400, seed=6)
+    cue = given[0]
+    middling = sorted(range(400), key=lambda n: float(given[n] @ cue))[150]
     found = []
-    for budget in (5, 20_000):
-        with own_vectors(config=Config(lexical_matches=budget)) as memory:
-            given = vectors(30)
-            memory.remember_many(
-                [{"text": f"common word {n}", "vector": given[n]} for n in range(29)]
-                + [{"text": "common rarity", "vector": given[29]}]
-            )
-            hits = memory.recall("common rarity", vector=given[0], k=30)
-            found.append(sum(h.explain().lexical > 0 for h in hits))
-            rare = next(h for h in hits if h.text == "common rarity")
-            assert rare.explain().lexical > 0
-    assert found[0] < found[1]
+    for limit in (100, 1000):
+        with own_vectors(config=Config(rank_all_records=limit)) as memory:
+            memory.remember_many([
+                {"text": "Always use metric units" if n == middling else f"n {n}",
+                 "vector": given[n]} for n in range(400)
+            ])
+            hits = memory.recall("Can you suggest a recipe?", vector=cue, k=10)
+            found.append("Always use metric units" in texts(hits))
+    assert found == [False, True]
 
 
 @case(CONFIG, "max_k")
@@ -524,11 +525,13 @@ def words_lift_the_memory_that_has_them(path: Path) -> None:
         memory.remember("zanzibar", vector=vector(1))
         memory.remember("nothing", vector=vector(2))
         on, off = (
-            {h.text: h.score for h in memory.recall("zanzibar", vector=vector(2), lexical=flag)}
+            {h.text: h for h in memory.recall("zanzibar", vector=vector(2), lexical=flag)}
             for flag in (True, False)
         )
-        assert on["zanzibar"] > off["zanzibar"]
-        assert on["nothing"] == off["nothing"]
+        assert on["zanzibar"].score > off["zanzibar"].score
+        assert on["zanzibar"].explain().lexical > 0
+        assert on["nothing"].explain().lexical == 0
+        assert not any(hit.explain().evidence for hit in off.values())
 
 
 @case(RECALL, "learn")

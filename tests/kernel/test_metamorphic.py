@@ -16,6 +16,7 @@ from spector.kernel.base import Kernel
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.quantize import normalize, quantize
 from spector.kernel.query import Query, make_query
+from spector.kernel.ranking import Ranking
 from spector.layout import RECORD_DTYPE, Flag
 from tests.kernel.blocks import DAY_MS, NOW_MS, headers_of, kernel_or_skip, one_record
 
@@ -213,6 +214,8 @@ PROFILE: dict[str, Callable[[Kernel], object]] = {
     "w_arousal": lambda k: tuned(k, "w_arousal", 0.1, 0.2),
     # the read path adds the lexical term; the kernel must not
     "w_lexical": lambda k: equal(score(k, profile={"w_lexical": 0.9}), score(k)),
+    # likewise
+    "ranking": lambda k: equal(score(k, profile={"ranking": Ranking(near=0.0)}), score(k)),
     "retention_curve": lambda k: curve_case(k, "retention_curve"),
     "power_law_exponent": lambda k: rises(
         score(k, profile={"retention_curve": "power_law", "power_law_exponent": 0.9}),

@@ -84,10 +84,10 @@ class Recalls:
         for hit in best:
             assert hit.id in expected, f"{given}, {cue!r}: {hit} should not have been found"
             least, most = expected[hit.id]
-            words = hit.explain().lexical
-            assert least - _TABLES <= hit.score - words <= most + _TABLES
-            assert words >= 0
-            assert words == 0 or set(cue.split()) & set(hit.text.split())
+            why = hit.explain()
+            assert least - _TABLES <= why.fused <= most + _TABLES
+            assert why.lexical >= 0
+            assert why.lexical == 0 or set(cue.split()) & set(hit.text.split())
         assert [h.score for h in best] == sorted((h.score for h in best), reverse=True)
         if strict:
             again = memory.recall(cue, **arguments)

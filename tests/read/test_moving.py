@@ -108,20 +108,21 @@ def test_a_reader_that_failed_once_does_not_stay_behind(
             assert reader.recall("two", k=1)[0].text == "two"
 
 
-def test_a_match_that_appears_between_two_questions_ends_no_recall(
+def test_a_memory_that_appears_between_view_and_words_ends_no_recall(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A catalog in memory knows no moments: the second question may find what the first did not."""
+    """A catalog in memory knows no moments: the words may be of memories that the view lacks."""
     with spector.open(":memory:", embedder=None, dim=DIM) as memory:
         kept = memory.remember("rarity here", vector=np.ones(DIM))
-        catalog = memory._opened[0].store.catalog
-        real, asked = catalog.matches, [0]
+        channel = memory._reader._lexical
+        real, late = channel.at, []
 
-        def matches(*args: Any, **more: Any) -> list[tuple[int, float]]:
-            asked[0] += 1
-            found = real(*args, **more)
-            return found if asked[0] == 1 else [*found, (kept.id + 1, 1.0)]
+        def at(*args: Any) -> Any:
+            if not late:
+                late.append(memory.remember("rarity there", vector=np.ones(DIM)).id)
+            return real(*args)
 
-        monkeypatch.setattr(catalog, "matches", matches)
+        monkeypatch.setattr(channel, "at", at)
         assert [hit.id for hit in memory.recall("rarity", vector=np.ones(DIM))] == [kept.id]
-        assert asked[0] > 1
+        found = {hit.id for hit in memory.recall("rarity", vector=np.ones(DIM))}
+        assert found == {kept.id, *late}

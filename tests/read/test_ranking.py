@@ -65,7 +65,9 @@ def test_the_terms_of_an_explanation_multiply_out_to_the_score(
             total = why.terms["similarity"] * (1 + others)
         else:
             total = others + why.terms.get("similarity", 0.0)
-        total = total * math.prod(why.modifiers.values()) + why.lexical
+        total = total * math.prod(why.modifiers.values())
+        assert total == pytest.approx(why.fused, abs=1e-5)
+        total += why.lexical + sum(why.evidence.values())
         assert total == pytest.approx(hit.score, abs=1e-5)
         assert why.score == pytest.approx(hit.score, abs=1e-5)
         name = profile if isinstance(profile, str) else profile.name
