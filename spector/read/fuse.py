@@ -12,7 +12,7 @@ bench/LOG.md for where each term comes from and what it buys.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, overload
 
@@ -25,8 +25,7 @@ from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
 from spector.lexical.analysis import Term, is_identifier
 from spector.lexical.view import Lookup
-from spector.read.facts import forms_of
-from spector.read.ground import Ground, NormCache
+from spector.read.ground import Ground, NormCache, code_of
 from spector.read.rank import (
     TYPICAL_DEVIATION,
     deviation,
@@ -40,7 +39,7 @@ from spector.read.snapshot import Candidate, Snapshot
 from spector.read.when import TimeRange, favour
 
 __all__ = [
-    "Asked", "Corpus", "Fuser", "Ranked", "code_of", "first_of_all", "from_hits", "is_open",
+    "Asked", "Corpus", "Fuser", "Ranked", "first_of_all", "from_hits", "is_open",
 ]
 
 F32 = NDArray[np.float32]
@@ -49,6 +48,8 @@ I64 = NDArray[np.int64]
 
 #: memories that may be asked for by name at once
 FEW: Final = 10
+#: candidates that are put in order at once
+_SORTED_AT_ONCE: Final = 512
 #: what the factors of a usual profile (mood, tier, category, ...) multiply out to at most
 _HIGHEST_MODIFIER: Final = 1.25
 
@@ -130,22 +131,38 @@ class Ranked(Sequence[Candidate]):
         total = fused.astype(np.float64)
         for values in evidence.values():
             total += values
-        possible = np.flatnonzero(fused > -np.inf)
-        order = np.lexsort((slot[possible], part[possible], ids[possible], -total[possible]))
-        self._order = possible[order]
         self._ids, self._store, self._part, self._slot = ids, store, part, slot
         self._fused, self._similarity, self._total = fused, similarity, total
         self._evidence = evidence
+        self._left = np.flatnonzero(fused > -np.inf)
+        self._count = len(self._left)
+        self._order = np.zeros(0, np.int64)
         self.coverage = 0.0
         self.cosine = 0.0
 
+    def _sort(self, count: int) -> None:
+        """Bring at least the first ``count`` into their order; few are ever looked at."""
+        while len(self._order) < min(count, self._count):
+            left, want = self._left, max(count - len(self._order), _SORTED_AT_ONCE)
+            values = self._total[left]
+            if len(left) > want:
+                least = np.partition(values, len(left) - want)[len(left) - want]
+                best = values >= least  # with all that are equal to the last
+                self._left, left, values = left[~best], left[best], values[best]
+            else:
+                self._left = left[:0]
+            order = np.lexsort((self._slot[left], self._part[left], self._ids[left], -values))
+            self._order = np.concatenate([self._order, left[order]])
+
     def __len__(self) -> int:
-        return len(self._order)
+        return self._count
 
     def only(self, codes: NDArray[np.uint64]) -> None:
         """Keep what is at one of these places (see `code_of`)."""
-        mine = code_of(self._part[self._order], self._slot[self._order])
-        self._order = self._order[np.isin(mine, codes)]
+        self._left = np.concatenate([self._order, self._left])
+        mine = code_of(self._part[self._left], self._slot[self._left])
+        self._left = self._left[np.isin(mine, codes)]
+        self._count, self._order = len(self._left), self._order[:0]
 
     @overload
     def __getitem__(self, at: int) -> Candidate: ...
@@ -155,11 +172,10 @@ class Ranked(Sequence[Candidate]):
 
     def __getitem__(self, at: int | slice) -> Candidate | list[Candidate]:
         if isinstance(at, slice):
-            return [self._made(row) for row in self._order[at].tolist()]
+            self._sort(len(range(self._count)[: at.stop]))
+            return [self._made(row) for row in self._order[: self._count][at].tolist()]
+        self._sort(range(self._count)[at] + 1)
         return self._made(int(self._order[at]))
-
-    def __iter__(self) -> Iterator[Candidate]:
-        return map(self._made, self._order.tolist())
 
     def _made(self, row: int) -> Candidate:
         return Candidate(
@@ -194,7 +210,7 @@ class Fuser:
         spread = corpus.spread
         if spread is None:
             spread = deviation(wanted) if query.vector is not None else TYPICAL_DEVIATION
-        evidence = self._terms(grounds, asked, corpus, profile)
+        evidence, named = self._terms(grounds, asked, corpus, profile)
         coverage = _coverage(
             evidence, fused, asked, corpus, profile.ranking.words(asked.kind)
         )
@@ -203,7 +219,6 @@ class Fuser:
             values *= scale
         if query.vector is not None:
             evidence["near"] = np.float32(profile.w_similarity) * (wanted - similarity)
-        named = _named(grounds, asked, profile)
         if profile.ranking.fusion == "rrf":
             evidence = _by_ranks(evidence, grounds, fused, wanted, profile)
         if named is not None:
@@ -284,34 +299,47 @@ class Fuser:
 
     def _terms(
         self, grounds: Sequence[Ground], asked: Asked, corpus: Corpus, profile: ScoringProfile
-    ) -> dict[str, F32]:
-        """Evidence by term, (N,) f32 each, in deviations."""
-        found = [_terms_of(ground, asked, corpus, profile.ranking) for ground in grounds]
-        return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+    ) -> tuple[dict[str, F32], NDArray[np.bool_] | None]:
+        """Evidence by term, (N,) f32 each, in deviations; and which rows the cue names."""
+        counts = [
+            ground.words.counts(ground.rows, asked.words[ground.store]) for ground in grounds
+        ]
+        found = [
+            _terms_of(ground, each, asked, corpus, profile.ranking)
+            for ground, each in zip(grounds, counts, strict=True)
+        ]
+        own = [each[:, : len(ground)] > 0 for ground, each in zip(grounds, counts, strict=True)]
+        return (
+            {name: np.concatenate([each[name] for each in found]) for name in found[0]},
+            _named(own, asked, profile),
+        )
 
 
 def _terms_of(
-    ground: Ground, asked: Asked, corpus: Corpus, ranking: Ranking
+    ground: Ground, counts: NDArray[np.uint8], asked: Asked, corpus: Corpus, ranking: Ranking
 ) -> dict[str, F32]:
     out: dict[str, F32] = {}
     n = len(ground)
-    own = ground.rows[:n]
     plain = ground.spread_lengths(ranking)
     weight = ranking.words(asked.kind)
     if asked.terms and weight:
-        lookup = asked.words[ground.store]
         out["words"] = np.float32(weight) * of_words(
-            ground.counts(lookup), ground.words.fields(own, lookup).T.astype(np.float32), ground.shares(ranking),
-            plain + ground.field_lengths, ground.around, idf_of(asked.df(), corpus.rows),
-            corpus.mean_length, ranking,
+            counts, ground.words.fields(ground.rows[:n], asked.words[ground.store]),
+            ground.shares(ranking), plain + ground.field_lengths, ground.around,
+            idf_of(asked.df(), corpus.rows), corpus.mean_length, ranking,
         )
     if asked.pairs and weight and ranking.pairs:
-        out["pairs"] = np.float32(weight * ranking.pairs) * of_words(
-            ground.counts(asked.adjacent[ground.store]), None, ground.shares(ranking), plain,
-            ground.around, idf_of(asked.pair_df(), corpus.rows), corpus.mean_plain, ranking,
-        )
+        lookup = asked.adjacent[ground.store]
+        if lookup.df.any():
+            values = of_words(
+                ground.words.counts(ground.rows, lookup), None, ground.shares(ranking), plain,
+                ground.around, idf_of(asked.pair_df(), corpus.rows), corpus.mean_plain, ranking,
+            )
+        else:
+            values = np.zeros(n, np.float32)
+        out["pairs"] = np.float32(weight * ranking.pairs) * values
     if any(code >= 0 for code in asked.about) and ranking.about:
-        spoken = ground.words.speaker_codes(own) == max(asked.about[ground.store], 0)
+        spoken = ground.speakers() == asked.about[ground.store]
         if asked.about[ground.store] < 0:
             spoken[:] = False
         out["about"] = np.float32(ranking.about) * spoken.astype(np.float32)
@@ -319,11 +347,10 @@ def _terms_of(
         near = favour(asked.time, ground.event_ms, ranking.date_days)
         out["date"] = np.float32(ranking.date) * near
     if asked.kind == "fact" and (ranking.short or ranking.question or ranking.time_words):
-        forms = forms_of(ground.words.marks(own))
+        forms = ground.forms()
         out |= of_forms(ground.lengths[:n], forms.questions, forms.time_words, ranking)
     elif asked.kind == "request" and ranking.standing:
-        forms = forms_of(ground.words.marks(own))
-        out["standing"] = np.float32(ranking.standing) * forms.standing.astype(np.float32)
+        out["standing"] = np.float32(ranking.standing) * ground.forms().standing
     return out
 
 
@@ -337,21 +364,18 @@ def _coverage(
     return most / weight / max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
 
 
-def code_of(part: NDArray[np.uint32], slot: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """A place as one number."""
-    return part.astype(np.uint64) << np.uint64(32) | slot.astype(np.uint64)
-
-
 def _beyond(
     snap: Snapshot, grounds: Sequence[Ground], result: ScanResult
 ) -> list[Candidate]:
     """Hits of the scan that are in no ground."""
-    ranked = np.concatenate([
-        code_of(ground.part[: len(ground)], ground.slot[: len(ground)]) for ground in grounds
-    ])
-    hits = result.hits
-    new = hits[~np.isin(code_of(hits["part"], hits["slot"]), ranked)]
-    return from_hits(snap, new)
+    codes = code_of(result.hits["part"], result.hits["slot"])
+    new = np.ones(len(codes), np.bool_)
+    for ground in grounds:
+        known = ground.codes()
+        if len(known):
+            at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+            new &= known[at] != codes
+    return from_hits(snap, result.hits[new])
 
 
 def from_hits(snap: Snapshot, hits: NDArray[Any]) -> list[Candidate]:
@@ -399,10 +423,13 @@ def first_of_all(profile: ScoringProfile) -> float:
 
 
 def _named(
-    grounds: Sequence[Ground], asked: Asked, profile: ScoringProfile
+    own: Sequence[NDArray[np.bool_]], asked: Asked, profile: ScoringProfile
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all of its words, when few
     have them, and those with an identifier of it. None when there are none.
+
+    Args:
+        own: per store (t, n), which memory has which term in its own text.
     """
     if not profile.ranking.by_name or not asked.terms:
         return None
@@ -412,12 +439,9 @@ def _named(
         choices.append(list(range(len(asked.terms))))
     if not choices:
         return None
-    own = np.concatenate([
-        ground.counts(asked.words[ground.store])[: len(ground)] > 0 for ground in grounds
-    ])
-    named = np.zeros(len(own), np.bool_)
+    named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
     for choice in choices:
-        having = own[:, choice].all(axis=1)
+        having = np.concatenate([each[choice].all(axis=0) for each in own])
         if np.count_nonzero(having) <= FEW:
             named |= having
     return named if named.any() else None

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from spector.kernel.ranking import REACH, Ranking
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
-from spector.lexical.view import Lookup, WordView
+from spector.lexical.view import WordView
+from spector.read.facts import Forms, forms_of
 from spector.read.rank import Around, mixed_norms, shares, smeared
 from spector.read.snapshot import Snapshot
 
 __all__ = [
-    "NOWHERE", "Ground", "NormCache", "ground_of", "mixed_vectors", "places_of", "unit_vectors",
-    "whole_ground",
+    "NOWHERE", "Ground", "NormCache", "code_of", "ground_of", "mixed_vectors", "places_of",
+    "unit_vectors", "whole_ground",
 ]
 
 F32 = NDArray[np.float32]
@@ -40,7 +41,7 @@ class Ground:
         store: index of the store in the snapshot. words: its lexical index, at the same moment.
         rows: (m,) row numbers of the lexical index, the ranked ones first.
         ids: (n,) i64. part, slot: (m,) u32, places in the snapshot's table.
-        around: positions in ``rows`` of the turns before and after each ranked one.
+        around: positions in ``rows`` of the turns before and after each.
         event_ms: (n,) i64.
         lengths: (m,) f32 words of the texts. field_lengths: (n,) f32 of speaker and date.
     """
@@ -56,6 +57,9 @@ class Ground:
     lengths: F32
     field_lengths: F32
     _kept: dict[Any, F32] = field(default_factory=dict, repr=False)
+    _codes: NDArray[np.uint64] | None = None
+    _speakers: I64 | None = None
+    _forms: Forms | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -74,20 +78,29 @@ class Ground:
         """(n,) f32 lengths of the texts with the shares of the turns around."""
         return self._keep(
             ("spread", ranking.before, ranking.after, ranking.long_words),
-            lambda: smeared(self.lengths, self.shares(ranking), self.around, ranking),
+            lambda: smeared(
+                self.lengths[None, :], self.shares(ranking), self.around, ranking
+            )[0].astype(np.float32),
         )
 
-    def counts(self, lookup: Lookup) -> F32:
-        """(m, t) f32: how often the text of each row has each term."""
-        if len(self.rows) * 4 < len(self.words):
-            return self.words.counts(self.rows, lookup).T.astype(np.float32)
-        out = np.zeros((len(self.words), len(lookup.terms)), np.float32)
-        for n, lists in enumerate(lookup.found):
-            for found in lists:
-                out[found.base + found.row.astype(np.int64), n] = found.count
-        out = out[self.rows]
-        out -= np.minimum(self.words.fields(self.rows, lookup).T, out)
-        return out
+    def codes(self) -> NDArray[np.uint64]:
+        """(n,) u64 places of the ranked rows, ascending, see `code_of`."""
+        if self._codes is None:
+            n = len(self)
+            self._codes = np.sort(code_of(self.part[:n], self.slot[:n]))
+        return self._codes
+
+    def speakers(self) -> I64:
+        """(n,) code of who spoke, see ``WordView.speakers``."""
+        if self._speakers is None:
+            self._speakers = self.words.speaker_codes(self.rows[: len(self)])
+        return self._speakers
+
+    def forms(self) -> Forms:
+        """What the texts of the ranked rows show by their form."""
+        if self._forms is None:
+            self._forms = forms_of(self.words.marks(self.rows[: len(self)]))
+        return self._forms
 
     def _keep(self, key: Any, make: Callable[[], F32]) -> F32:
         found = self._kept.get(key)
@@ -121,11 +134,11 @@ def _lay(
     slot: NDArray[np.uint32],
 ) -> Ground:
     own = rows[:ranked]
-    position = _positions(rows, words.neighbours(own, REACH))
+    position = _positions(rows, words.neighbours(rows, REACH))
     lengths = words.lengths(rows).astype(np.float32)
     return Ground(
         n, words, rows, words.ids(own), part, slot,
-        Around(position[:, :REACH], position[:, REACH:], len(rows)),
+        Around(position[:, :REACH], position[:, REACH:], ranked),
         words.event_ms(own), lengths, words.sizes(own).astype(np.float32) - lengths[:ranked],
     )
 
@@ -163,6 +176,11 @@ def places_of(
     return position[inverse], np.where(there, slots.astype(np.uint32), NOWHERE)
 
 
+def code_of(part: NDArray[np.uint32], slot: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """A place as one number."""
+    return part.astype(np.uint64) << np.uint64(32) | slot.astype(np.uint64)
+
+
 def header_column(
     snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint32], name: str
 ) -> NDArray[Any]:
@@ -175,7 +193,8 @@ def mixed_vectors(snap: Snapshot, ground: Ground, share: float) -> F32:
     """(n, dim) f32: the ranked rows' vectors mixed with their neighbours', of length 1."""
     vectors = unit_vectors(snap, ground.part, ground.slot)
     out = vectors[: len(ground)].copy()
-    for side in (ground.around.before[:, 0], ground.around.after[:, 0]):
+    n = len(ground)
+    for side in (ground.around.before[:n, 0], ground.around.after[:n, 0]):
         there = np.flatnonzero(side < len(vectors))
         out[there] += np.float32(share) * vectors[side[there]]
     lengths = np.sqrt(np.einsum("nd,nd->n", out, out))
@@ -259,7 +278,8 @@ def _keys_of(ground: Ground, share: float) -> NDArray[np.uint64]:
     own[:-1] += (ground.slot.astype(np.uint64) + np.uint64(1)) * _MIX[1]
     own ^= own >> np.uint64(29)
     out = own[: len(ground)] * _MIX[0]
-    out += own[ground.around.before[:, 0]] * _MIX[1] + own[ground.around.after[:, 0]] * _MIX[2]
+    before, after = ground.around.before[: len(out), 0], ground.around.after[: len(out), 0]
+    out += own[before] * _MIX[1] + own[after] * _MIX[2]
     return out + np.uint64(struct.unpack("<Q", struct.pack("<d", share))[0])
 
 
@@ -272,5 +292,7 @@ def _norms_at(snap: Snapshot, ground: Ground, some: I64, share: float) -> F32:
     vectors = unit_vectors(snap, ground.part[needed], ground.slot[needed])
     place = np.full(m + 1, len(needed), np.int64)
     place[needed] = np.arange(len(needed))
-    around = Around(place[before][:, None], place[after][:, None], len(needed))
+    position = np.full((2, len(needed), 1), len(needed), np.int64)
+    position[0, : len(some), 0], position[1, : len(some), 0] = place[before], place[after]
+    around = Around(position[0], position[1], len(some))
     return mixed_norms(vectors, around, share)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from spector.clock import MS_PER_DAY, from_ms
-from spector.lexical.analysis import Term, cue_pairs, cue_terms
+from spector.lexical.analysis import Term, cue_pairs, cue_terms, is_stop
 from spector.lexical.view import WordView
 from spector.read.facts import mark_of
 from spector.read.fuse import Asked
@@ -25,6 +26,10 @@ __all__ = ["MAX_TERMS", "LexicalChannel", "id_in"]
 MAX_TERMS: Final = 48
 
 
+#: a word with a capital that does not begin a sentence
+_NAME: Final = re.compile(r"(?<![.!?\n] )(?<!^)\b([A-ZÀ-ÖØ-ÞĞİŞ][^\W\d_A-Z]+)\b")
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """The speakers of a store as of some view."""
@@ -40,6 +45,7 @@ class LexicalChannel:
     def __init__(self, stores: Sequence[Store]) -> None:
         self._words = [Words(store, mark=mark_of) for store in stores]
         self._known: list[_Known | None] = [None] * len(self._words)
+        self._years: tuple[Snapshot | None, frozenset[int]] = (None, frozenset())
 
     def at(self, snap: Snapshot) -> tuple[WordView, ...]:
         """The words of each store at the moment of a snapshot, which this thread is in."""
@@ -64,9 +70,27 @@ class LexicalChannel:
             pairs=pairs,
             adjacent=tuple(view.look_up(pairs) for view in views),
             about=self._about(views, cue) if ranking.about else (),
-            time=_time(snap, request, cue, how) if ranking.date else None,
+            time=self._time(snap, request, cue, how) if ranking.date else None,
             wish=request.wish() if how is Kind.REQUEST and ranking.request_shift else None,
         )
+
+    def knows_names(self, views: Sequence[WordView], cue: str) -> bool:
+        """False when a word with a capital, not at the start of a sentence, is in no memory."""
+        for match in _NAME.finditer(cue):
+            terms = [term for term in cue_terms(match.group(1)) if not is_stop(term.text)]
+            if terms and not any(view.df(terms).all() for view in views):
+                return False
+        return True
+
+    def _time(
+        self, snap: Snapshot, request: RecallRequest, cue: str, how: Kind
+    ) -> TimeRange | None:
+        of, years = self._years
+        if of is not snap:
+            years = _years(snap)
+            self._years = (snap, years)
+        found = when(cue, request.now_ms, years or {from_ms(request.now_ms).year}, how)
+        return found if found is not None and found.spans else None
 
     def _about(self, views: Sequence[WordView], cue: str) -> tuple[int, ...]:
         """Per store the code of the speaker whom the cue is about, -1 for nobody."""
@@ -95,13 +119,11 @@ def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def _time(
-    snap: Snapshot, request: RecallRequest, cue: str, how: Kind
-) -> TimeRange | None:
-    days = {part.day for view in snap.views for part in view.partitions if part.day >= 0}
-    years = {from_ms(day * MS_PER_DAY).year for day in days}
-    found = when(cue, request.now_ms, years or {from_ms(request.now_ms).year}, how)
-    return found if found is not None and found.spans else None
+def _years(snap: Snapshot) -> frozenset[int]:
+    """Years that the partitions of days are from."""
+    months = {part.day // 28 for view in snap.views for part in view.partitions if part.day >= 0}
+    days = {month * 28 + more for month in months for more in (0, 27)}
+    return frozenset(from_ms(day * MS_PER_DAY).year for day in days)
 
 
 def id_in(cue: str | None) -> int | None:

@@ -34,14 +34,16 @@ _LEAST: Final = np.float32(1e-9)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Around:
-    """Rows around the ranked ones: (n, REACH) i64 each, nearest first, ``m`` where there is none."""
+    """What stands around each row in its session: (m, REACH) i64 each, nearest first, ``m`` where
+    there is nothing. The first ``ranked`` rows are ranked, the others are there for those.
+    """
 
     before: I64
     after: I64
-    #: number of rows that arrays of what a row has must have
-    rows: int
+    ranked: int
 
-    def __len__(self) -> int:
+    @property
+    def rows(self) -> int:
         return len(self.before)
 
 
@@ -68,11 +70,12 @@ def mixed(dots: F32, around: Around, norms: F32, share: float) -> F32:
     Returns:
         (n,) float32: ``(d(i) + share d(i-1) + share d(i+1)) / |mixed vector|``.
     """
+    n = around.ranked
     if not share:
-        return dots[: len(around)]
+        return dots[:n]
     padded = _padded(dots)
-    sides = padded[around.before[:, 0]] + padded[around.after[:, 0]]
-    return np.asarray((dots[: len(around)] + np.float32(share) * sides) / norms, np.float32)
+    sides = padded[around.before[:n, 0]] + padded[around.after[:n, 0]]
+    return np.asarray((dots[:n] + np.float32(share) * sides) / norms, np.float32)
 
 
 def mixed_norms(vectors: F32, around: Around, share: float) -> F32:
@@ -84,33 +87,33 @@ def mixed_norms(vectors: F32, around: Around, share: float) -> F32:
     Returns:
         (n,) float32, at least a small positive number.
     """
-    own = vectors[: len(around)]
-    total = own.copy()
-    for side in (around.before[:, 0], around.after[:, 0]):
+    n = around.ranked
+    total = vectors[:n].copy()
+    for side in (around.before[:n, 0], around.after[:n, 0]):
         there = np.flatnonzero(side < around.rows)
         total[there] += np.float32(share) * vectors[side[there]]
     lengths = np.maximum(np.sqrt(np.einsum("nd,nd->n", total, total)), _LEAST)
     # alone a vector is what it is: stored ones are of length 1, give or take their rounding
-    alone = (around.before[:, 0] >= around.rows) & (around.after[:, 0] >= around.rows)
+    alone = (around.before[:n, 0] >= around.rows) & (around.after[:n, 0] >= around.rows)
     return np.where(alone, np.float32(1), lengths)
 
 
 def idf_of(df: NDArray[Any], rows: int) -> F32:
-    """ln(1 + (N - df + 0.5) / (df + 0.5)), (t,) float32; what no memory has is told by ln(1 + N)."""
+    """ln(1 + (N - df + 0.5) / (df + 0.5)), (t,) float32; ln(1 + N) for df 0."""
     found = np.minimum(np.asarray(df, np.float64), rows)
     out = np.log1p((rows - found + 0.5) / (found + 0.5))
     return np.asarray(np.where(found == 0, np.log1p(float(rows)), out), np.float32)
 
 
 def of_words(
-    counts: F32, fields: F32 | None, share: F32, length: F32, around: Around, idf: F32,
-    mean_length: float, ranking: Ranking,
+    counts: NDArray[np.uint8], fields: NDArray[np.uint8] | None, share: F32, length: F32,
+    around: Around, idf: F32, mean_length: float, ranking: Ranking,
 ) -> F32:
     """BM25 of the ranked rows with term frequencies smeared over their neighbours first.
 
     Args:
-        counts: (m, t) float32, how often each row has each term in its text.
-        fields: (n, t) float32, 1 where the speaker or the date of the row has the term.
+        counts: (t, m), how often each row has each term in its text.
+        fields: (t, n), 1 where the speaker or the date of the row has the term.
         share: (m,) float32, what a row gives of its counts to those around, see `shares`.
         length: (n,) float32, smeared in the same way. mean_length: the same over the store.
         idf: (t,) float32.
@@ -118,14 +121,13 @@ def of_words(
     Returns:
         (n,) float32: sum over terms of ``idf (k1 + 1) tf' / (tf' + k1 (1 - b + b length/mean))``.
     """
-    touched = np.flatnonzero(counts.any(axis=0) | (fields is not None and fields.any(axis=0)))
-    tf = smeared(counts[:, touched], share, around, ranking)
+    tf = smeared(counts, share, around, ranking)
     if fields is not None:
-        tf += fields[:, touched]
-    k1, b = np.float32(ranking.k1), np.float32(ranking.b)
-    room = k1 * (1 - b + b * (length / np.float32(max(mean_length, 1e-6))))
-    gain = tf * (k1 + 1) / (tf + room[:, None] + _LEAST)
-    return np.asarray(gain @ idf[touched], np.float32)
+        tf += fields
+    k1, b = ranking.k1, ranking.b
+    room = k1 * (1 - b + b * (length / max(mean_length, 1e-6)))
+    gain = tf / (tf + (room + _LEAST))
+    return np.asarray((idf * np.float32(k1 + 1)) @ gain.astype(np.float32), np.float32)
 
 
 def shares(lengths: F32, ranking: Ranking) -> F32:
@@ -133,22 +135,38 @@ def shares(lengths: F32, ranking: Ranking) -> F32:
     return np.minimum(np.float32(1), np.float32(ranking.long_words) / np.maximum(lengths, 1))
 
 
-def smeared(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
+def smeared(
+    values: NDArray[Any], share: F32, around: Around, ranking: Ranking
+) -> NDArray[np.float64]:
     """Own values of the ranked rows plus their shares of those around.
 
+    A row's value goes to the few around it, so the work is that of the values that are not 0.
+
     Args:
-        values: (m,) or (m, t) float32. share: (m,) float32.
+        values: (t, m). share: (m,) float32.
 
     Returns:
-        (n,) or (n, t) float32, a new array.
+        (t, n) float64, a new array.
     """
-    weights = share[:, None] if values.ndim == 2 else share
-    given = _padded(values * weights)
-    out = values[: len(around)].copy()
-    for steps, sides in ((ranking.before, around.before), (ranking.after, around.after)):
-        for step, weight in enumerate(steps[:REACH]):
-            if weight:
-                out += np.float32(weight) * given[sides[:, step]]
+    t, m = values.shape
+    line, row = np.nonzero(values)
+    own = values[line, row].astype(np.float64)
+    given = own * share[row]
+    # what stands before a row has that row after itself
+    weights = np.zeros(2 * REACH)
+    weights[: len(ranking.before)] = ranking.before
+    weights[REACH : REACH + len(ranking.after)] = ranking.after
+    start = line * (m + 1)
+    targets = np.concatenate(
+        [around.after[row] + start[:, None], around.before[row] + start[:, None]], axis=1
+    )
+    total = np.bincount(
+        targets.ravel(), (given[:, None] * weights).ravel(), minlength=t * (m + 1)
+    )
+    out: NDArray[np.float64] = np.asarray(total, np.float64).reshape(t, m + 1)  # of nothing: ints
+    out = out[:, : around.ranked]
+    mine = row < around.ranked
+    out[line[mine], row[mine]] += own[mine]
     return out
 
 

@@ -20,13 +20,14 @@ from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query, make_query
 from spector.kernel.tags import tag_mask
 from spector.lexical.view import WordView
-from spector.read.fuse import Asked, Ranked, code_of, from_hits
+from spector.read.fuse import Asked, Ranked, from_hits
+from spector.read.ground import code_of
 from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in
 from spector.read.request import RecallRequest
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
 from spector.read.weigh import BY_SCORE, BY_WORDS, Places, Weigher
-from spector.records import Hit, HitList, ScanStats
+from spector.records import Hit, HitList, ScanStats, Signals
 from spector.store.filters import SqlFilter
 from spector.store.store import View
 from spector.tiers.router import TierRouter
@@ -166,19 +167,24 @@ class Reader:
         views = self._lexical.at(snap)
         asked = self._lexical.asked(snap, views, request)
         if self._weigher.is_small(views):
-            result = self._kernel.scan(
-                snap.table, query, max(request.k, _CANDIDATES), select=select
-            )
+            result = self._kernel.scan(snap.table, query, request.k, select=select)
             ranked = self._weigher.all_of(snap, views, query, asked, result, chosen)
             hits = self._confirmed(snap, request, query, filters, ranked)
         else:
-            hits, result = self._best_of_many(
+            hits, result, ranked = self._best_of_many(
                 snap, request, query, filters, (views, asked, select, chosen)
             )
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
-        return HitList(hits, self._stats(snap, select, result))
+        signals = Signals(
+            kind=asked.kind, coverage=ranked.coverage,
+            cosine=None if query.vector is None else ranked.cosine,
+            unknown_name=asked.kind == "fact" and not self._lexical.knows_names(
+                views, request.cue or ""
+            ),
+        )
+        return HitList(hits, self._stats(snap, select, result), signals=signals)
 
     def _confirmed(
         self, snap: Snapshot, request: RecallRequest, query: Query,
@@ -196,7 +202,7 @@ class Reader:
     def _best_of_many(
         self, snap: Snapshot, request: RecallRequest, query: Query,
         filters: Sequence[SqlFilter | None], known: _Known,
-    ) -> tuple[list[Hit], ScanResult]:
+    ) -> tuple[list[Hit], ScanResult, Ranked]:
         """The first k of as many candidates as it takes."""
         views, asked, select, chosen = known
         filtered = any(f is not None for f in filters)
@@ -212,7 +218,7 @@ class Reader:
                 ranked.only(allow.codes)
             hits, _ = self._confirmer.first(snap, request.k, query, filters, ranked)
             if len(hits) == request.k or len(result) < want:
-                return hits, result
+                return hits, result, ranked
             if filtered and allow is None:
                 allow = self._allow(snap, request)
             else:

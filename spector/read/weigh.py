@@ -21,10 +21,11 @@ from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query
 from spector.kernel.ranking import REACH, Ranking
 from spector.lexical.view import WordView
-from spector.read.fuse import Asked, Corpus, Fuser, Ranked, code_of, is_open
+from spector.read.fuse import Asked, Corpus, Fuser, Ranked, is_open
 from spector.read.ground import (
     NOWHERE,
     Ground,
+    code_of,
     ground_of,
     mixed_vectors,
     places_of,
@@ -52,7 +53,7 @@ _DRIFT: Final = 1 / 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Records that a filter lets through: sorted (part << 32 | slot), and as the kernel reads it."""
+    """Records that a filter lets through: ascending `code_of`, and for the kernel."""
 
     codes: NDArray[np.uint64]
     allow: AllowList
