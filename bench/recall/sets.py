@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -73,6 +74,32 @@ def locomo_sessions(root: Path) -> DataSet:
             sessions = tuple(dict.fromkeys(each.partition(":")[0] for each in gold))
             questions.append(_question(talk, question, sessions, items))
     return DataSet("locomo-sessions", "LoCoMo, sessions", tuple(stores), tuple(questions))
+
+
+def locomo_merged(root: Path) -> DataSet:
+    """All conversations in one store, as if one mind had heard them: five times the strangers, and
+    people of the same name."""
+    apart = locomo_turns(root)
+    items = [
+        replace(item, id=f"{store.name}/{item.id}", session=f"{store.name}/{item.session}")
+        for store in apart.stores for item in store.items
+    ]  # fmt: skip
+    begin: dict[str, datetime] = {}
+    for item in items:
+        assert item.time is not None
+        begin.setdefault(item.session, item.time)
+    # session after session: turns that follow one another are neighbours
+    told = sorted(items, key=lambda item: (begin[item.session], item.session, item.order))
+    store = Store("all", tuple(replace(item, order=n) for n, item in enumerate(told)))
+    last = max(each.now for each in apart.questions if each.now is not None)
+    questions = tuple(
+        replace(
+            each, store="all", now=last,
+            gold=tuple(f"{each.store}/{gold}" for gold in each.gold),
+        )
+        for each in apart.questions
+    )  # fmt: skip
+    return DataSet("locomo-merged", "LoCoMo, turns, one store", (store,), questions)
 
 
 def _locomo(root: Path) -> list[dict[str, Any]]:
@@ -340,6 +367,7 @@ def _lines(path: Path) -> list[Any]:
 LOADERS: Final[dict[str, Callable[[Path], DataSet]]] = {
     "locomo": locomo_turns,
     "locomo-sessions": locomo_sessions,
+    "locomo-merged": locomo_merged,
     "beam": beam,
     "madial": madial,
     "madial-named": madial_named,

@@ -139,6 +139,18 @@ def test_locomo_sessions_hold_their_turns_and_answer_for_them(root: Path) -> Non
     assert data.questions[0].gold == ("D2", "D10")
 
 
+def test_merged_conversations_keep_their_sessions_apart_and_whole(root: Path) -> None:
+    data = load("locomo-merged", root)
+    items = data.stores[0].items
+    # the sessions of both conversations began at the same times
+    assert [item.id for item in items] == [
+        "conv-1/D2:1", "conv-1/D2:2", "conv-2/D2:1", "conv-2/D2:2", "conv-1/D10:1", "conv-2/D10:1",
+    ]  # fmt: skip
+    assert items[0].session == "conv-1/D2"
+    assert data.questions[0].gold == ("conv-1/D2:1", "conv-1/D2:2", "conv-1/D10:1")
+    assert foreign_questions(data) == {}
+
+
 def test_questions_of_one_conversation_can_be_put_to_the_next(root: Path) -> None:
     found = foreign_questions(load("locomo", root))
     assert [each.id for each in found["conv-2"]] == ["conv-1-0"]
@@ -196,6 +208,7 @@ def test_absent_data_is_told_with_the_variable_that_names_it(
     [
         ("locomo", 5, 2960, 1018),
         ("locomo-sessions", 5, 136, 1018),
+        ("locomo-merged", 1, 2960, 1018),
         ("beam", 10, 2432, 179),
         ("madial", 1, 160, 80),
         ("madial-named", 1, 160, 80),
@@ -215,5 +228,6 @@ def test_the_real_sets_are_read_whole(
 
 def test_every_set_has_a_loader() -> None:
     assert set(LOADERS) == {
-        "locomo", "locomo-sessions", "beam", "madial", "madial-named", "prefeval", "memorybank",
+        "locomo", "locomo-sessions", "locomo-merged", "beam", "madial", "madial-named", "prefeval",
+        "memorybank",
     }  # fmt: skip
