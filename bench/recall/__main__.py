@@ -22,15 +22,16 @@ from bench.recall import report
 from bench.recall.ablations import ABLATIONS, LADDER, SETTINGS, ablations_of
 from bench.recall.arms import ARMS, Arm
 from bench.recall.chosen import OBJECTIVES, chosen_figures
-from bench.recall.evaluate import Asked, ask_all
+from bench.recall.evaluate import Asked, ask_all, ask_together
 from bench.recall.figures import ablation_figures, arm_figures
 from bench.recall.ledger import Ledger, digest
 from bench.recall.lexical import K1, B
 from bench.recall.metrics import Outcome
+from bench.recall.product import Product
 from bench.recall.sets import LOADERS, NoDataError, load
 from bench.recall.shape import DataSet
 from bench.recall.timing import timings
-from bench.recall.vectors import Vectors, default_folder, no_vectors, vectors_of
+from bench.recall.vectors import Memoised, Vectors, default_folder, no_vectors, vectors_of
 from spector.embed import Embedder, MiniLMEmbedder
 
 #: sets whose questions have known answers
@@ -48,7 +49,7 @@ def main(arguments: list[str] | None = None, prog: str = "python -m bench.recall
         report.write_page(results.load(source))
         print(f"docs/recall.md made from {source.name}")
         return 0
-    embedder = MiniLMEmbedder(threads=options.threads)
+    embedder = Memoised(MiniLMEmbedder(threads=options.threads))
     folder = Path(options.cache) if options.cache else default_folder()
     try:
         sets = [load(name) for name in options.sets]
@@ -83,8 +84,8 @@ def measure(
         asking = _Asking(data, embedder, folder, ledger, options.again)
         figures[data.name] = _figures_of(asking, options)
         if "chosen" in options.parts and data.name in OBJECTIVES:
-            for name, arm in SETTINGS.items():
-                settings[name][data.name] = asking.ask(name, arm, foreign=False).outcomes
+            for name, outcomes in asking.outcomes(SETTINGS).items():
+                settings[name][data.name] = outcomes
     return {
         "schema": results.SCHEMA,
         "mode": "recall",
@@ -124,10 +125,26 @@ class _Asking:
         self._ledger.add(self.data, name, arm, asked)
         return asked
 
+    def outcomes(self, arms: dict[str, Arm]) -> dict[str, list[Outcome]]:
+        """Own questions only."""
+        unknown: dict[str, Product] = {}
+        for name, arm in arms.items():
+            known = None if self._again else self._ledger.find(self.data, arm, foreign=False)
+            if isinstance(arm, Product) and known is None and arm.tells_like(Product()):
+                unknown[name] = arm
+        if unknown:
+            found = ask_together(unknown, self.data, self._vectors(Product()))
+            for name, asked in found.items():
+                self._ledger.add(self.data, name, unknown[name], asked)
+        return {
+            name: (found[name] if name in unknown else self.ask(name, arm, foreign=False)).outcomes
+            for name, arm in arms.items()
+        }
+
     def compared(self, arms: dict[str, Arm], steps: bool = False) -> dict[str, Any]:
         """What the arms change, one by one."""
-        outcomes = {name: self.ask(name, arm, foreign=False).outcomes for name, arm in arms.items()}
-        return ablation_figures(outcomes, {n: arm.title for n, arm in arms.items()}, steps)
+        titles = {name: arm.title for name, arm in arms.items()}
+        return ablation_figures(self.outcomes(arms), titles, steps)
 
     def _vectors(self, arm: Arm) -> Vectors:
         form = (arm.template if arm.needs_vectors else "", arm.by_parts)

@@ -19,28 +19,107 @@ _WEIGHTS: Final = tuple(
     field.name for field in fields(ScoringProfile)
     if field.name.startswith("w_") and getattr(_DEFAULT, field.name)
 )  # fmt: skip
+_RANKING: Final = _DEFAULT.ranking
+#: constants of the ranking that take a term away, or make it what it might have been
+_RANKINGS: Final[dict[str, dict[str, Any]]] = {
+    "without words": {
+        "words_fact": 0.0, "words_talk": 0.0, "words_request": 0.0, "by_name": False,
+    },
+    "without pairs of words": {"pairs": 0.0},
+    "without the neighbours' words": {"before": (), "after": ()},
+    "words of one turn around only": {
+        "before": _RANKING.before[:1], "after": _RANKING.after[:1],
+    },
+    "turns before as heavy as those after": {
+        "before": (0.45, 0.3, 0.2, 0.12), "after": (0.45, 0.3, 0.2, 0.12),
+    },
+    "long turns give all their words": {"long_words": 1000.0},
+    "without the neighbours' vectors": {"near": 0.0},
+    "without whom the cue is about": {"about": 0.0},
+    "without dates": {"date": 0.0},
+    "without standing instructions": {"standing": 0.0},
+    "without the length prior": {"short": 0.0},
+    "without the question prior": {"question": 0.0},
+    "without words of time": {"time_words": 0.0},
+    "without the shift of requests": {"request_shift": 0.0},
+    "words 0.4 for every kind of cue": {"words_talk": 0.4, "words_request": 0.4},
+    "words 0.2 for every kind of cue": {"words_fact": 0.2, "words_request": 0.2},
+    "without names and identifiers first": {"by_name": False},
+    "reciprocal ranks instead of the sum": {"fusion": "rrf"},
+}  # fmt: skip
+#: other weights of single terms, for the choice on other conversations
+_FACTORS: Final = (0.5, 2.0)
+_SCALED: Final = (
+    "near", "request_shift", "words_fact", "words_talk", "words_request", "pairs", "about", "date",
+    "standing", "short", "question", "time_words", "k1",
+)  # fmt: skip
+#: options of ``recall`` that are off by default, or on
+_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "every vector read": {"exact": True},
+}
 
 
-def _changed(title: str, name: str = "ablated", **changed: Any) -> Product:
-    """The product's default profile with other weights; 0 takes a term away."""
-    return Product(title, options=(("profile", replace(_DEFAULT, name=name, **changed)),))
+def _profile(title: str, ranking: dict[str, Any], **weights: Any) -> Product:
+    """The product's default profile with other weights or constants."""
+    changed = replace(
+        _DEFAULT, name="changed", ranking=replace(_RANKING, **ranking), **weights
+    )  # fmt: skip
+    return Product(title, options=(("profile", changed),))
 
 
-def _without_each_term() -> dict[str, Arm]:
+def _one_change() -> dict[str, Arm]:
+    """The product's defaults, and what each stage and term is worth in them."""
     out: dict[str, Arm] = {"spector": ARMS["spector"]}
+    out["spector vectors alone"] = Product("vectors alone", options=(
+        ("lexical", False), ("profile", "similarity"),
+    ))  # fmt: skip
+    out["spector no vectors"] = _profile("without vectors", {}, w_similarity=0.0)
     for name in _WEIGHTS:
-        out[f"spector without {name}"] = _changed(f"without {name}", **{name: 0.0})
-    out["spector exact"] = Product("every vector read", options=(("exact", True),))
+        if name not in ("w_similarity", "w_lexical"):
+            out[f"spector {name}"] = _profile(f"without {name}", {}, **{name: 0.0})
+    for title, changed in _RANKINGS.items():
+        out[f"spector {title}"] = _profile(title, changed)
+    for title, options in _OPTIONS.items():
+        out[f"spector {title}"] = Product(title, options=tuple(sorted(options.items())))
     return out
 
 
-def _with_other_weights() -> dict[str, Arm]:
-    """What a choice on other conversations may fall on: each weight nothing, half, double."""
+def _ladder() -> dict[str, Arm]:
+    """The product with one idea more at a time; the last is its default."""
+    kinds = ("words_fact", "words_talk", "words_request")
+    none: dict[str, Any] = {
+        "near": 0.0, "request_shift": 0.0, "pairs": 0.0, "before": (), "after": (), "about": 0.0,
+        "date": 0.0, "standing": 0.0, "short": 0.0, "question": 0.0, "time_words": 0.0,
+        "by_name": False, **dict.fromkeys(kinds, 0.0),
+    }  # fmt: skip
+    steps: dict[str, dict[str, Any]] = {
+        "vectors": {},
+        "+ words (BM25)": dict.fromkeys(kinds, _RANKING.words_fact),
+        "+ words of the turns around": {"before": _RANKING.before, "after": _RANKING.after},
+        "+ vectors of the turns around": {"near": _RANKING.near},
+        "+ weights by kind of cue": {name: getattr(_RANKING, name) for name in kinds},
+        "+ shift of requests": {"request_shift": _RANKING.request_shift},
+        "+ whom the cue is about": {"about": _RANKING.about},
+        "+ pairs of words": {"pairs": _RANKING.pairs},
+        "+ dates": {"date": _RANKING.date},
+    }
+    out: dict[str, Arm] = {}
+    for title, more in steps.items():
+        none |= more
+        out[f"ladder {title}"] = _profile(title, dict(none))
+    out["spector"] = ARMS["spector"]
+    return out
+
+
+def _neighbours() -> dict[str, Arm]:
+    """What a choice on other conversations may fall on: one constant away from the default."""
     out: dict[str, Arm] = {"spector": ARMS["spector"]}
-    for name in _WEIGHTS:
-        for factor in (0.0, 0.5, 2.0):
+    for title, changed in _RANKINGS.items():
+        out[f"spector {title}"] = _profile(title, changed)
+    for name in _SCALED:
+        for factor in _FACTORS:
             title = f"{name} x {factor:g}"
-            out[f"spector {title}"] = _changed(title, **{name: factor * getattr(_DEFAULT, name)})
+            out[f"spector {title}"] = _profile(title, {name: factor * getattr(_RANKING, name)})
     return out
 
 
@@ -60,17 +139,12 @@ ABLATIONS: Final[dict[str, dict[str, Arm]]] = {
         "no stop": Plain("without a stop list", replace(TURNS, stop=False)),
         "k1 0.9, b 0.4": Plain("BM25 with k1 0.9, b 0.4", replace(TURNS, k1=0.9, b=0.4)),
     },
-    "spector": _without_each_term(),
+    "spector": _one_change(),
 }
 
-#: the product with one more idea at a time; the last is its default
-LADDER: Final[dict[str, Arm]] = {
-    "ladder vectors": Product("vectors", options=(("lexical", False), ("profile", "similarity"))),
-    "ladder words": Product("+ words", options=(("profile", "similarity"),)),
-    "spector": ARMS["spector"],
-}
+LADDER: Final = _ladder()
 #: the default and its neighbours, for the choice on other conversations
-SETTINGS: Final = _with_other_weights()
+SETTINGS: Final = _neighbours()
 
 
 def ablations_of(data: DataSet) -> dict[str, dict[str, Arm]]:

@@ -13,6 +13,7 @@ from bench.recall.metrics import Answer, ranked
 from bench.recall.product import MODES, Product
 from bench.recall.shape import Question, Store
 from bench.recall.vectors import Matrix, Row
+from spector.embed import Embedder
 
 #: how far down the plain arms' answers go; ranks behind 10 show what a reranker could still reach
 DEPTH: Final = 50
@@ -37,7 +38,9 @@ class Arm(Protocol):
     @property
     def by_parts(self) -> bool: ...
 
-    def opened(self, store: Store, vectors: Matrix) -> AbstractContextManager[Ask]: ...
+    def opened(
+        self, store: Store, vectors: Matrix, embedder: Embedder | None = None
+    ) -> AbstractContextManager[Ask]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,9 @@ class Plain:
     def needs_vectors(self) -> bool:
         return bool(self.formula.dense)
 
-    def opened(self, store: Store, vectors: Matrix) -> AbstractContextManager[Ask]:
+    def opened(
+        self, store: Store, vectors: Matrix, embedder: Embedder | None = None
+    ) -> AbstractContextManager[Ask]:
         channels = self.formula.channels(store, vectors)
         names = [item.id for item in store.items]
 
@@ -101,5 +106,9 @@ ARMS: Final[dict[str, Arm]] = {
         "z(BM25) + 0.5 z(dense)", Formula(words=1, dense=0.5, lexical_scale="z", dense_scale="z")
     ),
     "turns": Plain("turn formula", TURNS),
+    "spector-context": Product("spector, context of 1,000 tokens", (), context_tokens=1000),
+    "spector-always": Product(
+        "the same, never silent", (), config=(("abstain_below", 0.0),), context_tokens=1000
+    ),
     **{f"spector-{mode}" if mode != "default" else "spector": Product(mode) for mode in MODES},
 }

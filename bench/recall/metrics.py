@@ -31,12 +31,14 @@ class Answer:
     """Item ids, best first, with scores that only compare within one arm and store.
 
     ``evidence``: how much speaks for there being an answer at all; None: the best score says it.
+    ``tokens``: of what was really handed over; None: of the items.
     """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
     elapsed_ms: float = 0.0
     evidence: float | None = None
+    tokens: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +74,15 @@ def judged(question: Question, answer: Answer, tokens: dict[str, float], k: int 
         group=question.group,
         ranks=tuple(place.get(each) for each in question.gold),
         returned=len(first),
-        tokens=math.fsum(tokens[each] for each in first),
+        tokens=_tokens(answer, tokens, first),
         top_score=_evidence(answer),
         elapsed_ms=answer.elapsed_ms,
         ids=first,
     )
+
+
+def _tokens(answer: Answer, tokens: dict[str, float], first: Sequence[str]) -> float:
+    return math.fsum(tokens[each] for each in first) if answer.tokens is None else answer.tokens
 
 
 def _evidence(answer: Answer) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -9,12 +10,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from spector.read.abstain import evidence
+
 import spector
 from bench.recall.metrics import Answer, K
 from bench.recall.shape import Item, Question, Store
 from bench.recall.vectors import TEMPLATES, Matrix, Row
-from spector import ScoringProfile
+from spector import Hit, HitList, ScoringProfile
 from spector.clock import ManualClock
+from spector.embed import Embedder
 
 #: the instant of sets that have no time
 _SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
@@ -32,13 +36,14 @@ MODES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """``spector.open``, ``remember_many``, ``recall``. Vectors are given, so no model runs.
+    """``spector.open``, ``remember_many``, ``recall``. Vectors of texts and cues are given.
 
     Attributes:
         mode: a key of ``MODES``, or with ``options`` the name of arms of one's own.
         options: keywords of ``recall`` instead of the mode's; a sorted tuple of pairs.
         template: of the texts that are remembered. Who spoke is told as the memory's role.
         config: fields of ``Config``; a sorted tuple of pairs.
+        context_tokens: ask for a ``context`` of so many tokens, and count what it quotes.
 
     Where a set's items have parts (the turns of a session) the parts are remembered, and an item
     stands where the best of its parts does.
@@ -48,6 +53,7 @@ class Product:
     options: tuple[tuple[str, Any], ...] | None = None
     template: str = "plain"
     config: tuple[tuple[str, Any], ...] = ()
+    context_tokens: int = 0
     path: str = ":memory:"
     needs_vectors: bool = True
     by_parts: bool = True
@@ -57,36 +63,67 @@ class Product:
         return MODES[self.mode][0] if self.mode in MODES else self.mode
 
     def opened(
-        self, store: Store, vectors: Matrix
+        self, store: Store, vectors: Matrix, embedder: Embedder | None = None
     ) -> AbstractContextManager[Callable[[Question, Row], Answer]]:
-        return self._opened(store, vectors)
+        return self._opened(store, vectors, embedder)
 
     @contextmanager
     def _opened(
-        self, store: Store, vectors: Matrix
+        self, store: Store, vectors: Matrix, embedder: Embedder | None
     ) -> Iterator[Callable[[Question, Row], Answer]]:
+        with self.told(store, vectors, embedder) as mind:
+            yield lambda question, vector: mind.answer(self, question, vector)
+
+    def tells_like(self, other: Product) -> bool:
+        """Whether both remember the same in the same way, and only ask differently."""
+        mine, theirs = ((p.template, p.config, p.path) for p in (self, other))
+        return mine == theirs
+
+    @contextmanager
+    def told(
+        self, store: Store, vectors: Matrix, embedder: Embedder | None
+    ) -> Iterator[Mind]:
+        """A memory that has been told a store."""
         clock = ManualClock(told_until(store))
-        options = dict(MODES[self.mode][1] if self.options is None else self.options)
-        owner = {part.id: item.id for item in store.items for part in item.parts or (item,)}
-        depth = K if len(owner) == len(store.items) else K * _PARTS
-        config = spector.Config(**dict(self.config))
         with spector.open(
-            self.path, embedder=None, dim=vectors.shape[1], clock=clock, durability="relaxed",
-            config=config,
+            self.path, embedder=embedder, dim=vectors.shape[1], clock=clock, durability="relaxed",
+            config=spector.Config(**dict(self.config)),
         ) as memory:  # fmt: skip
-            named = remember_texts(memory, store.texts(by_parts=True), vectors, self.template)
+            yield Mind(memory, clock, store, vectors, self.template)
 
-            def ask(question: Question, vector: Row) -> Answer:
-                clock.set(question.now or told_until(store))
-                start = time.perf_counter()
-                hits = memory.recall(question.cue, vector=vector, k=depth, **options)
-                elapsed_ms = (time.perf_counter() - start) * 1e3
-                best: dict[str, float] = {}
-                for hit in hits:
-                    best.setdefault(owner[named[hit.id]], float(hit.score))
-                return Answer(tuple(best)[:K], tuple(best.values())[:K], elapsed_ms)
 
-            yield ask
+class Mind:
+    """A memory with the texts of a store, and which item each memory belongs to."""
+
+    def __init__(
+        self, memory: spector.Memory, clock: ManualClock, store: Store, vectors: Matrix,
+        template: str,
+    ) -> None:  # fmt: skip
+        owner = {part.id: item.id for item in store.items for part in item.parts or (item,)}
+        named = remember_texts(memory, store.texts(by_parts=True), vectors, template)
+        self._memory, self._clock, self._until = memory, clock, told_until(store)
+        self._item_of = {record_id: owner[name] for record_id, name in named.items()}
+        self._depth = K if len(owner) == len(store.items) else K * _PARTS
+
+    def answer(self, arm: Product, question: Question, vector: Row) -> Answer:
+        """What an arm's way of asking brings back."""
+        options = dict(MODES[arm.mode][1] if arm.options is None else arm.options)
+        self._clock.set(question.now or self._until)
+        start = time.perf_counter()
+        if arm.context_tokens:
+            context = self._memory.context(
+                question.cue, vector=vector, max_tokens=arm.context_tokens, **options
+            )
+            hits: Sequence[Hit] = context.hits
+            sure, tokens = None, float(context.tokens)
+        else:
+            found = self._memory.recall(question.cue, vector=vector, k=self._depth, **options)
+            hits, sure, tokens = found, evidence_of(found), None
+        elapsed_ms = (time.perf_counter() - start) * 1e3
+        best: dict[str, float] = {}
+        for hit in hits:
+            best.setdefault(self._item_of[hit.id], float(hit.score))
+        return Answer(tuple(best)[:K], tuple(best.values())[:K], elapsed_ms, sure, tokens)
 
 
 def remember_texts(
@@ -99,6 +136,14 @@ def remember_texts(
     ]
     records = memory.remember_many(rows)
     return {record.id: item.id for record, item in zip(records, texts, strict=True)}
+
+
+def evidence_of(hits: HitList) -> float | None:
+    """Log odds that the store has an answer, by which a context says nothing; infinite for cues
+    that are never met with silence, None where nothing was noticed."""
+    if hits.signals is None:
+        return None
+    return evidence(hits.signals) if hits.signals.kind == "fact" else math.inf
 
 
 def told_until(store: Store) -> datetime:

@@ -78,12 +78,31 @@ def aims_table(run: Run) -> list[str]:
         what = f"{metric}@10" + (f", {category}" if category else "")
         told = f"**{here}**" if 100 * value >= aim else here
         rows.append(f"| {figures['title']} | {what} | {aim:g} | {told} | {other} |")
+    rows += _silence_rows(run)
     for key, title, limit in _TIME_AIMS:
         if run.get("times"):
             p50 = run["times"][key]["p50"]
             told = f"**{p50:.1f}**" if p50 < limit else f"{p50:.1f}"
             rows.append(f"| {run['times']['turns']:,} turns | {title} | < {limit:g} | {told} | |")
     return rows if len(rows) > 2 else []
+
+
+def _silence_rows(run: Run) -> list[str]:
+    """What a context says to questions of another conversation, and what its silence costs."""
+    figures = run["sets"].get("locomo", {})
+    silent, always = (figures.get("arms", {}).get(n) for n in ("spector-context", "spector-always"))
+    if silent is None or always is None:
+        return []
+    quiet = 1 - silent["abstention"]["false_returns"]
+    lost = always["all"]["any"] - silent["all"]["any"]
+    rows = []
+    for what, aim, value, reached in (
+        ("cues of another store that get nothing, context", "80", quiet, quiet >= 0.8),
+        ("any@10 that this costs", "< 2", lost, lost < 0.02),
+    ):
+        told = f"**{percent(value)}**" if reached else percent(value)
+        rows.append(f"| {figures['title']} | {what} | {aim} | {told} | |")
+    return rows
 
 
 def _aimed(told: dict[str, Any], metric: str, category: str | None) -> tuple[str, float]:
@@ -205,10 +224,13 @@ def times_table(run: Run) -> list[str]:
         "recall_cpu_ms": "the same, processor time",
         "recall_with_embedding_ms": "recall, cue embedded",
         "recall_with_embedding_cpu_ms": "the same, processor time",
+        "context_ms": "a context of 1,000 tokens, vector of the cue given",
         "write_to_readable_ms": "`remember` until a recall has it",
     }
     rows = ["| ms | best | p50 | p95 | p99 |", "|---|---|---|---|---|"]
     for key, title in names.items():
+        if key not in times:
+            continue
         told = times[key]
         rows.append(
             f"| {title} | " + " | ".join(f"{told[n]:.2f}" for n in ("best", "p50", "p95", "p99"))

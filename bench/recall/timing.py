@@ -43,11 +43,14 @@ def timings(sets: Sequence[DataSet], embedder: Embedder, folder: Path) -> dict[s
         spector.open(f"{place}/mind", embedder=embedder, clock=clock, threads=1) as memory,
     ):
         remember_texts(memory, store.items, rows, "plain")
-        given, whole = _Laps(), _Laps()
+        given, whole, context = _Laps(), _Laps(), _Laps()
         for question in data.questions[: _CUES + _WARM]:
             given.run(partial(memory.recall, question.cue, vector=vectors.cues[question.id], k=K))
             # nobody asked exactly this before, so no cached vector answers
             whole.run(partial(memory.recall, f"{question.cue} ?", k=K))
+            context.run(
+                partial(memory.context, question.cue, vector=vectors.cues[question.id])
+            )
         lag, late = _lag(memory, rows)
     return {
         "turns": len(store.items),
@@ -55,6 +58,7 @@ def timings(sets: Sequence[DataSet], embedder: Embedder, folder: Path) -> dict[s
         "recall_cpu_ms": _short(given.cpu_ms[_WARM:]),
         "recall_with_embedding_ms": _short(whole.wall_ms[_WARM:]),
         "recall_with_embedding_cpu_ms": _short(whole.cpu_ms[_WARM:]),
+        "context_ms": _short(context.wall_ms[_WARM:]),
         "write_to_readable_ms": _short(lag),
         "not_in_the_first_recall": late,
     }

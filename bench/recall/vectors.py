@@ -45,10 +45,28 @@ TEMPLATES: Final[dict[str, Callable[[Item], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Unit rows for the texts of each store and for each cue."""
+    """Unit rows for the texts of each store and for each cue, and what made them."""
 
     items: dict[str, Matrix]
     cues: dict[str, Row]
+    embedder: Embedder | None = None
+
+
+class Memoised:
+    """An embedder that makes no vector twice: every store of every arm asks for the same few."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Row] = {}
+        self.model_id, self.dim = embedder.model_id, embedder.dim
+        self.fingerprint = embedder.fingerprint
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if missing:
+            self._known.update(zip(missing, self._embedder.embed(missing), strict=True))
+        rows: Matrix = np.stack([self._known[text] for text in texts])
+        return rows
 
 
 def default_folder() -> Path:
@@ -79,7 +97,8 @@ def vectors_of(
     for name, texts in told.items():
         items[name] = rows[at : at + len(texts)]
         at += len(texts)
-    return Vectors(items, {each.id: row for each, row in zip(data.questions, cues, strict=True)})
+    asked = {each.id: row for each, row in zip(data.questions, cues, strict=True)}
+    return Vectors(items, asked, embedder)
 
 
 def no_vectors(data: DataSet) -> Vectors:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from spector.read.abstain import evidence
 
 import spector
 from bench.recall.ablations import ABLATIONS, ablations_of
@@ -30,13 +31,14 @@ from bench.recall.channels import (
     to_largest,
     to_unit,
 )
-from bench.recall.evaluate import ask_all
+from bench.recall.evaluate import ask_all, ask_together
 from bench.recall.ledger import Ledger, digest, read_lines
 from bench.recall.lexical import Bm25
-from bench.recall.product import Product, remember_texts
+from bench.recall.product import Product, evidence_of, remember_texts
 from bench.recall.shape import DataSet, Item, Question, Store
 from bench.recall.timing import timings
-from bench.recall.vectors import TEMPLATES, Vectors, no_vectors, vectors_of
+from bench.recall.vectors import TEMPLATES, Memoised, Vectors, no_vectors, vectors_of
+from spector import HitList, ScoringProfile, Signals
 from spector.kernel.profile import get_profile
 from tests.bench.recall_samples import DAY, TEXTS, Recording, a_set, a_store
 
@@ -212,15 +214,19 @@ def test_arms_without_vectors_do_not_have_a_set_embedded() -> None:
     assert asked.outcomes[0].ranks == (1,)
 
 
-def test_every_weight_of_the_default_profile_is_taken_away_once() -> None:
+def test_every_term_of_the_default_profile_is_taken_away_once() -> None:
     default = get_profile("balanced")
     weights = {name for name, value in asdict(default).items() if name[:2] == "w_" and value}
+    terms = {"near", "request_shift", "pairs", "about", "date", "standing", "short", "question",
+             "time_words"}  # fmt: skip
     gone = []
     for arm in ABLATIONS["spector"].values():
         profile = dict(getattr(arm, "options", None) or ()).get("profile")
-        if profile is not None:
+        if isinstance(profile, ScoringProfile):
+            assert profile != default
             gone += [name for name in weights if getattr(profile, name) == 0]
-    assert sorted(gone) == sorted(weights)
+            gone += [name for name in terms if getattr(profile.ranking, name) == 0]
+    assert sorted(gone) == sorted((weights | terms) - {"w_lexical"})
 
 
 def test_a_set_is_spared_the_arms_that_cannot_differ_on_it() -> None:
@@ -293,6 +299,54 @@ def test_who_spoke_is_told_as_the_role_and_not_in_the_text(vectors: Vectors) -> 
     assert [record.text for record in records] == list(TEXTS)
     assert {record.role for record in records} == {"Ann"}
     assert [record.session_id for record in records] == ["s0", "s0", "s1", "s1"]
+
+
+def test_arms_asked_together_answer_as_they_do_alone(vectors: Vectors) -> None:
+    """Each store is told once for all of them, and one's options must not reach the next."""
+    arms = {
+        "default": Product(), "one session": Product("one", options=(("session_id", "s0"),)),
+        "again": Product("the default again", options=()),
+    }  # fmt: skip
+    together = ask_together(arms, a_set(), vectors)
+    for name, arm in arms.items():
+        alone = ask_all(name, arm, a_set(), vectors)
+        assert [each.ids for each in together[name].outcomes] == [
+            each.ids for each in alone.outcomes
+        ]
+        assert len(together[name].unanswerable) == len(alone.unanswerable) == 1
+        assert together[name].foreign == []
+    assert together["default"].outcomes[0].ids != together["one session"].outcomes[0].ids
+
+
+def test_arms_that_remember_differently_are_not_asked_together(vectors: Vectors) -> None:
+    arms = {"a": Product(), "b": Product(template="items")}
+    with pytest.raises(AssertionError, match="remember differently"):
+        ask_together(arms, a_set(), vectors)
+
+
+def test_a_memoised_embedder_makes_each_vector_once(tmp_path: Path) -> None:
+    real = Recording()
+    embedder = Memoised(real)
+    first = embedder.embed(["a", "b", "a"])
+    np.testing.assert_array_equal(embedder.embed(["b", "c"])[0], first[1])
+    assert real.seen == ["a", "b", "c"]
+    assert (embedder.dim, embedder.fingerprint) == (8, "recording-1")
+
+
+def test_a_context_tells_its_own_tokens_and_only_what_it_quotes(vectors: Vectors) -> None:
+    arm = Product("context", (), context_tokens=400)
+    asked = ask_all("context", arm, a_set(), vectors).outcomes
+    assert all(0 < each.tokens <= 400 for each in asked)
+    assert asked[0].ranks == (1,)
+    whole = ask_all("whole", ARMS["spector"], a_set(), vectors).outcomes
+    assert all(set(a.ids) <= set(b.ids) for a, b in zip(asked, whole, strict=True))
+
+
+def test_evidence_is_that_of_facts_alone() -> None:
+    fact = Signals(kind="fact", coverage=0.5, cosine=0.5)
+    assert evidence_of(HitList(signals=fact)) == pytest.approx(evidence(fact))
+    assert evidence_of(HitList(signals=Signals(kind="talk"))) == math.inf
+    assert evidence_of(HitList()) is None
 
 
 def test_options_make_an_arm_of_the_product(vectors: Vectors) -> None:
