@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from spector.read.abstain import evidence
+from spector.read.abstain import judge
 
 import spector
 from bench.recall.metrics import Answer, K
@@ -139,11 +138,9 @@ def remember_texts(
 
 
 def evidence_of(hits: HitList) -> float | None:
-    """Log odds that the store has an answer, by which a context says nothing; infinite for cues
-    that are never met with silence, None where nothing was noticed."""
-    if hits.signals is None:
-        return None
-    return evidence(hits.signals) if hits.signals.kind == "fact" else math.inf
+    """The probability of an answer by which a context says nothing, 1 for cues that are never met
+    with silence; None where nothing was noticed."""
+    return None if hits.signals is None else judge(hits.signals, 0.0).probability
 
 
 def told_until(store: Store) -> datetime:

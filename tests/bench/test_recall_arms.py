@@ -343,9 +343,10 @@ def test_a_context_tells_its_own_tokens_and_only_what_it_quotes(vectors: Vectors
 
 
 def test_evidence_is_that_of_facts_alone() -> None:
-    fact = Signals(kind="fact", coverage=0.5, cosine=0.5)
-    assert evidence_of(HitList(signals=fact)) == pytest.approx(evidence(fact))
-    assert evidence_of(HitList(signals=Signals(kind="talk"))) == math.inf
+    fact = Signals(kind="fact", coverage=0.5, cosine=0.4)
+    odds = math.exp(evidence(fact))
+    assert evidence_of(HitList(signals=fact)) == pytest.approx(odds / (1 + odds))
+    assert evidence_of(HitList(signals=Signals(kind="talk"))) == 1
     assert evidence_of(HitList()) is None
 
 
