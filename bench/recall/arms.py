@@ -108,7 +108,7 @@ ARMS: Final[dict[str, Arm]] = {
     "turns": Plain("turn formula", TURNS),
     "spector-context": Product("spector, context of 1,000 tokens", (), context_tokens=1000),
     "spector-always": Product(
-        "the same, never silent", (), config=(("abstain_below", 0.0),), context_tokens=1000
+        "the same, never silent", (("always", True),), context_tokens=1000
     ),
     **{f"spector-{mode}" if mode != "default" else "spector": Product(mode) for mode in MODES},
 }

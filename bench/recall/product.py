@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from spector.read.abstain import judge
-
 import spector
 from bench.recall.metrics import Answer, K
 from bench.recall.shape import Item, Question, Store
@@ -18,6 +16,7 @@ from bench.recall.vectors import TEMPLATES, Matrix, Row
 from spector import Hit, HitList, ScoringProfile
 from spector.clock import ManualClock
 from spector.embed import Embedder
+from spector.read.abstain import judge
 
 #: the instant of sets that have no time
 _SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
@@ -111,8 +110,9 @@ class Mind:
         start = time.perf_counter()
         if arm.context_tokens:
             context = self._memory.context(
-                question.cue, vector=vector, max_tokens=arm.context_tokens, **options
-            )
+                question.cue, vector=vector, k=self._depth, max_tokens=arm.context_tokens,
+                **options,
+            )  # fmt: skip
             hits: Sequence[Hit] = context.hits
             sure, tokens = None, float(context.tokens)
         else:

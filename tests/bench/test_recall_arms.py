@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from spector.read.abstain import evidence
 
 import spector
 from bench.recall.ablations import ABLATIONS, ablations_of
@@ -40,6 +39,7 @@ from bench.recall.timing import timings
 from bench.recall.vectors import TEMPLATES, Memoised, Vectors, no_vectors, vectors_of
 from spector import HitList, ScoringProfile, Signals
 from spector.kernel.profile import get_profile
+from spector.read.abstain import evidence
 from tests.bench.recall_samples import DAY, TEXTS, Recording, a_set, a_store
 
 
