@@ -1,7 +1,8 @@
 """A chat agent with a memory: recall before answering, remember afterwards, one mind per user.
 
 ``answer`` stands for a language model; replace it with a call to yours. What matters is the frame:
-the scope ``user_id`` keeps users apart, and recalled memories travel in the prompt.
+the scope ``user_id`` keeps users apart, and memories travel in the prompt as quotations, which
+cannot pose as instructions, within a budget of tokens.
 """
 
 from __future__ import annotations
@@ -9,29 +10,28 @@ from __future__ import annotations
 import tempfile
 
 import spector
-from spector import HitList, Memory
+from spector import Context, Memory
 
 
-def prompt_of(cue: str, hits: HitList) -> str:
+def prompt_of(cue: str, context: Context) -> str:
     """What the model would be given."""
-    lines = [f"- ({hit.event_time:%Y-%m-%d}) {hit.text}" for hit in hits]
-    return "You remember:\n" + "\n".join(lines) + f"\n\nUser: {cue}\nAssistant:"
+    return f"{context}\nUser: {cue}\nAssistant:"
 
 
 def answer(prompt: str) -> str:
-    """A stand-in for a model: repeats the best memory it was given."""
-    first = next((line for line in prompt.splitlines() if line.startswith("- ")), "- nothing yet")
-    return f"As far as I remember: {first[2:]}"
+    """A stand-in for a model: repeats the memories that it was given."""
+    lines = [line for line in prompt.splitlines() if line.startswith("- ")]
+    return f"As far as I remember: {' '.join(lines) or 'nothing yet'}"
 
 
 def turn(memory: Memory, user_id: str, cue: str) -> str:
     """One exchange: recall, answer, remember both sides."""
-    hits = memory.recall(cue, k=3, user_id=user_id)
-    reply = answer(prompt_of(cue, hits))
+    context = memory.context(cue, max_tokens=300, user_id=user_id)
+    reply = answer(prompt_of(cue, context))
     memory.remember({"role": "user", "content": cue}, user_id=user_id)
     memory.remember({"role": "assistant", "content": reply}, user_id=user_id, importance=0.2)
-    if hits:
-        memory.reinforce(hits[0].id)  # it was used, so it fades more slowly
+    if context.hits:
+        memory.reinforce(context.hits[0].id)  # it was used, so it fades more slowly
     return reply
 
 
