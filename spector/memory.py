@@ -31,7 +31,7 @@ from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import Category, Flag, Modality
-from spector.read.abstain import CROWD
+from spector.read.abstain import CROWD, selected
 from spector.read.context import Context, Desk
 from spector.read.gate import gate
 from spector.read.recall import Reader
@@ -392,6 +392,7 @@ class Memory:
         profile: str | ScoringProfile | None = None,
         exact: bool = False,
         lexical: bool = True,
+        selective: bool = False,
         learn: bool = False,
         mood: float | None = None,
         include: Iterable[str] = (),
@@ -412,6 +413,9 @@ class Memory:
                 with ``Config.recall_confidence`` standard errors added, cannot reach the answer
                 are passed over; scores are exact either way.
             lexical: also use full text.
+            selective: at most k: only hits that stand out from the crowd behind them
+                (``Config.context_abbreviated``), and none when no memory seems to answer
+                (``Config.abstain_below``; ``.abstained`` and ``.reason`` say so).
             learn: let the hits be strengthened as used memories are; otherwise recall changes
                 nothing, and the same cue at the same time gives the same answer (with
                 ``exact``; an estimate may differ once an index has been built or rebuilt).
@@ -422,11 +426,14 @@ class Memory:
             A list of hits with ``.stats``: how many records each phase of the scan dropped.
         """
         self._ensure(write=parse_switch(learn, "learn"))
-        text = parse_cue(cue, self._config)
+        text, wanted = parse_cue(cue, self._config), parse_k(k, self._config)
+        fetched = wanted
+        if parse_switch(selective, "selective"):
+            fetched = min(max(wanted, CROWD), self._config.max_k)
         request = RecallRequest(
             cue=text,
             vector=self._cue_vector(text, vector),
-            k=parse_k(k, self._config),
+            k=fetched,
             selection=self._selection(
                 {"tiers": tiers, "tags": tags, "any_tags": any_tags, "user_id": user_id,
                  "agent_id": agent_id, "session_id": session_id, "time_range": time_range,
@@ -446,6 +453,11 @@ class Memory:
             wish=self._wishes.mean,
         )
         hits = self._reader.recall(request)
+        if selective:
+            hits = selected(
+                hits, wanted, below=self._config.abstain_below,
+                least=self._config.context_abbreviated,
+            )
         if learn and hits:
             self._writer.note_use([hit.id for hit in hits])
         return hits

@@ -14,10 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from spector.records import Signals
+from spector.records import HitList, Signals
 
-__all__ = ["CROWD", "Verdict", "evidence", "judge", "relevances"]
+__all__ = ["CALIBRATED_MODEL", "CROWD", "Verdict", "evidence", "judge", "relevances", "selected"]
 
+#: whose cosines the constants are about
+CALIBRATED_MODEL: Final = "all-MiniLM-L6-v2-int8"
 #: hits that a recall should have for ``relevances``: the best, and as many of the crowd
 CROWD: Final = 40
 #: with so few hits all of them are above 0.7: there is no crowd to stand out from
@@ -60,6 +62,26 @@ def judge(signals: Signals | None, below: float) -> Verdict:
         True, probability,
         f"no memory accounts for the cue: its words are covered by {signals.coverage:.2f}{name}; "
         f"probability of an answer {probability:.2f}, below {below:g}",
+    )  # fmt: skip
+
+
+def selected(hits: HitList, k: int, *, below: float, least: float) -> HitList:
+    """The hits that are worth returning: none when nothing seems to answer, else what stands out.
+
+    Args:
+        hits: of one recall, at least ``CROWD`` where there are so many; the best k are considered.
+        below: see ``judge``. least: relevance of a hit that is kept, 0..1.
+    """
+    verdict = judge(hits.signals, below)
+    if verdict.silent and hits:
+        kept, reason = [], verdict.reason
+    else:
+        values = relevances([hit.score for hit in hits])
+        kept = [hit for hit, value in zip(hits[:k], values, strict=False) if value >= least]
+        reason = hits.reason
+    return HitList(
+        kept, hits.stats, signals=hits.signals, abstained=bool(hits) and verdict.silent,
+        reason=reason,
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +11,7 @@ from spector.lexical.analysis import Term, cue_pairs, cue_terms, is_stop
 from spector.lexical.view import WordView
 from spector.read.facts import mark_of
 from spector.read.fuse import Asked
+from spector.read.names import names_of
 from spector.read.request import RecallRequest
 from spector.read.route import Kind, kind
 from spector.read.signs import Speakers, about
@@ -24,10 +24,6 @@ __all__ = ["MAX_TERMS", "LexicalChannel", "id_in"]
 
 #: words of a long cue that are looked up: the most telling ones; likewise pairs
 MAX_TERMS: Final = 48
-
-
-#: a word with a capital that does not begin a sentence
-_NAME: Final = re.compile(r"(?<![.!?\n] )(?<!^)\b([A-ZÀ-ÖØ-ÞĞİŞ][^\W\d_A-Z]+)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +72,8 @@ class LexicalChannel:
 
     def knows_names(self, views: Sequence[WordView], cue: str) -> bool:
         """False when a word with a capital, not at the start of a sentence, is in no memory."""
-        for match in _NAME.finditer(cue):
-            terms = [term for term in cue_terms(match.group(1)) if not is_stop(term.text)]
+        for name in names_of(cue):
+            terms = [term for term in cue_terms(name) if not is_stop(term.text)]
             if terms and not any(view.df(terms).all() for view in views):
                 return False
         return True

@@ -20,6 +20,7 @@ from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query, make_query
 from spector.kernel.tags import tag_mask
 from spector.lexical.view import WordView
+from spector.read.abstain import CALIBRATED_MODEL
 from spector.read.fuse import Asked, Ranked, from_hits
 from spector.read.ground import code_of
 from spector.read.hits import Confirmer
@@ -60,6 +61,9 @@ class Reader:
         self._confirmer = Confirmer(router, kernel)
         self._lexical = LexicalChannel(self._stores)
         self._weigher = Weigher(kernel, len(self._stores), config)
+        self._is_calibrated = any(
+            store.meta.get("model_id") == CALIBRATED_MODEL for store in self._stores
+        )
         self._cached: Snapshot | None = None
 
     def recall(self, request: RecallRequest) -> HitList:
@@ -179,10 +183,11 @@ class Reader:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
         signals = Signals(
             kind=asked.kind, coverage=ranked.coverage,
-            cosine=None if query.vector is None else ranked.cosine,
+            cosine=ranked.cosine if query.vector is not None and self._is_calibrated else None,
             unknown_name=asked.kind == "fact" and not self._lexical.knows_names(
                 views, request.cue or ""
             ),
+            memories=sum(view.n_rows for view in views),
         )
         return HitList(hits, self._stats(snap, select, result), signals=signals)
 

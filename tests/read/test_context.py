@@ -192,3 +192,23 @@ def test_a_context_tells_itself_as_json(told: Memory) -> None:
     document = json.loads(json.dumps(context.to_dict()))
     assert document["text"] == context.text
     assert [quote["id"] for quote in document["quotes"]] == [q.hit.id for q in context.quotes]
+
+
+def test_a_selective_recall_returns_what_stands_out(told: Memory) -> None:
+    plain, chosen = told.recall("violin", k=40), told.recall("violin", k=40, selective=True)
+    assert [each.id for each in chosen] == [each.id for each in plain[: len(chosen)]]
+    assert 0 < len(chosen) < len(plain)
+    assert len(told.recall("violin", k=2, selective=True)) == 2
+    assert chosen.stats.scanned == plain.stats.scanned
+
+
+def test_a_selective_recall_and_a_context_know_when_there_is_no_answer(told: Memory) -> None:
+    told.remember_many(f"Note {n} about {WORDS[n % 10]}." for n in range(60))
+    cue = "When did Quentin buy the helicopter?"
+    assert len(told.recall(cue)) == 10
+    for found in (told.recall(cue, selective=True), told.context(cue)):
+        assert not found
+        assert found.abstained
+        assert "a name in it is unknown" in found.reason
+    assert told.context(cue, always=True).text
+    assert told.recall("What about the violin?", selective=True)

@@ -36,6 +36,9 @@ def add_recall(commands: Any) -> None:
     add_path(parser)
     parser.add_argument("-k", type=natural, default=5, metavar="N", help="how many (default: 5)")
     _add_question(parser)
+    parser.add_argument(
+        "--selective", action="store_true", help="only what stands out; nothing if nothing answers"
+    )
     parser.add_argument("--explain", action="store_true", help="show how each score came about")
     parser.add_argument("--full", action="store_true", help="print whole texts")
     add_scopes(parser)
@@ -90,10 +93,11 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     cue = question.pop("cue")
     with open_memory(args, "rw" if args.learn else "r") as memory:
-        hits = memory.recall(cue, k=args.k, **question)
-    console.document({"cue": cue, "k": args.k, "hits": list(hits), "stats": hits.stats})
+        hits = memory.recall(cue, k=args.k, selective=args.selective, **question)
+    console.document({"cue": cue, "k": args.k, "hits": list(hits), "stats": hits.stats,
+                      "abstained": hits.abstained, "reason": hits.reason})  # fmt: skip
     if not hits:
-        console.note("nothing found")
+        console.note(hits.reason or "nothing found")
         return 1
     _show_hits(hits, console, full=args.full)
     if args.explain and not console.as_json:
