@@ -6,6 +6,7 @@ writes into the same arrays; changing a row that a view may look at makes a copy
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -64,6 +65,13 @@ class Columns:
         self._own.clear()
         return {name: array[: self._used] for name, array in self._arrays.items()}
 
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Columns:
+        """Columns with these rows."""
+        out = cls()
+        out.append(dict(arrays), len(arrays["id"]))
+        return out
+
     def kept(self, rows: NDArray[np.int64]) -> Columns:
         """Only some rows, in their order, not linked."""
         out = Columns()
@@ -83,7 +91,9 @@ class FieldTable:
         self._key = key
         self._known: dict[tuple[str, int, bool], int] = {}
         self.terms: list[NDArray[np.uint64]] = []
-        self._speaker: list[int] = []
+        #: code of each pair's speaker, its day since 1970, is it of a Turkish text
+        self.places: list[tuple[int, int, bool]] = []
+        self._names: list[str] = []
         self._speakers: dict[str, int] = {}
         self._flat: tuple[int, NDArray[np.uint64], NDArray[np.int64]] = (
             0, np.zeros(0, np.uint64), np.zeros(0, np.int64),
@@ -98,10 +108,32 @@ class FieldTable:
             if len(self._known) >= _FIELD_KEYS:
                 self._known.clear()
             found = self._known[place] = len(self.terms)
-            terms = field_terms(speaker, event_ms, turkish=turkish)
-            self.terms.append(np.array([term_hash(t, self._key) for t in terms], np.uint64))
-            self._speaker.append(self._speakers.setdefault(name, len(self._speakers)))
+            code = self._speakers.get(name)
+            if code is None:
+                code = self._speakers[name] = len(self._names)
+                self._names.append(name)
+            self._append(code, *place[1:])
         return found
+
+    def _append(self, code: int, day: int, turkish: bool) -> None:
+        terms = field_terms(self._names[code], day * 86_400_000, turkish=turkish)
+        self.terms.append(np.array([term_hash(t, self._key) for t in terms], np.uint64))
+        self.places.append((code, day, turkish))
+
+    @classmethod
+    def of(
+        cls, key: bytes, names: Sequence[str], places: Iterable[tuple[int, int, bool]]
+    ) -> FieldTable:
+        """A table with these speakers and pairs, in this order."""
+        table = cls(key)
+        table._names = list(names)
+        for code, name in enumerate(names):
+            table._speakers.setdefault(name, code)
+        for place in places:
+            if len(table._known) < _FIELD_KEYS:
+                table._known.setdefault((names[place[0]], *place[1:]), len(table.terms))
+            table._append(*place)
+        return table
 
     def having(self, value: int) -> NDArray[np.bool_] | None:
         """(pairs,) which pairs have a term, by its hash; None for none."""
@@ -120,8 +152,8 @@ class FieldTable:
 
     def speakers(self) -> list[str]:
         """Names as they were given, in the order of their codes; "" for none."""
-        return list(self._speakers)
+        return list(self._names)
 
     def speaker_codes(self) -> NDArray[np.int64]:
         """(pairs,) code of each pair's speaker."""
-        return np.array(self._speaker, np.int64)
+        return np.array([code for code, *_ in self.places], np.int64)

@@ -41,6 +41,7 @@ from spector.lexical.analysis import analyse, term_hash
 from spector.lexical.chains import Chains
 from spector.lexical.columns import Columns, FieldTable
 from spector.lexical.forward import encode
+from spector.lexical.keeping import Kept, KeptExtent
 from spector.lexical.postings import Stack
 from spector.lexical.view import WordView
 
@@ -121,13 +122,16 @@ class WordIndex:
     def __init__(
         self, key: bytes = b"", *, pairs: bool = True,
         mark: Callable[[str, str | None], int] | None = None,
+        kept: Callable[[Sequence[Extent]], Kept | None] | None = None,
     ) -> None:
         """
         Args:
             key: of the terms' hashes; a store's uuid, at most 64 bytes.
             pairs: keep pairs of neighbouring words, half of all postings.
             mark: a number of 0 to 255 to keep for a memory, from its text and speaker.
+            kept: asked once, before any text is read, for an index to go on from.
         """
+        self._ask_for_kept = kept
         self._key = key
         self._pairs = pairs
         self._mark = mark
@@ -159,23 +163,34 @@ class WordIndex:
             for known, view in self._recent:
                 if known is extents:
                     return view
-            try:
-                changed = self._catch_up(extents, source)
-                if changed or not self._recent:
-                    self._drop_dead()
-                    view = self._make_view()
-                else:
-                    view = self._recent[0][1]
-            except BaseException:
-                self._reset()
-                raise
-            self._recent = [(extents, view), *self._recent[: _RECENT - 1]]
-            return view
+            return self._move(extents, source)
+
+    def _move(self, extents: Sequence[Extent], source: Source) -> WordView:
+        try:
+            changed = self._catch_up(extents, source)
+            if changed or not self._recent:
+                self._drop_dead()
+                view = self._make_view()
+            else:
+                view = self._recent[0][1]
+        except BaseException:
+            self._reset()
+            raise
+        self._recent = [(extents, view), *self._recent[: _RECENT - 1]]
+        return view
+
+    @property
+    def slots(self) -> int | None:
+        """Slots that have been looked at; None before the first ``follow``."""
+        with self.lock:
+            if not self._recent:
+                return None
+            return sum(state.extent.slots for state in self._followed.values())
 
     def _catch_up(self, extents: Sequence[Extent], source: Source) -> bool:
         """Bring the columns to the state of the partitions; False when they are in it already."""
         followed = self._followed
-        if not followed:
+        if not followed and not self._resume(extents):
             return self._load(extents, source)
         changed = [e for e in extents if (f := followed.get(e.segment_id)) is None
                    or f.extent is not e]
@@ -221,6 +236,43 @@ class WordIndex:
                 & columns["alive"]
             ))
         return False
+
+    def keep(self, extents: Sequence[Extent], source: Source) -> Kept:
+        """What there is in some partitions, to be written somewhere: ``follow`` and no step on."""
+        with self.lock:
+            self._move(extents, source)
+            places = [
+                KeptExtent(n, f.extent.generation, f.extent.slots, f.extent.live)
+                for n, f in self._followed.items()
+            ]
+            return Kept.of(
+                self._stack, self._columns, self._fields, places, turkish=self._turkish
+            )
+
+    def _resume(self, extents: Sequence[Extent]) -> bool:
+        """Go on from what was kept, if there is any."""
+        ask, self._ask_for_kept = self._ask_for_kept, None
+        kept = None if ask is None else ask(extents)
+        if kept is None or not kept.extents:
+            return False
+        self._stack = Stack.of(kept.blocks)
+        self._columns = columns = Columns.of(kept.columns)
+        self._fields = FieldTable.of(
+            self._key, kept.speakers, [(int(c), int(d), bool(t)) for c, d, t in kept.fields]
+        )
+        self._chains.link(columns, 0, columns["chained"])
+        rows = np.flatnonzero(columns["alive"])
+        rows = rows[np.argsort(columns["id"][rows], kind="stable")]
+        self._ids, self._row_of = columns["id"][rows], rows.astype(np.int32)
+        self._known_ids = self._alive = len(rows)
+        self._size = int(columns["size"][rows].sum(dtype=np.int64))
+        self._turkish = kept.turkish
+        segments, counts = np.unique(columns["segment"][rows], return_counts=True)
+        found = dict(zip(segments.tolist(), counts.tolist(), strict=True))
+        for extent in kept.extents:
+            count = found.get(extent.segment_id, 0)
+            self._followed[extent.segment_id] = _Followed(extent, count, extent.live - count)
+        return True
 
     def _load(self, extents: Sequence[Extent], source: Source) -> bool:
         """Take in a whole store."""

@@ -111,6 +111,12 @@ class Stack:
     def empty() -> Stack:
         return Stack((), _room(0), 0, 0, 0)
 
+    @staticmethod
+    def of(blocks: Sequence[Block]) -> Stack:
+        """Blocks that follow one another, with an empty tail."""
+        rows = sum(block.rows for block in blocks)
+        return Stack(tuple(blocks), _room(0), rows, 0, 0)
+
     @property
     def rows(self) -> int:
         return self.tail_base + self.tail_rows

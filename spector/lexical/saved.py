@@ -53,7 +53,7 @@ NAMED_DTYPE: Final = np.dtype(
 EXTENT_DTYPE: Final = np.dtype(
     [
         ("segment_id", "<u4"), ("generation", "<u4"), ("slots", "<u4"), ("live", "<u4"),
-        ("change_seq", "<i8"), ("records_crc", "<u4"), ("reserved", "<u4"),
+        ("records_crc", "<u4"),
     ]
 )  # fmt: skip
 #: who said something and on which day since 1970

@@ -27,6 +27,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
+from typing import Protocol
 
 from spector.config import Config
 from spector.errors import (
@@ -76,6 +77,16 @@ class TierFiles:
     magic: int
     #: path of a partition from its day (or -1), sequence and generation
     path: Callable[[int, int, int], str]
+
+
+class WordKeeper(Protocol):
+    """Who has an index of a store's words, and writes it into files."""
+
+    def save(self) -> None:
+        """Write what is worth it. The store's lock is held; a full disk is no error."""
+
+    def files_are_gone(self) -> None:
+        """The files have been removed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,6 +150,8 @@ class Store:
         self._opened_at = self._head.change_seq
         self._leap = secrets.randbelow(_LEAP) if writable and files.durable else 0
         self.indexes = Indexes(self)
+        #: who keeps an index of its words, once somebody has asked for one
+        self.words: WordKeeper | None = None
 
     # -- state --------------------------------------------------------------------------------
 
@@ -406,6 +419,8 @@ class Store:
                 self.show(self.indexes.catch_up(self.config.index_rows_per_recall or _QUIET_ROWS))
         with self.lock:
             self.indexes.save_some()
+            if self.words is not None:
+                self.words.save()
 
     def next_change_seq(self) -> int:
         """Change counter of the next commit.
@@ -535,6 +550,8 @@ class Store:
                     self.checkpoint()
                     if not sys.is_finalizing():
                         self.indexes.save_all()
+                        if self.words is not None:
+                            self.words.save()
                     if self.catalog.relaxed:
                         with self.noting_failure():
                             self.catalog.set_meta(UNSYNCED, None)

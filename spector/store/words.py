@@ -4,18 +4,28 @@
     with store.snapshot() as view:
         found = words.at(view)      # a spector.lexical.view.WordView
 
-The first call reads every text, about 30 microseconds each; a later one what has changed since.
+The first call takes up what the files of words have (``store.word_files``), and reads every other
+text, about 30 microseconds each; a later one what has changed since.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from spector.lexical.index import Known, Text, WordIndex
+import numpy as np
+
+from spector.errors import StoreError
+from spector.lexical.analysis import fingerprint
+from spector.lexical.index import Extent, Known, Text, WordIndex
+from spector.lexical.keeping import Kept
 from spector.lexical.view import WordView
+from spector.store.segment import Partition
 from spector.store.store import Store, View
+from spector.store.word_files import WordFiles
 
 __all__ = ["Words", "speaker_in", "speaker_of"]
 
@@ -23,6 +33,8 @@ _TEXTS: Final = (
     "SELECT record.id, segment_id, slot, event_ms, session_id, text, role, metadata, {seal}"
     " FROM record JOIN content ON content.id = record.id {rest}"
 )
+#: texts that are analysed on purpose to have them in the files
+_MOST_TO_ANALYSE: Final = 20_000
 _MOST_SLOTS: Final = (1 << 31) - 1
 _ROWS: Final = 1024
 _LONGEST_NAME: Final = 200
@@ -32,11 +44,19 @@ class Words:
     """Follows one store. Thread-safe."""
 
     def __init__(
-        self, store: Store, *, mark: Callable[[str, str | None], int] | None = None
+        self, store: Store, *, mark: Callable[[str, str | None], int] | None = None,
+        mark_version: int = 0,
     ) -> None:
-        """``mark``: what to keep of each memory from its text and speaker, see ``WordIndex``."""
+        """
+        Args:
+            mark: what to keep of each memory from its text and speaker, see ``WordIndex``.
+            mark_version: another number whenever ``mark`` may say something else.
+        """
         self._store = store
-        self._index = WordIndex(store.uuid, mark=mark)
+        self._word_files = WordFiles(store, _mixed(fingerprint(), mark_version))
+        self._index = WordIndex(store.uuid, mark=mark, kept=self._kept)
+        if store.writable:
+            store.words = self
 
     def at(self, view: View) -> WordView:
         """The words of a view; call it inside of the snapshot that the view is of.
@@ -46,8 +66,36 @@ class Words:
         """
         return self._index.follow(view.partitions, self._source())
 
+    def save(self) -> None:
+        """Write what has changed, if that is worth it and not much is left to analyse.
+
+        The store's lock is held, so what is written is of the last commit: nothing that was
+        forgotten before is in it.
+        """
+        view, slots = self._store.view(), self._index.slots
+        if slots is None or sum(p.slots for p in view.partitions) - slots > _MOST_TO_ANALYSE:
+            return
+        with contextlib.suppress(StoreError, MemoryError):
+            kept = self._index.keep(view.partitions, self._source())
+            alive = kept.columns["alive"]
+            if self._word_files.is_worth_saving(len(alive), int(np.count_nonzero(~alive))):
+                self._word_files.save(kept, view.partitions)
+
+    def files_are_gone(self) -> None:
+        self._word_files.forget()
+
+    def _kept(self, extents: Sequence[Extent]) -> Kept | None:
+        partitions = [extent for extent in extents if isinstance(extent, Partition)]
+        return self._word_files.load(partitions)
+
     def _source(self) -> _Source:
         return _Source(self._store)
+
+
+def _mixed(fingerprint: int, version: int) -> int:
+    """64 bits of both."""
+    raw = fingerprint.to_bytes(8, "little") + version.to_bytes(8, "little", signed=True)
+    return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little")
 
 
 class _Source:
