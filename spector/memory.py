@@ -645,7 +645,7 @@ class Memory:
             "tiers": tiers,
             "bytes": {
                 "partitions": sum(s for n, s in sizes.items() if n.endswith(".mem")),
-                "indexes": sum(s for n, s in sizes.items() if n.endswith(".idx")),
+                "indexes": sum(s for n, s in sizes.items() if n.endswith((".idx", ".lex"))),
                 "catalog": sum(s for n, s in sizes.items() if n.startswith("catalog.db")),
                 "total": sum(sizes.values()),
             },

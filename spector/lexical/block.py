@@ -180,7 +180,7 @@ def read_block(
     checksums of wrong bytes. What ``field`` means is for the caller to check.
 
     Args:
-        image: (n,) uint8, the whole file, aligned to 8 bytes; it must not change afterwards.
+        image: (n,) uint8, the whole file, aligned to 8 bytes; nobody may change it from now on.
         uuid, analysis: what the file must bear.
     """
     if image.size < LEXICAL_HEADER_BYTES:

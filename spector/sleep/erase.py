@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from spector.clock import iso_of_ms
+from spector.errors import StoreError
 from spector.receipt import ErasureReceipt, Purged, Verification
 from spector.store.erase import (
     Due,
@@ -20,6 +21,7 @@ from spector.store.erase import (
 from spector.store.recover import remove_leftovers
 from spector.store.residue import Needles, strange_files, verify
 from spector.store.store import Store
+from spector.store.word_files import FOLDER, remove_words
 from spector.tiers.router import TierRouter
 
 __all__ = ["erase_rest", "is_overdue", "what_is_due"]
@@ -72,6 +74,9 @@ def erase_rest(
         if not left and len(store.left_files):
             left = "a reader held on to a partition that was replaced; close it and compact again"
         purged += done if store is durable else []
+        gone, stays = _without_words(store)
+        purged += gone
+        left = left or stays
         stuck, waiting = _left(router, store, what.ids, broken)
         if store.files.durable:
             with store.lock:
@@ -96,6 +101,17 @@ def erase_rest(
         unknown_files=strange_files(durable),
         verification=_verified(durable, needles),
     )
+
+
+def _without_words(store: Store) -> tuple[list[Purged], str]:
+    """Remove the files of words, which tell of every text there was when they were written."""
+    try:
+        with store.lock:
+            removed = remove_words(store)
+    except StoreError as error:
+        return [], f"the index of words could not be removed: {error.message}"
+    what = "removed; words of what is left are written when the store is closed"
+    return [Purged(where=FOLDER, what=what, bytes=removed)] if removed else [], ""
 
 
 def _purged_partition(row: Mapping[str, Any]) -> Purged:

@@ -19,6 +19,7 @@ from spector.store.idx import idx_of, is_idx, problem_of_file
 from spector.store.recover import is_partition_of, is_replaced
 from spector.store.sql import one_moment, translated_sql
 from spector.store.store import UNSYNCED, TierFiles
+from spector.store.word_files import is_words
 
 __all__ = ["check_files", "check_settled"]
 
@@ -124,7 +125,7 @@ def _check_unknown(
     named = {row.path for row in rows if row.state != PartitionState.COMPACTED}
     derived = {idx_of(path) for path in named}
     for name in files.listing():
-        if name in named or name in derived or name in _OWN or name.startswith("lexical/"):
+        if name in named or name in derived or name in _OWN or is_words(files, name):
             continue
         if is_idx(files, name):
             found.note(name, "a scan index without a partition; the next opening removes it")

@@ -26,7 +26,7 @@ __all__ = ["Place", "stranger_in"]
 
 #: names of files in a copy, finished or not; the last three come and go by themselves
 _OURS: Final = re.compile(
-    r"LOCK|catalog\.db(?:-wal|-shm|-journal)?|(?:.*/)?[^/]+\.(?:mem|idx)(?:\.tmp)?"
+    r"LOCK|catalog\.db(?:-wal|-shm|-journal)?|(?:.*/)?[^/]+\.(?:mem|idx|lex)(?:\.tmp)?"
     r"|(?:.*/)?(?:\.nfs[0-9a-f]+|\.fuse_hidden[0-9a-f]+|\.DS_Store)",
     re.DOTALL,
 )

@@ -30,6 +30,7 @@ from spector.store.reconcile import reconcile
 from spector.store.segment import Segment, later_than_catalog, unpack_header
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
+from spector.store.word_files import remove_words
 
 __all__ = ["OpenedStore", "Stamp", "is_replaced", "open_disk", "open_memory",
            "reading_catalog", "remove_leftovers"]
@@ -178,6 +179,8 @@ def _recovered(
         _replay(store)
         if UNSYNCED in meta:
             reconcile(store)
+            with contextlib.suppress(SpectorError):  # they may know commits that are lost
+                remove_words(store)
         store.adopt_segments(verify=True)
         remove_leftovers(store, all_unnamed=UNSYNCED in meta)
         store.resume_leaving()

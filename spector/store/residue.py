@@ -24,6 +24,7 @@ from spector.store.files import Bytes, File
 from spector.store.idx import idx_of
 from spector.store.rows import tags_json, to_json
 from spector.store.store import Store
+from spector.store.word_files import is_words
 
 __all__ = ["Needles", "strange_files", "verify"]
 
@@ -105,7 +106,10 @@ def strange_files(store: Store) -> tuple[str, ...]:
         named = {segment.row.path for segment in store.segments.values()}
         own = {"LOCK", CATALOG_NAME, _LOCK_TABLE, f"{CATALOG_NAME}-wal"}
         known = named | {idx_of(path) for path in named} | own
-        return tuple(name for name in store.files.listing() if name not in known)
+        return tuple(
+            name for name in store.files.listing()
+            if name not in known and not is_words(store.files, name)
+        )
 
 
 class _Wanted:

@@ -46,6 +46,8 @@ _RECORD_CRC: Final = slice(36, 40)
 #: rows that no file has, from which on writing them is worth it
 _WORTH_WRITING: Final = 256
 _MOST_BLOCKS: Final = 10**8
+#: larger than any block of texts that people write, and what a file may make us read
+_MOST_BYTES: Final = 1 << 30
 
 
 class WordFiles:
@@ -82,7 +84,7 @@ class WordFiles:
             return None
 
     def _load(self, partitions: Sequence[Partition]) -> Kept | None:
-        image = self._files.map_private(_ROWS)
+        image = self._bytes_of(_ROWS)
         if image is None:
             return None
         saved, _ = read_rows(image, uuid=self._store.uuid, analysis=self._analysis)
@@ -101,11 +103,22 @@ class WordFiles:
         return kept
 
     def _read(self, entry: Any) -> StoredBlock | None:
-        image = self._files.map_private(_name_of(int(entry["number"])))
+        image = self._bytes_of(_name_of(int(entry["number"])))
         if image is None or _body_crc(image) != int(entry["body_crc"]):
             return None
         uuid, kernel = self._store.uuid, get_kernel()
         return read_block(image, kernel, uuid=uuid, analysis=self._analysis)[0]
+
+    def _bytes_of(self, name: str) -> Bytes | None:
+        """(size,) u8 of a file, read and not mapped: nobody can change what has been checked."""
+        if not self._files.exists(name):
+            return None
+        file = self._files.open(name, writable=False)
+        try:
+            size = file.size()
+            return None if size > _MOST_BYTES else np.frombuffer(file.read_at(0, size), np.uint8)
+        finally:
+            file.close()
 
     def _trusted(self, saved: SavedRows, partitions: Sequence[Partition]) -> list[bool]:
         """Of each saved partition: are its first slots those that the index has seen?"""
@@ -163,6 +176,8 @@ class WordFiles:
                 image = pack_block(
                     stored(block, kept.columns), uuid=self._store.uuid, analysis=self._analysis
                 )
+                if len(image) > _MOST_BYTES:
+                    return
                 self._write(_name_of(following), image)
                 known = (block, following, _body_crc(np.frombuffer(image, np.uint8)))
                 following += 1

@@ -1,0 +1,421 @@
+"""Mechanism: the words of a store are written when it is closed, and taken up when it is opened.
+
+Damage: words of another moment, store or analysis answer a cue; words of an erased memory stay in a
+file; a crash leaves half an index. Guard: whatever was written, lost or changed in between, a
+reopened store answers like one whose texts are all read anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spector
+from spector import Config, Memory
+from spector.clock import ManualClock
+from spector.errors import StoreError
+from spector.lexical import index as index_module
+from spector.lexical.analysis import analyse, cue_terms, pair_hashes, term_hash
+from spector.store import word_files
+from spector.store.store import Store
+from spector.store.word_files import FOLDER, is_words
+from spector.store.words import Words
+from tests.conftest import NOW
+from tests.proof import Proof
+
+CUES = ("guitar river", "tent", "coffee with Ann", "boat 8", "Bob music lake", "qzjvault")
+CONFIG = Config(episodic_capacity=40)
+
+
+@pytest.fixture(autouse=True)
+def _always_worth_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_files, "_WORTH_WRITING", 1)
+
+
+@contextmanager
+def opened(path: Path, **options: Any) -> Iterator[Memory]:
+    with spector.open(
+        path, embedder=None, dim=8, clock=ManualClock(NOW), config=CONFIG, **options
+    ) as memory:
+        yield memory
+
+
+def durable(memory: Memory) -> Store:
+    return next(store for store in memory._router.stores() if store.files.durable)
+
+
+def fill(memory: Memory, first: int, count: int) -> list[int]:
+    rng = np.random.default_rng(first)
+    words = "guitar tent music lake river bank coffee tea run walk boat car".split()
+    return [
+        memory.remember(
+            " ".join(rng.choice(words, 6)) + f" {n}", vector=rng.standard_normal(8).astype("f4"),
+            session_id=f"s{n % 7}", metadata={"speaker": ["Ann", "Bob"][n % 2]},
+        ).id
+        for n in range(first, first + count)
+    ]  # fmt: skip
+
+
+def answers(store: Store, words: Words) -> list[Any]:
+    """What an index says: of cues, and of every memory's neighbours and columns."""
+    with store.snapshot() as view:
+        found = words.at(view)
+        out: list[Any] = [found.n_rows, round(found.mean_length, 4)]
+        for cue in CUES:
+            rows, scores = found.best(cue_terms(cue), k=500)
+            out.append((found.ids(rows).tolist(), scores.tolist()))
+            out.append(found.fields(rows, cue_terms(cue)).tolist())
+        rows = np.flatnonzero(found.alive)
+        rows = rows[np.argsort(found.ids(rows))]
+        near = found.neighbours(rows, 3)
+        out.append(np.where(near < 0, -1, found.ids(near.ravel()).reshape(near.shape)).tolist())
+        speakers = found.speakers()
+        out.append([speakers[code] for code in found.speaker_codes(rows).tolist()])
+        segment, slot = found.places(rows)
+        out += [segment.tolist(), slot.tolist(), found.ids(rows).tolist()]
+        out += [found.lengths(rows).tolist(), found.word_counts(rows).tolist()]
+        return out
+
+
+class Reading:
+    """Counts the texts that are analysed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.texts = 0
+
+        def counting(text: str) -> Any:
+            self.texts += 1
+            return analyse(text)
+
+        monkeypatch.setattr(index_module, "analyse", counting)
+
+
+@pytest.fixture
+def reading(monkeypatch: pytest.MonkeyPatch) -> Reading:
+    return Reading(monkeypatch)
+
+
+def agree(memory: Memory) -> Words:
+    """The index that took up the files says what one says that reads every text."""
+    store = durable(memory)
+    kept = Words(store)
+    fresh = Words(store)
+    fresh._index._ask_for_kept = None
+    assert answers(store, kept) == answers(store, fresh)
+    store.words = kept
+    return kept
+
+
+def files_in(path: Path) -> list[Path]:
+    return sorted((path / FOLDER).glob("*"))
+
+
+def make(path: Path, count: int = 100) -> list[int]:
+    """A store that was closed with its words written."""
+    with opened(path) as memory:
+        made = fill(memory, 0, count)
+        agree(memory)
+    assert files_in(path)
+    return made
+
+
+def test_a_reopened_store_reads_no_text_again(
+    tmp_path: Path, reading: Reading, proof: Proof
+) -> None:
+    make(tmp_path / "mind")
+    with opened(tmp_path / "mind") as memory:
+        store = durable(memory)
+        reading.texts = 0
+        words = Words(store)
+        first = answers(store, words)
+        assert reading.texts == 0
+        agree(memory)
+        proof("T10", words_taken_up=first[0], texts_read_again=0)
+
+
+def test_a_reader_takes_them_up_and_writes_nothing(tmp_path: Path, reading: Reading) -> None:
+    path = tmp_path / "mind"
+    make(path)
+    before = {each: each.read_bytes() for each in files_in(path)}
+    with opened(path, mode="r") as memory:
+        store = durable(memory)
+        reading.texts = 0
+        answers(store, Words(store))
+        assert reading.texts == 0
+        assert store.words is None
+    assert {each: each.read_bytes() for each in files_in(path)} == before
+
+
+def add(memory: Memory, made: list[int]) -> None:
+    fill(memory, 1000, 30)  # the same texts the second time, as other memories
+
+
+def forget(memory: Memory, made: list[int]) -> None:
+    for each in made[::7]:
+        memory.forget(each)
+    del made[::7]
+
+
+def update(memory: Memory, made: list[int]) -> None:
+    for each in made[::9]:
+        memory.update(each, text="qzjvault by the river", vector=np.ones(8, np.float32))
+
+
+def compact(memory: Memory, made: list[int]) -> None:
+    forget(memory, made)
+    memory.compact(threshold=0.0)
+
+
+def purge(memory: Memory, made: list[int]) -> None:
+    memory.forget(made.pop(3), purge=True)
+
+
+@pytest.mark.parametrize("change", [add, forget, update, compact, purge])
+def test_what_changed_meanwhile_is_seen(
+    tmp_path: Path, change: Callable[[Memory, list[int]], None], reading: Reading
+) -> None:
+    """The change is made by a process that never asked for the words."""
+    path = tmp_path / "mind"
+    made = make(path)
+    with opened(path) as memory:
+        change(memory, made)
+    with opened(path) as memory:
+        agree(memory)
+    with opened(path) as memory:  # and what is written after that is right as well
+        store = durable(memory)
+        reading.texts = 0
+        answers(store, Words(store))
+        assert reading.texts == 0
+        agree(memory)
+
+
+@pytest.mark.parametrize("change", [add, forget, update, compact, purge])
+def test_what_changed_before_closing_is_written(
+    tmp_path: Path, change: Callable[[Memory, list[int]], None], reading: Reading
+) -> None:
+    path = tmp_path / "mind"
+    made = make(path)
+    for _ in range(2):
+        with opened(path) as memory:
+            agree(memory)
+            change(memory, made)
+    with opened(path) as memory:
+        store = durable(memory)
+        reading.texts = 0
+        answers(store, Words(store))
+        assert reading.texts == 0
+        agree(memory)
+
+
+def test_files_are_not_written_again_for_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "mind"
+    make(path)
+    before = {each: each.stat().st_mtime_ns for each in files_in(path)}
+    with opened(path) as memory:
+        agree(memory)
+    assert {each: each.stat().st_mtime_ns for each in files_in(path)} == before
+    with opened(path) as memory:
+        agree(memory)
+        fill(memory, 5000, 1)
+    same = [each for each in files_in(path) if before.get(each) == each.stat().st_mtime_ns]
+    assert same  # the old block; a new one has the new row
+
+
+def damaged(path: Path) -> Iterator[Callable[[], None]]:
+    """Every way of losing or spoiling one of the files."""
+    for each in files_in(path):
+        data = each.read_bytes()
+        yield each.unlink
+        yield lambda each=each, data=data: each.write_bytes(data[: len(data) // 2])  # type: ignore[misc]
+        yield lambda each=each: each.write_bytes(b"")  # type: ignore[misc]
+        middle = bytearray(data)
+        middle[len(data) // 2] ^= 255
+        yield lambda each=each, middle=middle: each.write_bytes(middle)  # type: ignore[misc]
+        other = bytearray(data)
+        other[44] ^= 255  # of the uuid
+        yield lambda each=each, other=other: each.write_bytes(other)  # type: ignore[misc]
+
+
+def test_files_that_are_lost_or_spoiled_cost_nothing_but_time(
+    tmp_path: Path, proof: Proof
+) -> None:
+    path = tmp_path / "mind"
+    make(path, 60)
+    whole = {each: each.read_bytes() for each in files_in(path)}
+    done = 0
+    for spoil in list(damaged(path)):
+        for each in files_in(path):
+            each.unlink()
+        for each, data in whole.items():
+            each.write_bytes(data)
+        spoil()
+        with opened(path) as memory:
+            agree(memory)
+            done += 1
+        with opened(path) as memory:
+            agree(memory)
+    assert done >= 10
+    proof("T10", word_files_spoiled=done, wrong_answers=0)
+
+
+def test_files_of_an_older_moment_are_compared(tmp_path: Path) -> None:
+    path = tmp_path / "mind"
+    made = make(path)
+    old = {each: each.read_bytes() for each in files_in(path)}
+    with opened(path) as memory:
+        agree(memory)
+        update(memory, made)
+        compact(memory, made)
+        add(memory, made)
+    for each in files_in(path):
+        each.unlink()
+    for each, data in old.items():
+        each.write_bytes(data)
+    with opened(path) as memory:
+        agree(memory)
+
+
+def test_another_analysis_reads_the_texts_again(
+    tmp_path: Path, reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mind"
+    made = make(path)
+    with opened(path) as memory:
+        store = durable(memory)
+        reading.texts = 0
+        answers(store, Words(store, mark_version=1))
+        assert reading.texts == len(made)
+
+
+def _stopping(
+    patch: pytest.MonkeyPatch, files: Any, after: int, run: Callable[[], None]
+) -> bool:
+    """Run with files of words that fail for good after so many calls; True if they did."""
+    calls = 0
+
+    def failing(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(name: str, *rest: Any, **options: Any) -> Any:
+            nonlocal calls
+            if name.startswith(FOLDER):
+                calls += 1
+                if calls > after:
+                    raise StoreError(f"stopped at {name}")
+            return real(name, *rest, **options)
+
+        return call
+
+    for method in ("open", "replace", "remove"):
+        patch.setattr(files, method, failing(getattr(files, method)))
+    run()
+    return calls > after
+
+
+def test_a_write_that_stops_anywhere_leaves_an_index_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proof: Proof
+) -> None:
+    path = tmp_path / "mind"
+    made = make(path)
+    stops = 0
+    for stop in range(12):
+        with opened(path) as memory, monkeypatch.context() as patch:
+            agree(memory)
+            fill(memory, 100 * stop + 1000, 3)
+            memory.forget(made.pop())
+            stops += _stopping(patch, durable(memory).files, stop, memory.close)
+        with opened(path, mode="r") as memory:
+            agree(memory)
+        with opened(path) as memory:
+            assert memory.check().ok
+    assert stops >= 5
+    proof("T10", word_files_stopped=stops, wrong_answers=0)
+
+
+def test_an_erasure_leaves_no_hash_of_a_word_that_only_the_erased_had(
+    tmp_path: Path, proof: Proof
+) -> None:
+    path = tmp_path / "mind"
+    secret = "qzjvault zqxswordfish"
+    first, second = secret.split()
+    with opened(path) as memory:
+        fill(memory, 0, 300)
+        key = durable(memory).uuid
+        forgotten = memory.remember(
+            secret, vector=np.ones(8, np.float32), metadata={"speaker": "Zqmallory"},
+            session_id="zqsession",
+        ).id
+        agree(memory)
+    hashes = [np.uint64(term_hash(word, key)) for word in (*analyse(secret).words, "zqmallori")]
+    pair = pair_hashes(np.array(hashes[:1]), np.array(hashes[1:2]))
+    needles = [int(each).to_bytes(8, "little") for each in (*hashes[:2], *pair)]
+    needles += [b"Zqmallory", term_hash("zqsession", key).to_bytes(8, "little")]
+
+    def found() -> list[bytes]:
+        data = b"".join(each.read_bytes() for each in files_in(path))
+        return [needle for needle in needles if needle in data]
+
+    assert found() == needles, f"{first} and {second} are in the files"
+    with opened(path) as memory:
+        words = agree(memory)  # an index in memory that knows them
+        report = memory.forget(forgotten, purge=True, verify=True)
+        assert report.receipt is not None
+        assert report.receipt.complete
+        assert any(each.where == FOLDER for each in report.receipt.purged)
+        assert not files_in(path)
+        fill(memory, 400, 3)
+        assert words is durable(memory).words
+    assert files_in(path)
+    assert found() == []
+    with opened(path) as memory:
+        agree(memory)
+        assert "Zqmallory" not in agree(memory)._index._fields.speakers()
+    proof("erasure", needles_in_files_of_words=len(needles), hits=len(found()))
+
+
+def test_an_erasure_says_when_the_files_cannot_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mind"
+    made = make(path)
+    with opened(path) as memory:
+        files = durable(memory).files
+        real = files.remove
+
+        def refuse(name: str) -> None:
+            if name.startswith(FOLDER):
+                raise StoreError(f"cannot remove {name}")
+            real(name)
+
+        monkeypatch.setattr(files, "remove", refuse)
+        receipt = memory.forget(made[0], purge=True).receipt
+        assert receipt is not None
+        assert not receipt.complete
+        assert any("index of words" in each for each in receipt.pending)
+        monkeypatch.undo()
+        again = memory.compact().receipt
+        assert again is None or again.complete
+        assert not files_in(path)
+
+
+def test_files_of_words_belong_to_the_store(tmp_path: Path) -> None:
+    path = tmp_path / "mind"
+    make(path)
+    names = [f"{FOLDER}{each.name}" for each in files_in(path)]
+    (path / FOLDER / "00000099.lex.tmp").write_bytes(b"SLEX and no more")
+    (path / FOLDER / "notes.txt").write_text("mine")
+    with opened(path) as memory:
+        store = durable(memory)
+        assert all(is_words(store.files, name) for name in names)
+        report = memory.check()
+        assert [each.where for each in report.problems] == [f"{FOLDER}notes.txt"]
+        assert memory.stats()["bytes"]["indexes"] >= sum(
+            each.stat().st_size for each in files_in(path) if each.suffix == ".lex"
+        )
+        agree(memory)
+        fill(memory, 900, 2)
+    assert not (path / FOLDER / "00000099.lex.tmp").exists()
+    assert (path / FOLDER / "notes.txt").exists()
