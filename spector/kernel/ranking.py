@@ -51,6 +51,10 @@ class Ranking:
     #: the memory is from a day that the cue names; falls to 1/e in ``date_days``
     date: float = 3.0
     date_days: float = 7.0
+    #: "after the wedding": the wedding is recalled first, and its day gives the days to favour
+    events: bool = True
+    #: "what did we talk about last week": only what was told in that time, if anything was
+    restrict: bool = True
     #: an instruction that holds until it is revoked, when the cue is a request
     standing: float = 3.0
     #: taken from texts shorter than ``short_words``, by the logarithm of their share
@@ -73,9 +77,11 @@ class Ranking:
             if each.name in ("before", "after"):
                 _check_shares(each.name, value)
                 object.__setattr__(self, each.name, tuple(map(float, value)))
-            elif each.name == "by_name":
+            elif each.name in ("by_name", "events", "restrict"):
                 if not isinstance(value, bool):
-                    raise InvalidInputError(f"Ranking.by_name must be True or False, got {value!r}")
+                    raise InvalidInputError(
+                        f"Ranking.{each.name} must be True or False, got {value!r}"
+                    )
             elif each.name == "fusion":
                 if value not in ("sum", "rrf"):
                     raise InvalidInputError(

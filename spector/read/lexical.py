@@ -66,7 +66,7 @@ class LexicalChannel:
             pairs=pairs,
             adjacent=tuple(view.look_up(pairs) for view in views),
             about=self._about(views, cue) if ranking.about else (),
-            time=self._time(snap, request, cue, how) if ranking.date else None,
+            time=request.time,
             wish=request.wish() if how is Kind.REQUEST and ranking.request_shift else None,
         )
 
@@ -78,15 +78,15 @@ class LexicalChannel:
                 return False
         return True
 
-    def _time(
-        self, snap: Snapshot, request: RecallRequest, cue: str, how: Kind
-    ) -> TimeRange | None:
+    def time_of(self, snap: Snapshot, request: RecallRequest) -> TimeRange | None:
+        """The time that a cue speaks of; counted from an event, it has no spans yet."""
+        cue = request.cue or ""
+        how = Kind(request.kind) if request.kind else kind(cue)
         of, years = self._years
         if of is not snap:
             years = _years(snap)
             self._years = (snap, years)
-        found = when(cue, request.now_ms, years or {from_ms(request.now_ms).year}, how)
-        return found if found is not None and found.spans else None
+        return when(cue, request.now_ms, years or {from_ms(request.now_ms).year}, how)
 
     def _about(self, views: Sequence[WordView], cue: str) -> tuple[int, ...]:
         """Per store the code of the speaker whom the cue is about, -1 for nobody."""

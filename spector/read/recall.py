@@ -10,6 +10,7 @@ truncates.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,11 @@ from spector.read.fuse import Asked, Ranked, from_hits
 from spector.read.ground import code_of
 from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in
-from spector.read.request import RecallRequest
+from spector.read.request import RecallRequest, within
+from spector.read.route import Kind
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
 from spector.read.weigh import BY_SCORE, BY_WORDS, Places, Weigher
+from spector.read.when import TimeRange, resolve
 from spector.records import Hit, HitList, ScanStats, Signals
 from spector.store.filters import SqlFilter
 from spector.store.store import View
@@ -116,7 +119,36 @@ class Reader:
             return self._in_snapshot(request, (*views, view))
 
     def _recall_in(self, snap: Snapshot, request: RecallRequest) -> HitList:
-        """The answer in one snapshot, with evidence where the cue has words that count."""
+        """The answer in one snapshot; the time that the cue speaks of is looked for first.
+
+        What the cue itself restricts is a guess, unlike a filter: where it leaves nothing, it is
+        taken back.
+        """
+        ranking = request.profile.ranking
+        if request.cue is None or not (request.lexical and request.profile.w_lexical):
+            return self._answer(snap, request)
+        time = self._lexical.time_of(snap, request) if ranking.date or ranking.restrict else None
+        if time is None:
+            return self._answer(snap, request)
+        if time.event:
+            time = self._resolved(snap, request, time) if ranking.events else None
+        request = replace(request, time=time)
+        if time is not None and time.limit is not None and ranking.restrict:
+            hits = self._answer(snap, replace(request, selection=within(request.selection, time)))
+            if hits:
+                return hits
+        return self._answer(snap, request)
+
+    def _resolved(
+        self, snap: Snapshot, request: RecallRequest, time: TimeRange
+    ) -> TimeRange | None:
+        """A time that is counted from an event, by the memory whose words tell of it best."""
+        asked = replace(request, cue=time.event, vector=None, k=1, kind=Kind.FACT)
+        hits = self._answer(snap, asked)
+        return resolve(time, hits[0].record.event_ms) if hits else None
+
+    def _answer(self, snap: Snapshot, request: RecallRequest) -> HitList:
+        """The best of a snapshot, with evidence where the cue has words that count."""
         # a reader of an older format has one such store, and nothing in any other
         version = min(store.format_version for store in self._stores)
         query = _query_of(request, self._config, version)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.kernel.tags import scope_tag, tags_mask
 from spector.layout import Category, Flag, Modality
+from spector.read.when import TimeRange
 from spector.store.filters import SqlFilter, compile_where
 
 __all__ = ["EVERYTHING", "RecallRequest", "Selection", "make_selection"]
@@ -141,8 +142,20 @@ class RecallRequest:
     lexical: bool = True
     #: "fact", "talk" or "request"; "" for what the cue looks like
     kind: str = ""
+    #: the time that the cue speaks of, once it has been looked for
+    time: TimeRange | None = None
     #: the mean vector of requests, made when it is needed first; None without an embedder
     wish: Callable[[], NDArray[np.float32] | None] = _no_wish
+
+
+def within(selection: Selection, time: TimeRange) -> Selection:
+    """A selection of what a cue restricts itself to; the same one if that leaves no time at all."""
+    if time.limit is None:
+        return selection
+    start, end = time.limit
+    low = start if selection.min_ms is None else max(start, selection.min_ms)
+    high = end if selection.max_ms is None else min(end, selection.max_ms)
+    return replace(selection, min_ms=low, max_ms=high) if low < high else selection
 
 
 def make_selection(
