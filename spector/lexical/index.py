@@ -31,7 +31,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +41,13 @@ from spector.lexical.analysis import analyse, term_hash
 from spector.lexical.chains import Chains
 from spector.lexical.columns import Columns, FieldTable
 from spector.lexical.forward import encode
+from spector.lexical.ids import IdMap
 from spector.lexical.keeping import Kept, KeptExtent
 from spector.lexical.postings import Stack
+from spector.lexical.source import Extent, Known, Source, Text
 from spector.lexical.view import WordView
 
-__all__ = ["Extent", "Known", "Source", "Text", "WordIndex"]
+__all__ = ["WordIndex"]
 
 #: texts that are analysed at once
 _BATCH: Final = 8192
@@ -56,55 +58,6 @@ _MANY_DEAD: Final = 1024
 _NO_SEAL: Final = -1
 #: slots that are read needlessly rather than by a query more
 _GAP: Final = 8
-
-
-class Extent(Protocol):
-    """What an index must know of a partition of a view."""
-
-    @property
-    def segment_id(self) -> int: ...
-    @property
-    def generation(self) -> int: ...
-    @property
-    def slots(self) -> int: ...
-    @property
-    def live(self) -> int: ...
-    @property
-    def overwrites(self) -> int: ...
-
-
-class Text(NamedTuple):
-    """A memory as its words need it. ``seal`` differs when anything else does; None: unknown."""
-
-    id: int
-    segment_id: int
-    slot: int
-    event_ms: int
-    session_id: str | None
-    speaker: str | None
-    text: str
-    seal: int | None = None
-
-
-class Known(NamedTuple):
-    """A memory in a slot, without its text."""
-
-    id: int
-    slot: int
-    seal: int | None = None
-
-
-class Source(Protocol):
-    """A catalog at the moment of the partitions that are followed."""
-
-    def everything(self) -> Iterable[Text]:
-        """All memories by ascending id."""
-
-    def texts(self, segment_id: int, first: int, stop: int) -> Iterable[Text]:
-        """Memories in slots ``first`` to ``stop - 1`` of a partition."""
-
-    def known(self, segment_id: int) -> Iterable[Known]:
-        """All memories of a partition."""
 
 
 @dataclass(slots=True)
@@ -144,9 +97,7 @@ class WordIndex:
         self._fields = FieldTable(self._key)
         self._chains = Chains()
         self._followed: dict[int, _Followed] = {}
-        self._ids = np.zeros(0, np.int64)
-        self._row_of = np.zeros(0, np.int32)
-        self._known_ids = 0
+        self._ids = IdMap()
         self._alive = 0
         self._turkish = False
         self._size = 0
@@ -192,12 +143,7 @@ class WordIndex:
         followed = self._followed
         if not followed and not self._resume(extents):
             return self._load(extents, source)
-        changed = [e for e in extents if (f := followed.get(e.segment_id)) is None
-                   or f.extent is not e]
-        gone: list[int] = []
-        if len(extents) != len(followed) + sum(e.segment_id not in followed for e in changed):
-            here = {extent.segment_id for extent in extents}
-            gone = [segment_id for segment_id in followed if segment_id not in here]
+        changed, gone = self._differences(extents)
         if not changed and not gone:
             return False
         suspects = {e.segment_id for e in changed if self._take_slots(e, source)}
@@ -212,6 +158,21 @@ class WordIndex:
             ))
             del followed[segment_id]
         return True
+
+    def _differences(self, extents: Sequence[Extent]) -> tuple[list[Extent], list[int]]:
+        """Partitions that are others than those followed, and the ids of those that are gone."""
+        followed = self._followed
+        if self._recent and len(self._recent[0][0]) == len(extents):
+            # one commit changes one of maybe thousands
+            pairs = [(a, b) for a, b in zip(self._recent[0][0], extents, strict=True) if a is not b]
+            if all(a.segment_id == b.segment_id for a, b in pairs):
+                return [b for _, b in pairs], []
+        changed = [e for e in extents if (f := followed.get(e.segment_id)) is None
+                   or f.extent is not e]
+        if len(extents) == len(followed) + sum(e.segment_id not in followed for e in changed):
+            return changed, []
+        here = {extent.segment_id for extent in extents}
+        return changed, [segment_id for segment_id in followed if segment_id not in here]
 
     def _take_slots(self, extent: Extent, source: Source) -> bool:
         """Take in the slots of a partition that are new; True when others have changed as well."""
@@ -262,9 +223,8 @@ class WordIndex:
         )
         self._chains.link(columns, 0, columns["chained"])
         rows = np.flatnonzero(columns["alive"])
-        rows = rows[np.argsort(columns["id"][rows], kind="stable")]
-        self._ids, self._row_of = columns["id"][rows], rows.astype(np.int32)
-        self._known_ids = self._alive = len(rows)
+        self._ids = IdMap.of(columns["id"][rows], rows)
+        self._alive = len(rows)
         self._size = int(columns["size"][rows].sum(dtype=np.int64))
         self._turkish = kept.turkish
         segments, counts = np.unique(columns["segment"][rows], return_counts=True)
@@ -327,7 +287,8 @@ class WordIndex:
                 self._append(batch)
 
     def _without_moved(self, batch: list[Text]) -> list[Text]:
-        rows = self._rows_of(np.array([text.id for text in batch], np.int64))
+        wanted = np.array([text.id for text in batch], np.int64)
+        rows = self._ids.rows_of(wanted, self._columns["alive"])
         fresh: list[Text] = []
         dead: list[int] = []
         columns = self._columns
@@ -377,7 +338,7 @@ class WordIndex:
         }, count)
         self._stack = self._stack.appended(count, found.hash, found.row, found.count)
         self._chains.link(columns, first, chained)
-        self._learn(columns["id"][first:], first)
+        self._ids.learn(columns["id"][first:], first)
         for text in batch:
             self._count(text.segment_id, 1)
         self._alive += count
@@ -402,51 +363,12 @@ class WordIndex:
         for segment_id in self._columns["segment"][rows].tolist():
             self._count(segment_id, -1)
 
-    # -- ids ----------------------------------------------------------------------------------
-
-    def _learn(self, ids: NDArray[np.int64], first: int) -> None:
-        """Note the rows of ids, ascending; a known id gets the new row."""
-        used, count = self._known_ids, len(ids)
-        rows = np.arange(first, first + count, dtype=np.int32)
-        if not used or ids[0] > self._ids[used - 1]:
-            if used + count > len(self._ids):
-                room = max(used + count, used + used // 2, 64)
-                for name in ("_ids", "_row_of"):
-                    old = getattr(self, name)
-                    grown = np.zeros(room, old.dtype)
-                    grown[:used] = old[:used]
-                    setattr(self, name, grown)
-            self._ids[used : used + count], self._row_of[used : used + count] = ids, rows
-            self._known_ids = used + count
-            return
-        at = np.minimum(np.searchsorted(self._ids[:used], ids), used - 1)
-        if (self._ids[at] == ids).all():
-            self._row_of = self._row_of[:used].copy()
-            self._row_of[at] = rows
-            self._ids = self._ids[:used]
-            return
-        every = np.concatenate((ids, self._ids[:used]))
-        where = np.concatenate((rows, self._row_of[:used]))
-        self._ids, first_of = np.unique(every, return_index=True)  # of equals, the new one
-        self._row_of = where[first_of]
-        self._known_ids = len(self._ids)
-
-    def _rows_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of memories that are alive; -1 for others."""
-        known, row = self._ids[: self._known_ids], self._row_of[: self._known_ids]
-        if not len(known):
-            return np.full(len(ids), -1, np.int64)
-        at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-        found = row[at].astype(np.int64)
-        return np.where((known[at] == ids) & self._columns["alive"][found], found, -1)
-
     # -- views --------------------------------------------------------------------------------
 
     def _make_view(self) -> WordView:
-        used = self._known_ids
         return WordView(
-            self._stack, self._columns.seen(), self._fields, self._key,
-            (self._ids[:used], self._row_of[:used]), self._alive, self._size, self._turkish,
+            self._stack, self._columns.seen(), self._fields, self._key, self._ids.arrays(),
+            self._alive, self._size, self._turkish,
         )
 
     def _drop_dead(self) -> None:
@@ -460,10 +382,7 @@ class WordIndex:
         self._columns = self._columns.kept(rows)
         self._chains = Chains()
         self._chains.link(self._columns, 0, self._columns["chained"])
-        self._ids, self._row_of, self._known_ids = np.zeros(0, np.int64), np.zeros(0, np.int32), 0
-        order = np.argsort(self._columns["id"], kind="stable")
-        self._ids = self._columns["id"][order]
-        self._row_of, self._known_ids = order.astype(np.int32), len(order)
+        self._ids = IdMap.of(self._columns["id"], np.arange(len(rows)))
 
 
 def _runs(slots: list[int]) -> Iterator[tuple[int, int]]:

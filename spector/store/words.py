@@ -20,8 +20,9 @@ import numpy as np
 
 from spector.errors import StoreError
 from spector.lexical.analysis import fingerprint
-from spector.lexical.index import Extent, Known, Text, WordIndex
+from spector.lexical.index import WordIndex
 from spector.lexical.keeping import Kept
+from spector.lexical.source import Extent, Known, Text
 from spector.lexical.view import WordView
 from spector.store.segment import Partition
 from spector.store.store import Store, View

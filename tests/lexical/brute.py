@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spector.lexical.analysis import PAIR, Term, analyse, field_terms
-from spector.lexical.index import Known, Text
+from spector.lexical.source import Known, Text
 
 __all__ = ["Shelf", "Span", "bm25", "neighbours_of", "terms_of"]
 

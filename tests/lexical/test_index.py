@@ -10,7 +10,8 @@ import pytest
 
 from spector.lexical import chains, index, postings
 from spector.lexical.analysis import Term, cue_pairs, cue_terms
-from spector.lexical.index import Text, WordIndex
+from spector.lexical.index import WordIndex
+from spector.lexical.source import Text
 from spector.lexical.view import WordView
 from tests.lexical.brute import Shelf, bm25, neighbours_of, terms_of
 from tests.proof import seed

@@ -1,0 +1,57 @@
+"""What an index of words is told of a store: its partitions, and the texts in their slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+__all__ = ["Extent", "Known", "Source", "Text"]
+
+
+class Extent(Protocol):
+    """What an index must know of a partition of a view."""
+
+    @property
+    def segment_id(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def slots(self) -> int: ...
+    @property
+    def live(self) -> int: ...
+    @property
+    def overwrites(self) -> int: ...
+
+
+class Text(NamedTuple):
+    """A memory as its words need it. ``seal`` differs when anything else does; None: unknown."""
+
+    id: int
+    segment_id: int
+    slot: int
+    event_ms: int
+    session_id: str | None
+    speaker: str | None
+    text: str
+    seal: int | None = None
+
+
+class Known(NamedTuple):
+    """A memory in a slot, without its text."""
+
+    id: int
+    slot: int
+    seal: int | None = None
+
+
+class Source(Protocol):
+    """A catalog at the moment of the partitions that are followed."""
+
+    def everything(self) -> Iterable[Text]:
+        """All memories by ascending id."""
+
+    def texts(self, segment_id: int, first: int, stop: int) -> Iterable[Text]:
+        """Memories in slots ``first`` to ``stop - 1`` of a partition."""
+
+    def known(self, segment_id: int) -> Iterable[Known]:
+        """All memories of a partition."""
