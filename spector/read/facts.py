@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from spector.read.plain import plain
 from spector.read.signs import ASSISTANTS, asks, standing, terms_of_time
 
-__all__ = ["Forms", "forms_of", "mark_of"]
+__all__ = ["MARK_VERSION", "Forms", "forms_of", "mark_of"]
+
+#: another number whenever a text may get another mark: marks are kept in files
+MARK_VERSION: Final = 1
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _STANDING: Final = 1

@@ -9,7 +9,7 @@ from typing import Final
 from spector.clock import MS_PER_DAY, from_ms
 from spector.lexical.analysis import Term, cue_pairs, cue_terms, is_stop
 from spector.lexical.view import WordView
-from spector.read.facts import mark_of
+from spector.read.facts import MARK_VERSION, mark_of
 from spector.read.fuse import Asked
 from spector.read.names import names_of
 from spector.read.request import RecallRequest
@@ -39,7 +39,7 @@ class LexicalChannel:
     """Words of all stores. Thread-safe."""
 
     def __init__(self, stores: Sequence[Store]) -> None:
-        self._words = [Words(store, mark=mark_of) for store in stores]
+        self._words = [Words(store, mark=mark_of, mark_version=MARK_VERSION) for store in stores]
         self._known: list[_Known | None] = [None] * len(self._words)
         self._years: tuple[Snapshot | None, frozenset[int]] = (None, frozenset())
 
