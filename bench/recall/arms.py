@@ -107,6 +107,7 @@ ARMS: Final[dict[str, Arm]] = {
     ),
     "turns": Plain("turn formula", TURNS),
     "spector-context": Product("spector, context of 1,000 tokens", (), context_tokens=1000),
+    "spector-selective": Product("spector, selective", (("selective", True),)),
     "spector-always": Product(
         "the same, never silent", (("always", True),), context_tokens=1000
     ),

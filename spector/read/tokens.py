@@ -34,22 +34,23 @@ _LONG: Final = re.compile(
     r"[^\s!-@\[-`{-\x7f\u3000-\u303f\uff00-\uff20\uff3b-\uff65]{129,}|(?:[^\w\s]|_){129,}|\s{129,}"
 )
 
-#: of ASCII: a word, a number of three digits or a character each; longer words apart
-_ASCII_PIECE: Final = re.compile(r"[A-Za-z]+|\d{1,3}|[^\w\s]|_")
-_ASCII_KEY: Final = re.compile(r"[A-Za-z]{21,}")
-_PIECE: Final = re.compile(
-    r"(?P<ascii>[A-Za-z]+(?![^\W\d_]))|(?P<word>[^\W\d_]+)|(?P<number>\d{1,3})|(?P<symbol>[^\w\s]|_)"
+#: a word of ASCII letters, a number of three digits, a character of any other kind
+_PIECE: Final = re.compile(r"[A-Za-z]+|\d{1,3}|[^\w\s]|_")
+#: a longer run of ASCII letters is no word but a key, and some four letters of it a token
+_KEY: Final = re.compile(r"[A-Za-z]{21,}")
+_ASCII_WORD: Final = re.compile(r"[A-Za-z]+")
+#: a word with a letter beyond ASCII; begun only where a word begins, so read once
+_FOREIGN: Final = re.compile(
+    r"(?<![A-Za-z])[A-Za-z]*+[^\W\d_A-Za-z](?:[^\W\d_]|[\u0300-\u036f\u0483-\u1cff])*+"
 )
+_EMOJI: Final = re.compile("[\U00010000-\U0010ffff]")
 #: measured on English conversation (LoCoMo, BEAM, MADial): words that are two tokens and
 #: punctuation that joins its neighbour nearly make up for one another
 _PER_WORD: Final = 0.98
-#: a longer run of ASCII letters is no word but a key, and some four letters of it a token
-_WORD_CHARS: Final = 20
 #: where this share of the words has letters beyond ASCII, the others are not English either
 _FOREIGN_SHARE: Final = 0.1
 #: tokens a letter: of words of such a language, of scripts with an alphabet, of ideographs
 _LATIN, _ALPHABET, _IDEOGRAPH = 0.3, 0.4, 0.85
-_EMOJI: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,29 +162,21 @@ def estimated_tokens(text: str) -> int:
     scripts by the letter. docs/manual.md has its errors.
     """
     if text.isascii():
-        keys = sum(len(key) / 4 - 1 for key in _ASCII_KEY.findall(text))
-        return math.ceil(_PER_WORD * (len(_ASCII_PIECE.findall(text)) + keys))
-    words = foreign = 0
-    ascii_letters = total = 0.0
-    for found in _PIECE.finditer(text):
-        kind, piece = found.lastgroup, found.group()
-        if kind == "ascii":
-            words += 1
-            length = len(piece)
-            ascii_letters += max(1.0, _LATIN * length)
-            total += 1.0 if length <= _WORD_CHARS else length / 4
-        elif kind == "word":
-            words += 1
-            foreign += 1
-            total += max(1.0, sum(_of_letter(letter) for letter in piece))
-        elif kind == "symbol" and not piece.isascii():
-            total += _EMOJI if ord(piece) > 0xFFFF else 1.0
-        else:
-            total += 1.0
-    if foreign > _FOREIGN_SHARE * words:
-        plain = words - foreign
-        total += max(0.0, ascii_letters - plain)
+        return math.ceil(_PER_WORD * _of_ascii(text))
+    foreign = _FOREIGN.findall(text)
+    rest = _FOREIGN.sub(" ", text) if foreign else text
+    total = _of_ascii(rest) + len(_EMOJI.findall(rest))  # two tokens each
+    total += sum(max(1.0, sum(map(_of_letter, word))) for word in foreign)
+    if foreign:
+        others = _ASCII_WORD.findall(rest)
+        if len(foreign) > _FOREIGN_SHARE * (len(foreign) + len(others)):
+            total += sum(max(0.0, _LATIN * len(word) - 1) for word in others)
     return math.ceil(_PER_WORD * total)
+
+
+def _of_ascii(text: str) -> float:
+    """Words, numbers and symbols, were all words English."""
+    return len(_PIECE.findall(text)) + sum(len(key) / 4 - 1 for key in _KEY.findall(text))
 
 
 def _of_letter(letter: str) -> float:
