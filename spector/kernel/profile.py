@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -104,7 +104,7 @@ class ScoringProfile:
     tier_factors: tuple[tuple[int, float], ...] = ()
     category_factors: tuple[tuple[int, float], ...] = ()
     #: what the read path adds where ``w_lexical`` is not 0
-    ranking: Ranking = Ranking()
+    ranking: Ranking = field(default_factory=Ranking)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -199,9 +199,9 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
                 name="balanced",
                 w_similarity=0.80,
                 w_importance=0.10,
-                w_retention=0.02,
-                w_recency=0.03,
-                w_activation=0.02,
+                w_retention=0.005,
+                w_recency=0.01,
+                w_activation=0.005,
                 w_utility=0.03,
                 w_tags=0.05,
                 w_lexical=0.80,

@@ -48,6 +48,8 @@ I64 = NDArray[np.int64]
 
 #: memories that may be asked for by name at once
 FEW: Final = 10
+#: words that a cue which only names something has at most; longer ones ask something about it
+_NAME_WORDS: Final = 2
 #: candidates that are put in order at once
 _SORTED_AT_ONCE: Final = 512
 #: what the factors of a usual profile (mood, tier, category, ...) multiply out to at most
@@ -435,7 +437,7 @@ def _named(
         return None
     df = asked.df()
     choices = [[n] for n, term in enumerate(asked.terms) if is_identifier(term.text) and df[n]]
-    if (df > 0).all():
+    if len(df) <= _NAME_WORDS and (df > 0).all():
         choices.append(list(range(len(asked.terms))))
     if not choices:
         return None

@@ -149,7 +149,9 @@ def smeared(
         (t, n) float64, a new array.
     """
     t, m = values.shape
-    line, row = np.nonzero(values)
+    at = np.flatnonzero(values)
+    line = at // m if m else at
+    row = at - line * m
     own = values[line, row].astype(np.float64)
     given = own * share[row]
     # what stands before a row has that row after itself
