@@ -196,8 +196,14 @@ class WordView:
 
     # -- rows ---------------------------------------------------------------------------------
 
-    def counts(self, rows: Rows, terms: Sequence[Term] | Lookup) -> NDArray[np.uint8]:
-        """(t, n) u8: how often each row's text has each term (not its field)."""
+    def counts(
+        self, rows: Rows, terms: Sequence[Term] | Lookup,
+        fields: NDArray[np.uint8] | None = None,
+    ) -> NDArray[np.uint8]:
+        """(t, n) u8: how often each row's text has each term (not its field).
+
+        ``fields`` are those of the same rows and of the first terms, where the others have none.
+        """
         lookup = self.look_up(terms)
         rows = np.asarray(rows, np.int64)
         known, back = rows, None
@@ -214,7 +220,9 @@ class WordView:
                 line[:] = found[list(forms)].max(axis=0)
         if back is not None:
             out = out[:, back]
-        out -= np.minimum(self.fields(rows, lookup), out)
+        if fields is None:
+            fields = self.fields(rows, lookup)
+        out[: len(fields)] -= np.minimum(fields, out[: len(fields)])
         return out
 
     def fields(self, rows: Rows, terms: Sequence[Term] | Lookup) -> NDArray[np.uint8]:

@@ -28,12 +28,13 @@ from spector.lexical.view import Lookup
 from spector.read.ground import Ground, NormCache, code_of
 from spector.read.rank import (
     TYPICAL_DEVIATION,
+    bm25,
     deviation,
     idf_of,
     mixed,
     of_forms,
-    of_words,
     reciprocal_ranks,
+    smeared,
 )
 from spector.read.snapshot import Candidate, Snapshot
 from spector.read.when import TimeRange, favour
@@ -62,7 +63,7 @@ class Asked:
 
     Attributes:
         kind: "fact", "talk" or "request": how much words count.
-        terms, pairs: what is looked up; ``words`` and ``adjacent`` are their postings, by store.
+        terms, pairs: what is looked up; ``words`` has the postings of both, by store.
         about: code of the one speaker that the cue is about, by store; -1 for nobody.
         time: that the cue names.
         wish: (dim,) f32 mean vector of requests, when the cue is one.
@@ -72,17 +73,16 @@ class Asked:
     terms: tuple[Term, ...]
     words: tuple[Lookup, ...]
     pairs: tuple[Term, ...] = ()
-    adjacent: tuple[Lookup, ...] = ()
     about: tuple[int, ...] = ()
     time: TimeRange | None = None
     wish: F32 | None = None
 
     def df(self) -> I64:
         """(t,) memories of all stores that have each term."""
-        return _summed(self.words)
+        return _summed(self.words)[: len(self.terms)]
 
     def pair_df(self) -> I64:
-        return _summed(self.adjacent)
+        return _summed(self.words)[len(self.terms) :]
 
 
 def _summed(lookups: Sequence[Lookup]) -> I64:
@@ -303,43 +303,38 @@ class Fuser:
         self, grounds: Sequence[Ground], asked: Asked, corpus: Corpus, profile: ScoringProfile
     ) -> tuple[dict[str, F32], NDArray[np.bool_] | None]:
         """Evidence by term, (N,) f32 each, in deviations; and which rows the cue names."""
-        counts = [
-            ground.words.counts(ground.rows, asked.words[ground.store]) for ground in grounds
-        ]
-        found = [
-            _terms_of(ground, each, asked, corpus, profile.ranking)
-            for ground, each in zip(grounds, counts, strict=True)
-        ]
-        own = [each[:, : len(ground)] > 0 for ground, each in zip(grounds, counts, strict=True)]
+        found = [_terms_of(ground, asked, corpus, profile.ranking) for ground in grounds]
         return (
-            {name: np.concatenate([each[name] for each in found]) for name in found[0]},
-            _named(own, asked, profile),
+            {name: np.concatenate([each[name] for each, _ in found]) for name in found[0][0]},
+            _named([own for _, own in found], asked, profile),
         )
 
 
 def _terms_of(
-    ground: Ground, counts: NDArray[np.uint8], asked: Asked, corpus: Corpus, ranking: Ranking
-) -> dict[str, F32]:
+    ground: Ground, asked: Asked, corpus: Corpus, ranking: Ranking
+) -> tuple[dict[str, F32], NDArray[np.bool_]]:
+    """Evidence of one ground, and (t, n) which memory has which word itself."""
     out: dict[str, F32] = {}
-    n = len(ground)
+    n, t = len(ground), len(asked.terms)
     plain = ground.spread_lengths(ranking)
     weight = ranking.words(asked.kind)
-    if asked.terms and weight:
-        out["words"] = np.float32(weight) * of_words(
-            counts, ground.words.fields(ground.rows[:n], asked.words[ground.store]),
-            ground.shares(ranking), plain + ground.field_lengths, ground.around,
-            idf_of(asked.df(), corpus.rows), corpus.mean_length, ranking,
-        )
-    if asked.pairs and weight and ranking.pairs:
-        lookup = asked.adjacent[ground.store]
-        if lookup.df.any():
-            values = of_words(
-                ground.words.counts(ground.rows, lookup), None, ground.shares(ranking), plain,
-                ground.around, idf_of(asked.pair_df(), corpus.rows), corpus.mean_plain, ranking,
+    own = np.zeros((t, n), np.bool_)
+    if t:
+        lookup = asked.words[ground.store]
+        fields = ground.words.fields(ground.rows, asked.terms)
+        counts = ground.words.counts(ground.rows, lookup, fields)
+        own = counts[:t, :n] > 0
+        tf = smeared(counts, ground.shares(ranking), ground.around, ranking)
+        if weight:
+            tf[:t] += fields[:, :n]
+            out["words"] = np.float32(weight) * bm25(
+                tf[:t], plain + ground.field_lengths, idf_of(asked.df(), corpus.rows),
+                corpus.mean_length, ranking,
             )
-        else:
-            values = np.zeros(n, np.float32)
-        out["pairs"] = np.float32(weight * ranking.pairs) * values
+        if weight and ranking.pairs and asked.pairs:
+            out["pairs"] = np.float32(weight * ranking.pairs) * bm25(
+                tf[t:], plain, idf_of(asked.pair_df(), corpus.rows), corpus.mean_plain, ranking
+            )
     if any(code >= 0 for code in asked.about) and ranking.about:
         spoken = ground.speakers() == asked.about[ground.store]
         if asked.about[ground.store] < 0:
@@ -353,7 +348,7 @@ def _terms_of(
         out |= of_forms(ground.lengths[:n], forms.questions, forms.time_words, ranking)
     elif asked.kind == "request" and ranking.standing:
         out["standing"] = np.float32(ranking.standing) * ground.forms().standing
-    return out
+    return out, own
 
 
 def _coverage(

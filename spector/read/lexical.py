@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from spector.clock import MS_PER_DAY, from_ms
 from spector.lexical.analysis import Term, cue_pairs, cue_terms, is_stop
-from spector.lexical.view import WordView
+from spector.lexical.view import Lookup, WordView
 from spector.read.facts import MARK_VERSION, mark_of
 from spector.read.fuse import Asked
 from spector.read.names import names_of
@@ -20,7 +22,7 @@ from spector.read.when import TimeRange, when
 from spector.store.store import Store
 from spector.store.words import Words
 
-__all__ = ["MAX_TERMS", "LexicalChannel", "id_in"]
+__all__ = ["MAX_TERMS", "LexicalChannel", "id_in", "knows_names"]
 
 #: words of a long cue that are looked up: the most telling ones; likewise pairs
 MAX_TERMS: Final = 48
@@ -62,21 +64,12 @@ class LexicalChannel:
         return Asked(
             kind=how,
             terms=terms,
-            words=tuple(view.look_up(terms) for view in views),
+            words=tuple(_looked_up(view, terms + pairs) for view in views),
             pairs=pairs,
-            adjacent=tuple(view.look_up(pairs) for view in views),
             about=self._about(views, cue) if ranking.about else (),
             time=request.time,
             wish=request.wish() if how is Kind.REQUEST and ranking.request_shift else None,
         )
-
-    def knows_names(self, views: Sequence[WordView], cue: str) -> bool:
-        """False when a word with a capital, not at the start of a sentence, is in no memory."""
-        for name in names_of(cue):
-            terms = [term for term in cue_terms(name) if not is_stop(term.text)]
-            if terms and not any(view.df(terms).all() for view in views):
-                return False
-        return True
 
     def time_of(self, snap: Snapshot, request: RecallRequest) -> TimeRange | None:
         """The time that a cue speaks of; counted from an event, it has no spans yet."""
@@ -113,6 +106,26 @@ def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:
         largest = max(views, key=lambda view: view.n_rows)
         terms = largest.informative(terms, MAX_TERMS)
     return tuple(terms)
+
+
+def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool:
+    """False when a word with a capital, not at the start of a sentence, is in no memory."""
+    known = {term.text for term, df in zip(asked.terms, asked.df().tolist(), strict=True) if df}
+    for name in names_of(cue):
+        terms = [term for term in cue_terms(name) if not is_stop(term.text)]
+        terms = [term for term in terms if term.text not in known]
+        if terms and not any(view.df(terms).all() for view in views):
+            return False
+    return True
+
+
+def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:
+    if view.n_rows and terms:
+        return view.look_up(terms)
+    return Lookup(
+        terms, np.zeros(len(terms), np.int64), np.zeros(0, np.uint64),
+        np.zeros((0, 0), np.int32), (),
+    )
 
 
 def _years(snap: Snapshot) -> frozenset[int]:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from spector.kernel.ranking import REACH, Ranking
 
 __all__ = [
-    "TYPICAL_DEVIATION", "Around", "deviation", "diverse", "idf_of", "mixed",
-    "mixed_norms", "of_forms", "of_words", "reciprocal_ranks", "shares", "smeared",
+    "TYPICAL_DEVIATION", "Around", "bm25", "deviation", "diverse", "idf_of", "mixed",
+    "mixed_norms", "of_forms", "reciprocal_ranks", "shares", "smeared",
 ]
 
 F32 = NDArray[np.float32]
@@ -54,7 +54,9 @@ def deviation(likeness: F32) -> np.float32:
         likeness: (n,) float32, the cue's cosine with each memory (or a sample of them).
     """
     count = float(likeness.size)
-    own = float(np.var(likeness, dtype=np.float64)) if likeness.size else 0.0
+    wide = likeness.astype(np.float64)
+    mean = float(wide.sum()) / max(count, 1.0)
+    own = max(0.0, float(wide @ wide) / max(count, 1.0) - mean * mean)
     prior = float(TYPICAL_DEVIATION) ** 2
     pooled = np.float32(((count * own + _PRIOR_ROWS * prior) / (count + _PRIOR_ROWS)) ** 0.5)
     return max(pooled, _LEAST_DEVIATION)
@@ -105,25 +107,19 @@ def idf_of(df: NDArray[Any], rows: int) -> F32:
     return np.asarray(np.where(found == 0, np.log1p(float(rows)), out), np.float32)
 
 
-def of_words(
-    counts: NDArray[np.uint8], fields: NDArray[np.uint8] | None, share: F32, length: F32,
-    around: Around, idf: F32, mean_length: float, ranking: Ranking,
+def bm25(
+    tf: NDArray[np.float64], length: F32, idf: F32, mean_length: float, ranking: Ranking
 ) -> F32:
-    """BM25 of the ranked rows with term frequencies smeared over their neighbours first.
+    """BM25 of the ranked rows from term frequencies that were smeared over their neighbours.
 
     Args:
-        counts: (t, m), how often each row has each term in its text.
-        fields: (t, n), 1 where the speaker or the date of the row has the term.
-        share: (m,) float32, what a row gives of its counts to those around, see `shares`.
-        length: (n,) float32, smeared in the same way. mean_length: the same over the store.
-        idf: (t,) float32.
+        tf: (t, n), see `smeared`; 1 more where the speaker or the date of the row has the term.
+        length: (n,), smeared in the same way. mean_length: the same over the store.
+        idf: (t,).
 
     Returns:
-        (n,) float32: sum over terms of ``idf (k1 + 1) tf' / (tf' + k1 (1 - b + b length/mean))``.
+        (n,) float32: sum over terms of ``idf (k1 + 1) tf / (tf + k1 (1 - b + b length / mean))``.
     """
-    tf = smeared(counts, share, around, ranking)
-    if fields is not None:
-        tf += fields
     k1, b = ranking.k1, ranking.b
     room = k1 * (1 - b + b * (length / max(mean_length, 1e-6)))
     gain = tf / (tf + (room + _LEAST))

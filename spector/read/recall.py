@@ -25,7 +25,7 @@ from spector.read.abstain import CALIBRATED_MODEL
 from spector.read.fuse import Asked, Ranked, from_hits
 from spector.read.ground import code_of
 from spector.read.hits import Confirmer
-from spector.read.lexical import LexicalChannel, id_in
+from spector.read.lexical import LexicalChannel, id_in, knows_names
 from spector.read.request import RecallRequest, within
 from spector.read.route import Kind
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
@@ -201,6 +201,8 @@ class Reader:
             chosen = np.zeros(len(snap.table), np.bool_)
             chosen[select] = True
         views = self._lexical.at(snap)
+        if not any(view.n_rows for view in views):
+            return self._scanned(snap, request, query, filters)
         asked = self._lexical.asked(snap, views, request)
         if self._weigher.is_small(views):
             result = self._kernel.scan(snap.table, query, request.k, select=select)
@@ -216,8 +218,8 @@ class Reader:
         signals = Signals(
             kind=asked.kind, coverage=ranked.coverage,
             cosine=ranked.cosine if query.vector is not None and self._is_calibrated else None,
-            unknown_name=asked.kind == "fact" and not self._lexical.knows_names(
-                views, request.cue or ""
+            unknown_name=asked.kind == "fact" and not knows_names(
+                views, asked, request.cue or ""
             ),
             memories=sum(view.n_rows for view in views),
         )

@@ -99,7 +99,9 @@ class Weigher:
         """Every memory of a small store in its order; ``result`` adds what has no words."""
         whole = self._whole
         if whole is None or whole.snap is not snap or whole.views != views:
-            grounds = tuple(whole_ground(snap, n, view) for n, view in enumerate(views))
+            grounds = tuple(
+                whole_ground(snap, n, view) for n, view in enumerate(views) if view.n_rows
+            )
             whole = self._whole = _Whole(snap, views, grounds)
         ranking = query.profile.ranking
         plain = np.concatenate([g.spread_lengths(ranking) for g in whole.grounds])
@@ -124,6 +126,7 @@ class Weigher:
         grounds = tuple(
             self._candidates(snap, n, view, query, asked, result, by_words, allow)
             for n, view in enumerate(views)
+            if view.n_rows
         )
         return self._fuser.ranked(snap, grounds, query, asked, corpus, result, select)
 
@@ -151,8 +154,10 @@ class Weigher:
     ) -> I64:
         """Rows with the best BM25, as many as it takes until enough pass the gates."""
         lookup = asked.words[n]
-        if not lookup.terms or not len(view):
+        if not asked.terms or not len(view):
             return np.zeros(0, np.int64)
+        # pairs only count where their words do
+        weights = np.array([1.0] * len(asked.terms) + [0.0] * len(asked.pairs))
         ranking = query.profile.ranking
         mask = None
         if allow is not None:
@@ -160,7 +165,9 @@ class Weigher:
                 code_of(*places_of(snap, n, view, np.arange(len(view)))), allow.codes
             )
         while True:
-            rows, _ = view.best(lookup, k=count, allow=mask, k1=ranking.k1, b=ranking.b)
+            rows, _ = view.best(
+                lookup, weights, k=count, allow=mask, k1=ranking.k1, b=ranking.b
+            )
             if len(rows) < count or count >= _MOST_BY_WORDS or is_open(query):
                 return rows
             part, slot = places_of(snap, n, view, rows)
@@ -182,6 +189,8 @@ class Weigher:
         share = max(1.0, sum(rows) / _SAMPLE)
         grounds = []
         for n, view in enumerate(views):
+            if not view.n_rows:
+                continue
             alive = np.flatnonzero(view.alive)
             chosen = (np.arange(int(len(alive) / share)) * share).astype(np.int64)
             grounds.append(ground_of(snap, n, view, alive[chosen]))
