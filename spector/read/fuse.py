@@ -159,6 +159,10 @@ class Ranked(Sequence[Candidate]):
     def __len__(self) -> int:
         return self._count
 
+    def top(self, count: int) -> Sequence[Candidate]:
+        """The first ``count``, made when they are looked at, too."""
+        return self if count >= self._count else _Top(self, count)
+
     def only(self, codes: NDArray[np.uint64]) -> None:
         """Keep what is at one of these places (see `code_of`)."""
         self._left = np.concatenate([self._order, self._left])
@@ -186,6 +190,27 @@ class Ranked(Sequence[Candidate]):
             {name: float(values[row]) for name, values in self._evidence.items() if values[row]},
             float(self._total[row]),
         )
+
+
+class _Top(Sequence[Candidate]):
+    """The first of some ranked candidates."""
+
+    def __init__(self, ranked: Ranked, count: int) -> None:
+        self._ranked, self._range = ranked, range(count)
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Candidate]: ...
+
+    def __getitem__(self, at: int | slice) -> Candidate | list[Candidate]:
+        if isinstance(at, slice):
+            return [self._ranked[n] for n in self._range[at]]
+        return self._ranked[self._range[at]]
 
 
 class Fuser:

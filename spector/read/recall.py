@@ -231,7 +231,7 @@ class Reader:
     ) -> list[Hit]:
         """The first k of everything there is."""
         filtered = any(f is not None for f in filters)
-        some = ranked[:_CANDIDATES_BEFORE_BITMAP] if filtered else ranked
+        some = ranked.top(_CANDIDATES_BEFORE_BITMAP) if filtered else ranked
         hits, _ = self._confirmer.first(snap, request.k, query, filters, some)
         if len(hits) == request.k or len(some) == len(ranked):
             return hits
