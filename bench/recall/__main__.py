@@ -38,7 +38,7 @@ from spector.embed import Embedder, MiniLMEmbedder
 SETS: Final = tuple(name for name in LOADERS if name != "memorybank")
 PARTS: Final = ("arms", "ablation", "ladder", "chosen", "times")
 #: sets for which one change at a time is shown
-ABLATED: Final = ("locomo", "beam", "madial", "prefeval")
+ABLATED: Final = ("locomo", "beam", "madial", "madial-named", "prefeval")
 FOLDS: Final = 5
 
 

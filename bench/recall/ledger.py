@@ -33,6 +33,7 @@ class Ledger:
         for path in sorted(folder.glob("*.jsonl")):
             for row in read_lines(path):
                 self._rows.setdefault(row.get("key", ""), []).append(row)
+        self._own: set[str] = set()
         #: how many arms were answered by lines of other runs
         self.reused = 0
 
@@ -47,7 +48,7 @@ class Ledger:
         }  # fmt: skip
         if len(by_place) != wanted:
             return None
-        self.reused += 1
+        self.reused += self.key(data, arm) not in self._own
         parts: dict[str, list[Outcome]] = {kind: [] for kind in _KINDS}
         for (kind, _), row in by_place.items():
             parts[kind].append(_outcome(row))
@@ -57,7 +58,11 @@ class Ledger:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:
             key = self.key(data, arm)
-            file.writelines(row + "\n" for row in lines(data.name, name, key, asked))
+            told = list(lines(data.name, name, key, asked))
+            file.writelines(row + "\n" for row in told)
+        # another list of this run may have the same arm
+        self._rows.setdefault(key, []).extend(json.loads(row) for row in told)
+        self._own.add(key)
 
     def key(self, data: DataSet, arm: Arm) -> str:
         """What decides an arm's answers."""
@@ -125,7 +130,7 @@ def _as_row(each: Outcome) -> dict[str, Any]:
         "returned": each.returned,
         "tokens": round(each.tokens, 1),
         "score": None if each.top_score is None else round(each.top_score, 5),
-        "ms": round(each.elapsed_ms, 3),
+        "ms": round(each.cpu_ms, 3),
     }
 
 
@@ -133,5 +138,5 @@ def _outcome(row: dict[str, Any]) -> Outcome:
     return Outcome(
         question=row["question"], category=row["category"], group=row["group"],
         ranks=tuple(row["ranks"]), returned=row["returned"], tokens=row["tokens"],
-        top_score=row["score"], elapsed_ms=row["ms"], ids=tuple(row["ids"]),
+        top_score=row["score"], cpu_ms=row["ms"], ids=tuple(row["ids"]),
     )  # fmt: skip

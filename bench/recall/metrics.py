@@ -36,7 +36,7 @@ class Answer:
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
-    elapsed_ms: float = 0.0
+    cpu_ms: float = 0.0
     evidence: float | None = None
     tokens: float | None = None
 
@@ -56,7 +56,7 @@ class Outcome:
     returned: int
     tokens: float
     top_score: float | None
-    elapsed_ms: float
+    cpu_ms: float
     ids: tuple[str, ...] = ()
 
 
@@ -76,7 +76,7 @@ def judged(question: Question, answer: Answer, tokens: dict[str, float], k: int 
         returned=len(first),
         tokens=_tokens(answer, tokens, first),
         top_score=_evidence(answer),
-        elapsed_ms=answer.elapsed_ms,
+        cpu_ms=answer.cpu_ms,
         ids=first,
     )
 
@@ -142,15 +142,15 @@ def summary(outcomes: Sequence[Outcome], k: int = K) -> dict[str, float]:
     """
     found = sum(sum(_within(each, k)) for each in outcomes)
     returned = sum(min(each.returned, k) for each in outcomes)
-    times = sorted(each.elapsed_ms for each in outcomes)
+    times = sorted(each.cpu_ms for each in outcomes)
     return {
         "questions": len(outcomes),
         **{name: mean(metric, outcomes) for name, metric in METRICS.items()},
         "noise": (returned - found) / found if found else math.inf,
         "silent": mean(lambda each: float(each.returned == 0), outcomes),
         "tokens": math.fsum(each.tokens for each in outcomes) / max(len(outcomes), 1),
-        "p50_ms": times[rank(0.50, len(times))] if times else math.nan,
-        "p95_ms": times[rank(0.95, len(times))] if times else math.nan,
+        "p50_cpu_ms": times[rank(0.50, len(times))] if times else math.nan,
+        "p95_cpu_ms": times[rank(0.95, len(times))] if times else math.nan,
     }
 
 

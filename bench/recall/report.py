@@ -38,8 +38,8 @@ _METHOD: Final = (
     "of the gold items that are. MRR@10: one over the rank of the first.",
     "- precision: the share of what was returned that is gold. noise: items returned that are not "
     "gold, for each that is. silent: questions that have an answer and got nothing. tokens: what "
-    "the items cost a reader, words and punctuation x 0.98. ms: one recall as the arm is asked "
-    "here, in memory, the vector of the cue given.",
+    "the items cost a reader, words and punctuation x 0.98. cpu ms: processor time of one recall "
+    "as the arm is asked here, in memory, the vector of the cue given.",
     "- Intervals are 95 %, from 10,000 bootstrap draws of whole conversations (of topics in "
     "PrefEval, of dialogues in MADial); differences are paired by question, and bold when the "
     "interval leaves 0 out. Five conversations make a rough interval.",

@@ -384,6 +384,17 @@ def test_what_was_asked_is_not_asked_again_unless_anything_differs(
     assert Ledger(tmp_path, "y", "f").find(fewer, arm) is None
 
 
+def test_two_lists_with_the_same_arm_ask_it_once(tmp_path: Path, vectors: Vectors) -> None:
+    data, arm = a_set(), ARMS["bm25"]
+    ledger = Ledger(tmp_path, "x", "f")
+    ledger.add(data, "bm25", arm, ask_all("bm25", arm, data, vectors))
+    found = ledger.find(data, arm)
+    assert found is not None
+    assert [each.ranks for each in found.outcomes][0] == (1,)
+    assert ledger.reused == 0
+    assert Ledger(tmp_path, "y", "f").find(data, arm, foreign=False) is not None
+
+
 def test_an_arm_that_was_not_asked_to_the_end_is_asked_again(
     tmp_path: Path, vectors: Vectors
 ) -> None:
