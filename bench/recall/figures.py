@@ -85,7 +85,10 @@ def _silence(each: Asked, parts: Sequence[Sequence[str]]) -> dict[str, Any]:
     if each.unanswerable:
         out["returned_to_unanswerable"] = round_to(false_returns(each.unanswerable))
     if each.foreign:
-        out["abstention"] = {"false_returns": round_to(false_returns(each.foreign))}
+        returned = false_returns(each.foreign)
+        out["abstention"] = {"false_returns": round_to(returned)}
+        if returned < 1:  # it is silent by itself
+            return out
         # evidence that hardly ever differs can separate nothing
         scores = [found.top_score for found in each.foreign if found.top_score is not None]
         if scores and scores.count(max(scores)) <= len(scores) / 2:

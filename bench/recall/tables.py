@@ -170,7 +170,7 @@ def abstention_table(figures: dict[str, Any]) -> list[str]:
             if told.get("lost_any", 0) >= arm["all"]["any"]:
                 told = {"false_returns": told["false_returns"]}
             cells = [
-                percent(told[key]) if key in told else "no threshold"
+                percent(told[key]) if key in told else ""
                 for key in ("false_returns", "with_threshold", "lost_any")
             ]
             rows.append(f"| {ARMS[name].title} | " + " | ".join(cells) + " |")

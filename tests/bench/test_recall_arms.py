@@ -390,7 +390,7 @@ def test_two_lists_with_the_same_arm_ask_it_once(tmp_path: Path, vectors: Vector
     ledger.add(data, "bm25", arm, ask_all("bm25", arm, data, vectors))
     found = ledger.find(data, arm)
     assert found is not None
-    assert [each.ranks for each in found.outcomes][0] == (1,)
+    assert found.outcomes[0].ranks == (1,)
     assert ledger.reused == 0
     assert Ledger(tmp_path, "y", "f").find(data, arm, foreign=False) is not None
 
