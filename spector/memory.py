@@ -34,6 +34,8 @@ from spector.layout import Category, Flag, Modality
 from spector.read.abstain import CROWD, selected
 from spector.read.context import Context, Desk
 from spector.read.gate import gate
+from spector.read.merge import DEPTH, merged
+from spector.read.parts import split
 from spector.read.recall import Reader
 from spector.read.request import (
     EVERYTHING,
@@ -393,6 +395,7 @@ class Memory:
         exact: bool = False,
         lexical: bool = True,
         selective: bool = False,
+        compound: bool = False,
         learn: bool = False,
         mood: float | None = None,
         include: Iterable[str] = (),
@@ -416,6 +419,8 @@ class Memory:
             selective: at most k: only hits that stand out from the crowd behind them
                 (``Config.context_abbreviated``), and none when no memory seems to answer
                 (``Config.abstain_below``; ``.abstained`` and ``.reason`` say so).
+            compound: also recall the parts of a cue that asks for several things, or about several
+                people, and merge the answers.
             learn: let the hits be strengthened as used memories are; otherwise recall changes
                 nothing, and the same cue at the same time gives the same answer (with
                 ``exact``; an estimate may differ once an index has been built or rebuilt).
@@ -453,6 +458,8 @@ class Memory:
             wish=self._wishes.mean,
         )
         hits = self._reader.recall(request)
+        if parse_switch(compound, "compound") and text is not None:
+            hits = self._with_parts(request, hits)
         if selective:
             hits = selected(
                 hits, wanted, below=self._config.abstain_below,
@@ -876,6 +883,22 @@ class Memory:
         if text is None or self._embedder is None:
             return None
         return embedded(self._embedder, [text])[0]
+
+    def _with_parts(self, request: RecallRequest, hits: HitList) -> HitList:
+        """The answer to a cue and to its parts; embeds only what has a part."""
+        parts = split(request.cue or "", self._reader.speakers())
+        if len(parts) == 1:
+            return hits
+        deep = min(DEPTH * request.k, self._config.max_k)
+        vectors = [request.vector] * len(parts)
+        if self._embedder is not None:
+            vectors = list(embedded(self._embedder, parts))
+        asked = [(request.cue, request.vector), *zip(parts, vectors, strict=True)]
+        found = [
+            self._reader.recall(replace(request, cue=part, vector=each, k=deep))
+            for part, each in asked
+        ]
+        return merged(found, request.k)
 
     def _iterate(
         self, chosen: Selection, damaged: list[int] | None = None

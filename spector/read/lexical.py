@@ -90,6 +90,12 @@ class LexicalChannel:
         (name,) = names
         return tuple(-1 if name is None else each.code_of.get(name, -1) for each in known)
 
+    def known_speakers(self) -> Speakers:
+        """The speakers of all stores, as of the last recall that asked for them."""
+        return Speakers.of(
+            name for each in self._known if each is not None for name in each.code_of if name
+        )
+
     def _speakers(self, n: int, view: WordView) -> _Known:
         names = view.speakers()
         known = self._known[n]

@@ -28,6 +28,7 @@ from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in, knows_names
 from spector.read.request import RecallRequest, within
 from spector.read.route import Kind
+from spector.read.signs import Speakers
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
 from spector.read.weigh import BY_SCORE, BY_WORDS, Places, Weigher
 from spector.read.when import TimeRange, resolve
@@ -92,6 +93,10 @@ class Reader:
                 "memories kept moving while they were recalled", hint="try again in a moment"
             )
         return hits
+
+    def speakers(self) -> Speakers:
+        """Who was known to speak when a cue was last looked up in words."""
+        return self._lexical.known_speakers()
 
     def _attempt(self, request: RecallRequest) -> HitList | None:
         """One recall in one snapshot; None when it must be done again."""

@@ -1,0 +1,56 @@
+"""The answers to the parts of a compound cue, merged into one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spector.records import Explanation, Hit, HitList
+
+__all__ = ["DEPTH", "merged"]
+
+#: hits of each part that are merged, for each that is wanted
+DEPTH = 3
+
+
+def merged(lists: Sequence[HitList], k: int) -> HitList:
+    """The best k of several answers by the mean of what they think of a memory.
+
+    An answer's say is how far a score stands above the last hit of its list, and 0 for what is not
+    in it. Sums of ranks (RRF) were tried on the compound questions of LoCoMo and BEAM and lose to
+    this, with K = 60 even to the whole cue.
+
+    Args:
+        lists: the answer to the whole cue first; it gives statistics and signals.
+        k: hits wanted.
+
+    Returns:
+        Hits, best first, ties by id. ``explain()`` says under "parts" what merging changed.
+    """
+    whole = lists[0]
+    base = min((hit.score for hit in whole), default=0.0)
+    above: dict[int, float] = {}
+    first: dict[int, Hit] = {}
+    for hits in lists:
+        floor = min((hit.score for hit in hits), default=0.0)
+        for hit in hits:
+            first.setdefault(hit.id, hit)
+            above[hit.id] = above.get(hit.id, 0.0) + (hit.score - floor) / len(lists)
+    best = sorted(above, key=lambda each: (-above[each], each))[:k]
+    return HitList(
+        [_rescored(first[each], base + above[each]) for each in best], whole.stats,
+        signals=whole.signals, abstained=whole.abstained, reason=whole.reason,
+    )  # fmt: skip
+
+
+def _rescored(hit: Hit, score: float) -> Hit:
+    explainer = functools.partial(_explained, hit, score)
+    if hit._found is not None:
+        return Hit.of(hit._found, score, explainer)
+    return Hit(record=hit.record, score=score, explainer=explainer)
+
+
+def _explained(hit: Hit, score: float) -> Explanation:
+    why = hit.explain()
+    return replace(why, score=score, evidence={**why.evidence, "parts": score - why.score})
