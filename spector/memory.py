@@ -417,8 +417,8 @@ class Memory:
                 are passed over; scores are exact either way.
             lexical: also use full text.
             selective: at most k: only hits that stand out from the crowd behind them
-                (``Config.context_abbreviated``), and none when no memory seems to answer
-                (``Config.abstain_below``; ``.abstained`` and ``.reason`` say so).
+                (``Config.context_abbreviated``), and none for small talk or when no memory seems
+                to answer (``Config.abstain_below``); ``.abstained`` and ``.reason`` say so.
             compound: also recall the parts of a cue that asks for several things, or about several
                 people, and merge the answers.
             learn: let the hits be strengthened as used memories are; otherwise recall changes
@@ -434,6 +434,8 @@ class Memory:
         text, wanted = parse_cue(cue, self._config), parse_k(k, self._config)
         fetched = wanted
         if parse_switch(selective, "selective"):
+            if text is not None and not (decision := gate(text)).needed:
+                return HitList(reason=f"no memory is needed: {decision.reason}")
             fetched = min(max(wanted, CROWD), self._config.max_k)
         request = RecallRequest(
             cue=text,
@@ -510,6 +512,7 @@ class Memory:
             if not decision.needed:
                 return desk.empty(f"no memory is needed: {decision.reason}")
         fetched = min(max(wanted, CROWD), self._config.max_k)
+        recall["selective"] = False  # the desk chooses, and needs to see the crowd for that
         found = desk.context(self.recall(text, k=fetched, **recall), text, wanted, always=always)
         if learn and found.hits:
             self._writer.note_use([hit.id for hit in found.hits])

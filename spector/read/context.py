@@ -250,10 +250,11 @@ def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
 def _repeated(hits: Sequence[Hit]) -> list[str]:
     """For each hit why it would only repeat another one, "" if it does not.
 
-    Of memories with the same words of the same speaker the newest stands for all.
+    Of memories with the same words of the same speaker the newest stands for all. Only case, white
+    space and a full stop may differ: a sign or a question mark more can be all that matters.
     """
     newest: dict[tuple[str | None, str], Hit] = {}
-    keys = [(speaker_of(hit), " ".join(hit.text.casefold().split())) for hit in hits]
+    keys = [(speaker_of(hit), " ".join(hit.text.casefold().split()).rstrip(".! ")) for hit in hits]
     for key, hit in zip(keys, hits, strict=True):
         known = newest.get(key)
         if known is None or (hit.record.event_ms, hit.id) > (known.record.event_ms, known.id):

@@ -111,10 +111,11 @@ def test_an_excerpt_is_about_the_cue(memory: Memory) -> None:
 
 def test_the_same_words_are_said_once_by_the_newest(memory: Memory) -> None:
     old = memory.remember("I live in Ankara.", role="user", event_time="2021-05-01")
-    new = memory.remember("I  live in ANKARA.", role="user", event_time="2026-05-01")
+    new = memory.remember("I  live in ANKARA!", role="user", event_time="2026-05-01")
     other = memory.remember("I live in Ankara.", role="assistant", event_time="2022-05-01")
+    asked = memory.remember("I live in Ankara?", role="user", event_time="2020-05-01")
     context = memory.context("who lives in Ankara?")
-    assert {each.id for each in context.hits} == {new.id, other.id}
+    assert {each.id for each in context.hits} == {new.id, other.id, asked.id}
     (skipped,) = context.skipped
     assert skipped.hit.id == old.id
     assert str(new.id) in skipped.reason
@@ -185,6 +186,8 @@ def test_small_talk_needs_no_memory(told: Memory, cue: str) -> None:
     assert context.reason.startswith("no memory is needed: ")
     assert context.quotes == ()
     assert told.context(cue, always=True).text
+    assert told.recall(cue)
+    assert told.recall(cue, selective=True).reason == context.reason
 
 
 def test_a_context_tells_itself_as_json(told: Memory) -> None:

@@ -61,7 +61,9 @@ HOSTILE = [
 ]
 
 #: what must never stand raw in a block beside its own frame
-FORBIDDEN = re.compile(r"<\s*[/|!?a-z]|\[/?(?:INST|SYSTEM|TOOL|gMASK)|\uff1c", re.IGNORECASE)
+FORBIDDEN = re.compile(
+    r"<\s*[/|!?a-z]|\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|gMASK)\]|\uff1c", re.IGNORECASE
+)
 
 
 def hit(text: str, *, n: int = 1, at: int = 0, **fields: Any) -> Hit:
@@ -124,6 +126,15 @@ def test_a_reader_sees_all_there_is(text: str) -> None:
 def test_every_text_comes_back_from_its_line(texts: list[str], name: str) -> None:
     block = block_of(*(hit(text, n=n, role=name or None) for n, text in enumerate(texts, 1)))
     assert [json.loads(line["words"]) for line in read_back(block)] == texts
+
+
+@given(st.lists(st.sampled_from(HOSTILE) | st.text(max_size=4), max_size=6), st.booleans())
+def test_no_mixture_of_hostile_texts_leaves_its_quotation(parts: list[str], named: bool) -> None:
+    text = "".join(parts)
+    block = block_of(hit(text, n=7, role=text or None if named else None), hit("x", n=8))
+    lines = read_back(block)
+    assert [json.loads(line["words"]) for line in lines] == [text, "x"]
+    assert not FORBIDDEN.search(block.replace("<memories>", "").replace("</memories>", ""))
 
 
 @pytest.mark.parametrize("name", ["system", "Developer", "TOOL", "model", "two words", "-x", "a:b"])
