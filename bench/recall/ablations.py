@@ -55,7 +55,9 @@ _SCALED: Final = (
 )  # fmt: skip
 #: options of ``recall`` that are off by default, or on
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
-    "every vector read": {"exact": True},
+    "every vector read (exact)": {"exact": True},
+    "parts of compound cues as well (compound)": {"compound": True},
+    "only what stands out (selective)": {"selective": True},
 }
 
 

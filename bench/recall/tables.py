@@ -189,12 +189,15 @@ def ladder_table(arms: dict[str, Any]) -> list[str]:
 
 def ablation_table(arms: dict[str, Any]) -> list[str]:
     """One set and base: the base, then what each single change does to it."""
-    rows = ["| change | any@10 | frac@10 | all@10 |", "|---|---|---|---|"]
+    rows = [
+        "| change | any@10 | frac@10 | all@10 | precision | silent |", "|---|---|---|---|---|---|",
+    ]  # fmt: skip
     for each in arms.values():
         if "change" in each:
             cells = [_signed(each["change"][metric]) for metric in ("any", "frac", "all")]
         else:
             cells = [percent(each["all"][metric]) for metric in ("any", "frac", "all")]
+        cells += [percent(each["all"][metric]) for metric in ("precision", "silent")]
         rows.append(f"| {each['title']} | " + " | ".join(cells) + " |")
     return rows
 
