@@ -249,15 +249,14 @@ def is_identifier(term: str) -> bool:
 _MIX_A: Final[np.uint64] = np.uint64(0x9E3779B97F4A7C15)
 _MIX_B: Final = np.uint64(0xC2B2AE3D27D4EB4F)
 _HALF: Final = np.uint64(32)
+_ALL_BITS: Final = (1 << 64) - 1
 
 
 def term_hash(term: str, key: bytes = b"") -> int:
     """64 bits of a term: BLAKE2b of its UTF-8, keyed (with a store's uuid). Pairs: mixed."""
     if PAIR in term:
-        first, second = (
-            np.array([term_hash(word, key)], np.uint64) for word in term.split(PAIR, 1)
-        )
-        return int(pair_hashes(first, second)[0])
+        first, second = (term_hash(word, key) for word in term.split(PAIR, 1))
+        return _pair_hash(first, second)
     raw = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
     return int.from_bytes(raw, "little")
 
@@ -266,11 +265,19 @@ def pair_hashes(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArra
     """Hashes of pairs (n,) u64 from those of their words, in order: (a, b) is not (b, a).
 
     Multiplication modulo 2**64 and a fold, as in xxHash; the words' hashes are keyed already.
+    ``_pair_hash`` is the same for one.
     """
     mixed: Any = (first ^ (first >> _HALF)) * _MIX_A
     mixed = mixed + (second ^ (second >> _HALF)) * _MIX_B
     mixed = (mixed ^ (mixed >> _HALF)) * _MIX_B
     return np.asarray(mixed ^ (mixed >> _HALF), np.uint64)
+
+
+def _pair_hash(first: int, second: int) -> int:
+    mixed = (first ^ (first >> 32)) * int(_MIX_A) + (second ^ (second >> 32)) * int(_MIX_B)
+    mixed &= _ALL_BITS
+    mixed = ((mixed ^ (mixed >> 32)) * int(_MIX_B)) & _ALL_BITS
+    return mixed ^ (mixed >> 32)
 
 
 @lru_cache(maxsize=1)

@@ -95,9 +95,8 @@ class FieldTable:
         self.places: list[tuple[int, int, bool]] = []
         self._names: list[str] = []
         self._speakers: dict[str, int] = {}
-        self._flat: tuple[int, NDArray[np.uint64], NDArray[np.int64]] = (
-            0, np.zeros(0, np.uint64), np.zeros(0, np.int64),
-        )
+        #: hash of a term -> the pairs that have it
+        self._having: dict[int, list[int]] = {}
 
     def number(self, speaker: str | None, event_ms: int, turkish: bool) -> int:
         """The number of a speaker and a day."""
@@ -117,8 +116,11 @@ class FieldTable:
 
     def _append(self, code: int, day: int, turkish: bool) -> None:
         terms = field_terms(self._names[code], day * 86_400_000, turkish=turkish)
-        self.terms.append(np.array([term_hash(t, self._key) for t in terms], np.uint64))
+        hashes = [term_hash(term, self._key) for term in terms]
         self.places.append((code, day, turkish))
+        self.terms.append(np.array(hashes, np.uint64))
+        for value in hashes:
+            self._having.setdefault(value, []).append(len(self.terms) - 1)
 
     @classmethod
     def of(
@@ -135,19 +137,13 @@ class FieldTable:
             table._append(*place)
         return table
 
-    def having(self, value: int) -> NDArray[np.bool_] | None:
-        """(pairs,) which pairs have a term, by its hash; None for none."""
-        count, flat, owner = self._flat
-        if count != len(self.terms):
-            terms = self.terms[:]
-            count, flat = len(terms), np.concatenate(terms or [flat])
-            owner = np.repeat(np.arange(count), [len(each) for each in terms])
-            self._flat = (count, flat, owner)
-        at = np.flatnonzero(flat == np.uint64(value))
-        if not len(at):
+    def having(self, values: Iterable[int]) -> NDArray[np.bool_] | None:
+        """(pairs,) which pairs have any of some terms, by their hashes; None for none."""
+        pairs = [n for value in values for n in self._having.get(value, ())]
+        if not pairs:
             return None
-        out = np.zeros(count, bool)
-        out[owner[at]] = True
+        out = np.zeros(len(self.terms), bool)
+        out[pairs] = True
         return out
 
     def speakers(self) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -221,25 +221,35 @@ class WordView:
         if back is not None:
             out = out[:, back]
         if fields is None:
-            fields = self.fields(rows, lookup)
-        out[: len(fields)] -= np.minimum(fields, out[: len(fields)])
+            for n, there in self._field_lines(rows, lookup):
+                out[n] -= there & (out[n] > 0)
+        else:
+            out[: len(fields)] -= np.minimum(fields, out[: len(fields)])
         return out
 
     def fields(self, rows: Rows, terms: Sequence[Term] | Lookup) -> NDArray[np.uint8]:
         """(t, n) u8: 1 where the field of a row (speaker, day, month, year) has a term."""
-        rows = np.asarray(rows, np.int64)
+        count = len(terms.terms if isinstance(terms, Lookup) else terms)
+        out = np.zeros((count, len(rows)), np.uint8)
+        for n, there in self._field_lines(np.asarray(rows, np.int64), terms):
+            out[n] |= there
+        return out
+
+    def _field_lines(
+        self, rows: Rows, terms: Sequence[Term] | Lookup
+    ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+        """Numbers of terms that any field has, and (n,) which rows' fields have them."""
         if isinstance(terms, Lookup):
             hashes = [[int(terms.hashes[n]) for n in forms] for forms in terms.forms]
         else:
             hashes = [self._hashes(term) for term in terms]
-        out = np.zeros((len(hashes), len(rows)), np.uint8)
-        field = self._of("field", rows)
-        for line, forms in zip(out, hashes, strict=True):
-            for value in forms:
-                having = self._fields.having(value)
-                if having is not None:
-                    line |= having[field] & (rows >= 0)
-        return out
+        field: NDArray[np.int64] | None = None
+        for n, forms in enumerate(hashes):
+            pairs = self._fields.having(forms)
+            if pairs is not None:
+                if field is None:
+                    field = self._of("field", rows)
+                yield n, pairs[field] & (rows >= 0)
 
     def lengths(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) words of each row's text that are no stop words."""
