@@ -42,12 +42,16 @@ from spector.read.request import (
     RecallRequest,
     Selection,
     make_selection,
+    parse_as_of,
     parse_budget,
     parse_cue,
     parse_include,
     parse_k,
+    parse_kind,
     parse_mask,
+    parse_mmr,
     parse_mood,
+    parse_per_session,
     parse_switch,
     parse_valence,
 )
@@ -401,6 +405,10 @@ class Memory:
         include: Iterable[str] = (),
         categories: Iterable[str] | None = None,
         modalities: Iterable[str] | None = None,
+        as_of: datetime | str | None = None,
+        kind: str | None = None,
+        mmr: float | None = None,
+        per_session: int | None = None,
     ) -> HitList:
         """The k memories that should come to mind, best first.
 
@@ -426,6 +434,13 @@ class Memory:
                 ``exact``; an estimate may differ once an index has been built or rebuilt).
             mood: -1..1; memories of the same sign of valence rank slightly higher.
             include: also "dormant", "superseded" or "quarantined" memories.
+            as_of: what held at that moment: nothing that happened later, validity windows and ages
+                as of then, and what has been superseded since, if its ``valid_until`` says when.
+            kind: what the cue is, if its wording does not tell: "fact" (a question), "talk" (a
+                situation) or "request" (help is wanted); it decides how much words count.
+            mmr: 0..1, maximal marginal relevance: the next hit is the best by this weight of its
+                score and the rest of how little it resembles those before it. 0.7 is usual.
+            per_session: at most so many hits of one session.
 
         Returns:
             A list of hits with ``.stats``: how many records each phase of the scan dropped.
@@ -437,22 +452,30 @@ class Memory:
             if text is not None and not (decision := gate(text)).needed:
                 return HitList(reason=f"no memory is needed: {decision.reason}")
             fetched = min(max(wanted, CROWD), self._config.max_k)
+        selection = self._selection(
+            {"tiers": tiers, "tags": tags, "any_tags": any_tags, "user_id": user_id,
+             "agent_id": agent_id, "session_id": session_id, "time_range": time_range,
+             "where": where},
+            "recall",
+        )
+        moment, selection = parse_as_of(as_of, selection)
+        drop = parse_include(include)
+        replaced = moment is not None and bool(drop & Flag.SUPERSEDED)
         request = RecallRequest(
             cue=text,
             vector=self._cue_vector(text, vector),
             k=fetched,
-            selection=self._selection(
-                {"tiers": tiers, "tags": tags, "any_tags": any_tags, "user_id": user_id,
-                 "agent_id": agent_id, "session_id": session_id, "time_range": time_range,
-                 "where": where},
-                "recall",
-            ),
+            selection=selection,
             profile=self._profile if profile is None else get_profile(profile),
-            now_ms=self._now_ms(),
+            now_ms=self._now_ms() if moment is None else moment,
             valence=parse_valence(valence),
             min_importance=unit_interval(min_importance, "min_importance") or 0.0,
             mood=parse_mood(mood),
-            drop_flags=parse_include(include),
+            drop_flags=int(drop & ~Flag.SUPERSEDED) if replaced else drop,
+            replaced=replaced,
+            mmr=parse_mmr(mmr),
+            per_session=parse_per_session(per_session),
+            kind=parse_kind(kind),
             modality_mask=parse_mask(Modality, modalities, "modality"),
             category_mask=parse_mask(Category, categories, "category"),
             exact=parse_switch(exact, "exact"),

@@ -407,6 +407,13 @@ class HitList(list[Hit]):
         self.abstained = abstained
         self.reason = reason
 
+    def by_session(self) -> dict[str | None, list[Hit]]:
+        """The hits by session, sessions in the order of their best hit; None: without a session."""
+        out: dict[str | None, list[Hit]] = {}
+        for hit in self:
+            out.setdefault(hit.session_id, []).append(hit)
+        return out
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReport:

@@ -65,6 +65,8 @@ class Ranking:
     question_words: float = 30.0
     #: given for each of up to two words of time
     time_words: float = 0.2
+    #: share of the mean vector of the best three hits that is added to the cue's for another recall
+    feedback: float = 0.0
     #: a cue that names few memories, by all of its words or an identifier, puts them first
     by_name: bool = True
     #: "rrf": ranks of likeness and words instead of the sum, 1 / (rrf_k + rank) each

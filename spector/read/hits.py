@@ -20,7 +20,7 @@ from spector.store.filters import SqlFilter
 from spector.store.hydrate import damaged_record, header_of, to_record, verify_strength
 from spector.tiers.router import TierRouter
 
-__all__ = ["Confirmer"]
+__all__ = ["Confirmer", "image_of"]
 
 #: candidates that are looked up at once: at least, and at most
 _CHUNK = 16
@@ -179,17 +179,24 @@ class Confirmer:
 class _Found:
     """All that it takes to make a hit's record; ``image`` is (stride,) u8."""
 
-    __slots__ = ("_image", "_row", "id", "text", "tier")
+    __slots__ = ("_row", "id", "image", "text", "tier")
 
     def __init__(self, record_id: int, text: str, tier: str, row: StoredRow, image: Bytes) -> None:
         self.id = record_id
         self.text = text
         self.tier = tier
         self._row = row
-        self._image = image
+        self.image = image
 
     def record(self) -> MemoryRecord:
-        return to_record(decoded(self._row), header_of(self._image), self.tier)
+        return to_record(decoded(self._row), header_of(self.image), self.tier)
+
+
+def image_of(hit: Hit) -> Bytes:
+    """(stride,) u8: the record of a hit that a recall has found."""
+    found = hit._found
+    assert isinstance(found, _Found), "it is from a recall"
+    return found.image
 
 
 def _is_old(snap: Snapshot, candidate: Candidate, row: StoredRow, found_id: int) -> bool:

@@ -203,23 +203,21 @@ def reciprocal_ranks(values: F32, ids: I64, k: float) -> F32:
 def diverse(scores: F32, vectors: F32, count: int, weight: float) -> list[int]:
     """Maximal marginal relevance: the next is the best by its score and its newness.
 
-    ``weight * score - (1 - weight) * highest cosine with what was chosen``, scores rescaled to 0..1
-    over the rows given.
+    ``weight * score - (1 - weight) * highest cosine with what was chosen`` (Carbonell and Goldstein
+    1998); scores are on the scale of cosines already.
 
     Args:
-        scores: (n,) float32, descending. vectors: (n, dim) float32 unit rows.
+        scores: (n,) float32. vectors: (n, dim) float32 unit rows.
 
     Returns:
         Positions of the chosen, in their order; ties go to the first.
     """
-    span = float(scores[0] - scores[-1]) if len(scores) else 0.0
-    relevance = (scores - scores[-1]) / np.float32(span) if span > 0 else np.ones_like(scores)
     closest = np.full(len(scores), -np.inf, np.float32)
     left = np.ones(len(scores), np.bool_)
     chosen: list[int] = []
     while len(chosen) < min(count, len(scores)):
         newness = np.where(np.isfinite(closest), closest, 0)
-        marginal = np.float32(weight) * relevance - np.float32(1 - weight) * newness
+        marginal = np.float32(weight) * scores - np.float32(1 - weight) * newness
         best = int(np.argmax(np.where(left, marginal, -np.inf)))
         chosen.append(best)
         left[best] = False

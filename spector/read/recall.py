@@ -26,6 +26,7 @@ from spector.read.fuse import Asked, Ranked, from_hits
 from spector.read.ground import code_of
 from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in, knows_names
+from spector.read.pick import few_of_each, most_diverse, vectors_of
 from spector.read.request import RecallRequest, within
 from spector.read.route import Kind
 from spector.read.signs import Speakers
@@ -45,6 +46,10 @@ _CANDIDATES_BEFORE_BITMAP = 2048
 _CANDIDATES = 128
 #: attempts before writers of this process are made to wait
 _ATTEMPTS = 8
+#: hits among which different ones are looked for: so many times those wanted, and at least
+_POOL, _LEAST_POOL = 4, 40
+#: hits whose vectors are fed back
+_FEEDBACK_HITS = 3
 #: evidence of the memory whose id the cue is
 _IDENTITY = 100.0
 
@@ -119,9 +124,26 @@ class Reader:
     ) -> tuple[HitList, tuple[View, ...]]:
         """The hits and the views of all stores; those given are held already."""
         if len(views) == len(self._stores):
-            return self._recall_in(self._snapshot(views), request), views
+            return self._picked(self._snapshot(views), request), views
         with self._stores[len(views)].snapshot() as view:
             return self._in_snapshot(request, (*views, view))
+
+    def _picked(self, snap: Snapshot, request: RecallRequest) -> HitList:
+        """The best k, or of more than those the most different ones and few of each session."""
+        if request.mmr is None and request.per_session is None:
+            return self._recall_in(snap, request)
+        wanted, most = request.k, self._config.max_k
+        want = min(max(_POOL * wanted, _LEAST_POOL), most)
+        while True:
+            hits = self._recall_in(snap, replace(request, k=want))
+            picked = few_of_each(hits, request.per_session)
+            if len(picked) >= wanted or len(hits) < want or want >= most:
+                break
+            want = min(4 * want, most)
+        if request.mmr is not None:
+            picked = most_diverse(picked, wanted, request.mmr)
+        out = HitList(picked[:wanted], hits.stats, signals=hits.signals)
+        return out
 
     def _recall_in(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """The answer in one snapshot; the time that the cue speaks of is looked for first.
@@ -130,6 +152,8 @@ class Reader:
         taken back.
         """
         ranking = request.profile.ranking
+        if ranking.feedback and request.vector is not None and request.profile.w_lexical:
+            request = self._with_feedback(snap, request)
         if request.cue is None or not (request.lexical and request.profile.w_lexical):
             return self._answer(snap, request)
         time = self._lexical.time_of(snap, request) if ranking.date or ranking.restrict else None
@@ -143,6 +167,19 @@ class Reader:
             if hits:
                 return hits
         return self._answer(snap, request)
+
+    def _with_feedback(self, snap: Snapshot, request: RecallRequest) -> RecallRequest:
+        """The request with a cue vector that is nearer to its own best hits (Rocchio)."""
+        assert request.vector is not None, "asked by the caller"
+        share = request.profile.ranking.feedback
+        ranking = replace(request.profile.ranking, feedback=0.0)
+        plain = replace(request, profile=replace(request.profile, ranking=ranking))
+        hits = self._recall_in(snap, replace(plain, k=_FEEDBACK_HITS))
+        if not hits:
+            return plain
+        unit = request.vector / np.float32(np.linalg.norm(request.vector))
+        mean = vectors_of(hits)[:, : len(unit)].mean(axis=0)
+        return replace(plain, vector=(unit + np.float32(share) * mean).astype(np.float32))
 
     def _resolved(
         self, snap: Snapshot, request: RecallRequest, time: TimeRange
@@ -318,7 +355,7 @@ class Reader:
         return [
             request.selection.exact(
                 now_ms=request.now_ms if snap.has_validity(n) else None,
-                whole_store=whole_store,
+                whole_store=whole_store, replaced=request.replaced,
             )
             for n in range(len(snap.stores))
         ]

@@ -27,6 +27,10 @@ _INCLUDABLE = {
 }
 
 
+#: bit 6 of a record's flags, which begin its mutable block: see ``Flag.SUPERSEDED``
+_NOT_SUPERSEDED = (
+    "substr(hex(substr(mutable, 1, 1)), 1, 1) NOT IN ('4','5','6','7','C','D','E','F')"
+)
 _TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
 _TAG_OF_ONE = "EXISTS (SELECT 1 FROM record_tag WHERE {} AND record_tag.id = record.id)"
 
@@ -57,11 +61,12 @@ class Selection:
         return tags_mask((*self.tags, *scopes), version)
 
     def exact(
-        self, *, now_ms: int | None = None, whole_store: bool = True
+        self, *, now_ms: int | None = None, whole_store: bool = True, replaced: bool = False,
     ) -> SqlFilter | None:
         """The condition that an answer's row must satisfy; None when every row does.
 
-        With ``now_ms`` records outside their validity window are excluded as well. Tags are asked
+        With ``now_ms`` records outside their validity window are excluded as well; with
+        ``replaced`` also superseded ones of which nobody knows until when they held. Tags are asked
         for in the way that is fast for finding all records with them (``whole_store``), or for
         confirming a few hundred candidates; the answer is the same.
         """
@@ -89,6 +94,8 @@ class Selection:
             parts.append("(valid_from_ms IS NULL OR valid_from_ms <= ?)")
             parts.append("(valid_until_ms IS NULL OR valid_until_ms > ?)")
             params += [now_ms, now_ms]
+        if replaced:
+            parts.append(f"(valid_until_ms IS NOT NULL OR {_NOT_SUPERSEDED})")
         return SqlFilter(" AND ".join(parts), tuple(params)) if parts else None
 
     def with_times(self, exact: SqlFilter | None, tier_codes: Sequence[int] | None) -> SqlFilter:
@@ -140,6 +147,12 @@ class RecallRequest:
     category_mask: int = 0
     exact: bool = False
     lexical: bool = True
+    #: what held then is wanted, also what has been superseded since
+    replaced: bool = False
+    #: weight of relevance against newness (maximal marginal relevance); None: relevance alone
+    mmr: float | None = None
+    #: hits of one session at most; None: any number
+    per_session: int | None = None
     #: "fact", "talk" or "request"; "" for what the cue looks like
     kind: str = ""
     #: the time that the cue speaks of, once it has been looked for
@@ -232,6 +245,53 @@ def parse_budget(max_tokens: Any) -> int:
             hint="a thousand holds some thirty short memories",
         )
     return int(max_tokens)
+
+
+def parse_as_of(
+    as_of: datetime | str | None, selection: Selection
+) -> tuple[int | None, Selection]:
+    """The moment in milliseconds, and the selection of what had happened by then."""
+    if as_of is None:
+        return None, selection
+    moment = to_ms(as_of, name="as_of")
+    if selection.max_ms is not None and selection.max_ms <= moment:
+        return moment, selection
+    return moment, replace(selection, max_ms=moment + 1)
+
+
+def parse_mmr(value: Any) -> float | None:
+    """The weight of relevance, 0..1."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise InvalidInputError(
+            f"mmr must be a number in 0..1, got {value!r}",
+            hint="0.7 is usual; 1 ranks by score alone, less favours what is new",
+        )
+    return float(value)
+
+
+def parse_per_session(value: Any) -> int | None:
+    """How many hits one session may have."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidInputError(
+            f"per_session must be a positive integer, got {value!r}",
+            hint="1 returns the best of each session; leave it out for any number",
+        )
+    return int(value)
+
+
+def parse_kind(value: Any) -> str:
+    """What the cue is taken for; "" for what it looks like."""
+    if value is None:
+        return ""
+    if not isinstance(value, str) or value not in ("fact", "talk", "request"):
+        raise InvalidInputError(
+            f"unknown kind of cue {value!r}", hint="fact, talk, request, or None for a guess"
+        )
+    return value
 
 
 def parse_switch(value: Any, name: str) -> bool:

@@ -1,0 +1,485 @@
+"""What the read path adds to the kernel's score, seen from outside.
+
+Mechanism: one small store a case in which two memories differ in one thing. Damage: a term that is
+computed and not added, added with the wrong sign, or on another scale than the profile's. Guard:
+every constant of ``Ranking`` moves a score as its documentation says, or this file fails; and
+whatever is switched off leaves the kernel's score as it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spector
+from spector import PROFILES, Config, InvalidInputError, ManualClock, Memory, Ranking
+from tests.api.helpers import ids, texts
+from tests.conftest import NOW
+
+DIM = 16
+OFF = Ranking(
+    near=0, request_shift=0, words_fact=0, words_talk=0, words_request=0, pairs=0, about=0, date=0,
+    standing=0, short=0, question=0, time_words=0, by_name=False, events=False, restrict=False,
+)
+
+
+def near_to(cue: np.ndarray, cosine: float, seed: int) -> np.ndarray:
+    """A unit vector with this cosine to ``cue``."""
+    other = np.random.default_rng(seed).normal(size=len(cue))
+    other -= (other @ cue) * cue
+    other /= np.linalg.norm(other)
+    return np.asarray(cosine * cue + np.sqrt(1 - cosine**2) * other)
+
+
+CUE = np.eye(DIM)[0]
+
+
+@contextmanager
+def mind(**config: Any) -> Iterator[Memory]:
+    with spector.open(
+        ":memory:", embedder=None, dim=DIM, clock=ManualClock(NOW), config=Config(**config)
+    ) as memory:
+        yield memory
+
+
+def profile(**ranking: Any) -> spector.ScoringProfile:
+    """The default profile with some constants of its ranking changed."""
+    balanced = PROFILES["balanced"]
+    return dataclasses.replace(
+        balanced, ranking=dataclasses.replace(balanced.ranking, **ranking)
+    )
+
+
+def tell(memory: Memory, *lines: str, session: str | None = "s", **more: Any) -> list[int]:
+    """Turns "Ann: text" of one session, all equally like the cue; returns their ids."""
+    made = []
+    for n, line in enumerate(lines):
+        speaker, _, text = line.rpartition(": ")
+        made.append(memory.remember(
+            {"role": speaker or None, "content": text}, vector=near_to(CUE, 0.3, n),
+            session_id=session, **more,
+        ).id)
+    return made
+
+
+def of(memory: Memory, cue: str, record_id: int, **ranking: Any) -> dict[str, float]:
+    hits = memory.recall(cue, vector=CUE, k=100, profile=profile(**ranking))
+    why = next(hit for hit in hits if hit.id == record_id).explain()
+    return {"lexical": why.lexical, "fused": why.fused, **why.evidence}
+
+
+FILLER = [f"Ben: filler talk number {n} goes on and on" for n in range(20)]
+CASES: dict[str, Callable[[Memory], None]] = {}
+
+
+def case(*names: str) -> Callable[[Callable[[Memory], None]], Callable[[Memory], None]]:
+    def note(function: Callable[[Memory], None]) -> Callable[[Memory], None]:
+        CASES.update(dict.fromkeys(names, function))
+        return function
+
+    return note
+
+
+@case("near")
+def _a_turn_is_likened_by_its_neighbours_too(memory: Memory) -> None:
+    first = memory.remember({"role": "a", "content": "x"}, vector=near_to(CUE, 0.1, 1),
+                            session_id="s").id
+    memory.remember({"role": "b", "content": "y"}, vector=CUE, session_id="s")
+    assert of(memory, "what is it?", first)["near"] > 0.05
+    assert "near" not in of(memory, "what is it?", first, near=0.0)
+
+
+@case("words_fact", "words_talk", "words_request")
+def _what_a_cue_is_decides_how_much_its_words_count(memory: Memory) -> None:
+    (spoken, *_) = tell(memory, "Ann: the violin is in the attic", *FILLER)
+    for kind, cue in (("fact", "Where is the violin now?"), ("talk", "I saw a violin today."),
+                      ("request", "Can you recommend a violin?")):  # fmt: skip
+        name, off = f"words_{kind}", {"by_name": False, "pairs": 0.0}
+        twice = 2 * getattr(Ranking(), name)
+        once = of(memory, cue, spoken, **off)["lexical"]
+        assert once > 0
+        assert of(memory, cue, spoken, **off, **{name: twice})["lexical"] == pytest.approx(2 * once)
+        assert of(memory, cue, spoken, **off, **{name: 0.0})["lexical"] == 0
+
+
+@case("pairs")
+def _words_side_by_side_count_more(memory: Memory) -> None:
+    both, apart, *_ = tell(
+        memory, "Ann: my acoustic guitar broke badly", "Ann: guitar broke badly acoustic my",
+        *FILLER, session=None,
+    )
+    cue = "Which acoustic guitar is it that broke?"
+    assert of(memory, cue, both)["lexical"] > of(memory, cue, apart)["lexical"]
+    assert of(memory, cue, both, pairs=0.0)["lexical"] == pytest.approx(
+        of(memory, cue, apart, pairs=0.0)["lexical"]
+    )
+
+
+@case("before", "after", "long_words")
+def _words_of_the_turns_around_count_in_part(memory: Memory) -> None:
+    question, answer, later, *_ = tell(
+        memory, "Ann: where did you put the violin?", "Ben: up there", "Ann: I see", *FILLER
+    )
+    cue = "Where is the violin?"
+    off = {"by_name": False}
+    values = [of(memory, cue, i, **off)["lexical"] for i in (question, answer, later)]
+    assert values[0] > values[1] > values[2] > 0
+    assert of(memory, cue, answer, before=(), **off)["lexical"] == 0
+    assert of(memory, cue, answer, before=(0.1,), **off)["lexical"] < values[1]
+    # a long turn gives less of each of its words
+    assert of(memory, cue, answer, long_words=1.0, **off)["lexical"] < values[1]
+    # ... and the turn before learns from the one after it
+    backwards = of(memory, "Is it up there?", question, **off)["lexical"]
+    assert backwards >= of(memory, "Is it up there?", question, after=(), **off)["lexical"]
+
+
+@case("k1", "b")
+def _repeats_and_length_count_as_bm25_has_them(memory: Memory) -> None:
+    once, often, long = tell(
+        memory, "Ann: violin lesson", "Ann: violin violin violin",
+        "Ann: violin lesson with quite a lot of other words said about other things as well",
+        session=None,
+    )
+    cue, off = "Which violin was it?", {"by_name": False}
+    assert of(memory, cue, often, **off)["lexical"] > of(memory, cue, once, **off)["lexical"]
+    assert of(memory, cue, once, **off)["lexical"] > of(memory, cue, long, **off)["lexical"]
+    assert of(memory, cue, once, b=0.0, **off)["lexical"] == pytest.approx(
+        of(memory, cue, long, b=0.0, **off)["lexical"]
+    )
+    assert of(memory, cue, often, k1=0.0, **off)["lexical"] == pytest.approx(
+        of(memory, cue, once, k1=0.0, **off)["lexical"]
+    )
+
+
+@case("about")
+def _who_is_asked_about_is_heard_first(memory: Memory) -> None:
+    hers, his = tell(memory, "Ann: we went away", "Ben: we went away", session=None)
+    cue = "Where did Ann go on holiday?"
+    assert of(memory, cue, hers)["about"] > 0
+    assert "about" not in of(memory, cue, his)
+    assert "about" not in of(memory, cue, hers, about=0.0)
+    assert "about" not in of(memory, "Where did Ann and Ben go?", hers)
+
+
+@case("date", "date_days")
+def _what_was_told_on_the_day_that_a_cue_names_is_favoured(memory: Memory) -> None:
+    then, later = (
+        memory.remember("we went away", vector=CUE, event_time=day).id
+        for day in ("2026-05-04", "2026-05-18")
+    )
+    cue = "What happened on 4 May 2026?"
+    assert of(memory, cue, then)["date"] > of(memory, cue, later)["date"] > 0
+    assert of(memory, cue, then)["date"] == pytest.approx(of(memory, cue, then, date_days=1.0)["date"])
+    assert of(memory, cue, later, date_days=70.0)["date"] > of(memory, cue, later)["date"]
+    assert "date" not in of(memory, cue, then, date=0.0)
+
+
+@case("events")
+def _an_event_is_looked_up_for_its_day(memory: Memory) -> None:
+    memory.remember("the wedding was wonderful", vector=CUE, event_time="2026-05-04")
+    after = memory.remember("we bought a boat", vector=CUE, event_time="2026-05-06").id
+    cue = "What did we buy after the wedding?"
+    assert of(memory, cue, after)["date"] > 0
+    assert "date" not in of(memory, cue, after, events=False)
+
+
+@case("restrict")
+def _a_time_of_telling_restricts(memory: Memory) -> None:
+    old = memory.remember("we talked about boats", vector=CUE, event_time="2026-02-01").id
+    new = memory.remember("we talked about cars", vector=CUE, event_time="2026-11-12").id
+    cue = "What did we talk about last week?"
+    assert ids(memory.recall(cue, vector=CUE)) == [new]
+    assert set(ids(memory.recall(cue, vector=CUE, profile=profile(restrict=False)))) == {old, new}
+
+
+@case("standing")
+def _an_instruction_that_holds_comes_with_a_request(memory: Memory) -> None:
+    told, said = tell(memory, "user: Always use metric units", "assistant: Always use metric units",
+                      session=None)  # fmt: skip
+    cue = "Can you suggest a recipe?"
+    assert of(memory, cue, told)["standing"] > 0
+    assert "standing" not in of(memory, cue, said)
+    assert "standing" not in of(memory, cue, told, standing=0.0)
+    assert "standing" not in of(memory, "Which units were they?", told)
+
+
+@case("short", "short_words", "question", "question_words", "time_words")
+def _the_form_of_a_text_says_whether_it_answers(memory: Memory) -> None:
+    brief, asks, dated = tell(
+        memory, "Ann: Wow!", "Ann: what did you do?", "Ann: we left yesterday", session=None
+    )
+    cue = "Where did they stay?"
+    assert of(memory, cue, brief)["short"] < 0
+    assert of(memory, cue, brief, short_words=60.0)["short"] < of(memory, cue, brief)["short"]
+    assert "short" not in of(memory, cue, brief, short=0.0)
+    assert of(memory, cue, asks)["question"] < 0
+    assert "question" not in of(memory, cue, brief)
+    assert of(memory, cue, asks, question_words=10.0)["question"] > of(memory, cue, asks)["question"]
+    assert "question" not in of(memory, cue, asks, question=0.0)
+    assert of(memory, cue, dated)["time_words"] > 0
+    assert "time_words" not in of(memory, cue, dated, time_words=0.0)
+    assert "short" not in of(memory, "They stayed away. It rained.", brief)  # no question
+
+
+@case("by_name")
+def _a_name_alone_puts_its_memory_first(memory: Memory) -> None:
+    memory.remember("something else", vector=CUE)
+    named = memory.remember("the palimpsest is back", vector=-CUE).id
+    assert memory.recall("palimpsest", vector=CUE, k=1)[0].id == named
+    unnamed = of(memory, "palimpsest", named, by_name=False)
+    assert 0 < unnamed["lexical"] < of(memory, "palimpsest", named)["lexical"]
+
+
+@case("fusion", "rrf_k")
+def _ranks_in_place_of_values(memory: Memory) -> None:
+    like = memory.remember("nothing in common", vector=CUE).id
+    word = memory.remember("the violin of the house", vector=near_to(CUE, 0.2, 4)).id
+    other = memory.remember("a stone", vector=near_to(CUE, 0.5, 5)).id
+    for k in (60.0, 10.0):
+        chosen = profile(fusion="rrf", rrf_k=k, by_name=False)
+        hits = memory.recall("Where is that violin kept?", vector=CUE, profile=chosen)
+        assert {hit.id: pytest.approx(hit.score, abs=1e-6) for hit in hits} == {
+            like: 1 / (k + 1), word: 1 / (k + 3) + 1 / (k + 1), other: 1 / (k + 2),
+        }
+
+
+@case("feedback")
+def _the_best_hits_draw_the_cue_to_them(memory: Memory) -> None:
+    rng = np.random.default_rng(3)
+    twin = near_to(CUE, 0.9, 1)
+    memory.remember_many([{"text": f"n {n}", "vector": twin + 0.05 * rng.normal(size=DIM)}
+                          for n in range(3)])
+    beside = memory.remember("n", vector=twin - 0.9 * CUE).id
+    assert of(memory, "Is it there?", beside)["fused"] < of(
+        memory, "Is it there?", beside, feedback=1.0
+    )["fused"]
+
+
+@case("request_shift")
+def _what_all_requests_have_in_common_is_taken_out(memory: Memory) -> None:
+    usual, own = np.eye(DIM)[1], np.eye(DIM)[2]
+    cue = (usual + own) / np.sqrt(2)
+    wish = memory.remember("a wish", vector=usual).id
+    taste = memory.remember("a taste", vector=own).id
+    memory._wishes.mean = lambda: (0.5 * usual).astype(np.float32)  # type: ignore[method-assign]
+    ask = "Can you recommend something?"
+
+    def scores(**ranking: Any) -> list[float]:
+        hits = memory.recall(ask, vector=cue, profile=profile(by_name=False, **ranking))
+        found = {hit.id: hit.score for hit in hits}
+        return [found[taste], found[wish]]
+
+    shifted, plain = scores(), scores(request_shift=0.0)
+    assert shifted[0] > shifted[1]
+    assert plain[0] == pytest.approx(plain[1], abs=1e-3)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_constant_moves_the_score_as_documented(name: str) -> None:
+    with mind() as memory:
+        CASES[name](memory)
+
+
+def test_every_constant_has_a_case() -> None:
+    assert set(CASES) == {field.name for field in dataclasses.fields(Ranking)}
+
+
+# -- the whole ------------------------------------------------------------------------------------
+
+
+def crowd(memory: Memory, count: int = 300) -> None:
+    rng = np.random.default_rng(7)
+    words = "river stone lantern harbour meadow copper violin marble falcon thunder".split()
+    memory.remember_many([
+        {"text": " ".join(rng.choice(words, size=5)) + ("?" if n % 5 == 0 else f" {n}"),
+         "role": ("Ann", "Ben")[n % 2], "vector": rng.normal(size=DIM), "session_id": f"s{n // 9}",
+         "event_time": f"2026-{1 + n % 9:02}-{1 + n % 27:02}", "importance": float(rng.random())}
+        for n in range(count)
+    ])  # fmt: skip
+
+
+CUES = ["Where did Ann put the copper violin?", "river stone", "Can you suggest a meadow?",
+        "What happened in May 2026?", "The thunder was loud.\nIt was, Ben!"]  # fmt: skip
+
+
+@pytest.mark.parametrize("cue", CUES)
+def test_switched_off_nothing_is_left_but_the_kernel_s_score(cue: str) -> None:
+    with mind() as memory:
+        crowd(memory)
+        off = dataclasses.replace(PROFILES["balanced"], ranking=OFF)
+        hits = memory.recall(cue, vector=CUE, k=50, profile=off)
+        plain = memory.recall(cue, vector=CUE, k=50, lexical=False)
+        assert [(h.id, h.score) for h in hits] == [(h.id, h.score) for h in plain]
+        assert all(hit.explain().evidence == {} for hit in hits)
+
+
+@pytest.mark.parametrize("cue", CUES)
+def test_the_kernel_s_score_is_kept_whatever_is_added(cue: str) -> None:
+    with mind() as memory:
+        crowd(memory)
+        plain = {h.id: h.score for h in memory.recall(cue, vector=CUE, k=300, lexical=False)}
+        for hit in memory.recall(cue, vector=CUE, k=300, profile=profile(restrict=False)):
+            why = hit.explain()
+            assert why.fused == pytest.approx(plain[hit.id], abs=1e-5)
+            assert why.score == pytest.approx(hit.score, abs=1e-6)
+            assert hit.score == pytest.approx(
+                why.fused + why.lexical + sum(why.evidence.values()), abs=1e-6
+            )
+
+
+@pytest.mark.parametrize("cue", CUES)
+def test_more_hits_never_change_the_order_of_fewer(cue: str) -> None:
+    with mind() as memory:
+        crowd(memory)
+        every = [(h.id, h.score) for h in memory.recall(cue, vector=CUE, k=300)]
+        for k in (1, 7, 40):
+            assert [(h.id, h.score) for h in memory.recall(cue, vector=CUE, k=k)] == every[:k]
+
+
+@pytest.mark.parametrize("cue", CUES)
+def test_the_best_of_a_large_store_are_those_of_the_same_store_ranked_whole(cue: str) -> None:
+    """With 700 memories nearly all that matters is a candidate; the scale is that of a sample."""
+    found = []
+    for limit in (1, 10_000):
+        with mind(rank_all_records=limit) as memory:
+            crowd(memory, 700)
+            hits = memory.recall(cue, vector=CUE, k=10)
+            found.append((ids(hits), [hit.score for hit in hits]))
+    assert found[0][0] == found[1][0]
+    assert found[0][1] == pytest.approx(found[1][1], abs=5e-3)
+
+
+def test_the_order_of_writing_does_not_matter_but_for_ids() -> None:
+    rng = np.random.default_rng(2)
+    rows = [
+        {"text": f"{word} story {n}", "vector": rng.normal(size=DIM), "role": "Ann",
+         "session_id": "s", "event_time": f"2026-05-{1 + n:02}"}
+        for n, word in enumerate("river stone violin copper violin meadow".split())
+    ]  # fmt: skip
+    answers = []
+    for order in (rows, rows[::-1]):
+        with mind() as memory:
+            for row in order:
+                memory.remember_many([row])
+            hits = memory.recall("Which violin story was it?", vector=CUE)
+            answers.append([(hit.text, round(hit.score, 5)) for hit in hits])
+    assert answers[0] == answers[1]
+
+
+def test_what_is_forgotten_leaves_no_trace_in_the_scores_around_it() -> None:
+    answers = []
+    for forgotten in (False, True):
+        with mind() as memory:
+            made = tell(memory, "Ann: the violin is here", *FILLER[:5])
+            if forgotten:
+                extra = tell(memory, "Ann: violin violin violin")
+                memory.recall("violin", vector=CUE)
+                memory.forget(extra)
+            hits = memory.recall("Where is the violin?", vector=CUE)
+            answers.append([(made.index(hit.id), round(hit.score, 6)) for hit in hits])
+    assert answers[0] == answers[1]
+
+
+def test_words_of_another_user_s_turns_never_count_as_one_s_own() -> None:
+    """Both called their session "1"."""
+    with mind() as memory:
+        mine = tell(memory, "Ann: up there", session="1", user_id="ann")[0]
+        tell(memory, "Eve: where is the violin?", session="1", user_id="eve")
+        hits = memory.recall("Where is the violin?", vector=CUE, user_id="ann")
+        assert ids(hits) == [mine]
+        assert hits[0].explain().lexical == 0
+        assert "near" not in hits[0].explain().evidence
+
+
+# -- what a recall can be asked -------------------------------------------------------------------
+
+
+def test_as_of_shows_what_held_then(tmp_path: Any) -> None:
+    with mind() as memory:
+        old = memory.remember("Ann lives in Bonn", vector=CUE, event_time="2026-01-01",
+                              valid_from="2026-01-01", valid_until="2026-06-01").id
+        new = memory.remember("Ann lives in Rome", vector=CUE, event_time="2026-06-01",
+                              valid_from="2026-06-01").id
+        cue = "Where does Ann live?"
+        assert ids(memory.recall(cue, vector=CUE)) == [new]
+        assert ids(memory.recall(cue, vector=CUE, as_of="2026-03-01")) == [old]
+        assert ids(memory.recall(cue, vector=CUE, as_of="2026-07-01")) == [new]
+        assert memory.recall(cue, vector=CUE, as_of="2025-07-01") == []
+        assert ids(memory.recall(vector=CUE, as_of="2026-03-01")) == [old]
+
+
+def test_as_of_knows_what_has_been_superseded_since(tmp_path: Any) -> None:
+    lines = [
+        '{"text": "lives in Bonn", "flags": ["superseded"], "event_time": "2026-01-01T00:00:00Z",'
+        ' "valid_until": "2026-06-01T00:00:00Z"}',
+        '{"text": "was wrong", "flags": ["superseded"], "event_time": "2026-01-01T00:00:00Z"}',
+    ]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with spector.open(":memory:", embedder="default", clock=ManualClock(NOW)) as memory:
+        memory.import_(tmp_path / "x.jsonl")
+        assert memory.recall("lives in") == []
+        assert texts(memory.recall("lives in", as_of="2026-03-01")) == ["lives in Bonn"]
+        assert memory.recall("lives in", as_of="2026-07-01") == []
+        everything = memory.recall("lives in", as_of="2026-03-01", include=["superseded"])
+        assert len(everything) == 2
+
+
+def test_different_hits_instead_of_the_same_again() -> None:
+    with mind() as memory:
+        memory.remember_many([{"text": f"same {n}", "vector": near_to(CUE, 0.9, 1)}
+                              for n in range(5)])
+        other = memory.remember("other", vector=near_to(CUE, 0.85, 2)).id
+        assert other not in ids(memory.recall(vector=CUE, k=3))
+        assert other in ids(memory.recall(vector=CUE, k=3, mmr=0.7))
+        assert ids(memory.recall(vector=CUE, k=3, mmr=1)) == ids(memory.recall(vector=CUE, k=3))
+        assert len(memory.recall(vector=CUE, k=6, mmr=0.5)) == 6
+
+
+def test_few_of_each_session_and_as_many_as_asked_for() -> None:
+    with mind() as memory:
+        for session in range(6):
+            memory.remember_many([
+                {"text": f"s{session} {n}", "session_id": f"s{session}",
+                 "vector": near_to(CUE, 0.9 - session / 10, n)} for n in range(30)
+            ])
+        hits = memory.recall(vector=CUE, k=6, per_session=1)
+        assert [hit.session_id for hit in hits] == [f"s{n}" for n in range(6)]
+        assert hits.by_session().keys() == {f"s{n}" for n in range(6)}
+        twice = memory.recall(vector=CUE, k=6, per_session=2)
+        assert [len(each) for each in twice.by_session().values()] == [2, 2, 2]
+        assert len(memory.recall(vector=CUE, k=100, per_session=1)) == 6
+
+
+def test_a_cue_can_be_told_what_it_is() -> None:
+    with mind() as memory:
+        tell(memory, "Ann: the violin is here", *FILLER)
+        lexical = {
+            kind: max(hit.explain().lexical for hit in memory.recall(
+                "the violin there", vector=CUE, k=30, kind=kind, profile=profile(by_name=False)
+            ))
+            for kind in ("fact", "talk", "request")
+        }
+        assert lexical["fact"] > lexical["talk"] > lexical["request"] > 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"mmr": 1.5}, {"mmr": True}, {"per_session": 0}, {"per_session": 1.5},
+              {"kind": "question"}, {"as_of": "yesterday"}],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with mind() as memory, pytest.raises(InvalidInputError):
+        memory.recall("x", vector=CUE, **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"near": -1}, {"k1": float("nan")}, {"before": 0.5}, {"after": (1, 2, 3, 4, 5)},
+              {"date_days": 0}, {"by_name": 1}, {"fusion": "ranks"}, {"about": True}],
+)  # fmt: skip
+def test_a_ranking_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        Ranking(**wrong)
