@@ -31,11 +31,13 @@ from spector.store.word_files import WordFiles
 __all__ = ["Words", "speaker_in", "speaker_of"]
 
 _TEXTS: Final = (
-    "SELECT record.id, segment_id, slot, event_ms, session_id, text, role, metadata, {seal}"
+    "SELECT record.id, segment_id, slot, event_ms, session_id, agent_id, user_id, text, role,"
+    " metadata, {seal}"
     " FROM record JOIN content ON content.id = record.id {rest}"
 )
 #: texts that are analysed on purpose to have them in the files
 _MOST_TO_ANALYSE: Final = 20_000
+_OF: Final = "\x1f"
 _MOST_SLOTS: Final = (1 << 31) - 1
 _ROWS: Final = 1024
 _LONGEST_NAME: Final = 200
@@ -143,13 +145,17 @@ class _Source:
 
 def _text_of(row: tuple[Any, ...]) -> Text | None:
     """The memory of a row; None for a damaged one, which recall or check will name."""
-    record_id, segment_id, slot, event_ms, session_id, text, role, metadata, seal = row
+    record_id, segment_id, slot, event_ms, session_id, agent_id, user_id, *rest = row
+    text, role, metadata, seal = rest
     if not (
         _is_place(segment_id) and _is_place(slot) and _is_seal(seal)
         and type(event_ms) is int and type(text) is str
     ):
         return None
-    session = session_id if type(session_id) is str else None
+    session = None
+    if type(session_id) is str and session_id:
+        # sessions of two users may bear one name: who shares a scope only partly shares no talk
+        session = _OF.join((session_id, *(str(each or "") for each in (agent_id, user_id))))
     return Text(
         record_id, segment_id, slot, event_ms, session, speaker_of(role, metadata), text, seal
     )

@@ -562,6 +562,52 @@ def including_what_sleeps_lengthens_the_answer(path: Path) -> None:
         assert len(memory.recall("river", include=["dormant"])) == 1
 
 
+@case(RECALL, "as_of")
+def as_of_a_moment_nothing_later_is_known(path: Path) -> None:
+    with mind() as memory:
+        old = memory.remember("river stone", event_time="2026-01-01")
+        memory.remember("river bank", event_time="2026-03-01")
+        assert len(memory.recall("river")) == 2
+        assert ids(memory.recall("river", as_of="2026-02-01")) == [old.id]
+
+
+@case(RECALL, "kind")
+def a_fact_is_asked_by_its_words(path: Path) -> None:
+    with own_vectors() as memory:
+        memory.remember_many(
+            [{"text": f"note {n} on things", "vector": vector(n + 9)} for n in range(9)]
+        )
+        memory.remember("the violin of old", vector=vector(1))
+        found = {
+            kind: next(
+                hit.explain().lexical
+                for hit in memory.recall("violin in the attic", vector=vector(3), kind=kind, k=20)
+                if "violin" in hit.text
+            )
+            for kind in ("fact", "request")
+        }
+        assert found["fact"] > found["request"] > 0
+
+
+@case(RECALL, "mmr")
+def newness_brings_what_is_different(path: Path) -> None:
+    with own_vectors() as memory:
+        same, other = vectors(2, seed=5)
+        memory.remember_many([{"text": f"same {n}", "vector": same} for n in range(3)])
+        memory.remember("other", vector=0.8 * same + other)
+        assert "other" not in texts(memory.recall(vector=same, k=2))
+        assert "other" in texts(memory.recall(vector=same, k=2, mmr=0.5))
+
+
+@case(RECALL, "per_session")
+def a_session_fills_no_more_than_its_share(path: Path) -> None:
+    with mind() as memory:
+        memory.remember_many([f"river {n}" for n in range(5)], session_id="a")
+        memory.remember("brook", session_id="b")
+        assert [h.session_id for h in memory.recall("river", k=2)] == ["a", "a"]
+        assert [h.session_id for h in memory.recall("river", k=2, per_session=1)] == ["a", "b"]
+
+
 # -- running and completeness ---------------------------------------------------------------------
 
 _EVERY = sorted({f for table in (CONFIG, REMEMBER, RECALL) for f in table.values()},
