@@ -18,6 +18,7 @@ SOURCES = (
     "native/popcount.c", "native/crc32c.c", "native/isa.c", "native/index.c", "native/sketch.c",
     "native/indexed.c", "native/gates.c", "native/bounds.c", "native/promising.c",
     "native/sample.c", "native/slices.c", "native/lexical.c",
+    "native/gather.c",
 )  # fmt: skip
 HEADER = "native/spector.h"
 
@@ -35,7 +36,8 @@ _CONSTANTS = (
     "SPECTOR_CAP_AVX512POP", "SPECTOR_CAP_NEON", "SPECTOR_CAP_DOTPROD",
 )  # fmt: skip
 _FUNCTIONS = (
-    "spector_scan", "spector_score", "spector_crc32c", "spector_crc32c_rows", "spector_stream",
+    "spector_scan", "spector_score", "spector_gather", "spector_crc32c", "spector_crc32c_rows",
+    "spector_stream",
     "spector_cpu_caps", "spector_set_caps", "spector_index_bytes", "spector_index_init",
     "spector_index_append", "spector_index_update", "spector_index_refresh", "spector_rotate_f32",
     "spector_lexical_find", "spector_lexical_best", "spector_lexical_all",

@@ -207,6 +207,10 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
 void spector_score(const spector_part *parts, const spector_query *query, const uint32_t *part,
                    const uint32_t *slot, uint32_t n, float *scores, float *similarity);
 
+/* out[n * size]: bytes offset .. offset + size - 1 of n given records. */
+void spector_gather(const spector_part *parts, const uint32_t *part, const uint32_t *slot,
+                    uint32_t n, uint32_t offset, uint32_t size, uint8_t *out);
+
 /* The scan index of a partition, in memory of spector_index_bytes aligned to 64 bytes. One
  * thread at a time may change an image; scans may go on meanwhile. */
 enum { SPECTOR_INDEX_MAX_DIM = 4096 };

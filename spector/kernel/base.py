@@ -192,7 +192,7 @@ class AllowList:
     @classmethod
     def from_records(cls, table: PartTable, parts: ArrayLike, slots: ArrayLike) -> AllowList:
         """Bitmaps that admit the given (part, slot) pairs; order and repeats do not matter."""
-        part_ids, slot_ids = _check_records(table, parts, slots)
+        part_ids, slot_ids = check_records(table, parts, slots)
         counts = table.counts.copy()
         sizes = (counts.astype(np.int64) + 63) // 64
         offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)[: len(table)]
@@ -336,6 +336,12 @@ class Kernel(Scanner, LexicalKernel, Protocol):
     #: whether scans profit from ``Part.index``; if not, building one is a waste
     indexes: bool
 
+    def gather(
+        self, table: PartTable, parts: ArrayLike, slots: ArrayLike, offset: int, size: int
+    ) -> NDArray[np.uint8]:
+        """(n, size) uint8: bytes from ``offset`` on of the records at (n,) given places."""
+        ...
+
     def index_bytes(self, dim: int, room: int) -> int:
         """Bytes of an image for ``room`` slots, a multiple of 64."""
         ...
@@ -392,7 +398,7 @@ def check_stride(table: PartTable, query: Query) -> None:
         )
 
 
-def _check_records(
+def check_records(
     table: PartTable, parts: ArrayLike, slots: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     part_ids = np.asarray(parts, np.int64).ravel()
@@ -416,7 +422,7 @@ def check_gather(
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32]]:
     """Validate a gather's arguments; returns parts, slots and the array for similarities."""
     check_stride(table, query)
-    part_ids, slot_ids = _check_records(table, parts, slots)
+    part_ids, slot_ids = check_records(table, parts, slots)
     if similarity is None:
         similarity = np.zeros(part_ids.size, np.float32)
     elif (

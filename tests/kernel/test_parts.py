@@ -23,7 +23,7 @@ from spector.errors import (
 from spector.kernel.base import AllowList, Part, PartTable
 from spector.kernel.choose import get_kernel
 from spector.kernel.query import make_query
-from tests.kernel.blocks import NOW_MS, headers_of, kernel_or_skip, make_rows
+from tests.kernel.blocks import NOW_MS, headers_of, kernel_or_skip, kernels, make_rows
 
 RNG = np.random.default_rng(0)
 QUERY = make_query(now_ms=NOW_MS, vector=np.ones(10))
@@ -166,3 +166,23 @@ def test_a_query_outlives_its_arguments_and_the_table_cache() -> None:
     gc.collect()
     np.zeros(1_000_000)
     assert (get_kernel().scan(table, query, 5).scores == want).all()
+
+
+def test_bytes_of_records_come_in_the_order_they_were_asked_for() -> None:
+    sizes = (5, 0, 70, 1)
+    parts = [Part(RNG.integers(0, 256, (n, 128), np.uint8), n) for n in sizes]
+    table = PartTable(parts)
+    places = [(0, 4), (2, 69), (0, 0), (3, 0), (2, 69), *((2, n) for n in range(30))]
+    part, slot = np.array(places, np.uint32).T
+    for kernel in kernels():
+        for offset, size in ((0, 64), (36, 4), (64, 64), (5, 0), (0, 128)):
+            found = kernel.gather(table, part, slot, offset, size)
+            wanted = [parts[p].data[s, offset : offset + size].tolist() for p, s in places]
+            assert found.tolist() == wanted
+        assert kernel.gather(table, [], [], 0, 64).shape == (0, 64)
+        wrong: list[tuple[list[int], list[int], int, int]] = [
+            ([4], [0], 0, 1), ([0], [5], 0, 1), ([0], [0], 64, 65), ([0], [0], -1, 2),
+        ]  # fmt: skip
+        for each in wrong:
+            with pytest.raises(InvalidInputError):
+                kernel.gather(table, *each)
