@@ -140,14 +140,14 @@ class NativeKernel(NumpyIndex, NativeLexical):
     def gather(
         self, table: PartTable, parts: ArrayLike, slots: ArrayLike, offset: int, size: int
     ) -> NDArray[np.uint8]:
-        part, slot = check_records(table, parts, slots)
+        chosen = [each.astype(np.uint32) for each in check_records(table, parts, slots)]
         check_span(table, offset, size)
-        out = np.empty((len(part), size), np.uint8)
+        out = np.empty((len(chosen[0]), size), np.uint8)
         _lib.spector_gather(
             _pointer("spector_part *", table.entries),
-            _pointer("uint32_t *", part.astype(np.uint32)),
-            _pointer("uint32_t *", slot.astype(np.uint32)),
-            len(part),
+            _pointer("uint32_t *", chosen[0]),
+            _pointer("uint32_t *", chosen[1]),
+            len(out),
             offset,
             size,
             _pointer("uint8_t *", out),
