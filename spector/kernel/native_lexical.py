@@ -63,10 +63,10 @@ class NativeLexical:
         sought = check_hashes(hashes)
         positions = np.empty((len(table.blocks), len(sought)), np.int32)
         df = np.zeros(len(sought), np.int64)
+        bitmap = check_allow(table, allow)
         _lib.spector_lexical_find(
             *_parts(table), _pointer("uint64_t *", sought), len(sought),
-            _optional(check_allow(table, allow)), _pointer("int32_t *", positions),
-            _pointer("uint64_t *", df),
+            _optional(bitmap), _pointer("int32_t *", positions), _pointer("uint64_t *", df),
         )  # fmt: skip
         return positions, df
 
@@ -128,10 +128,11 @@ class NativeLexical:
         sought = check_hashes(hashes)
         positions = check_positions(table, len(sought), positions)
         rows = np.empty(min(max(limit, 0), table.n_rows), np.uint32)
+        bitmap = check_allow(table, allow)
         found = _lib.spector_lexical_having(
             *_parts(table), _pointer("uint64_t *", sought), len(sought),
-            _pointer("int32_t *", positions), _optional(check_allow(table, allow)),
-            _pointer("uint32_t *", rows), len(rows),
+            _pointer("int32_t *", positions), _optional(bitmap), _pointer("uint32_t *", rows),
+            len(rows),
         )  # fmt: skip
         return rows[:found]
 

@@ -222,6 +222,34 @@ def test_arguments_that_would_read_elsewhere_are_refused(kernel: Kernel) -> None
             Words.make(words.hash, np.array(idf), mean_length=1)
 
 
+def test_arguments_may_lie_anyhow_in_memory(kernel: Kernel) -> None:
+    rng = np.random.default_rng(seed(11))
+    known = vocabulary(rng, 40)
+    table = table_of(random_rows(rng, known, 700, 9), list(range(700)), [300])
+    words = words_for(rng, known)
+    plain, _ = kernel.lexical_find(table, words.hash)
+    allow = table.allow_of(rng.random(700) < 0.5)
+    apart = np.repeat(allow, 3)[::3]
+    sparse, positions = np.repeat(words.hash, 2)[::2], np.repeat(plain, 2, axis=1)[:, ::2]
+    rows = np.arange(700, dtype=np.int64)[::-1][::-1]
+    assert not (apart.flags.c_contiguous or sparse.flags.c_contiguous)
+    for given, wanted in (
+        (kernel.lexical_find(table, sparse, apart), kernel.lexical_find(table, words.hash, allow)),
+        (
+            kernel.lexical_counts(table, sparse, positions, rows),
+            kernel.lexical_counts(table, words.hash, plain, rows.astype(np.uint32)),
+        ),
+    ):
+        assert [a.tolist() for a in given] == [a.tolist() for a in wanted]
+    assert kernel.lexical_best(table, words, positions, 50, apart).tobytes() == (
+        kernel.lexical_best(table, words, plain, 50, allow).tobytes()
+    )
+    assert np.array_equal(
+        kernel.lexical_having(table, sparse[:1], positions[:, :1], 50, apart),
+        kernel.lexical_having(table, words.hash[:1], plain[:, :1], 50, allow),
+    )
+
+
 def test_lengths_are_exact_while_they_are_short() -> None:
     assert LENGTHS.shape == (256,)
     assert LENGTHS[:129].tolist() == list(range(129))
