@@ -258,7 +258,7 @@ class Reader:
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
         signals = Signals(
-            kind=asked.kind, coverage=ranked.coverage,
+            kind=str(asked.kind), coverage=ranked.coverage,
             cosine=ranked.cosine if query.vector is not None and self._is_calibrated else None,
             unknown_name=asked.kind == "fact" and not knows_names(
                 views, asked, request.cue or ""

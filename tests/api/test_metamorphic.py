@@ -562,6 +562,68 @@ def including_what_sleeps_lengthens_the_answer(path: Path) -> None:
         assert len(memory.recall("river", include=["dormant"])) == 1
 
 
+def _told(**config: Any) -> Any:
+    """Many memories of which one answers, and says more than that."""
+    answer = "Ann keeps her copper violin in the attic. " + "The rest is about something else. " * 6
+    rows = [{"text": f"note {n} on the weather", "vector": vector(n + 9)} for n in range(150)]
+    memory = own_vectors(config=Config(**config))
+    return memory, [*rows, {"text": answer, "vector": vector(1)}]
+
+
+@case(RECALL, "selective")
+def a_selective_recall_returns_what_stands_out(path: Path) -> None:
+    opened, rows = _told(abstain_below=0.0, context_abbreviated=0.9)
+    with opened as memory:
+        memory.remember_many(rows)
+        cue = {"cue": "Where is the copper violin of Ann?", "vector": vector(1)}
+        assert len(memory.recall(**cue)) == 10
+        assert 1 <= len(memory.recall(**cue, selective=True)) < 10
+
+
+@case(RECALL, "compound")
+def each_part_of_a_cue_is_recalled(path: Path) -> None:
+    with own_vectors() as memory:
+        memory.remember_many(
+            [{"text": f"note {n} on the weather", "vector": vector(n + 9)} for n in range(40)]
+        )
+        memory.remember("the violin is upstairs", vector=vector(1))
+        memory.remember("the boat is red", vector=vector(2))
+        cue = "Where is the violin? What colour is the boat?"
+        found = {flag: memory.recall(cue, k=2, compound=flag) for flag in (True, False)}
+        assert {hit.text for hit in found[True]} == {"the violin is upstairs", "the boat is red"}
+        assert [h.score for h in found[True]] != [h.score for h in found[False]]
+
+
+@case(CONFIG, "abstain_below")
+def a_lower_threshold_answers_more_cues(path: Path) -> None:
+    kept = []
+    for below in (0.0, 0.999):
+        opened, rows = _told(abstain_below=below)
+        with opened as memory:
+            memory.remember_many(rows)
+            hits = memory.recall("Where does Zoe keep the xylophone?", vector=vector(3),
+                                 selective=True)  # fmt: skip
+            kept.append(len(hits))
+            assert hits.abstained == (not hits)
+    assert kept[0] > kept[1] == 0
+
+
+@case(CONFIG, "context_full", "context_abbreviated")
+def hits_that_stand_out_less_are_shortened_or_left_out(path: Path) -> None:
+    sizes = {}
+    for full, abbreviated in ((0.0, 0.0), (1.0, 0.0), (1.0, 0.99)):
+        opened, rows = _told(
+            context_full=full, context_abbreviated=abbreviated, abstain_below=0.0
+        )
+        with opened as memory:
+            memory.remember_many([{**row, "text": f"{row['text']}. " * 8} for row in rows])
+            found = memory.context("Where is the violin of Ann?", vector=vector(1), max_tokens=9999)
+            sizes[full, abbreviated] = (len(found.hits), found.tokens)
+    (all_full, whole), (all_short, shorter), (few, _) = sizes.values()
+    assert all_full == all_short > few >= 1
+    assert whole > shorter
+
+
 @case(RECALL, "as_of")
 def as_of_a_moment_nothing_later_is_known(path: Path) -> None:
     with mind() as memory:
