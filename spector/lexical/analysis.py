@@ -21,8 +21,7 @@ pair        ``acoust\\x1fguitar``     two neighbouring words (no stop words, not
 An index keeps 8 bytes of each: :func:`term_hash`, keyed, so that nobody outside can make two terms
 meet on purpose. That of a pair follows from those of its words: :func:`pair_hashes`.
 
-Thread-safe. The stemmers are PyStemmer's, or snowballstemmer's where that is missing: the same
-algorithms, the second 60 times as slow, called once a word form.
+Thread-safe.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.lexical.stems import ENGLISH, STOP, TURKISH, TURKISH_LETTER, stemmed, terms_of
+from spector.lexical.stems import ENGLISH, STOP, TURKISH, TURKISH_LETTER, terms_of
 from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_MARKERS
 from spector.unicode import compatible
 
@@ -88,10 +87,12 @@ class Term:
         text: the term, see the table above.
         also: the same word in another language, where the cue does not tell which one it is. A
             memory that has it instead has the word.
+        anyway: look up both in stores without Turkish texts as well.
     """
 
     text: str
     also: str = ""
+    anyway: bool = False
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -105,11 +106,13 @@ class Analysed(NamedTuple):
         words: words and stop words in their order.
         joined: joined identifiers, each once.
         turkish: was it taken for Turkish?
+        forms: the words in lower case, before they were stemmed.
     """
 
     words: list[str]
     joined: list[str]
     turkish: bool
+    forms: list[str]
 
     def content(self) -> list[str]:
         """Words without stop words."""
@@ -135,7 +138,7 @@ def analyse(text: str) -> Analysed:
         forms = _ASCII_WORD.findall(lower)
         joined = _joined(lower) if _DIGIT.search(lower) else []
         turkish = not TURKISH_MARKERS.isdisjoint(forms) and _is_turkish(forms)
-        return Analysed(terms_of(forms, turkish), joined, turkish)
+        return Analysed(terms_of(forms, turkish), joined, turkish, forms)
     return _analyse_unicode(compatible(text))
 
 
@@ -159,7 +162,7 @@ def _analyse_unicode(text: str) -> Analysed:
     joined: list[str] = []
     if _DIGIT.search(text):
         joined = _joined("".join(_lower(each, turkish) for each in re.split(r"(\s+)", text)))
-    return Analysed(terms_of(forms, turkish), joined, turkish)
+    return Analysed(terms_of(forms, turkish), joined, turkish, forms)
 
 
 def cue_terms(cue: str) -> list[Term]:
@@ -171,8 +174,10 @@ def cue_terms(cue: str) -> list[Term]:
     found = analyse(cue)
     plain = dict.fromkeys(found.content())
     strong = [*found.joined, *plain] or list(dict.fromkeys(found.words))
-    other = {} if found.turkish else _as_turkish(cue, plain)
-    return [Term(text, other.get(text, "")) for text in strong]
+    other = _in_the_other_language(found)
+    return [
+        Term(text, other[text], found.turkish) if text in other else Term(text) for text in strong
+    ]
 
 
 def cue_pairs(cue: str) -> list[Term]:
@@ -182,20 +187,18 @@ def cue_pairs(cue: str) -> list[Term]:
     return [Term(text) for text in dict.fromkeys(pairs)]
 
 
-def _as_turkish(cue: str, plain: Iterable[str]) -> dict[str, str]:
-    """English-looking term -> what it would be in Turkish, where that differs.
+def _in_the_other_language(cue: Analysed) -> dict[str, str]:
+    """Term of a cue -> what it is in Turkish if the cue is English, and the other way round.
 
-    Only Turkish inflection is worth a second look-up, and only in stores that have Turkish texts:
-    the index ignores a form that it does not have.
+    A few words may not tell their language. What looks English is looked up as Turkish only where
+    there are Turkish texts; what is Turkish is looked up as English everywhere.
     """
+    other = ENGLISH if cue.turkish else TURKISH
     out: dict[str, str] = {}
-    wanted = set(plain)
-    for form in _ASCII_WORD.findall(cue.lower()) if cue.isascii() else ():
-        english = ENGLISH[form]
-        if english in wanted:
-            turkish = TURKISH[form]
-            if turkish != english and turkish[0] != STOP:
-                out.setdefault(english, turkish)
+    for form, term in zip(cue.forms, cue.words, strict=True):
+        alternative = other[form]
+        if term[0] != STOP and alternative != term and alternative[0] != STOP:
+            out.setdefault(term, alternative)
     return out
 
 
@@ -285,9 +288,10 @@ def fingerprint() -> int:
     """64 bits that change when the same text may give other terms: version, Unicode, stemmers."""
     sample = (
         "running relational conditionally generously skies dying lying university "
-        "evlerimizden kitapları toplantılar görüşmede"
+        "evlerimizden kitapları toplantılar görüşmede книгами встречу βιβλίου σκύλοι գիրքը "
+        "الاجتماع المدرسة लड़कियों किताबें புத்தகங்கள்"
     ).split()
-    stems = [stemmed(word, turkish) for word in sample for turkish in (False, True)]
+    stems = [term for turkish in (False, True) for term in terms_of(sample, turkish)]
     line = "|".join([str(ANALYSIS_VERSION), unicodedata.unidata_version, *stems])
     return term_hash(line)
 

@@ -1,4 +1,7 @@
-"""The stem of a word form, in English or Turkish, remembered form by form.
+"""The stem of a word form, remembered form by form.
+
+English or Turkish in Latin letters; Greek, Cyrillic, Armenian, Arabic, Devanagari and Tamil letters
+are taken for Greek, Russian, Armenian, Arabic, Hindi and Tamil.
 
 The stemmers are PyStemmer's, or snowballstemmer's where that is missing: the same algorithms, the
 second 60 times as slow. Either is called once a word form.
@@ -24,6 +27,12 @@ TURKISH_LETTER: Final = re.compile("[ğĞşŞıİ]")
 _FORMS: Final = 200_000
 #: a longer "word" is no word: it is cut, so that no text makes a dictionary grow beyond reason
 _LONGEST: Final = 64
+#: scripts that are taken for one language; others with stemmers share Latin letters
+_SCRIPT: Final = re.compile(
+    "(?P<greek>[\u0370-\u03ff\u1f00-\u1fff])|(?P<russian>[\u0400-\u052f])"
+    "|(?P<armenian>[\u0530-\u058f])|(?P<arabic>[\u0620-\u06ff\u0750-\u077f])"
+    "|(?P<hindi>[\u0900-\u097f])|(?P<tamil>[\u0b80-\u0bff])"
+)
 #: letters that have no decomposition, but that people leave the stroke off
 _STROKES: Final = str.maketrans({"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t"})
 
@@ -62,12 +71,15 @@ def _new_term(form: str, turkish: bool) -> str:
     form = form[:_LONGEST]
     if form in (TURKISH_STOP if turkish else ENGLISH_STOP):
         return STOP + _folded(form)
+    script = None if form.isascii() else _SCRIPT.match(form)
+    if script is not None:
+        return _folded(stemmed(form, str(script.lastgroup))) or form
     if turkish or TURKISH_LETTER.search(form):
-        return _folded(stemmed(form, True))
-    return stemmed(_folded(form), False)
+        return _folded(stemmed(form, "turkish"))
+    return stemmed(_folded(form), "english")
 
 
-def stemmed(form: str, turkish: bool) -> str:
+def stemmed(form: str, language: str) -> str:
     """The stem of a word.
 
     Turkish is stemmed until nothing more comes off: one pass leaves the forms of a word apart
@@ -75,12 +87,11 @@ def stemmed(form: str, turkish: bool) -> str:
     meet after one pass and 84 % in the end, and no two words do.
     """
     with _stemming:  # a stemmer must not be entered twice
-        language = "turkish" if turkish else "english"
         stemmer = _stemmers.get(language)
         if stemmer is None:
             stemmer = _stemmers[language] = _make_stemmer(language)
         stem: str = stemmer.stemWord(form) or form
-        for _ in range(_PASSES if turkish else 0):
+        for _ in range(_PASSES if language == "turkish" else 0):
             shorter = stemmer.stemWord(stem)
             if shorter == stem or len(shorter) < _SHORTEST:
                 break

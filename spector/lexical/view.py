@@ -117,8 +117,8 @@ class WordView:
         return Lookup(tuple(terms), df, known, positions, forms)
 
     def _hashes(self, term: Term) -> list[int]:
-        """Of the forms of a term; the second one only where there are Turkish texts."""
-        forms = term.forms if self._turkish else term.forms[:1]
+        """Of the forms of a term; the second one mostly where there are Turkish texts only."""
+        forms = term.forms if self._turkish or term.anyway else term.forms[:1]
         return [term_hash(form, self._key) for form in forms]
 
     def _either(
