@@ -51,13 +51,15 @@ _RANKINGS: Final[dict[str, dict[str, Any]]] = {
 _FACTORS: Final = (0.5, 2.0)
 _SCALED: Final = (
     "near", "request_shift", "words_fact", "words_talk", "words_request", "pairs", "about", "date",
-    "standing", "short", "question", "time_words", "k1",
+    "short", "question",
 )  # fmt: skip
 #: options of ``recall`` that are off by default, or on
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "every vector read (exact)": {"exact": True},
     "parts of compound cues as well (compound)": {"compound": True},
     "only what stands out (selective)": {"selective": True},
+    "newness among the hits (mmr 0.7)": {"mmr": 0.7},
+    "at most two hits of a session (per_session)": {"per_session": 2},
 }
 
 

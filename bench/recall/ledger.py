@@ -68,7 +68,7 @@ class Ledger:
         """What decides an arm's answers."""
         parts = [
             digest(data.stores, data.questions), repr(arm), self._fingerprint,
-            sources(REPO / "bench" / "recall"),
+            sources(REPO / "bench" / "recall", isinstance(arm, Product)),
             sources(REPO / "spector") if isinstance(arm, Product) else "",
         ]  # fmt: skip
         return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:16]
@@ -111,10 +111,12 @@ _AFTER = {"report.py", "tables.py", "figures.py", "timing.py", "paired.py", "abs
 
 
 @lru_cache(maxsize=4)
-def sources(folder: Path) -> str:
-    """A digest of the Python files that decide answers."""
+def sources(folder: Path, with_product: bool = True) -> str:
+    """A digest of the Python files that decide answers; ``with_product``: of spector, too."""
     sha = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
+        if path.name == "product.py" and not with_product:
+            continue
         if path.name not in _AFTER or folder.name != "recall":
             sha.update(path.read_bytes())
     return sha.hexdigest()[:16]
