@@ -209,16 +209,17 @@ class _Draft:
 
     def _widened(self, quote: Quote) -> Quote:
         """The same memory with as much of its text as the budget still allows."""
+        before = self._block.line(quote.hit.id)
         room = self._left + quote.tokens
-        line = self._line(quote.hit, room, whole=True)
-        while line is not None and (tokens := self._price(line)) > room:
-            room -= tokens - room
-            line = self._line(quote.hit, room, whole=True)
-        if line is None or tokens <= quote.tokens:
-            return quote
-        self._block.put(line)
-        self._left -= tokens - quote.tokens
-        return _written(quote, line, tokens, "")
+        words = room - (quote.tokens - self._count(before.words))
+        for limit in (words, words * 9 // 10):  # what a line costs is not quite its parts' sum
+            line = self._line(quote.hit, limit, whole=True)
+            tokens = self._price(line)
+            if line is not None and quote.tokens < tokens <= room:
+                self._block.put(line)
+                self._left -= tokens - quote.tokens
+                return _written(quote, line, tokens, "")
+        return quote
 
     def _line(self, hit: Hit, limit: int, *, whole: bool) -> Line | None:
         """The line of a memory with at most ``limit`` tokens of its words."""

@@ -129,6 +129,9 @@ class Block:
     def __len__(self) -> int:
         return len(self._lines)
 
+    def line(self, record_id: int) -> Line:
+        return self._lines[record_id]
+
     def put(self, line: Line) -> None:
         """Add a line, or replace that of the same memory."""
         self._lines[line.id] = line

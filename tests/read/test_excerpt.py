@@ -68,3 +68,13 @@ def test_the_pieces_of_a_text_are_the_text(text: str) -> None:
 def test_a_megabyte_of_one_sentence_gives_an_excerpt() -> None:
     text = "violin " * 200_000
     assert excerpt(text, cue_words("violin"), 100, len).startswith("violin violin")
+
+
+@pytest.mark.parametrize("at", [0, 3, 77, 300])
+def test_the_place_is_found_in_a_very_long_text(at: int) -> None:
+    chapters = [FILLER * 20] * 301
+    chapters[at] = "Her violins were sold in May. " + FILLER * 20
+    found = excerpt("".join(chapters), cue_words("who sold the violin?"), 200, len)
+    assert "violins were sold" in found
+    assert found.startswith("…") == bool(at)
+    assert found.endswith("…")
