@@ -232,7 +232,7 @@ def test_arguments_may_lie_anyhow_in_memory(kernel: Kernel) -> None:
     apart = np.repeat(allow, 3)[::3]
     sparse, positions = np.repeat(words.hash, 2)[::2], np.repeat(plain, 2, axis=1)[:, ::2]
     rows = np.arange(700, dtype=np.int64)[::-1][::-1]
-    assert not (apart.flags.c_contiguous or sparse.flags.c_contiguous)
+    assert not any(each.flags.c_contiguous for each in (apart, sparse))
     for given, wanted in (
         (kernel.lexical_find(table, sparse, apart), kernel.lexical_find(table, words.hash, allow)),
         (
