@@ -57,6 +57,8 @@ _TIME_BOTH: Final = _TIME | _TIME_TR
 #: characters up to which all words are listed at once; longer texts are left at the last needed
 _SHORT: Final = 1_000
 
+_DIGIT: Final = re.compile(r"\d")
+
 #: Thai to Khmer, kana, Han, Hangul
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 #: words that are names as well: in a cue that uses capitals they must have one to be a name
@@ -97,7 +99,10 @@ def terms_of_time(text: str, most: int = 2) -> int:
         known = _TIME_BOTH
     if len(folded) <= _SHORT:
         words = _WORD.findall(folded)
-        return min(most, sum(word in known or _is_year(word) for word in words))
+        count = sum(map(known.__contains__, words))
+        if count < most and _DIGIT.search(folded):
+            count += sum(map(_is_year, words))
+        return min(most, count)
     found = (match.group() for match in _WORD.finditer(folded))
     counted = (True for word in found if word in known or _is_year(word))
     return sum(itertools.islice(counted, most))
