@@ -51,6 +51,8 @@ class Ranking:
     #: the memory is from a day that the cue names; falls to 1/e in ``date_days``
     date: float = 3.0
     date_days: float = 7.0
+    #: the memory tells of such a day, whenever it was told; of the best candidates only
+    told: float = 1.5
     #: "after the wedding": the wedding is recalled first, and its day gives the days to favour
     events: bool = True
     #: "what did we talk about last week": only what was told in that time, if anything was

@@ -6,7 +6,7 @@ Every reader looks at a bounded number of tokens from where it starts, so a cue 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from typing import Final
 
@@ -46,9 +46,8 @@ def expressions(of: Reader) -> Iterator[Atom]:
 
 def _expression(of: Reader, at: int) -> Atom | None:
     word = of.word(at)
-    if not (word in _STARTS or word.isdecimal()):
-        return None
-    for rule in _RULES:
+    rules = _OF_NUMBERS if word.isdecimal() else _OF_WORDS.get(word, ())
+    for rule in rules:
         atom = rule(of, at)
         if atom is not None:
             return atom
@@ -363,13 +362,31 @@ def _weekday(of: Reader, at: int) -> Atom | None:
     return _relative(at, end, spans.weekday(of.today, number, -1))
 
 
-_RULES: Final = (
-    _numeric, _signed, _day_and_month, _ago, _season, _month, _part, _holiday, _quarter, _days_away,
-    _step, _weekday, _year,
+_Rule = Callable[[Reader, int], Atom | None]
+#: rules for an expression that begins with a number
+_OF_NUMBERS: Final[tuple[_Rule, ...]] = (
+    _numeric, _signed, _day_and_month, _ago, _season, _month, _year,
 )  # fmt: skip
-#: words that an expression may begin with
-_STARTS: Final = frozenset((
-    *timewords.MONTHS, *timewords.ABBREVIATED, *timewords.WEEKDAYS, *timewords.SEASONS,
-    *timewords.DAYS, *timewords.STEPS, *timewords.NUMBERS, *timewords.PARTS,
-    *(words[0] for words in timewords.HOLIDAYS), "'", "the", "day", "q", "bir",
-))  # fmt: skip
+
+
+def _by_word() -> dict[str, tuple[_Rule, ...]]:
+    """The words that an expression may begin with, and the rules for each, in their order."""
+    starts: tuple[tuple[_Rule, Iterable[str]], ...] = (
+        (_ago, timewords.NUMBERS),
+        (_month, (*timewords.MONTHS, *timewords.ABBREVIATED)),
+        (_season, timewords.SEASONS),
+        (_part, timewords.PARTS),
+        (_holiday, {words[0] for words in timewords.HOLIDAYS}),
+        (_quarter, ("q",)),
+        (_days_away, (*timewords.DAYS, "day", "the", "this", "bu", "last")),
+        (_step, timewords.STEPS),
+        (_weekday, timewords.WEEKDAYS),
+    )
+    rules: dict[str, tuple[_Rule, ...]] = {}
+    for rule, words in starts:
+        for word in words:
+            rules[word] = (*rules.get(word, ()), rule)
+    return rules
+
+
+_OF_WORDS: Final = _by_word()

@@ -114,6 +114,7 @@ class Ranked(Sequence[Candidate]):
     Attributes:
         coverage: best evidence of words as a share of the most there could be, 0..1.
         cosine: highest likeness with neighbours.
+        scale: what one deviation of the cue's likeness is in the score.
     """
 
     def __init__(
@@ -141,6 +142,7 @@ class Ranked(Sequence[Candidate]):
         self._order = np.zeros(0, np.int64)
         self.coverage = 0.0
         self.cosine = 0.0
+        self.scale = 1.0
 
     def _sort(self, count: int) -> None:
         """Bring at least the first ``count`` into their order; few are ever looked at."""
@@ -162,6 +164,20 @@ class Ranked(Sequence[Candidate]):
     def top(self, count: int) -> Sequence[Candidate]:
         """The first ``count``, made when they are looked at, too."""
         return self if count >= self._count else _Top(self, count)
+
+    def first_rows(self, count: int) -> I64:
+        """Numbers of the first ``count`` rows, for `add`."""
+        self._sort(count)
+        return self._order[:count]
+
+    def add(self, name: str, rows: I64, values: F32) -> None:
+        """Further evidence (len(rows),) for some rows, in the scale of the score."""
+        column = np.zeros(len(self._total), np.float32)
+        column[rows] = values
+        self._evidence[name] = column
+        self._total[rows] += values
+        self._left = np.concatenate([self._order, self._left])
+        self._order = self._order[:0]
 
     def only(self, codes: NDArray[np.uint64]) -> None:
         """Keep what is at one of these places (see `code_of`)."""
@@ -258,6 +274,7 @@ class Fuser:
             fused, similarity, evidence, _beyond(snap, grounds, result),
         )
         ranked.coverage = coverage
+        ranked.scale = float(scale)
         if query.vector is not None:
             ranked.cosine = float(np.max(likeness, where=fused > -np.inf, initial=-1.0))
         return ranked

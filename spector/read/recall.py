@@ -31,6 +31,7 @@ from spector.read.request import RecallRequest, within
 from spector.read.route import Kind
 from spector.read.signs import Speakers
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
+from spector.read.told import Told
 from spector.read.weigh import BY_SCORE, BY_WORDS, Places, Weigher
 from spector.read.when import TimeRange, resolve
 from spector.records import Hit, HitList, ScanStats, Signals
@@ -73,6 +74,7 @@ class Reader:
         self._is_calibrated = any(
             store.meta.get("model_id") == CALIBRATED_MODEL for store in self._stores
         )
+        self._told = Told()
         self._cached: Snapshot | None = None
 
     def recall(self, request: RecallRequest) -> HitList:
@@ -249,6 +251,7 @@ class Reader:
         if self._weigher.is_small(views):
             result = self._kernel.scan(snap.table, query, request.k, select=select)
             ranked = self._weigher.all_of(snap, views, query, asked, result, chosen)
+            self._told.add(snap, ranked, asked.time, query.profile.ranking)
             hits = self._confirmed(snap, request, query, filters, ranked)
         else:
             hits, result, ranked = self._best_of_many(
@@ -295,6 +298,7 @@ class Reader:
             ranked = self._weigher.best_of(
                 snap, views, query, asked, result, chosen, by_words, allow
             )
+            self._told.add(snap, ranked, asked.time, query.profile.ranking)
             if allow is not None:
                 ranked.only(allow.codes)
             hits, _ = self._confirmer.first(snap, request.k, query, filters, ranked)
