@@ -56,7 +56,8 @@ class Told:
         self, snap: Snapshot, ranked: Ranked, time: TimeRange | None, ranking: Ranking
     ) -> None:
         """Favour those of the best candidates that tell of a day that is asked for."""
-        if time is None or not time.spans or not ranking.told:
+        asked = _short(time.spans) if time is not None and ranking.told else ()
+        if not asked:
             return
         weight = ranking.told * ranked.scale
         rows = ranked.first_rows(_READ)
@@ -69,7 +70,7 @@ class Told:
                 row = found.get(record_id)
                 if row is not None:
                     told = self._spans(row.text, row.event_ms)
-                    values[at] = weight * nearness(told, time.spans, ranking.date_days)
+                    values[at] = weight * nearness(told, asked, ranking.date_days)
         if values.any():
             ranked.add("told", rows, values)
 
@@ -90,10 +91,12 @@ def spans_told(text: str, told_ms: int) -> tuple[Span, ...]:
     if words.isdisjoint(_TELLING) and (words.isdisjoint(_PAIRED) or words.isdisjoint(_UNITS)):
         return ()
     time = when(part, told_ms)
-    if time is None:
-        return ()
+    return () if time is None else _short(time.spans)
+
+
+def _short(spans: tuple[Span, ...]) -> tuple[Span, ...]:
     longest = _MOST_DAYS * MS_PER_DAY
-    return tuple(span for span in time.spans if span.end_ms - span.start_ms <= longest)
+    return tuple(span for span in spans if span.end_ms - span.start_ms <= longest)
 
 
 def nearness(told: tuple[Span, ...], asked: tuple[Span, ...], days: float) -> float:
