@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from spector.clock import ManualClock
 from spector.lexical.analysis import cue_terms
 from spector.store.words import Words, speaker_of
 from tests.conftest import NOW
+from tests.proof import seed
 
 Find = Callable[[str], list[int]]
 
@@ -189,3 +191,57 @@ def test_the_speaker_is_who_the_metadata_names_else_the_role(
     role: object, metadata: object, speaker: str | None
 ) -> None:
     assert speaker_of(role, metadata) == speaker
+
+
+@pytest.mark.parametrize(
+    "start", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 30))]
+)
+def test_any_sequence_of_verbs_is_followed(start: int, tmp_path: Path) -> None:
+    """Remembered, updated, forgotten, purged, reflected, compacted, reopened in any order."""
+    first = seed(start)
+    rng, clock = random.Random(first), ManualClock(NOW)
+    config = spector.Config(episodic_capacity=16, erase_after_s=0.0, cluster_min_records=4)
+    stack = ExitStack()
+
+    def opened() -> tuple[Memory, Find]:
+        memory = stack.enter_context(
+            spector.open(tmp_path / "mind", embedder=None, dim=8, clock=clock, config=config,
+                         durability="relaxed")
+        )
+        return memory, _finder(memory)
+
+    memory, find = opened()
+    texts: dict[int, str] = {}
+    for n in range(60):
+        verb = rng.choice(
+            "remember remember many update update forget purge reflect compact reopen".split()
+        )
+        if verb in ("remember", "many") or not texts:
+            rows = [
+                {"text": f"word{rng.randrange(9)} word{rng.randrange(9)}", "vector": _vector(n),
+                 "event_time": NOW - timedelta(days=rng.randrange(4)),
+                 "session_id": rng.choice(["a", "b"]), "role": "user"}
+                for _ in range(30 if verb == "many" else 1)
+            ]
+            for record, row in zip(memory.remember_many(rows), rows, strict=True):
+                texts[record.id] = str(row["text"])
+        elif verb == "update":
+            record_id = rng.choice(list(texts))
+            texts[record_id] = f"word{rng.randrange(9)} changed"
+            vector = _vector(rng.choice([1, n]))
+            memory.update(record_id, text=texts[record_id], vector=vector)
+        elif verb in ("forget", "purge"):
+            for record_id in rng.sample(list(texts), min(len(texts), rng.choice([1, 12]))):
+                del texts[record_id]
+                memory.forget(record_id, purge=verb == "purge")
+        elif verb == "reflect":
+            clock.advance(days=1)
+            memory.reflect()
+        elif verb == "compact":
+            memory.compact()
+        else:
+            stack.close()
+            memory, find = opened()
+        cue = f"word{rng.randrange(9)}"
+        assert find(cue) == sorted(k for k, t in texts.items() if cue in t.split()), (first, n)
+    stack.close()
