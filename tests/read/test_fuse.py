@@ -166,6 +166,18 @@ def _who_is_asked_about_is_heard_first(memory: Memory) -> None:
     assert "about" not in of(memory, "Where did Ann and Ben go?", hers)
 
 
+@case("told")
+def _what_tells_of_the_day_that_a_cue_names_is_favoured(memory: Memory) -> None:
+    tells, silent = (
+        memory.remember(text, vector=CUE, event_time="2026-05-25").id
+        for text in ("three weeks ago we went away", "we went away")
+    )
+    cue = "What happened on 4 May 2026?"
+    assert of(memory, cue, tells)["told"] > 0
+    assert "told" not in of(memory, cue, silent)
+    assert "told" not in of(memory, cue, tells, told=0.0)
+
+
 @case("date", "date_days")
 def _what_was_told_on_the_day_that_a_cue_names_is_favoured(memory: Memory) -> None:
     then, later = (
