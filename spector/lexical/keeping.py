@@ -79,7 +79,7 @@ def _fields_in_use(
     places = np.zeros(len(fields.places), FIELD_DTYPE)
     speakers = fields.speakers()
     names = [""] * len(speakers)
-    for n in np.unique(used).tolist():
+    for n in np.flatnonzero(np.bincount(used)).tolist():
         code, day, turkish = fields.places[n]
         places[n] = (code, max(-_I32, min(_I32, day)), turkish)
         names[code] = speakers[code]
@@ -113,8 +113,8 @@ def kept_of(
         for name, kind in COLUMNS
     }
     alive = saved.alive
-    ids, fields = columns["id"][alive], columns["field"]
-    if len(np.unique(ids)) != len(ids) or (columns["seal"][alive] < 0).any():
+    ids, fields = np.sort(columns["id"][alive]), columns["field"]
+    if (ids[1:] == ids[:-1]).any() or (columns["seal"][alive] < 0).any():
         return None
     if ((fields < 0) | (fields >= max(1, len(saved.fields))))[alive].any():
         return None
