@@ -143,14 +143,14 @@ class Desk:
         draft = _Draft(self._counter, self._max, cue or "", self._config)
         relevance = relevances([hit.score for hit in hits])
         repeated = _repeated(hits[:k])
-        quotes = draft.settle([
+        quotes, tokens = draft.settle([
             draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
             for hit, value, reason in zip(hits[:k], relevance, repeated, strict=False)
         ])  # fmt: skip
         text = draft.text()
         return replace(
             self.empty("" if text else "no memory fits the budget"),
-            text=text, tokens=self._counter(text) if text else 0, quotes=tuple(quotes),
+            text=text, tokens=tokens, quotes=tuple(quotes),
         )  # fmt: skip
 
 
@@ -165,6 +165,8 @@ class _Draft:
         self._max = max_tokens
         self._words = cue_words(cue)
         self._block = Block()
+        #: tokens of the words that have been counted
+        self._known: dict[str, int] = {}
         #: tokens that are left, were every line counted by itself
         self._left = max_tokens - counter(FRAME)
         self._share = max(_ABBREVIATED_TOKENS, max_tokens // _SHARE)
@@ -195,23 +197,27 @@ class _Draft:
             return _written(quote, line, tokens, reason)
         return replace(quote, form="skipped", reason=_NO_ROOM)
 
-    def settle(self, quotes: list[Quote]) -> list[Quote]:
-        """Give what is left to memories that were cut for their length; take back what is over."""
+    def settle(self, quotes: list[Quote]) -> tuple[list[Quote], int]:
+        """Give what is left to memories that were cut for their length; take back what is over.
+
+        Returns:
+            The quotes as they are now, and the tokens of the text.
+        """
         for n, quote in enumerate(quotes):
             if quote.reason == _TOO_LONG:
                 quotes[n] = self._widened(quote)
         place = {quote.hit.id: n for n, quote in enumerate(quotes)}
         # a tokenizer may make more of the block than of its lines one by one
-        while self._block and self._count(self.text()) > self._max:
+        while self._block and (total := self._count(self.text())) > self._max:
             n = place[self._block.drop_last()]
             quotes[n] = replace(quotes[n], form="skipped", tokens=0, reason=_NO_ROOM)
-        return quotes
+        return quotes, total if self._block else 0
 
     def _widened(self, quote: Quote) -> Quote:
         """The same memory with as much of its text as the budget still allows."""
         before = self._block.line(quote.hit.id)
         room = self._left + quote.tokens
-        words = room - (quote.tokens - self._count(before.words))
+        words = room - (quote.tokens - self._tokens(before.words))
         for limit in (words, words * 9 // 10):  # what a line costs is not quite its parts' sum
             line = self._line(quote.hit, limit, whole=True)
             tokens = self._price(line)
@@ -227,18 +233,30 @@ class _Draft:
         def cost(text: str) -> int:
             if len(text) > _CHARS_PER_TOKEN * limit:
                 return limit + 1
-            return self._count(quoted(text))
+            return self._tokens(quoted(text))
 
         if limit < 1:
             return None
         if cost(hit.text) <= limit:
-            return line_of(hit, hit.text, whole=whole, cut=False)
+            return line_of(hit, quoted(hit.text), whole=whole, cut=False)
         part = excerpt(hit.text, self._words, limit, cost)
-        return line_of(hit, part, whole=whole, cut=True) if part else None
+        return line_of(hit, quoted(part), whole=whole, cut=True) if part else None
 
     def _price(self, line: Line | None) -> int:
         """Tokens of a line and of the heading that it needs."""
-        return 0 if line is None else sum(map(self._count, self._block.added_by(line)))
+        if line is None:
+            return 0
+        *headings, shown = self._block.added_by(line)
+        head = shown.removesuffix(f"{line.words}\n")
+        # one more for what a space or a line break may cost by itself
+        return sum(map(self._tokens, (*headings, head, line.words))) + 1
+
+    def _tokens(self, text: str) -> int:
+        """Tokens of a part of the block; each is counted once."""
+        found = self._known.get(text)
+        if found is None:
+            found = self._known[text] = self._count(text)
+        return found
 
 
 def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:

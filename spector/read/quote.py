@@ -101,10 +101,10 @@ def speaker_of(hit: Hit) -> str | None:
     return named if isinstance(named, str) and named else hit.role
 
 
-def line_of(hit: Hit, text: str, *, whole: bool, cut: bool) -> Line:
+def line_of(hit: Hit, words: str, *, whole: bool, cut: bool) -> Line:
     """The line of a memory.
 
-    ``whole``: with time and source. ``cut``: ``text`` is an excerpt.
+    ``words``: as ``quoted`` makes them. ``whole``: with time and source. ``cut``: an excerpt.
     """
     who = speaker_of(hit)
     parts = [] if who is None else [label(who)]
@@ -114,7 +114,7 @@ def line_of(hit: Hit, text: str, *, whole: bool, cut: bool) -> Line:
         parts.append(f"(certainty {hit.confidence:.2f})")
     return Line(
         id=hit.id, session=hit.session_id, event_ms=hit.record.event_ms,
-        at=f"{hit.event_time:%Y-%m-%d %H:%M}", head=" ".join(parts), words=quoted(text),
+        at=f"{hit.event_time:%Y-%m-%d %H:%M}", head=" ".join(parts), words=words,
         whole=whole, cut=cut,
     )  # fmt: skip
 

@@ -93,7 +93,7 @@ def read_back(text: str) -> list[dict[str, str]]:
 def block_of(*hits: Hit) -> str:
     block = Block()
     for each in hits:
-        block.put(line_of(each, each.text, whole=True, cut=False))
+        block.put(line_of(each, quoted(each.text), whole=True, cut=False))
     return block.text()
 
 
