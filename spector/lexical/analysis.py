@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.lexical.stems import ENGLISH, STOP, TURKISH, TURKISH_LETTER, terms_of
-from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_MARKERS
+from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_HINTS, TURKISH_MARKERS
 from spector.unicode import compatible
 
 __all__ = [
@@ -57,6 +57,8 @@ PAIR: Final = "\x1f"
 #: parts and characters of what counts as one joined identifier
 _JOINED_PARTS: Final = 8
 _JOINED_CHARS: Final = 80
+
+_TURKISH_WORDS: Final = TURKISH_MARKERS | TURKISH_HINTS
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 #: matches words that stand alone as well, so that an endless one is gone through only once
@@ -137,7 +139,7 @@ def analyse(text: str) -> Analysed:
         lower = text.lower()
         forms = _ASCII_WORD.findall(lower)
         joined = _joined(lower) if _DIGIT.search(lower) else []
-        turkish = not TURKISH_MARKERS.isdisjoint(forms) and _is_turkish(forms)
+        turkish = not _TURKISH_WORDS.isdisjoint(forms) and _is_turkish(forms)
         return Analysed(terms_of(forms, turkish), joined, turkish, forms)
     return _analyse_unicode(compatible(text))
 
@@ -146,7 +148,7 @@ def _analyse_unicode(text: str) -> Analysed:
     forms: list[str] = []
     raw = text.translate(_SEPARATED).split()
     special = TURKISH_LETTER.search(text) is not None
-    turkish = special or not TURKISH_MARKERS.isdisjoint(map(str.lower, raw))
+    turkish = special or not _TURKISH_WORDS.isdisjoint(map(str.lower, raw))
     turkish = turkish and _is_turkish(raw)
     spaceless = _SPACELESS.search(text) is not None
     for each in raw:
@@ -348,14 +350,23 @@ def _lower(form: str, turkish: bool) -> str:
 
 
 def _is_turkish(forms: Iterable[str]) -> bool:
-    """More Turkish words (by list or by letter) than English ones, as they are written?"""
+    """More Turkish words (by list or by letter) than English ones, as they are written?
+
+    A name has Turkish letters in any language, and "var", "bile" and the like are words elsewhere:
+    each counts half.
+    """
     turkish = english = 0
     for form in forms:
-        if TURKISH_LETTER.search(form) or _lower(form, True) in TURKISH_MARKERS:
+        lower = _lower(form, True)
+        if lower in TURKISH_MARKERS:
+            turkish += 2
+        elif TURKISH_LETTER.search(form):
+            turkish += 1 if form[0].isupper() else 2
+        elif lower in TURKISH_HINTS:
             turkish += 1
         elif form.casefold() in ENGLISH_STOP:
-            english += 1
-    return turkish > english
+            english += 2
+    return turkish > max(1, english)
 
 
 def _split_spaceless(form: str) -> list[str]:

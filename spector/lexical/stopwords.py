@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ENGLISH_STOP", "TURKISH_MARKERS", "TURKISH_STOP"]
+__all__ = ["ENGLISH_STOP", "TURKISH_HINTS", "TURKISH_MARKERS", "TURKISH_STOP"]
 
 #: with the pieces that an apostrophe leaves (don't: don, t)
 ENGLISH_STOP: Final = frozenset(
@@ -28,11 +28,13 @@ TURKISH_STOP: Final = frozenset(
     hangi var yok""".split()
 )
 
-#: Turkish words that are none in English ("her", "on", "o", "ve" are) and no English name
+#: Turkish words that are neither English words nor names ("her", "on", "o", "ve" are)
 TURKISH_MARKERS: Final = frozenset(
-    """acaba ama ancak artık aslında bana bazı belki beni benim bile bir biraz birçok birkaç bizim
-    böyle bu buna bunu bunun bugün burada çok cok çünkü cunku daha değil degil diye dün evet fakat
-    gibi göre hangi hayır hayir hem hiç hic için icin ile ise işte kadar merhaba mı mü nasıl nasil
-    neden nerede nereye niçin nicin olan olarak oldu onlar onun sana senin sizin şey şimdi simdi
-    sonra şu teşekkürler tüm veya yarın yarin yok var lütfen lutfen""".split()
+    """acaba ancak artık aslında bazı belki beni benim bir biraz birçok birkaç bizim böyle buna bunu
+    bunun bugün burada çok cok çünkü cunku değil degil diye evet fakat gibi göre hangi hayır hayir
+    hiç için icin işte kadar merhaba mı mü nasıl nasil neden nerede nereye niçin nicin olarak oldu
+    onlar onun senin sizin şey şimdi simdi sonra şu teşekkürler tüm veya yarın yarin yok lütfen
+    lutfen""".split()
 )
+#: others, of which it takes two
+TURKISH_HINTS: Final = frozenset("ama bana bile bu daha dün hem hep hic ile olan sana var".split())

@@ -80,11 +80,15 @@ def test_one_turkish_name_does_not_make_an_english_text_turkish() -> None:
     found = analyse("I met Ayşe at the meeting in İstanbul")
     assert not found.turkish
     assert {"met", "meet", "istanbul"} <= set(found.words)
+    assert not analyse("Ayşe bought cars").turkish
     assert set(_content("Ayşe")) <= set(found.words), "her name is the same in both languages"
 
 
 def test_turkish_is_recognised_without_its_letters() -> None:
     assert analyse("yarin toplanti yok, ama neden?").turkish
+    assert analyse("bu kitap da var").turkish
+    assert not analyse("var x = 1").turkish, "that is no evidence"
+    assert not analyse("bile acids").turkish
     assert not analyse("no meeting tomorrow, but why?").turkish
     assert not analyse("I've been there, Ben and Kim told her on Var street").turkish
 
