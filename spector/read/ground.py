@@ -117,42 +117,42 @@ def whole_ground(snap: Snapshot, n: int, words: WordView) -> Ground:
     there = slot != NOWHERE
     if not there.all():  # written after the view, in a store in memory
         rows, part, slot = rows[there], part[there], slot[there]
-    return _lay(n, words, rows, len(rows), part, slot)
+    return _lay(n, words, rows, len(rows), part, slot, words.neighbours(rows, REACH))
 
 
 def ground_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> Ground:
-    """Some memories of a store, and those around them."""
+    """Some memories of a store, ascending and once each, and those around them."""
     near = words.neighbours(ranked, REACH)
-    rows = np.concatenate([ranked, np.setdiff1d(near[near >= 0], ranked)])
+    mark = np.zeros(len(words), np.bool_)
+    mark[near[near >= 0]] = True
+    mark[ranked] = False
+    others = np.flatnonzero(mark)
+    rows = np.concatenate([ranked, others])
+    near = np.concatenate([near, words.neighbours(others, REACH)])
     part, slot = places_of(snap, n, words, rows)
     there = slot != NOWHERE
-    known = int(np.count_nonzero(there[: len(ranked)]))
-    return _lay(n, words, rows[there], known, part[there], slot[there])
+    known = len(ranked)
+    if not there.all():
+        known = int(np.count_nonzero(there[:known]))
+        rows, near, part, slot = rows[there], near[there], part[there], slot[there]
+    return _lay(n, words, rows, known, part, slot, near)
 
 
 def _lay(
     n: int, words: WordView, rows: I64, ranked: int, part: NDArray[np.uint32],
-    slot: NDArray[np.uint32],
+    slot: NDArray[np.uint32], near: I64,
 ) -> Ground:
-    own = rows[:ranked]
-    position = _positions(rows, words.neighbours(rows, REACH))
+    own, m = rows[:ranked], len(rows)
+    # where each row stands in ``rows``, 0 for nowhere: mostly pages that nobody touches
+    place = np.zeros(len(words) + 1, np.int64)
+    place[rows] = np.arange(m) - m
+    position = place[near] + m  # what is nowhere, and -1, is behind the last
     lengths = words.lengths(rows).astype(np.float32)
     return Ground(
         n, words, rows, words.ids(own), part, slot,
         Around(position[:, :REACH], position[:, REACH:], ranked),
         words.event_ms(own), lengths, words.sizes(own).astype(np.float32) - lengths[:ranked],
     )
-
-
-def _positions(rows: I64, wanted: I64) -> I64:
-    """Where each wanted row stands in ``rows``; ``len(rows)`` for what is not there (or -1)."""
-    if not len(rows):
-        return np.zeros(wanted.shape, np.int64)
-    order = np.argsort(rows, kind="stable")
-    at = np.searchsorted(rows[order], wanted)
-    at[at == len(rows)] = 0
-    found = order[at]
-    return np.where(rows[found] == wanted, found, len(rows))
 
 
 # -- places ---------------------------------------------------------------------------------------
@@ -165,16 +165,10 @@ def places_of(
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Places in the snapshot's table of rows; a slot of ``NOWHERE`` for what it does not have."""
     segments, slots = words.places(rows)
-    known, inverse = np.unique(segments, return_inverse=True)
-    position = np.zeros(len(known), np.uint32)
-    room = np.zeros(len(known), np.int64)
-    for at, segment_id in enumerate(known.tolist()):
-        index = snap.indexes[n].get(segment_id)
-        if index is not None:
-            position[at] = snap.offsets[n] + index
-            room[at] = snap.views[n].partitions[index].slots
-    there = slots < room[inverse]
-    return position[inverse], np.where(there, slots.astype(np.uint32), NOWHERE)
+    position, room = snap.seats(n)
+    segments = np.minimum(segments, len(room) - 1)  # the last one has no room
+    there = slots < room[segments]
+    return position[segments], np.where(there, slots.astype(np.uint32), NOWHERE)
 
 
 def code_of(part: NDArray[np.uint32], slot: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+import numpy as np
+from numpy.typing import NDArray
+
 from spector.errors import PartitionCorruptError
 from spector.kernel.base import Edit, Part, PartTable, Scanner
 from spector.store.segment import Partition
@@ -34,6 +37,19 @@ class Snapshot:
     indexes: tuple[dict[int, int], ...]
     #: per store: has any of its memories a validity window; None until somebody asks
     validity: list[bool | None]
+    _seats: dict[int, tuple[NDArray[np.uint32], NDArray[np.int64]]] = field(default_factory=dict)
+
+    def seats(self, n: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """By segment id of a store: position in the table, and slots; behind the last one none."""
+        found = self._seats.get(n)
+        if found is None:
+            ids = list(self.indexes[n])
+            position = np.zeros(max(ids, default=-1) + 2, np.uint32)
+            room = np.zeros(len(position), np.int64)
+            position[ids] = self.offsets[n] + np.array(list(self.indexes[n].values()), np.uint32)
+            room[ids] = [self.views[n].partitions[at].slots for at in self.indexes[n].values()]
+            found = self._seats[n] = (position, room)
+        return found
 
     def has_validity(self, n: int) -> bool:
         """False when no memory of a store has a validity window.

@@ -25,7 +25,6 @@ from spector.read.fuse import Asked, Corpus, Fuser, Ranked, is_open
 from spector.read.ground import (
     NOWHERE,
     Ground,
-    ascending,
     code_of,
     ground_of,
     mixed_vectors,
@@ -146,8 +145,10 @@ class Weigher:
             self._by_words(snap, n, view, query, asked, by_words, allow),
             _in_time(view, asked),
         ])
-        near = view.neighbours(found, REACH).ravel()
-        return ground_of(snap, n, view, ascending(np.concatenate([found, near[near >= 0]])))
+        near = view.neighbours(found, REACH)
+        mark = np.zeros(len(view), np.bool_)
+        mark[found] = mark[near[near >= 0]] = True
+        return ground_of(snap, n, view, np.flatnonzero(mark))
 
     def _by_words(
         self, snap: Snapshot, n: int, view: WordView, query: Query, asked: Asked, count: int,
