@@ -116,3 +116,32 @@ def test_a_forgotten_text_leaves_nothing_behind(memory: Memory) -> None:
     assert "last" not in _told(memory, cue, 1.5)
     memory.remember("we went to a fair", vector=FLAT, event_time="2023-04-28")
     assert _told(memory, cue, 1.5)["we"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("cue", "rank_all"),
+    [
+        ("What fair was there in March 2023?", 10_000), ("What fair was there in March 2023?", 50),
+        ("Last week, what did we say about fairs?", 10_000),
+        ("Last week, what did we say about fairs?", 50),
+        # (of a large store only candidates by score and words are looked at beside a long range)
+        ("What was there after the opening?", 10_000),
+    ],
+)  # fmt: skip
+def test_more_hits_never_change_the_order_of_fewer(cue: str, rank_all: int) -> None:
+    rng = np.random.default_rng(3)
+    clock = ManualClock(to_ms("2023-09-01T12:00:00Z"))
+    config = spector.Config(rank_all_records=rank_all)
+    with spector.open(":memory:", embedder=None, dim=DIM, clock=clock, config=config) as memory:
+        memory.remember_many([
+            {"text": f"{when} there was a fair, number {n}, at the opening", "role": "Ann",
+             "vector": FLAT + rng.normal(size=DIM),
+             "event_time": from_ms(to_ms("2023-02-01") + n * 86_400_000 // 2)}
+            for n, when in enumerate(["last month", "once", "yesterday", "on 3 March 2023"] * 90)
+        ])  # fmt: skip
+        few, more, all_of = (
+            [hit.id for hit in memory.recall(cue, vector=FLAT, k=k)] for k in (3, 20, 100)
+        )
+        again = [hit.id for hit in memory.recall(cue, vector=FLAT, k=20)]
+    assert few == more[:3]
+    assert more == all_of[:20] == again
