@@ -146,11 +146,16 @@ static void sort_best_first(ranking *r) {
 
 /* ---- a block ---- */
 
+/* Whether a word adds anything in the block: one that weighs nothing is only there to be counted. */
+static inline int adds(const spector_words *words, uint32_t t, const int32_t *position) {
+    return position[t] >= 0 && words->weight[t] != 0.0f;
+}
+
 /* Adds what the words are worth to scores[65,536], by slot. */
 static void add_block(const spector_postings *block, const int32_t *position,
                       const spector_words *words, float *restrict scores) {
     for (uint32_t t = 0; t < words->n; t++) {
-        if (position[t] < 0) continue;
+        if (!adds(words, t, position)) continue;
         const uint32_t end = block->start[position[t] + 1];
         for (uint32_t j = block->start[position[t]]; j < end; j++) {
             const uint32_t slot = block->row[j];
@@ -166,7 +171,7 @@ static uint32_t add_sparse(const spector_postings *block, const int32_t *positio
                            uint16_t *restrict touched) {
     uint32_t n = 0;
     for (uint32_t t = 0; t < words->n; t++) {
-        if (position[t] < 0) continue;
+        if (!adds(words, t, position)) continue;
         const uint32_t end = block->start[position[t] + 1];
         for (uint32_t j = block->start[position[t]]; j < end; j++) {
             const uint32_t slot = block->row[j];
@@ -217,10 +222,11 @@ static void rank_block(ranking *r, const spector_postings *block, float *scores)
     }
 }
 
-static uint64_t postings_of(const spector_postings *block, const int32_t *position, uint32_t n) {
+static uint64_t postings_of(const spector_postings *block, const int32_t *position,
+                            const spector_words *words) {
     uint64_t sum = 0;
-    for (uint32_t t = 0; t < n; t++)
-        if (position[t] >= 0) sum += block->start[position[t] + 1] - block->start[position[t]];
+    for (uint32_t t = 0; t < words->n; t++)
+        if (adds(words, t, position)) sum += block->start[position[t] + 1] - block->start[position[t]];
     return sum;
 }
 
@@ -254,7 +260,7 @@ uint32_t spector_lexical_best(const spector_postings *blocks, uint32_t n,
     ranking r = {hits, allow, 0, k};
     if (!k) return 0;
     for (uint32_t i = 0; i < n; i++, position += words->n) {
-        const uint64_t postings = postings_of(blocks + i, position, words->n);
+        const uint64_t postings = postings_of(blocks + i, position, words);
         if (!postings) continue;
         if (postings < blocks[i].rows / SPARSE) {
             const uint32_t touched =

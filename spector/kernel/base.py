@@ -217,6 +217,13 @@ class AllowList:
         words = np.concatenate(chosen) if chosen else np.zeros(0, np.uint64)
         return cls(words, offsets, counts, np.array(sorted(bitmaps), np.uint32))
 
+    def admits(self, parts: NDArray[Any], slots: NDArray[Any]) -> NDArray[np.bool_]:
+        """(n,) whether each place is in the list; False for a slot that its partition lacks."""
+        there = slots < self.counts[parts]
+        at = self.offsets[parts] * 64 + np.where(there, slots, 0)
+        bits = np.unpackbits(self.words.view(np.uint8), bitorder="little")
+        return there & (bits[at] > 0) if len(bits) else np.zeros(len(at), np.bool_)
+
     def bitmap(self, part: int) -> NDArray[np.uint64]:
         """The words of one partition."""
         start = int(self.offsets[part])

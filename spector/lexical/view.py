@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -270,6 +270,14 @@ class WordView:
     def event_ms(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) when it happened, milliseconds since 1970 UTC."""
         return self._of("event_ms", rows)
+
+    def during(self, spans: Iterable[tuple[int, int]]) -> Rows:
+        """Memories that happened in any of some times, [first, stop) in ms since 1970 UTC."""
+        event = self._columns["event_ms"]
+        inside = np.zeros(len(self), np.bool_)
+        for first, stop in spans:
+            inside |= (event >= first) & (event < stop)
+        return np.flatnonzero(inside & self.alive)
 
     def sessions(self, rows: Rows) -> NDArray[np.uint64]:
         """(n,) u64 hash of each row's session; 0 for none."""

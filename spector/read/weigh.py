@@ -25,7 +25,6 @@ from spector.read.fuse import Asked, Corpus, Fuser, Ranked, is_open
 from spector.read.ground import (
     NOWHERE,
     Ground,
-    code_of,
     ground_of,
     mixed_vectors,
     places_of,
@@ -163,9 +162,7 @@ class Weigher:
         ranking = query.profile.ranking
         mask = None
         if allow is not None:
-            mask = np.isin(
-                code_of(*places_of(snap, n, view, np.arange(len(view)))), allow.codes
-            )
+            mask = allow.allow.admits(*places_of(snap, n, view, np.arange(len(view))))
         while True:
             rows, _ = view.best(
                 lookup, weights, k=count, allow=mask, k1=ranking.k1, b=ranking.b
@@ -219,9 +216,5 @@ def _in_time(view: WordView, asked: Asked) -> I64:
     nothing = np.zeros(0, np.int64)
     if asked.time is None or not len(view):
         return nothing
-    event = view.event_ms(np.arange(len(view)))
-    inside = np.zeros(len(view), np.bool_)
-    for span in asked.time.spans:
-        inside |= (event >= span.start_ms) & (event < span.end_ms)
-    rows = np.flatnonzero(inside & view.alive)
+    rows = view.during([(span.start_ms, span.end_ms) for span in asked.time.spans])
     return rows if len(rows) <= _FROM_TIME else nothing

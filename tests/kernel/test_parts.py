@@ -186,3 +186,16 @@ def test_bytes_of_records_come_in_the_order_they_were_asked_for() -> None:
         for each in wrong:
             with pytest.raises(InvalidInputError):
                 kernel.gather(table, *each)
+
+
+def test_an_allow_list_says_which_places_it_admits() -> None:
+    table = PartTable([Part(RNG.integers(0, 256, (n, 128), np.uint8), n) for n in (70, 0, 130)])
+    every = np.array([(0, n) for n in range(70)] + [(2, n) for n in range(130)])
+    chosen = every[RNG.random(len(every)) < 0.3]
+    allow = AllowList.from_records(table, chosen[:, 0], chosen[:, 1])
+    found = allow.admits(every[:, 0], every[:, 1])
+    assert every[found].tolist() == chosen.tolist()
+    beyond = np.array([(0, 70), (1, 0), (2, 130), (2, 0xFFFF_FFFF)])
+    assert not allow.admits(beyond[:, 0], beyond[:, 1]).any()
+    nothing = AllowList.from_records(table, [], [])
+    assert not nothing.admits(every[:, 0], every[:, 1]).any()
