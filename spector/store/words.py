@@ -30,9 +30,11 @@ from spector.store.word_files import WordFiles
 
 __all__ = ["Words", "speaker_in", "speaker_of"]
 
+#: as bytes: one text that is none must not keep all others from being found
 _TEXTS: Final = (
-    "SELECT record.id, segment_id, slot, event_ms, session_id, agent_id, user_id, text, role,"
-    " metadata, {seal}"
+    "SELECT record.id, segment_id, slot, event_ms, CAST(session_id AS BLOB),"
+    " CAST(agent_id AS BLOB), CAST(user_id AS BLOB), CAST(text AS BLOB), CAST(role AS BLOB),"
+    " CAST(metadata AS BLOB), {seal}"
     " FROM record JOIN content ON content.id = record.id {rest}"
 )
 #: texts that are analysed on purpose to have them in the files
@@ -124,7 +126,10 @@ class _Source:
                 " JOIN content ON content.id = record.id WHERE segment_id = ?",
                 (segment_id,),
             ).fetchall()
-        return [Known(*row) for row in found if _is_place(row[1]) and _is_seal(row[2])]
+        return [
+            Known(record_id, slot, seal if _is_seal(seal) else None)
+            for record_id, slot, seal in found if _is_place(slot)
+        ]
 
     def _texts(self, rest: str, params: tuple[Any, ...]) -> Iterator[Text]:
         with self._store.catalog.reading() as connection:
@@ -144,21 +149,30 @@ class _Source:
 
 
 def _text_of(row: tuple[Any, ...]) -> Text | None:
-    """The memory of a row; None for a damaged one, which recall or check will name."""
-    record_id, segment_id, slot, event_ms, session_id, agent_id, user_id, *rest = row
-    text, role, metadata, seal = rest
-    if not (
-        _is_place(segment_id) and _is_place(slot) and _is_seal(seal)
-        and type(event_ms) is int and type(text) is str
-    ):
+    """The memory of a row; one with a damaged text has no words, one without a place is none.
+
+    Recall shows neither: it verifies what it shows.
+    """
+    record_id, segment_id, slot, event_ms, *written, seal = row
+    if not (_is_place(segment_id) and _is_place(slot) and type(event_ms) is int):
         return None
-    session = None
-    if type(session_id) is str and session_id:
+    session, agent, user, text, role, metadata = map(_decoded, written)
+    if session:
         # sessions of two users may bear one name: who shares a scope only partly shares no talk
-        session = _OF.join((session_id, *(str(each or "") for each in (agent_id, user_id))))
+        session = _OF.join((session, agent or "", user or ""))
     return Text(
-        record_id, segment_id, slot, event_ms, session, speaker_of(role, metadata), text, seal
+        record_id, segment_id, slot, event_ms, session, speaker_of(role, metadata), text or "",
+        seal if _is_seal(seal) else None,
     )
+
+
+def _decoded(raw: object) -> str | None:
+    if not isinstance(raw, bytes):
+        return None
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _is_place(value: object) -> bool:
@@ -175,7 +189,7 @@ def speaker_of(role: object, metadata_json: object) -> str | None:
     if type(metadata_json) is str and ('"speaker"' in metadata_json or '"name"' in metadata_json):
         try:
             metadata = json.loads(metadata_json)
-        except ValueError:
+        except (ValueError, RecursionError):
             metadata = None
     return speaker_in(role, metadata)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import shutil
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -245,3 +247,40 @@ def test_any_sequence_of_verbs_is_followed(start: int, tmp_path: Path) -> None:
         cue = f"word{rng.randrange(9)}"
         assert find(cue) == sorted(k for k, t in texts.items() if cue in t.split()), (first, n)
     stack.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE content SET text = CAST(x'ff6869' AS TEXT) WHERE id = ?",
+        "UPDATE content SET text = x'ff' WHERE id = ?",
+        "UPDATE content SET metadata = CAST(x'ff' AS TEXT) WHERE id = ?",
+        "UPDATE content SET metadata = '" + '{"speaker":' * 2000 + "' WHERE id = ?",
+        "UPDATE record SET session_id = CAST(x'ff' AS TEXT) WHERE id = ?",
+        "UPDATE record SET event_ms = 9223372036854775807 WHERE id = ?",
+        "UPDATE record SET event_ms = -9223372036854775808 WHERE id = ?",
+        "UPDATE record SET slot = 99999999999 WHERE id = ?",
+        "UPDATE content SET seal = 1.5 WHERE id = ?",
+    ],
+)
+def test_one_damaged_row_does_not_keep_the_others_from_being_found(
+    damage: str, tmp_path: Path
+) -> None:
+    """Every text is read for the index, so one that cannot be read would end every recall."""
+    with spector.open(tmp_path / "mind", embedder=None, dim=8, clock=ManualClock(NOW)) as memory:
+        rows = [
+            {"text": f"guitar number{n}", "vector": _vector(n), "session_id": "s", "role": "user"}
+            for n in range(300)
+        ]
+        ids = [record.id for record in memory.remember_many(rows)]
+    shutil.rmtree(tmp_path / "mind" / "lexical", ignore_errors=True)
+    with closing(sqlite3.connect(tmp_path / "mind" / "catalog.db")) as db:
+        db.execute(damage, (ids[150],))
+        db.commit()
+    with spector.open(tmp_path / "mind", embedder=None, clock=ManualClock(NOW)) as memory:
+        assert memory.recall("number5", vector=_vector(5), k=1)[0].id == ids[5]
+        store = memory._opened[0].store
+        with store.snapshot() as view:
+            found = Words(store).at(view)
+            rows, _ = found.best(cue_terms("guitar"), k=500)
+            assert set(found.ids(rows).tolist()) >= {*ids} - {ids[150]}
