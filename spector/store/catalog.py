@@ -774,28 +774,6 @@ class Catalog:
                 tuple(params),
             ).fetchall()
 
-    def matches(
-        self, query: str, *, sql: str = "1", params: Sequence[Any] = ()
-    ) -> list[tuple[int, float]]:
-        """All full-text matches that satisfy a condition: (id, bm25 as a positive number), best
-        first. BM25 is computed for every match anyway, so a limit would save next to nothing.
-        """
-        with self.reading() as connection:
-            if sql == "1":
-                cursor = connection.execute(
-                    "SELECT rowid, -rank FROM fulltext WHERE fulltext MATCH ? ORDER BY rank",
-                    (query,),
-                )
-            else:
-                cursor = connection.execute(
-                    "SELECT record.id, -bm25(fulltext) FROM fulltext"
-                    " JOIN record ON record.id = fulltext.rowid"
-                    " JOIN content ON content.id = fulltext.rowid"
-                    f" WHERE fulltext MATCH ? AND ({sql}) ORDER BY bm25(fulltext)",
-                    (query, *params),
-                )
-            return cursor.fetchall()
-
     def places_of(self, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
         """id -> (segment id, slot) of those ids that exist."""
         out: dict[int, tuple[int, int]] = {}
@@ -807,15 +785,6 @@ class Catalog:
                 ):
                     out[record_id] = (segment_id, slot)
         return out
-
-    def count_matches(self, query: str, limit: int) -> int:
-        """How many records match a full-text query, counted up to ``limit``."""
-        with self.reading() as connection:
-            found = connection.execute(
-                "SELECT count(*) FROM (SELECT 1 FROM fulltext WHERE fulltext MATCH ? LIMIT ?)",
-                (query, limit),
-            )
-            return int(found.fetchone()[0])
 
     def has_validity(self) -> bool:
         """True when any live record has a validity window."""

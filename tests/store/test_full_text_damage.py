@@ -113,9 +113,9 @@ def test_index_that_asks_for_too_much_is_made_anew_by_a_repair(
     path: Path, tmp_path: Path
 ) -> None:
     damaged_like_no_memory(path)
-    with opened(path) as memory, pytest.raises(CatalogCorruptError, match="full-text") as caught:
-        memory.recall("word1", vector=vector(1))
-    assert "--repair" in str(caught.value.hint)
+    with opened(path) as memory:  # recall has an index of words of its own, made from the texts
+        assert memory.recall("word1", vector=vector(1), k=1)[0].text == "word1 of many"
+        assert any("full" in str(problem) for problem in memory.check().problems)
     spector.repair(path, tmp_path / "sound")
     with opened(tmp_path / "sound") as memory:
         assert [hit.text for hit in memory.recall("word1", vector=vector(1), k=1)] == [

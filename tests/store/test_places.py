@@ -81,16 +81,16 @@ def test_recall_beside_a_compaction_that_commits_in_between_mixes_no_two_memorie
     with open_tiny(str(store_path)) as memory:
         ids = [_put(memory, f"word{n}", metadata={"n": n}) for n in range(4)]
         channel: Any = memory._reader._lexical
-        lexical = channel.evidence
+        words = channel.at
 
         def compact_first(*args: Any) -> Any:
             monkeypatch.undo()
             with ThreadPoolExecutor(1) as other:  # this thread is in a snapshot of the catalog
                 other.submit(memory.forget, ids[0]).result()
                 other.submit(memory.compact).result()
-            return lexical(*args)
+            return words(*args)
 
-        monkeypatch.setattr(channel, "evidence", compact_first)
+        monkeypatch.setattr(channel, "at", compact_first)
         hits = memory.recall("word2", vector=vector_of("word2"), k=3)
         assert (hits[0].id, hits[0].text) == (ids[2], "word2")
         assert {h.id: h.text for h in hits} == {i: f"word{n}" for n, i in enumerate(ids) if n}
