@@ -34,6 +34,7 @@ from spector.layout import Category, Flag, Modality
 from spector.read.abstain import CROWD, selected
 from spector.read.context import Context, Desk
 from spector.read.gate import gate
+from spector.read.intents import parse_intent, with_intent
 from spector.read.merge import DEPTH, merged
 from spector.read.parts import split
 from spector.read.recall import Reader
@@ -407,6 +408,7 @@ class Memory:
         modalities: Iterable[str] | None = None,
         as_of: datetime | str | None = None,
         kind: str | None = None,
+        intent: str | None = None,
         mmr: float | None = None,
         per_session: int | None = None,
     ) -> HitList:
@@ -438,6 +440,9 @@ class Memory:
                 as of then, and what has been superseded since, if its ``valid_until`` says when.
             kind: what the cue is, if its wording does not tell: "fact" (a question), "talk" (a
                 situation) or "request" (help is wanted); it decides how much words count.
+            intent: what the cue wants to know, "auto" for what its wording tells: factual,
+                temporal, causal, entity_profile, preference, procedural or general; the parameters
+                that the design gives it apply (see docs/cues.md).
             mmr: 0..1, maximal marginal relevance: the next hit is the best by this weight of its
                 score and the rest of how little it resembles those before it. 0.7 is usual.
             per_session: at most so many hits of one session.
@@ -482,6 +487,7 @@ class Memory:
             lexical=parse_switch(lexical, "lexical"),
             wish=self._wishes.mean,
         )
+        request = with_intent(request, parse_intent(intent, text))
         hits = self._reader.recall(request)
         if parse_switch(compound, "compound") and text is not None:
             hits = self._with_parts(request, hits)

@@ -651,6 +651,19 @@ def a_fact_is_asked_by_its_words(path: Path) -> None:
         assert found["fact"] > found["request"] > 0
 
 
+@case(RECALL, "intent")
+def what_is_no_longer_so_answers_when_it_was(path: Path) -> None:
+    (path / "x.jsonl").write_text('{"text": "in Rome", "flags": ["superseded"]}\n', "utf-8")
+    with mind() as memory:
+        memory.import_(path / "x.jsonl")
+        memory.remember("the desk is in Paris")
+        assert len(memory.recall("where is the desk")) == 1
+        assert len(memory.recall("where is the desk", intent="temporal")) == 2
+        assert len(memory.recall("when was the desk in Rome", intent="auto")) == 2
+        with pytest.raises(InvalidInputError, match="intent"):
+            memory.recall("x", intent="vague")
+
+
 @case(RECALL, "mmr")
 def newness_brings_what_is_different(path: Path) -> None:
     with own_vectors() as memory:
