@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from bench import machine, results
 from bench.recall import report
-from bench.recall.ablations import ABLATIONS, LADDER, SETTINGS, ablations_of
+from bench.recall.ablations import ABLATIONS, LADDER, LAST_STEP, SETTINGS, ablations_of
 from bench.recall.arms import ARMS, Arm
 from bench.recall.chosen import OBJECTIVES, chosen_figures
 from bench.recall.evaluate import Asked, ask_all, ask_together
@@ -177,6 +177,7 @@ def _figures_of(asking: _Asking, options: argparse.Namespace) -> dict[str, Any]:
         }  # fmt: skip
     if "ladder" in options.parts and data.name in ABLATED:
         figures["ladder"] = asking.compared(LADDER, steps=True)
+        figures["ladder"]["spector"]["title"] = LAST_STEP
     return figures
 
 

@@ -37,6 +37,9 @@ _RANKINGS: Final[dict[str, dict[str, Any]]] = {
     "without the neighbours' vectors": {"near": 0.0},
     "without whom the cue is about": {"about": 0.0},
     "without dates": {"date": 0.0},
+    "without days that memories tell of": {"told": 0.0},
+    "without days of events": {"events": False},
+    "times favour and never restrict": {"restrict": False},
     "without standing instructions": {"standing": 0.0},
     "without the length prior": {"short": 0.0},
     "without the question prior": {"question": 0.0},
@@ -45,13 +48,14 @@ _RANKINGS: Final[dict[str, dict[str, Any]]] = {
     "words 0.4 for every kind of cue": {"words_talk": 0.4, "words_request": 0.4},
     "words 0.2 for every kind of cue": {"words_fact": 0.2, "words_request": 0.2},
     "without names and identifiers first": {"by_name": False},
+    "with feedback of the best three (0.3)": {"feedback": 0.3},
     "reciprocal ranks instead of the sum": {"fusion": "rrf"},
 }  # fmt: skip
 #: other weights of single terms, for the choice on other conversations
 _FACTORS: Final = (0.5, 2.0)
 _SCALED: Final = (
     "near", "request_shift", "words_fact", "words_talk", "words_request", "pairs", "about", "date",
-    "short", "question",
+    "told", "short", "question",
 )  # fmt: skip
 #: options of ``recall`` that are off by default, or on
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
@@ -93,8 +97,9 @@ def _ladder() -> dict[str, Arm]:
     kinds = ("words_fact", "words_talk", "words_request")
     none: dict[str, Any] = {
         "near": 0.0, "request_shift": 0.0, "pairs": 0.0, "before": (), "after": (), "about": 0.0,
-        "date": 0.0, "standing": 0.0, "short": 0.0, "question": 0.0, "time_words": 0.0,
-        "by_name": False, **dict.fromkeys(kinds, 0.0),
+        "date": 0.0, "told": 0.0, "events": False, "restrict": False, "standing": 0.0,
+        "short": 0.0, "question": 0.0, "time_words": 0.0, "by_name": False,
+        **dict.fromkeys(kinds, 0.0),
     }  # fmt: skip
     steps: dict[str, dict[str, Any]] = {
         "vectors": {},
@@ -105,8 +110,13 @@ def _ladder() -> dict[str, Arm]:
         "+ shift of requests": {"request_shift": _RANKING.request_shift},
         "+ whom the cue is about": {"about": _RANKING.about},
         "+ pairs of words": {"pairs": _RANKING.pairs},
-        "+ dates": {"date": _RANKING.date},
-    }
+        "+ days and times": {
+            name: getattr(_RANKING, name) for name in ("date", "told", "events", "restrict")
+        },
+        "+ forms of text": {
+            name: getattr(_RANKING, name) for name in ("short", "question", "time_words")
+        },
+    }  # fmt: skip
     out: dict[str, Arm] = {}
     for title, more in steps.items():
         none |= more
@@ -147,6 +157,7 @@ ABLATIONS: Final[dict[str, dict[str, Arm]]] = {
 }
 
 LADDER: Final = _ladder()
+LAST_STEP: Final = "+ standing instructions, names first: the default"
 #: the default and its neighbours, for the choice on other conversations
 SETTINGS: Final = _neighbours()
 
