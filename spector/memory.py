@@ -34,6 +34,7 @@ from spector.layout import Category, Flag, Modality
 from spector.read.abstain import CROWD, selected
 from spector.read.context import Context, Desk
 from spector.read.gate import gate
+from spector.read.hyde import centroid, hypotheses
 from spector.read.intents import parse_intent, with_intent
 from spector.read.merge import DEPTH, merged
 from spector.read.parts import split
@@ -401,6 +402,7 @@ class Memory:
         lexical: bool = True,
         selective: bool = False,
         compound: bool = False,
+        hyde: bool = False,
         learn: bool = False,
         mood: float | None = None,
         include: Iterable[str] = (),
@@ -431,6 +433,8 @@ class Memory:
                 to answer (``Config.abstain_below``); ``.abstained`` and ``.reason`` say so.
             compound: also recall the parts of a cue that asks for several things, or about several
                 people, and merge the answers.
+            hyde: look for the mean of the cue and of two or three sentences that an answer may be
+                like, made from templates; an embedding each.
             learn: let the hits be strengthened as used memories are; otherwise recall changes
                 nothing, and the same cue at the same time gives the same answer (with
                 ``exact``; an estimate may differ once an index has been built or rebuilt).
@@ -468,7 +472,7 @@ class Memory:
         replaced = moment is not None and bool(drop & Flag.SUPERSEDED)
         request = RecallRequest(
             cue=text,
-            vector=self._cue_vector(text, vector),
+            vector=self._cue_vector(text, vector, hyde=parse_switch(hyde, "hyde")),
             k=fetched,
             selection=selection,
             profile=self._profile if profile is None else get_profile(profile),
@@ -909,12 +913,17 @@ class Memory:
         self._router.select(chosen.tiers)
         return chosen
 
-    def _cue_vector(self, text: str | None, vector: ArrayLike | None) -> Any:
-        if vector is not None:
-            return parse_vector(vector, self.dim)
+    def _cue_vector(
+        self, text: str | None, vector: ArrayLike | None, *, hyde: bool = False
+    ) -> Any:
+        given = None if vector is None else parse_vector(vector, self.dim)
         if text is None or self._embedder is None:
-            return None
-        return embedded(self._embedder, [text])[0]
+            return given
+        more = hypotheses(text) if hyde else []
+        if given is not None and not more:
+            return given
+        made = embedded(self._embedder, more if given is not None else [text, *more])
+        return centroid(made, given) if more else made[0]
 
     def _with_parts(self, request: RecallRequest, hits: HitList) -> HitList:
         """The answer to a cue and to its parts; embeds only what has a part."""

@@ -651,6 +651,17 @@ def a_fact_is_asked_by_its_words(path: Path) -> None:
         assert found["fact"] > found["request"] > 0
 
 
+@case(RECALL, "hyde")
+def what_answers_would_be_like_is_looked_for_too(path: Path) -> None:
+    with mind() as memory:
+        memory.remember("We talked about glaciers")
+        cue = "tell me about glaciers"
+        plain, hyde = (
+            memory.recall(cue, profile="similarity", hyde=on)[0].score for on in (False, True)
+        )
+        assert hyde > plain
+
+
 @case(RECALL, "intent")
 def what_is_no_longer_so_answers_when_it_was(path: Path) -> None:
     (path / "x.jsonl").write_text('{"text": "in Rome", "flags": ["superseded"]}\n', "utf-8")
