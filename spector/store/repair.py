@@ -40,8 +40,8 @@ from spector.layout import (
 )
 from spector.records import Loss
 from spector.store.catalog import is_sealed
-from spector.store.check_records import lay_over
 from spector.store.files import Bytes, DiskFiles
+from spector.store.redo import lay_over
 from spector.store.rows import insert_rows, tags_json
 from spector.store.salvage import Remains, SavedPartition, read_partition
 from spector.store.store import Store
@@ -238,12 +238,12 @@ def _read(
     if found.problem is not None:
         out.notes.append(Loss(file=path, reason=found.problem))
     if segment is not None:
-        _overlay(found, segment, remains, who)
+        _overlay(found, segment, remains, who, out)
     return found
 
 
 def _overlay(
-    found: SavedPartition, segment: dict[str, Any], remains: Remains, who: Identity
+    found: SavedPartition, segment: dict[str, Any], remains: Remains, who: Identity, out: Salvage
 ) -> None:
     """What was committed and not yet copied, as a recovery would have."""
     pending = [
@@ -255,7 +255,9 @@ def _overlay(
         return
     whole = np.zeros((max(len(found.images), int(segment["slots"])), stride_of(who.dim)), np.uint8)
     whole[: len(found.images)] = found.images
-    lay_over(whole, pending)
+    for slot in lay_over(whole, pending, who.uuid):
+        reason = "the journal's image of this record is damaged; what the partition has was taken"
+        out.notes.append(Loss(file=found.path, slot=slot, reason=reason))
     found.images = whole
     crc = np.empty(len(whole), dtype=np.uint32)
     crc32c_rows(whole, crc, who.uuid)

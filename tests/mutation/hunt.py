@@ -61,6 +61,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/reconcile.py": ("tests/store/test_power.py",),
     "spector/store/recover.py": (_LIFE, "tests/store/test_replay.py", "tests/store/test_power.py",
                                  "tests/store/test_ways_in.py"),
+    "spector/store/redo.py": ("tests/store/test_redo_images.py", "tests/store/test_replay.py"),
     "spector/store/repair.py": ("tests/store/test_repair.py",),
     "spector/store/residue.py": ("tests/security/test_erasure.py",),
     "spector/store/rewrite.py": ("tests/security/test_erasure.py", "tests/sleep/test_compact.py"),
