@@ -7,6 +7,7 @@ Inputs are changes to sound files: random bytes alone would never get behind the
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sys
@@ -28,8 +29,6 @@ with atheris.instrument_imports(
     import spector.memory
     from spector.cli.importers import FORMATS, iter_messages
     from spector.errors import SpectorError
-
-import contextlib
 
 from tests.crash.workload import open_tiny, vector_of  # noqa: E402
 from tests.store.damage import Patient, ram  # noqa: E402

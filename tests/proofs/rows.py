@@ -64,8 +64,8 @@ ROWS: Final = (
     ),
     Row(
         "T11", "No input from disk crashes the reader",
-        "mutated stores, imports, arguments and kernel inputs, by chance and guided by coverage; C under"
-        " sanitizers",
+        "mutated stores, imports, arguments and kernel inputs, by chance and guided by coverage; C"
+        " under sanitizers",
         {"executions": 5_000_000},
     ),
     Row("T12", "A file that another program shrinks is noticed", "truncation under a live map"),
