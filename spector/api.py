@@ -21,7 +21,7 @@ from spector.store.catalog import CATALOG_NAME
 from spector.store.check import check_settled
 from spector.store.files import DiskFiles
 from spector.store.lock import WriterLock, no_writer
-from spector.store.places import Place
+from spector.store.places import Place, is_nameable
 from spector.store.recover import Stamp, no_store, open_disk, reading_catalog
 from spector.store.repair import Identity, Salvage, identify, refuse_newer, salvage, transplant
 from spector.store.salvage import Remains, read_remains
@@ -114,6 +114,10 @@ def restore(
     """
     _refuse_nowhere(backup, "backup")
     _refuse_nowhere(dest, "dest")
+    if DiskFiles(os.fspath(backup)).is_empty():
+        raise StoreNotFoundError(
+            f"there is no backup at {os.fspath(backup)}", hint="check the path"
+        )
     router = TierRouter([*default_tiers(), *extra_tiers])
     opened = open_disk(
         os.fspath(backup), Stamp(None, None, None), [tier.files for tier in router], Config(),
@@ -178,9 +182,9 @@ def repair(
     )
 
 
-def _refuse_nowhere(path: object, name: str) -> None:
+def _refuse_nowhere(path: str | os.PathLike[str], name: str) -> None:
     """An argument that is no path is told as such, not as whatever comes of it later."""
-    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) in ("", ":memory:"):
+    if not is_nameable(path) or os.fspath(path) == ":memory:":
         raise InvalidInputError(f"{name} is {path!r}", hint="pass the path of a directory")
 
 
