@@ -23,9 +23,10 @@ from spector.store.files import DiskFiles
 from spector.store.lock import WriterLock, no_writer
 from spector.store.places import Place, is_nameable
 from spector.store.recover import Stamp, no_store, open_disk, reading_catalog
-from spector.store.repair import Identity, Salvage, identify, refuse_newer, salvage, transplant
+from spector.store.repair import Identity, Salvage, identify, refuse_newer, salvage
 from spector.store.salvage import Remains, read_remains
 from spector.store.staging import building
+from spector.store.transplant import transplant
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 from spector.write.reembed import reembed_store
@@ -178,7 +179,8 @@ def repair(
     return RepairReport(
         path=named, kept=len(found.saved), wordless=found.wordless,
         mended=found.mended, lost=tuple(found.lost), notes=tuple(found.notes),
-        partitions=partitions, elapsed_ms=(time.perf_counter() - started) * 1000,
+        partitions=partitions, commits_lost=found.commits_lost,
+        elapsed_ms=(time.perf_counter() - started) * 1000,
     )
 
 
