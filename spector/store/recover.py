@@ -314,9 +314,9 @@ def _replay(store: Store) -> None:
         ):
             if segment_id not in replays:
                 segment = _to_replay(store, rows, segment_id)
-                replays[segment_id] = Replay(db, segment, store.stride, store.uuid)
+                replays[segment_id] = Replay(segment, store.stride, store.uuid)
             # JOURNAL_RETIRE waits until no scan beside us needs the slot; the header does not
-            replays[segment_id].write(kind, slot, image)
+            replays[segment_id].write(db, kind, slot, image)
     _warn_of_damage(store, replays)
     for segment_id, segment in store.segments.items():
         segment.write_header(rows[segment_id])

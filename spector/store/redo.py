@@ -70,25 +70,22 @@ def lay_over(images: Bytes, pending: list[tuple[int, int, bytes]], uuid: bytes) 
 class Replay:
     """Writes the journal into one partition, and keeps what a damaged image would have ruined."""
 
-    def __init__(
-        self, db: sqlite3.Connection, segment: Segment, stride: int, uuid: bytes
-    ) -> None:
-        self._db = db
+    def __init__(self, segment: Segment, stride: int, uuid: bytes) -> None:
         self._segment = segment
         self._stride = stride
         self._uuid = uuid
         #: slots whose image is damaged, and who kept the bytes that they had
         self.kept: list[int] = []
 
-    def write(self, kind: int, slot: int, image: bytes) -> None:
+    def write(self, db: sqlite3.Connection, kind: int, slot: int, image: bytes) -> None:
         """One entry of the journal; what is left for later is not for us."""
         if kind == JOURNAL_MUTABLE and len(image) == MUTABLE_BYTES:
-            self._write_half(slot, image, self._present(slot, 1))
+            self._write_half(db, slot, image, self._present(slot, 1))
         elif kind == JOURNAL_RECORDS:
             for first, rows, sound in sound_runs(image, self._stride, self._uuid):
-                self._write_rows(slot + first, rows, sound)
+                self._write_rows(db, slot + first, rows, sound)
 
-    def _write_rows(self, slot: int, rows: Bytes, sound: bool) -> None:
+    def _write_rows(self, db: sqlite3.Connection, slot: int, rows: Bytes, sound: bool) -> None:
         present = self._present(slot, len(rows))
         copied = len(present) == len(rows) and bool((_lasting(present) == _lasting(rows)).all())
         if sound and not copied:
@@ -100,16 +97,18 @@ class Replay:
             self._segment.write_records(slot + len(present), as_bytes(rows[len(present) :]))
         for n in range(len(present)):
             half = rows[n, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
-            self._write_half(slot + n, half.tobytes(), present[n : n + 1])
+            self._write_half(db, slot + n, half.tobytes(), present[n : n + 1])
 
-    def _write_half(self, slot: int, half: bytes, present: Bytes) -> None:
+    def _write_half(
+        self, db: sqlite3.Connection, slot: int, half: bytes, present: Bytes
+    ) -> None:
         """A mutable half has no checksum. One that is the catalog's, the last, needs no earlier."""
         own = present[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES].tobytes()
-        if own != half and own != self._newest(slot):
+        if own != half and own != self._newest(db, slot):
             self._segment.write_mutable(slot, half)
 
-    def _newest(self, slot: int) -> object:
-        found = self._db.execute(
+    def _newest(self, db: sqlite3.Connection, slot: int) -> object:
+        found = db.execute(
             "SELECT mutable FROM record WHERE segment_id = ? AND slot = ?",
             (self._segment.row.id, slot),
         ).fetchone()
