@@ -36,12 +36,12 @@ from spector.layout import (
     stride_of,
 )
 from spector.records import Loss
+from spector.store.belonging import ROW, belong, bloom, row_of_words
 from spector.store.fates import Fates, behind, survey
 from spector.store.files import Bytes, DiskFiles
 from spector.store.redo import lay_over, sound_runs
 from spector.store.salvage import Remains, SavedPartition, read_partition
 from spector.store.transaction import JOURNAL_RECORDS
-from spector.store.words import ROW, belong, bloom, row_of_words
 
 __all__ = ["Identity", "Salvage", "Saved", "identify", "refuse_newer", "salvage"]
 

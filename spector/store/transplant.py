@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from spector.kernel.crc import crc32c_rows
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import Loss
+from spector.store.belonging import ROW, WORDS
 from spector.store.files import Bytes
 from spector.store.repair import Salvage, Saved
 from spector.store.rows import insert_rows, tags_json
 from spector.store.store import Store
 from spector.store.transaction import Transaction
-from spector.store.words import ROW, WORDS
 
 __all__ = ["Place", "transplant"]
 

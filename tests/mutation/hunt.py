@@ -72,7 +72,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
                                  "tests/store/test_log_salvage.py"),
     "spector/store/transplant.py": ("tests/store/test_repair.py",),
     "spector/store/wal.py": ("tests/store/test_log_salvage.py",),
-    "spector/store/words.py": ("tests/store/test_pages.py", "tests/store/test_repair.py"),
+    "spector/store/belonging.py": ("tests/store/test_pages.py", "tests/store/test_repair.py"),
     "spector/store/segment.py": (_LIFE, "tests/test_format.py", "tests/store/test_shrunk.py",
                                  *_CHECKS),
     "spector/store/places.py": ("tests/backup/test_untouched.py",),
