@@ -21,11 +21,12 @@ from spector.store.catalog import CATALOG_NAME
 from spector.store.check import check_settled
 from spector.store.files import DiskFiles
 from spector.store.lock import WriterLock, no_writer
-from spector.store.places import Place
+from spector.store.places import Place, is_nameable
 from spector.store.recover import Stamp, no_store, open_disk, reading_catalog
-from spector.store.repair import Identity, Salvage, identify, refuse_newer, salvage, transplant
+from spector.store.repair import Identity, Salvage, identify, refuse_newer, salvage
 from spector.store.salvage import Remains, read_remains
 from spector.store.staging import building
+from spector.store.transplant import transplant
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 from spector.write.reembed import reembed_store
@@ -114,6 +115,10 @@ def restore(
     """
     _refuse_nowhere(backup, "backup")
     _refuse_nowhere(dest, "dest")
+    if DiskFiles(os.fspath(backup)).is_empty():
+        raise StoreNotFoundError(
+            f"there is no backup at {os.fspath(backup)}", hint="check the path"
+        )
     router = TierRouter([*default_tiers(), *extra_tiers])
     opened = open_disk(
         os.fspath(backup), Stamp(None, None, None), [tier.files for tier in router], Config(),
@@ -174,13 +179,14 @@ def repair(
     return RepairReport(
         path=named, kept=len(found.saved), wordless=found.wordless,
         mended=found.mended, lost=tuple(found.lost), notes=tuple(found.notes),
-        partitions=partitions, elapsed_ms=(time.perf_counter() - started) * 1000,
+        partitions=partitions, commits_lost=found.commits_lost,
+        elapsed_ms=(time.perf_counter() - started) * 1000,
     )
 
 
-def _refuse_nowhere(path: object, name: str) -> None:
+def _refuse_nowhere(path: str | os.PathLike[str], name: str) -> None:
     """An argument that is no path is told as such, not as whatever comes of it later."""
-    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) in ("", ":memory:"):
+    if not is_nameable(path) or os.fspath(path) == ":memory:":
         raise InvalidInputError(f"{name} is {path!r}", hint="pass the path of a directory")
 
 

@@ -78,6 +78,7 @@ from spector.store.check import check_settled
 from spector.store.erase import due_of
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record, verified_image
+from spector.store.places import is_nameable
 from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
 from spector.store.walk import walk
@@ -725,7 +726,7 @@ class Memory:
             StoreFullError, PartitionCorruptError, CatalogCorruptError: ``dest`` is as it was.
         """
         self._ensure()
-        if not isinstance(dest, (str, os.PathLike)) or os.fspath(dest) in ("", ":memory:"):
+        if not is_nameable(dest) or os.fspath(dest) == ":memory:":
             raise InvalidInputError(f"dest is {dest!r}", hint="pass the path of a directory")
         return copy_store(
             self._opened[0].store, os.fspath(dest), as_backup=True, progress=progress

@@ -14,6 +14,7 @@ from spector.kernel.parallel import usable_cores
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import MAX_DIM
 from spector.memory import Memory
+from spector.store.places import is_nameable
 from spector.store.recover import OpenedStore, Stamp, open_disk, open_memory
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
@@ -98,7 +99,7 @@ def open_memory_at(
         )
     router = TierRouter([*default_tiers(), *extra_tiers])
     where = os.fspath(path)
-    if not isinstance(where, str) or not where or "\0" in where or not _is_encodable(where):
+    if not isinstance(where, str) or not is_nameable(where):
         raise InvalidInputError(
             f"path is {where!r}", hint='pass a directory, or ":memory:" for none'
         )
@@ -123,15 +124,6 @@ def open_memory_at(
             if each.lock is not None:
                 each.lock.release()
         raise
-
-
-def _is_encodable(path: str) -> bool:
-    """False for text that no file can be called, such as half of a surrogate pair."""
-    try:
-        os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _open_stores(

@@ -536,12 +536,15 @@ class RepairReport:
     #: damage that cost no memory
     notes: tuple[Loss, ...] = ()
     partitions: int = 0
+    #: commits of the source cannot be read: memories, changes and words may be missing that nothing
+    #: names, and ``notes`` say where
+    commits_lost: bool = False
     elapsed_ms: float = 0.0
 
     @property
     def complete(self) -> bool:
         """True when every memory is in the new store with its words."""
-        return not self.lost and not self.wordless
+        return not self.lost and not self.wordless and not self.commits_lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

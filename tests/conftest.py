@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from spector.clock import ManualClock
-from tests.proof import proof, pytest_runtest_makereport
+from tests.proof import proof, pytest_collection_finish, pytest_runtest_makereport
 
 if TYPE_CHECKING:
     from spector import Memory
 
-__all__ = ["proof", "pytest_runtest_makereport"]
+__all__ = ["proof", "pytest_collection_finish", "pytest_runtest_makereport"]
 
 REPO = Path(__file__).resolve().parent.parent
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -6,11 +6,16 @@ Damage: a page that stays green over a skipped, failed or outdated proof is wors
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests import conftest
 from tests import proof as proofs
 from tests.proofs import page
 from tests.proofs.rows import ROWS, Row
@@ -23,9 +28,14 @@ def _record(**changes: Any) -> dict[str, Any]:
     record = {
         "row": "T1", "test": HERE, "outcome": "passed", "counts": {"kill_points": 10},
         "seconds": 1.0, "reason": "", "slow": True, "commit": "abc", "sources": "now",
-        "at": "2026-01-01T00:00:00Z",
+        "at": "2026-01-01T00:00:00Z", "tests": "as they are",
     }  # fmt: skip
     return record | changes
+
+
+def _found(records: list[dict[str, Any]], proofs: list[str] | None = None) -> page.Found:
+    named = sorted({record["test"] for record in records}) if proofs is None else proofs
+    return page.Found(records, named, "now", lambda test: "as they are")
 
 
 @pytest.mark.parametrize(
@@ -36,12 +46,13 @@ def _record(**changes: Any) -> dict[str, Any]:
         ([_record()], "held"),
         ([_record(), _record(outcome="failed")], "failed"),
         ([_record(), _record(sources="before")], "stale"),
+        ([_record(), _record(tests="weaker")], "stale"),
         ([_record(counts={"kill_points": 9})], "short"),
         ([_record(counts={"kill_points": 9}), _record(counts={"kill_points": 1})], "held"),
     ],
 )
 def test_a_row_says_the_worst_of_its_tests(records: list[dict[str, Any]], state: str) -> None:
-    assert page.state_of(ROW, records, "now") == state
+    assert page.state_of(ROW, _found(records)) == state
 
 
 def test_the_page_shows_failures_skips_and_rows_without_a_run_before_the_table() -> None:
@@ -49,7 +60,7 @@ def test_the_page_shows_failures_skips_and_rows_without_a_run_before_the_table()
         _record(outcome="failed", test=HERE + "[1]"),
         _record(outcome="skipped", test=HERE + "[2]", reason="no compiler", row="T28"),
     ]
-    text = page.render(records, "now")
+    text = page.render(_found(records))
     top = text[: text.index("## Promises and proofs")]
     assert "- failed: T1" in top
     assert "no compiler" in top
@@ -58,7 +69,24 @@ def test_the_page_shows_failures_skips_and_rows_without_a_run_before_the_table()
 
 def test_a_test_that_was_removed_proves_nothing() -> None:
     records = [_record(test="tests/test_proofs.py::test_that_never_was")]
-    assert "test_that_never_was" not in page.render(records, "now")
+    assert "test_that_never_was" not in page.render(_found(records, []))
+
+
+def test_a_run_that_was_stopped_or_was_of_a_sample_holds_nothing() -> None:
+    """One quick test of a row that has slow ones made it look proved."""
+    other = HERE + "[slow]"
+    assert page.state_of(ROW, _found([_record()], [])) == "partial"
+    stopped = _found([_record()], [HERE, other])
+    assert page.state_of(ROW, stopped) == "partial"
+    assert f"- without a record: `{other.removeprefix('tests/')}`" in page.render(stopped)
+    assert page.state_of(ROW, _found([_record(), _record(test=other)], [HERE, other])) == "held"
+
+
+def test_cases_that_were_removed_do_not_count_on() -> None:
+    gone = _record(test=HERE + "[gone]", counts={"kill_points": 500})
+    text = page.render(_found([_record(), gone], [HERE]))
+    assert "kill points 10 (planned" in text
+    assert "[gone]" not in text
 
 
 def test_a_later_run_replaces_what_is_known_of_the_same_test_only(tmp_path: Path) -> None:
@@ -79,11 +107,10 @@ def test_records_of_another_schema_are_refused(tmp_path: Path) -> None:
 
 def test_counts_of_several_tests_are_summed_and_texts_listed() -> None:
     told = page.render(
-        [
+        _found([
             _record(counts={"kill_points": 4, "seeds": "0..3"}),
             _record(counts={"kill_points": 8, "seeds": "4..9"}),
-        ],
-        "now",
+        ])
     )
     assert "kill points 12 (planned: 3,000); seeds 0..3; 4..9" in told
 
@@ -113,21 +140,47 @@ def test_what_a_test_counted_reaches_the_file(pytester_run: Any) -> None:
     assert all(r["sources"] == proofs.digest_of_sources() for r in records)
 
 
-def test_a_run_that_is_killed_keeps_what_it_has_proved(pytester_run: Any) -> None:
-    records = pytester_run(
-        "import os\n"
-        "def test_good(proof):\n    proof('T1', kill_points=3)\n"
-        "def test_worse(proof):\n    os._exit(9)\n"
-    )
-    assert [(r["outcome"], r["counts"]) for r in records] == [("passed", {"kill_points": 3})]
+def test_the_digest_of_a_test_covers_what_it_asserts_with() -> None:
+    assert proofs.digest_of_tests(HERE) == proofs.digest_of_tests("tests/test_records.py::x")
+    assert proofs.digest_of_tests(HERE) != proofs.digest_of_tests("tests/crash/test_sweep.py::x")
+    assert len({proofs.digest_of_tests(f"tests/{name}/test_x.py::x") for name in
+                ("crash", "store", "fuzz", "native", "model", "soak")}) == 6  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changes", "everything"),
+    [
+        (["tests"], {}, True),
+        ([str(proofs.REPO / "tests")], {}, True),
+        (["tests/crash"], {}, False),
+        (["tests"], {"markexpr": "not slow"}, False),
+        (["tests"], {"keyword": "kill"}, False),
+        (["tests"], {"collectonly": True}, False),
+        (["tests"], {"lf": True}, False),
+    ],
+)
+def test_only_a_run_of_everything_says_which_proofs_there_are(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], changes: dict[str, Any],
+    everything: bool, tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(proofs.REPO)
+    monkeypatch.setenv("SPECTOR_PROOFS", str(tmp_path / "kept.json"))
+    plain = {"markexpr": "", "keyword": "", "deselect": None, "ignore": None,
+             "collectonly": False, "lf": False}  # fmt: skip
+    items = [
+        SimpleNamespace(nodeid="tests/x.py::proves", fixturenames=["proof"]),
+        SimpleNamespace(nodeid="tests/x.py::other", fixturenames=["tmp_path"]),
+    ]
+    config = SimpleNamespace(args=arguments, option=SimpleNamespace(**plain | changes))
+    hook: Any = conftest.pytest_collection_finish
+    hook(SimpleNamespace(config=config, items=items))
+    found = proofs.proofs_in(tmp_path / "kept.json")
+    assert found == (["tests/x.py::proves"] if everything else [])
 
 
 @pytest.fixture
 def pytester_run(tmp_path: Path, repo: Path) -> Any:
     """Runs a test module in a fresh pytest with the plugin, and gives the records it left."""
-    import os
-    import subprocess
-    import sys
 
     def run(source: str) -> list[dict[str, Any]]:
         (tmp_path / "conftest.py").write_text(

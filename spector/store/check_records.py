@@ -29,10 +29,10 @@ from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes, Files
 from spector.store.findings import Findings
 from spector.store.reconcile import mutable_halves
+from spector.store.redo import lay_over
 from spector.store.segment import is_ahead, unpack_header
-from spector.store.transaction import JOURNAL_RECORDS
 
-__all__ = ["Expected", "check_partition", "lay_over", "read_bytes"]
+__all__ = ["Expected", "check_partition", "read_bytes"]
 
 #: of a header, what never changes while its file lives
 _LASTING = ("magic", "version", "stride", "dim", "day", "sequence", "generation")
@@ -118,21 +118,10 @@ def _read(
     flat = np.zeros(row.slots * stride, dtype=np.uint8)
     flat[: len(body)] = np.frombuffer(body, dtype=np.uint8)
     images: Bytes = flat.reshape(row.slots, stride)
-    lay_over(images, expected.pending)
+    for slot in lay_over(images, expected.pending, expected.uuid):
+        message = "the journal's image of this record is damaged; what the partition has stays"
+        found.add("I3", row.path, message, slot=slot, stride=stride)
     return images
-
-
-def lay_over(images: Bytes, pending: list[tuple[int, int, bytes]]) -> None:
-    """Put redo images, in their order, into records (slots, stride); what does not fit is left."""
-    slots, stride = images.shape
-    for kind, slot, image in pending:
-        data = np.frombuffer(image, dtype=np.uint8)
-        if kind == JOURNAL_RECORDS:
-            count = len(data) // stride
-            if slot >= 0 and slot + count <= slots and len(data) == count * stride:
-                images[slot : slot + count] = data.reshape(-1, stride)
-        elif len(data) == MUTABLE_BYTES and 0 <= slot < slots:
-            images[slot, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES] = data
 
 
 def _check_header(raw: bytes, expected: Expected, found: Findings) -> None:

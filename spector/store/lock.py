@@ -125,11 +125,26 @@ def _acquire(fd: int, root: str) -> None:
                 hint='close it there, or open it here with mode="r"',
             )
         sleep(_STEP_S)
+    if _is_shared(fd):
+        raise StoreLockedError(
+            f"the store at {root} is being repaired: nobody may write to it meanwhile",
+            hint='wait until the repair has ended, or open it here with mode="r"',
+        )
     raise StoreLockedError(
         f"the store at {root} is still locked, although process {holder}, which locked it, is dead",
         hint="a process that it started has the lock: end that one (`fuser` on the file LOCK names"
         ' it), or open the store here with mode="r"',
     )
+
+
+def _is_shared(fd: int) -> bool:
+    """Whether those who have the lock only keep writers out: see ``no_writer``."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return True
 
 
 def _is_dead(holder: str) -> bool:

@@ -22,7 +22,7 @@ from spector.store.files import translated
 from spector.store.guard import identity
 from spector.store.trees import Found, look_at, mounted, put_in_place, remove_tree
 
-__all__ = ["Place", "stranger_in"]
+__all__ = ["Place", "is_nameable", "stranger_in"]
 
 #: names of files in a copy, finished or not; the last three come and go by themselves
 _OURS: Final = re.compile(
@@ -33,6 +33,17 @@ _OURS: Final = re.compile(
 #: bytes that the name of a file may have
 _NAME_MAX: Final = 255
 _RENAME: Final = "rename it or move it away, or choose another destination"
+
+
+def is_nameable(path: object) -> bool:
+    """False for what no file can be called: nothing, a NUL in it, half of a surrogate pair."""
+    if not isinstance(path, (str, os.PathLike)):
+        return False
+    try:
+        name = os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return bool(name) and b"\0" not in name
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
 from spector.store.catalog import Head, SegmentRow
 from spector.store.files import Bytes, File
 from spector.store.reconcile import mutable_halves
+from spector.store.redo import sound_runs
 from spector.store.segment import Segment
 from spector.store.store import UNSYNCED, Store, View
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
@@ -153,7 +153,7 @@ class ReadStore(Store):
         """
         images: dict[int, dict[tuple[int, int], bytes]] = {i: {} for i in self._pending}
         for segment_id, kind, slot, image in redo:
-            _merge(images.setdefault(segment_id, {}), kind, slot, image, self.stride)
+            self._merge(images.setdefault(segment_id, {}), kind, slot, image)
         for row, db in unsure:
             images.setdefault(row.id, {}).update(self._ahead(row, db))
         lagging: set[int] = set()
@@ -169,6 +169,24 @@ class ReadStore(Store):
             if segment.patched is not None:
                 lagging.add(segment_id)
         self._pending = lagging
+
+    def _merge(
+        self, found: dict[tuple[int, int], bytes], kind: int, first: int, image: bytes
+    ) -> None:
+        """Keep the newest bytes of each (slot, offset); immutable parts and mutable block apart.
+
+        A damaged image proves nothing about the record that the file may have.
+        """
+        end = MUTABLE_OFFSET + MUTABLE_BYTES
+        if kind == JOURNAL_MUTABLE:
+            found[first, MUTABLE_OFFSET] = image
+            return
+        for start, rows, sound in sound_runs(image, self.stride, self.uuid):
+            for slot, record in enumerate(rows, first + start):
+                found[slot, MUTABLE_OFFSET] = record[MUTABLE_OFFSET:end].tobytes()
+                if sound:
+                    found[slot, 0] = record[:MUTABLE_OFFSET].tobytes()
+                    found[slot, end] = record[end:].tobytes()
 
     def _ahead(
         self, row: SegmentRow, db: sqlite3.Connection
@@ -207,25 +225,6 @@ class ReadStore(Store):
             copy[slot, offset : offset + len(image)] = np.frombuffer(image, dtype=np.uint8)
         copy.flags.writeable = False
         segment.patched = copy
-
-
-def _merge(
-    found: dict[tuple[int, int], bytes], kind: int, first: int, image: bytes, stride: int
-) -> None:
-    """Keep the newest bytes of each (slot, offset); immutable parts and mutable block apart."""
-    end = MUTABLE_OFFSET + MUTABLE_BYTES
-    if kind == JOURNAL_MUTABLE:
-        found[first, MUTABLE_OFFSET] = image
-        return
-    for n, record in enumerate(_split(image, stride)):
-        found[first + n, 0] = record[:MUTABLE_OFFSET]
-        found[first + n, MUTABLE_OFFSET] = record[MUTABLE_OFFSET:end]
-        found[first + n, end] = record[end:]
-
-
-def _split(image: bytes, stride: int) -> Iterator[bytes]:
-    for start in range(0, len(image), stride):
-        yield image[start : start + stride]
 
 
 def _lagging(records: Bytes, images: dict[tuple[int, int], bytes]) -> bool:

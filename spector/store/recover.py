@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import uuid as uuid_module
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -27,9 +28,10 @@ from spector.store.lock import WriterLock
 from spector.store.migrate import next_step
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
+from spector.store.redo import Replay
 from spector.store.segment import Segment, later_than_catalog, unpack_header
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
-from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
+from spector.store.transaction import JOURNAL_RETIRE
 from spector.store.word_files import remove_words
 
 __all__ = ["OpenedStore", "Stamp", "is_replaced", "open_disk", "open_memory",
@@ -309,15 +311,16 @@ def _replay(store: Store) -> None:
         if not db.execute("SELECT EXISTS (SELECT 1 FROM journal)").fetchone()[0]:
             return
         rows = {row.id: row for row in store.catalog.segments()}
+        replays: dict[int, Replay] = {}
         for segment_id, kind, slot, image in db.execute(
             "SELECT segment_id, kind, slot, image FROM journal ORDER BY seq"
         ):
-            segment = store.segments.get(segment_id) or _to_replay(store, rows, segment_id)
-            if kind == JOURNAL_RECORDS:
-                segment.write_records(slot, image)
-            elif kind == JOURNAL_MUTABLE:
-                segment.write_mutable(slot, image)
+            if segment_id not in replays:
+                segment = _to_replay(store, rows, segment_id)
+                replays[segment_id] = Replay(segment, store.stride, store.uuid)
             # JOURNAL_RETIRE waits until no scan beside us needs the slot; the header does not
+            replays[segment_id].write(db, kind, slot, image)
+    _warn_of_damage(store, replays)
     for segment_id, segment in store.segments.items():
         segment.write_header(rows[segment_id])
         segment.sync()
@@ -325,6 +328,17 @@ def _replay(store: Store) -> None:
     store.segments.clear()
     with store.catalog.writing() as connection:
         connection.execute("DELETE FROM journal WHERE kind <> ?", (JOURNAL_RETIRE,))
+
+
+def _warn_of_damage(store: Store, replays: Mapping[int, Replay]) -> None:
+    for segment_id, replay in replays.items():
+        if replay.kept:
+            warnings.warn(
+                f"{store.segments[segment_id].where}: the catalog's copies of slots "
+                f"{', '.join(map(str, replay.kept[:20]))} were damaged; the records there stay as "
+                "they were; run: spector check PATH",
+                UserWarning, stacklevel=2,
+            )  # fmt: skip
 
 
 def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) -> Segment:

@@ -10,11 +10,9 @@ catalog may have forgotten stays forgotten.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,6 @@ from spector._version import __version__
 from spector.errors import FormatVersionError, SpectorError, StoreError
 from spector.kernel.crc import crc32c_rows
 from spector.kernel.quantize import normalize, quantize
-from spector.kernel.tags import scope_tag, tags_mask
 from spector.layout import (
     FORMAT_VERSION,
     HEADER_BYTES,
@@ -39,28 +36,18 @@ from spector.layout import (
     stride_of,
 )
 from spector.records import Loss
-from spector.store.catalog import is_sealed
-from spector.store.check_records import lay_over
+from spector.store.belonging import ROW, belong, bloom, row_of_words
+from spector.store.fates import Fates, behind, survey
 from spector.store.files import Bytes, DiskFiles
-from spector.store.rows import insert_rows, tags_json
+from spector.store.redo import lay_over, sound_runs
 from spector.store.salvage import Remains, SavedPartition, read_partition
-from spector.store.store import Store
-from spector.store.transaction import Transaction
+from spector.store.transaction import JOURNAL_RECORDS
 
-__all__ = ["Identity", "Salvage", "Saved", "identify", "refuse_newer", "salvage", "transplant"]
+__all__ = ["Identity", "Salvage", "Saved", "identify", "refuse_newer", "salvage"]
 
 #: texts -> (n, dim) f32 vectors of the model that the store was made with
 Embed = Callable[[list[str]], NDArray[np.float32]]
 Progress = Callable[[int, int], None]
-_BATCH = 1024
-
-
-#: a tier's way to stage records, (n, stride) u8 with their event times; says partitions and slots
-Place = Callable[[Transaction, Bytes, NDArray[np.int64]], Any]
-
-_ROW = ("id", "segment_id", "slot", "event_ms", "recorded_ms", "valid_from_ms", "valid_until_ms",
-        "session_id", "agent_id", "user_id", "mutable")
-_WORDS = ("text", "tags", "metadata", "role", "source", "parents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +82,12 @@ class Salvage:
     wordless: int = 0
     mended: int = 0
     seen: set[int] = field(default_factory=set)
+    #: the catalog has lost commits: memories may be missing that nothing names
+    commits_lost: bool = False
+    #: what became of each memory, where the catalog does not know
+    fates: Fates | None = None
+    #: partitions of commits that the catalog does not have
+    later: set[str] = field(default_factory=set)
 
 
 def identify(files: DiskFiles, remains: Remains) -> Identity:
@@ -160,25 +153,19 @@ def salvage(
     progress: Progress | None = None,
 ) -> Salvage:
     """Bring together what catalog and partitions still have of each memory."""
-    out = Salvage()
-    for name, where in remains.unread:
-        out.notes.append(Loss(file=name, reason=f"{where} cannot be read from the disk"))
-    for lost in remains.lost:
-        span = "" if lost.low == 0 else f" from id {lost.low}"
-        out.notes.append(Loss(
-            file="catalog.db", reason=f"table {lost.table}{span} cannot be read: {lost.reason}"
-        ))
-    rows: dict[int, dict[int, dict[str, Any]]] = {}
-    for row in remains.records.values():
-        if _is_row(row):
-            rows.setdefault(row["segment_id"], {})[row["slot"]] = row
-        else:
-            out.lost.append(_loss(row, remains, None, "its row is damaged"))
-            out.seen.add(row["id"])
     named = _named(remains)
+    later = behind(files, remains, who.uuid, named)
+    out = Salvage(commits_lost=bool(later) or not remains.log.exact)
+    out.notes += [*_catalog_notes(remains), *later]
+    rows, torn = _rows_by_place(remains, out)
     paths = sorted({*_partitions(files), *(str(s["path"]) for s in named.values())})
     by_path = {str(s["path"]): s for s in named.values()}
-    torn: list[tuple[dict[str, Any], int]] = []
+    if out.commits_lost:
+        out.fates = survey(
+            paths, lambda path: _read(files, path, by_path.get(path), who, remains, Salvage(
+                commits_lost=True, later=_files_of(later)))
+        )
+    out.later = _files_of(later)
     for done, path in enumerate(paths):
         segment = by_path.get(path)
         own = rows.pop(segment["id"], {}) if segment else {}
@@ -192,11 +179,50 @@ def salvage(
     for orphans in rows.values():
         torn += [(row, -1) for row in orphans.values()]
     _mend(torn, named, remains, who, embed, out)
+    _list_the_rest(remains, who, out)
     return out
 
 
+def _catalog_notes(remains: Remains) -> Iterator[Loss]:
+    for name, where in remains.unread:
+        yield Loss(file=name, reason=f"{where} cannot be read from the disk")
+    for lost in remains.lost:
+        span = "" if lost.low == 0 else f" from id {lost.low}"
+        yield Loss(
+            file="catalog.db", reason=f"table {lost.table}{span} cannot be read: {lost.reason}"
+        )
+    log = remains.log
+    if log.damaged_at is not None:
+        how = "they were read all the same" if log.exact else "not all of them can be read"
+        yield Loss(
+            file="catalog.db-wal",
+            reason=f"damaged at byte {log.damaged_at}, commits behind it: {log.commits}; {how}",
+        )
+    elif not log.exact:
+        yield Loss(file="catalog.db-wal", reason="commits may be missing at its end")
+
+
+def _files_of(later: list[Loss]) -> set[str]:
+    return {each.file for each in later if each.file is not None}
+
+
+def _rows_by_place(
+    remains: Remains, out: Salvage
+) -> tuple[dict[int, dict[int, dict[str, Any]]], list[tuple[dict[str, Any], int]]]:
+    """Rows by partition and slot, and those whose place another one has."""
+    rows: dict[int, dict[int, dict[str, Any]]] = {}
+    others = []
+    for row in remains.records.values():
+        if not _is_row(row):
+            out.lost.append(_loss(row, remains, None, "its row is damaged"))
+            out.seen.add(row["id"])
+        elif rows.setdefault(row["segment_id"], {}).setdefault(row["slot"], row) is not row:
+            others.append((row, -1))
+    return rows, others
+
+
 def _is_row(row: dict[str, Any]) -> bool:
-    whole = all(type(row.get(name)) is int for name in _ROW[:5])
+    whole = all(type(row.get(name)) is int for name in ROW[:5])
     mutable = row.get("mutable")
     return whole and row["slot"] >= 0 and type(mutable) is bytes and len(mutable) == MUTABLE_BYTES
 
@@ -218,7 +244,7 @@ def _read(
     files: DiskFiles, path: str, segment: dict[str, Any] | None, who: Identity, remains: Remains,
     out: Salvage,
 ) -> SavedPartition | None:
-    if segment is None and not _is_lost(remains, "segment", 0):
+    if segment is None and path not in out.later and not _is_lost(remains, "segment", 0):
         out.notes.append(Loss(file=path, reason="no partition of this store; left out"))
         return None
     try:
@@ -227,7 +253,7 @@ def _read(
             return None
         found = read_partition(
             files, path, uuid=who.uuid, dim=who.dim,
-            slots=None if segment is None else segment["slots"],
+            slots=None if segment is None else segment["slots"], ahead=out.commits_lost,
         )
     except SpectorError as error:
         out.notes.append(Loss(file=path, reason=error.message))
@@ -238,12 +264,12 @@ def _read(
     if found.problem is not None:
         out.notes.append(Loss(file=path, reason=found.problem))
     if segment is not None:
-        _overlay(found, segment, remains, who)
+        _overlay(found, segment, remains, who, out)
     return found
 
 
 def _overlay(
-    found: SavedPartition, segment: dict[str, Any], remains: Remains, who: Identity
+    found: SavedPartition, segment: dict[str, Any], remains: Remains, who: Identity, out: Salvage
 ) -> None:
     """What was committed and not yet copied, as a recovery would have."""
     pending = [
@@ -255,11 +281,31 @@ def _overlay(
         return
     whole = np.zeros((max(len(found.images), int(segment["slots"])), stride_of(who.dim)), np.uint8)
     whole[: len(found.images)] = found.images
-    lay_over(whole, pending)
+    before = whole.copy() if out.commits_lost else whole
+    refused = lay_over(whole, pending, who.uuid)
+    if out.commits_lost:
+        _keep_later_halves(before, whole)
+    for slot in refused:
+        reason = "the journal's image of this record is damaged; what the partition has was taken"
+        out.notes.append(Loss(file=found.path, slot=slot, reason=reason))
     found.images = whole
     crc = np.empty(len(whole), dtype=np.uint32)
     crc32c_rows(whole, crc, who.uuid)
     found.sound = whole[:, 36:40].copy().view("<u4")[:, 0] == crc
+
+
+def _keep_later_halves(before: Bytes, after: Bytes) -> None:
+    """Take back older mutable halves from records (n, stride) that had been copied long ago.
+
+    A journal of a moment ago does not know what has been written since: it would bring back to life
+    what was forgotten. Only the deaths that it knows of count.
+    """
+    end = MUTABLE_OFFSET + MUTABLE_BYTES
+    same = (before[:, :MUTABLE_OFFSET] == after[:, :MUTABLE_OFFSET]).all(axis=1)
+    same &= (before[:, end:] == after[:, end:]).all(axis=1)
+    flags = after[:, MUTABLE_OFFSET : MUTABLE_OFFSET + 2].copy().view("<u2")[:, 0]
+    same &= (flags & int(Flag.TOMBSTONE)) == 0
+    after[same, MUTABLE_OFFSET:end] = before[same, MUTABLE_OFFSET:end]
 
 
 def _is_lost(remains: Remains, table: str, record_id: int) -> bool:
@@ -283,6 +329,9 @@ def _take(
         whole = bool(partition.sound[slot]) and 0 < record_id < 1 << 62
         if row is not None and (not whole or record_id != row["id"]):
             torn.append((row, tier))
+            row = None
+        if whole and out.fates is not None:
+            _take_newest(partition, slot, tier, record_id, row, remains, out)
         elif row is not None:
             _keep(partition, slot, tier, row, remains, out)
         elif whole and alive[slot] and record_id not in out.seen:
@@ -298,27 +347,56 @@ def _take(
     return torn + [(row, tier) for row in own.values()]
 
 
-def _keep(
-    partition: SavedPartition, slot: int, tier: int, row: dict[str, Any] | None,
+def _take_newest(
+    partition: SavedPartition, slot: int, tier: int, record_id: int, row: dict[str, Any] | None,
     remains: Remains, out: Salvage,
 ) -> None:
+    """The same where the catalog has lost commits: a memory lives where it was written last."""
+    assert out.fates is not None
+    if record_id in out.seen or out.fates.places[record_id] != (partition.path, slot):
+        return
+    if record_id in out.fates.dead:
+        out.seen.add(record_id)
+        if record_id in remains.records:
+            reason = "it was forgotten later than the catalog knows, or its newer place is lost"
+            out.notes.append(Loss(id=record_id, file=partition.path, slot=slot, reason=reason))
+        return
+    if row is None and record_id not in out.fates.moved:
+        # only a compaction, or a page that is of a moment ago, makes it have another place
+        row = remains.records.get(record_id, remains.older_records.get(record_id))
+        row = row if row is None or _is_row(row) else None
+    _keep(partition, slot, tier, row, remains, out, newest=True)
+
+
+def _keep(
+    partition: SavedPartition, slot: int, tier: int, row: dict[str, Any] | None,
+    remains: Remains, out: Salvage, *, newest: bool = False,
+) -> None:
+    """``newest``: the record is, and row and words may be of a moment ago."""
     image = partition.images[slot].copy()
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     record_id = int(header["id"][0])
     words = remains.contents.get(record_id)
-    if row is not None and words is not None and not _is_whole(row, words):
+    if row is not None and words is not None and not newest and not belong(row, words):
         out.lost.append(_loss(row, remains, partition.path, "its words are not what was written"))
         out.seen.add(record_id)
         return
-    if row is not None:
+    if row is not None and not newest:
         block = image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
         if block.tobytes() != row["mutable"]:
             block[:] = np.frombuffer(row["mutable"], np.uint8)
             out.mended += 1
+    if row is None or words is None or newest:
+        row, words = _together(header, row, remains, out)
     if words is None or row is None:
         out.wordless += 1
         reason = "its words are lost; its vector is kept, in quarantine and without a text"
-        out.notes.append(Loss(id=record_id, file=partition.path, slot=slot, reason=reason))
+        text = _text_of(record_id, remains)
+        if text is not None:
+            reason += "; these may be what it said before"
+        out.notes.append(
+            Loss(id=record_id, file=partition.path, slot=slot, reason=reason, text=text)
+        )
         row = _row_of(header, row)
         words = {"id": record_id, "text": ""}
         header["flags"] |= int(Flag.QUARANTINED)
@@ -326,22 +404,37 @@ def _keep(
         out.lost.append(_loss(row, remains, partition.path, "its strength is damaged"))
         out.seen.add(record_id)
         return
-    header["tags"] = _bloom(row, words)
+    header["tags"] = bloom(row, words)
     out.seen.add(record_id)
     out.saved.append(Saved(record_id, tier, image, row, words))
 
 
-def _is_whole(row: dict[str, Any], words: dict[str, Any]) -> bool:
-    values = [row[name] for name in _ROW] + [words.get(name) for name in _WORDS]
-    try:
-        fine = (
-            isinstance(words["text"], str)
-            and all(isinstance(json.loads(words[name]), kind) for name, kind in (
-                ("tags", list), ("metadata", dict), ("parents", list)) if words.get(name))
-        )
-    except (ValueError, TypeError):
-        return False
-    return fine and is_sealed([*values, words.get("seal")])
+def _together(
+    header: NDArray[np.void], row: dict[str, Any] | None, remains: Remains, out: Salvage
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """A row and words that the seal says belong together, and to this record."""
+    record_id, event_ms = int(header["id"][0]), int(header["event_ms"][0])
+    moved = out.fates is not None and record_id in out.fates.moved
+    if moved and row is None:  # its words were changed, and which these are nobody knows
+        return None, None
+    rows = [row, remains.older_records.get(record_id)]
+    found = [remains.contents.get(record_id), remains.older_contents.get(record_id)]
+    for words in filter(None, found):
+        for each in filter(None, rows):
+            if each.get("event_ms") == event_ms and belong(each, words):
+                return each, words
+        again = row_of_words(record_id, event_ms, remains.hints.get(record_id, {}), words)
+        if again is not None and int(header["tags"][0]) == bloom(again, words):
+            return again, words
+    return row, None
+
+
+def _text_of(record_id: int, remains: Remains) -> str | None:
+    for contents in (remains.contents, remains.older_contents):
+        text = contents.get(record_id, {}).get("text")
+        if isinstance(text, str):
+            return text
+    return None
 
 
 def _row_of(header: NDArray[np.void], row: dict[str, Any] | None) -> dict[str, Any]:
@@ -356,15 +449,6 @@ def _usable(header: NDArray[np.void]) -> bool:
     numbers = [float(header[name][0]) for name in ("scale", "importance", "utility")]
     stability = float(header["stability_days"][0])
     return all(0 <= n <= 1 for n in numbers) and 0 < stability < 1e30
-
-
-def _bloom(row: dict[str, Any], words: dict[str, Any]) -> int:
-    names = list(json.loads(words["tags"])) if words.get("tags") else []
-    for kind in ("user", "agent", "session"):
-        value = row.get(f"{kind}_id")
-        if value is not None:
-            names.append(scope_tag(kind, value))
-    return tags_mask(tuple(names))
 
 
 def _loss(row: dict[str, Any], remains: Remains, path: str | None, reason: str) -> Loss:
@@ -388,11 +472,13 @@ def _mend(
     for row, tier in torn:
         if row["id"] in out.seen:
             continue
+        if tier < 0:
+            tier = _tier_of(named.get(row["segment_id"]))
         out.seen.add(row["id"])
         segment = named.get(row["segment_id"])
         path = str(segment["path"]) if segment else None
         words = remains.contents.get(row["id"])
-        if words is None or not _is_whole(row, words):
+        if words is None or not belong(row, words):
             out.lost.append(_loss(row, remains, path, "its record and its words are damaged"))
         elif embed is None or tier < 0:
             out.lost.append(_loss(row, remains, path, "its vector is lost; its text is whole"))
@@ -420,7 +506,7 @@ def _new_image(
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     codes, scales = quantize(normalize(embed([words["text"]])))
     header["version"], header["tier"], header["id"] = RECORD_VERSION, tier, row["id"]
-    header["event_ms"], header["tags"] = row["event_ms"], _bloom(row, words)
+    header["event_ms"], header["tags"] = row["event_ms"], bloom(row, words)
     header["confidence"], header["scale"] = 255, scales[0]
     block = np.frombuffer(row["mutable"], dtype=MUTABLE_DTYPE)[0]
     for name in MUTABLE_DTYPE.names or ():
@@ -429,61 +515,26 @@ def _new_image(
     return image
 
 
-# -- into the new store --------------------------------------------------------------------------
-
-
-def transplant(
-    store: Store, found: Salvage, places: Mapping[int, Place], *, last_id: int,
-    progress: Progress | None = None,
-) -> None:
-    """Write everything that was saved into an empty store; ``places`` has a tier's way to place."""
-    for each in found.saved:
-        if each.tier not in places:
-            found.lost.append(Loss(
-                id=each.id, text=each.words.get("text"),
-                reason=f"it belongs to tier {each.tier}, which is not registered",
-            ))
-    found.saved = [each for each in found.saved if each.tier in places]
-    ordered = sorted(found.saved, key=lambda each: (each.tier, each.id))
-    done = 0
-    for tier, members in groupby(ordered, key=lambda each: each.tier):
-        for part in batched(list(members)):
-            _write(store, places[tier], part, last_id)
-            done += len(part)
-            if progress is not None:
-                progress(done, len(ordered))
-
-
-def batched(members: list[Saved]) -> Iterator[list[Saved]]:
-    for start in range(0, len(members), _BATCH):
-        yield members[start : start + _BATCH]
-
-
-def _write(store: Store, place: Place, part: list[Saved], last_id: int) -> None:
-    images = np.ascontiguousarray(np.stack([each.image for each in part]))
-    headers: NDArray[np.void] = np.ndarray(
-        (len(images),), RECORD_DTYPE, images, strides=(images.shape[1],)
-    )
-    headers["tier"], headers["centroid"] = part[0].tier, 0
-    headers["flags"] &= ~np.uint16(Flag.TOMBSTONE)
-    headers["crc"] = crc32c_rows(images, seed=store.uuid)
-    record: dict[str, list[Any]] = {
-        name: [each.row.get(name) for each in part] for name in _ROW if name != "mutable"
-    }
-    record["mutable"] = [
-        bytearray(image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]) for image in images
-    ]
-    content: dict[str, list[Any]] = {
-        name: [each.words.get(name) for each in part] for name in _WORDS
-    }
-    tags = [tuple(json.loads(t)) if t else () for t in content["tags"]]
-    content["tags"] = [tags_json(each) for each in tags]
-    content["id"] = record["id"]
-    with store.transaction() as tx:
-        placed = place(tx, images, np.array(record["event_ms"], dtype=np.int64))
-        record["segment_id"] = placed.segment_ids.tolist()
-        record["slot"] = placed.slots.tolist()
-        insert_rows(tx.connection, record, content, tags)
-        tx.note_id(max(last_id, part[-1].id))
-
-
+def _list_the_rest(remains: Remains, who: Identity, out: Salvage) -> None:
+    """Whatever else is known to have been there, if nothing that is known says that it went."""
+    if not out.commits_lost and not _is_lost(remains, "record", 0):
+        return
+    gone = out.fates.dead if out.fates is not None else set()
+    for record_id, words in remains.contents.items():
+        if record_id not in out.seen and record_id not in gone:
+            out.seen.add(record_id)
+            reason = "its row and its vector are lost"
+            out.lost.append(_loss({**words, "slot": None}, remains, None, reason))
+    stride = stride_of(who.dim)
+    for entry in remains.journal:
+        if entry["kind"] != JOURNAL_RECORDS or type(entry["image"]) is not bytes:
+            continue
+        for _, images, sound in sound_runs(entry["image"], stride, who.uuid):
+            for record_id in images[:, 8:16].copy().view("<u8")[:, 0].tolist() if sound else ():
+                if record_id not in out.seen and record_id not in gone:
+                    out.seen.add(record_id)
+                    reason = "only the journal has its vector, and not for which partition"
+                    out.lost.append(Loss(id=record_id, file="catalog.db", reason=reason))
+    last = remains.last_id
+    if out.commits_lost and last and last not in out.seen and last not in gone:
+        out.notes.append(Loss(id=last, reason="the last id that was given out; nothing is left"))

@@ -29,12 +29,19 @@ from spector.layout import (
 from spector.store.catalog import CATALOG_NAME, translated_sql
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes, DiskFiles
+from spector.store.guard import refuse_other_than_files
+from spector.store.pages import Pages, rows_of
 from spector.store.sectors import read_around, spans
 from spector.store.staging import clear
+from spector.store.wal import LOG_COPY, Merged, merge
 
-__all__ = ["LostTable", "Remains", "SavedPartition", "read_partition", "read_remains", "read_table"]
+__all__ = ["LostTable", "Remains", "SavedPartition", "read_partition", "read_remains", "read_table",
+           "whole_header"]
 
 _MAX_ROWID = (1 << 63) - 1
+_LOG = f"{CATALOG_NAME}-wal"
+#: what a page is believed to say of the store, if it has the form of such a row
+_META = {"format_version", "uuid", "dim", "model_id", "fingerprint"}
 #: slots of a partition that no row counts are believed up to this many bytes at once
 _READ_BYTES = 64 << 20
 
@@ -63,6 +70,13 @@ class Remains:
     lost: list[LostTable] = field(default_factory=list)
     #: files, and ranges of bytes in them, that the disk cannot read
     unread: list[tuple[str, str]] = field(default_factory=list)
+    #: what came of the log
+    log: Merged = field(default_factory=Merged)
+    #: rows of images of pages that newer ones have replaced, by id: perhaps of a moment ago
+    older_records: dict[int, dict[str, Any]] = field(default_factory=dict)
+    older_contents: dict[int, dict[str, Any]] = field(default_factory=dict)
+    #: id -> what the indexes over the table of records still say of it
+    hints: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
 def read_remains(files: DiskFiles, scratch: DiskFiles) -> Remains:
@@ -71,10 +85,15 @@ def read_remains(files: DiskFiles, scratch: DiskFiles) -> Remains:
     SQLite writes beside what it reads; so whoever must not touch a store reads a copy.
     """
     out = Remains()
-    for name in (CATALOG_NAME, f"{CATALOG_NAME}-wal"):
+    refuse_other_than_files(*(f"{files.root}/{name}" for name in (CATALOG_NAME, _LOG)))
+    bad: list[tuple[int, int]] = []
+    for name in (CATALOG_NAME, _LOG):
         if bad := files.copy_to(scratch, name):
             out.unread.append((name, spans(bad)))
+    out.log = merge(scratch, bad)
     _read_all(f"{scratch.root}/{CATALOG_NAME}", out)
+    if out.lost or not out.log.exact:
+        read_pages(scratch, out)
     clear(scratch)
     return out
 
@@ -96,10 +115,72 @@ def _read_all(path: str, out: Remains) -> None:
         out.contents = {row["id"]: row for row in read_table(db, "content", out.lost)}
         out.journal = list(read_table(db, "journal", out.lost, key="seq"))
         for row in read_table(db, "head", out.lost, key="one"):
-            if isinstance(row["last_id"], int) and 0 <= row["last_id"] < 1 << 62:
-                out.last_id = row["last_id"]
+            _take_head(row, out)
+        if any(lost.table == "record" for lost in out.lost):
+            _read_indexes(db, out)
     finally:
         db.close()
+
+
+def _take_head(row: dict[str, Any], out: Remains) -> None:
+    if type(row["last_id"]) is int and 0 <= row["last_id"] < 1 << 62:
+        out.last_id = max(out.last_id, row["last_id"])
+
+
+def _read_indexes(db: sqlite3.Connection, out: Remains) -> None:
+    """What a record's row says in columns that have an index is in that index as well."""
+    for column in ("session_id", "agent_id", "user_id", "valid_from_ms", "valid_until_ms"):
+        index = "record_" + column.split("_")[column.startswith("valid")]
+        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
+            for record_id, value in db.execute(
+                f"SELECT id, {column} FROM record INDEXED BY {index} WHERE {column} IS NOT NULL"
+            ):
+                out.hints.setdefault(record_id, {})[column] = value
+
+
+def read_pages(scratch: DiskFiles, out: Remains) -> None:
+    """Rows on pages that no tree leads to; and on those of a moment ago, if commits are missing."""
+    size = out.log.page_bytes
+    if not scratch.exists(CATALOG_NAME):
+        return
+    with contextlib.closing(scratch.open(CATALOG_NAME, writable=False)) as catalog:
+        count = catalog.size() // size
+        pages = Pages(lambda page: catalog.read_at((page - 1) * size, size), count, size)
+        seen = set(out.log.newest)
+        numbers = (*out.log.newest, *(n for n in range(1, count + 1) if n not in seen))
+        known = {("segment", row["id"]) for row in out.segments}
+        known |= {("journal", row["seq"]) for row in out.journal}
+        for number in numbers:
+            for table, row in rows_of(pages.read(number), number, pages):
+                _take_row(table, row, known, out)
+        out.journal.sort(key=lambda row: row["seq"])
+        if not out.log.exact and scratch.exists(LOG_COPY):
+            with contextlib.closing(scratch.open(LOG_COPY, writable=False)) as log:
+                for offset, number in out.log.older:
+                    for table, row in rows_of(log.read_at(offset, size), number, pages):
+                        if table == "record" and row["id"] not in out.records:
+                            out.older_records.setdefault(row["id"], row)
+                        elif table == "content" and row["id"] not in out.contents:
+                            out.older_contents.setdefault(row["id"], row)
+
+
+def _take_row(
+    table: str, row: dict[str, Any], known: set[tuple[str, int]], out: Remains
+) -> None:
+    """A row that a page has, unless a tree, or a newer page, has led to one of the same key."""
+    if table == "record":
+        out.records.setdefault(row["id"], row)
+    elif table == "content":
+        out.contents.setdefault(row["id"], row)
+    elif table in ("segment", "journal"):
+        key = table, row["id" if table == "segment" else "seq"]
+        if key not in known:
+            known.add(key)
+            (out.segments if table == "segment" else out.journal).append(row)
+    elif table == "head":
+        _take_head(row, out)
+    elif table == "meta" and row["key"] in _META:
+        out.meta.setdefault(row["key"], row["value"])
 
 
 def read_table(
@@ -209,6 +290,8 @@ class SavedPartition:
     sound: NDArray[np.bool_]
     #: what is wrong with the file as a whole
     problem: str | None = None
+    #: day, sequence, generation: the order in which partitions of a tier are written
+    order: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def headers(self) -> NDArray[np.void]:
@@ -223,18 +306,19 @@ class SavedPartition:
 
 
 def read_partition(
-    files: DiskFiles, path: str, *, uuid: bytes | None, dim: int | None, slots: int | None
+    files: DiskFiles, path: str, *, uuid: bytes | None, dim: int | None, slots: int | None,
+    ahead: bool = False,
 ) -> SavedPartition | None:
     """The records of one file, as many as are there; None when it is not one, or of another store.
 
     ``uuid``, ``dim`` and ``slots`` are the catalog's; None makes do with the file's own header,
-    which then has to be whole.
+    which then has to be whole. ``ahead``: the header may count more slots than the catalog does.
     """
     file = files.open(path, writable=False)
     try:
         size = file.size()
         raw, bad = read_around(file, 0, PARTITION_HEADER_BYTES)
-        header = _whole_header(raw)
+        header = whole_header(raw)
         if header is not None and uuid is not None and header["store_uuid"].tobytes() != uuid:
             return None
         if header is None and (uuid is None or dim is None):
@@ -248,8 +332,9 @@ def read_partition(
         stride = stride_of(dim)
         present = max(0, size - PARTITION_HEADER_BYTES) // stride
         counted = slots
-        if counted is None and header is not None:
-            counted = int(header["count"]) + int(header["tombstone_count"])
+        if header is not None and (ahead or counted is None):
+            own = int(header["count"]) + int(header["tombstone_count"])
+            counted = max(own, counted or 0)
         take = present if counted is None else min(present, counted)
         images = np.zeros((take, stride), dtype=np.uint8)
         step = max(1, _READ_BYTES // stride)
@@ -268,16 +353,20 @@ def read_partition(
     sound[wrong_checksums(images, uuid)] = False
     if counted is None:  # nobody knows how many there are: those that prove themselves
         images, sound = images[sound], sound[sound]
-    problem = None if header is not None else "its header is damaged"
+    problems = [] if header is not None else ["its header is damaged"]
     if counted is not None and present < counted:
-        problem = f"it was cut off: {size} bytes, {present} of {counted} records"
+        problems.append(f"it was cut off: {size} bytes, {present} of {counted} records")
     if bad:
-        problem = f"{spans(bad)} cannot be read from the disk"
+        problems.append(f"{spans(bad)} cannot be read from the disk")
     tier = int(images[sound][0, 1]) if sound.any() else None
-    return SavedPartition(path, tier, uuid, dim, images, sound, problem)
+    order = (0, 0, 0)
+    if header is not None:
+        order = int(header["day"]), int(header["sequence"]), int(header["generation"])
+    problem = "; ".join(problems) or None
+    return SavedPartition(path, tier, uuid, dim, images, sound, problem, order)
 
 
-def _whole_header(raw: bytes) -> Any:
+def whole_header(raw: bytes) -> Any:
     if len(raw) < PARTITION_HEADER_BYTES:
         return None
     header = np.frombuffer(raw, dtype=PARTITION_DTYPE)[0]

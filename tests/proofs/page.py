@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from tests.proofs.rows import ROWS, Row
 
-__all__ = ["render", "state_of", "summary"]
+__all__ = ["Found", "render", "state_of", "summary"]
 
 HERE: Final = Path(__file__).resolve().parent
 REPO: Final = HERE.parent.parent
@@ -17,40 +18,79 @@ REPO: Final = HERE.parent.parent
 Records = list[dict[str, Any]]
 
 
-def render(records: Records, sources: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The records of all runs, and the tree that they are held against."""
+
+    records: Records
+    #: every test that proves something, as a run of everything found them
+    proofs: list[str]
+    sources: str
+    #: digest of the folder of a test
+    tests: Callable[[str], str]
+
+    def of(self, row: Row) -> Records:
+        return [record for record in self.records if record["row"] == row.name]
+
+    def is_fresh(self, record: dict[str, Any]) -> bool:
+        return bool(
+            record["sources"] == self.sources and record["tests"] == self.tests(record["test"])
+        )
+
+    @property
+    def missing(self) -> list[str]:
+        """Proofs without a record: they did not run, or the run was stopped before."""
+        return sorted(set(self.proofs) - {record["test"] for record in self.records})
+
+
+def known(found: Found) -> Found:
+    """Without what was removed: it proves nothing any more."""
+    there = set(found.proofs)
+    records = [
+        record for record in found.records
+        if _exists(record["test"]) and (not there or record["test"] in there)
+    ]
+    return replace(found, records=records)
+
+
+def render(found: Found) -> str:
     """The page: what is missing first, then the table, then each row's tests, then the limits."""
-    records = [record for record in records if _exists(record["test"])]
-    by_row = {row.name: [r for r in records if r["row"] == row.name] for row in ROWS}
+    found = known(found)
     parts = [
         _prose("intro"),
-        _attention(records, by_row, sources),
-        "## Promises and proofs\n\n" + _table(by_row, sources),
-        "## Tests\n\n" + _tests(records, by_row, sources),
+        _attention(found),
+        "## Promises and proofs\n\n" + _table(found),
+        "## Tests\n\n" + _tests(found),
         *(_prose(path.stem) for path in sorted(HERE.glob("T*.md"))),
         _prose("not-promised"),
     ]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-def summary(records: Records, sources: str) -> str:
+def summary(found: Found) -> str:
     """One line a state, for the terminal."""
-    records = [record for record in records if _exists(record["test"])]
+    found = known(found)
     states: dict[str, list[str]] = {}
     for row in ROWS:
-        state = state_of(row, [r for r in records if r["row"] == row.name], sources)
-        states.setdefault(state, []).append(row.name)
+        states.setdefault(state_of(row, found), []).append(row.name)
     return "\n".join(f"{state:>8}: {', '.join(names)}" for state, names in sorted(states.items()))
 
 
-def state_of(row: Row, records: Records, sources: str) -> str:
-    """``held``, ``short`` of its plan, ``failed``, ``stale`` or ``not run``, the worst first."""
-    ran = [record for record in records if record["outcome"] != "skipped"]
+def state_of(row: Row, found: Found) -> str:
+    """The worst that is so: ``not run``, ``failed``, ``stale``, ``partial``, ``short``, ``held``.
+
+    Partial: not every proof has a record, of whatever row: it is not known whose the others are.
+    Short: less was counted than planned.
+    """
+    ran = [record for record in found.of(row) if record["outcome"] != "skipped"]
     if not ran:
         return "not run"
     if any(record["outcome"] == "failed" for record in ran):
         return "failed"
-    if any(record["sources"] != sources for record in ran):
+    if not all(found.is_fresh(record) for record in ran):
         return "stale"
+    if not found.proofs or found.missing:
+        return "partial"
     counts = _counts(ran)
     return "short" if any(counts.get(k, 0) < least for k, least in row.least.items()) else "held"
 
@@ -72,15 +112,14 @@ def _counts(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _table(by_row: dict[str, Records], sources: str) -> str:
+def _table(found: Found) -> str:
     lines = [
         "| row | promise | proved by | counted | failed | seconds | run | commit | state |",
         "|---|---|---|---|--:|--:|---|---|---|",
     ]
     for row in ROWS:
-        records = by_row[row.name]
-        ran = [record for record in records if record["outcome"] != "skipped"]
-        state = state_of(row, records, sources)
+        ran = [record for record in found.of(row) if record["outcome"] != "skipped"]
+        state = state_of(row, found)
         failed = sum(record["outcome"] == "failed" for record in ran)
         seconds = sum(record["seconds"] for record in ran)
         newest = max((record["at"] for record in ran), default="")
@@ -103,14 +142,17 @@ def _told(counts: dict[str, Any], least: dict[str, int]) -> str:
     return "; ".join(parts).replace("|", "\\|")
 
 
-def _attention(records: Records, by_row: dict[str, Records], sources: str) -> str:
+def _attention(found: Found) -> str:
     """What a reader must see before the table: failures, skips, rows without a fresh run."""
     lines = []
-    for state in ("failed", "short", "stale", "not run"):
-        rows = [row.name for row in ROWS if state_of(row, by_row[row.name], sources) == state]
+    for state in ("failed", "short", "partial", "stale", "not run"):
+        rows = [row.name for row in ROWS if state_of(row, found) == state]
         if rows:
             lines.append(f"- {state}: {', '.join(rows)}")
-    for record in records:
+    if not found.proofs:
+        lines.append("- no run of everything has said which proofs there are")
+    lines += [f"- without a record: `{_short(test)}`" for test in found.missing]
+    for record in found.records:
         if record["outcome"] == "skipped":
             lines.append(f"- skipped: `{_short(record['test'])}`: {record['reason']}")
         if record["outcome"] == "failed":
@@ -118,11 +160,11 @@ def _attention(records: Records, by_row: dict[str, Records], sources: str) -> st
     return "## To be seen first\n\n" + ("\n".join(lines) or "Every row has a fresh, full run.")
 
 
-def _tests(records: Records, by_row: dict[str, Records], sources: str) -> str:
+def _tests(found: Found) -> str:
     lines = ["| row | test | counted | seconds | outcome |", "|---|---|---|--:|---|"]
     for row in ROWS:
-        for record in by_row[row.name]:
-            outcome = record["outcome"] + ("" if record["sources"] == sources else ", stale")
+        for record in found.of(row):
+            outcome = record["outcome"] + ("" if found.is_fresh(record) else ", stale")
             lines.append(
                 f"| {row.name} | `{_short(record['test'])}` | {_told(record['counts'], {})} | "
                 f"{record['seconds']} | {outcome} |"

@@ -21,12 +21,14 @@ class Row:
 ROWS: Final = (
     Row(
         "T1", "A killed process loses nothing acknowledged and shows nothing half-done",
-        "SIGKILL at every file system call of every workload, SQLite's own calls included",
+        "SIGKILL at every file system call of every workload, SQLite's own calls included; of a"
+        " relaxed writer at every fifth",
         {"kill_points": 3000},
     ),
     Row(
         "T2", "A kill during recovery changes nothing",
-        "recovery of each image killed at every call, two levels deep",
+        "what every 97th of those kills leaves is recovered and killed at every call; each of these"
+        " again at one place, which goes round",
     ),
     Row(
         "T3",
@@ -41,7 +43,8 @@ ROWS: Final = (
     ),
     Row(
         "T6", "A failing disk gives a typed error and leaves the store intact",
-        "EIO, ENOSPC, EDQUOT, EMFILE, EACCES, EINTR, short writes at each call, once and for ever",
+        "EIO, ENOSPC, EDQUOT, EMFILE, EACCES, EINTR, short writes, at every 2nd to 31st call of"
+        " each workload, once and for ever; no memory at every one",
     ),
     Row(
         "T7", "A full disk is survivable: room freed means work resumes",
@@ -61,7 +64,8 @@ ROWS: Final = (
     ),
     Row(
         "T11", "No input from disk crashes the reader",
-        "mutated stores, imports and kernel inputs, under sanitizers",
+        "mutated stores, imports, arguments and kernel inputs, by chance and guided by coverage; C"
+        " under sanitizers",
         {"executions": 5_000_000},
     ),
     Row("T12", "A file that another program shrinks is noticed", "truncation under a live map"),

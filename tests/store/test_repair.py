@@ -320,8 +320,21 @@ def test_a_repair_that_fails_leaves_its_destination_free(
         raise StoreError("half-way")
 
     with monkeypatch.context() as patch:
-        patch.setattr("spector.store.repair.insert_rows", fail)
+        patch.setattr("spector.store.transplant.insert_rows", fail)
         with pytest.raises(StoreError, match="half-way"):
             spector.repair(patient.root, dest)
     assert [p.name for p in dest.parent.iterdir()] == ["mind"]
     repaired(patient, dest)
+
+
+def test_a_catalog_that_is_a_link_is_not_followed(patient: Patient, dest: Path) -> None:
+    """It may lead to another's store, whose texts the report would list."""
+    for name in ("catalog.db", "catalog.db-wal"):
+        path = patient.root / name
+        path.unlink(missing_ok=True)
+        path.symlink_to(patient.root.parent / "elsewhere")
+        with pytest.raises(StoreError, match="symbolic link"):
+            spector.repair(patient.root, dest)
+        path.unlink()
+        patient.restore()
+        assert not dest.exists()

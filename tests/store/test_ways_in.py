@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import spector
 from spector.cli.main import main
+from spector.store import lock
+from spector.store.lock import no_writer
+from tests.fakes import FakeEmbedder
 
 
 @pytest.fixture
@@ -94,3 +98,49 @@ def test_a_failed_check_names_the_next_step(
     assert f"spector check {mind} --repair DEST" in capsys.readouterr().err
     assert main(["restore", str(mind.parent / "nowhere"), str(mind.parent / "new")]) == 3
     assert "create one" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "\ud800", ":memory:", 7])
+@pytest.mark.parametrize(
+    "verb", ["check", "repair", "repair to", "restore", "restore to", "reembed", "backup"]
+)
+def test_what_no_file_can_be_called_is_refused_as_such(mind: Path, verb: str, path: object) -> None:
+    """A NUL ended in a ValueError of the operating system's module."""
+    given: Any = path
+    calls = {
+        "check": lambda: spector.check(given),
+        "repair": lambda: spector.repair(given, mind.parent / "saved"),
+        "repair to": lambda: spector.repair(mind, given),
+        "restore": lambda: spector.restore(given, mind.parent / "saved"),
+        "restore to": lambda: spector.restore(mind, given),
+        "reembed": lambda: spector.reembed(given, FakeEmbedder(dim=3)),
+        "backup": lambda: _backed_up(mind, given),
+    }
+    with pytest.raises(spector.InvalidInputError, match="is "):
+        calls[verb]()
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["mind"]
+
+
+def _backed_up(mind: Path, dest: Any) -> None:
+    with spector.open(mind, embedder=None, dim=3, mode="r") as memory:
+        memory.backup(dest)
+
+
+def test_restoring_from_nowhere_does_not_say_how_to_make_a_store(tmp_path: Path) -> None:
+    with pytest.raises(spector.StoreNotFoundError, match="no backup") as caught:
+        spector.restore(tmp_path / "nowhere", tmp_path / "mind")
+    assert caught.value.hint == "check the path"
+
+
+def test_a_writer_during_a_repair_is_told_to_wait(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was told to end a process that had ended long ago, or else the repair itself."""
+    monkeypatch.setattr(lock, "sleep", lambda seconds: None)
+    (mind / "LOCK").write_text("999999999\n")
+    with (
+        no_writer(str(mind)),
+        pytest.raises(spector.StoreLockedError, match="being repaired") as caught,
+    ):
+        spector.open(mind, embedder=None, dim=3)
+    assert "wait until" in caught.value.hint

@@ -1,0 +1,62 @@
+"""Mechanism: mutation that follows coverage finds inputs behind checks that chance does not pass.
+
+Damage without it: a reader of files or arguments that fails in some other way than with a typed
+error, hangs, or shows what is not so. Guard: Atheris on imports, stores, repairs and arguments; an
+input that takes a hundred seconds counts as a hang.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proof import REPO, seed
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("atheris") is None, reason="no atheris for this Python or system"
+)
+
+#: target -> runs of the sample, runs of all
+RUNS = {
+    "import": (2000, 200_000), "export": (500, 20_000), "arguments": (500, 50_000),
+    "store": (30, 2500), "repair": (30, 4000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", RUNS)
+def test_guided_inputs_are_read_or_refused(target: str, tmp_path: Path, proof: Any) -> None:
+    _guided(target, RUNS[target][0], tmp_path, proof)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", RUNS)
+def test_many_guided_inputs_are_read_or_refused(target: str, tmp_path: Path, proof: Any) -> None:
+    _guided(target, RUNS[target][1], tmp_path, proof)
+
+
+def _guided(target: str, runs: int, tmp_path: Path, proof: Any) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.guided", target, f"-runs={runs}", f"-seed={seed(8)}",
+         "-timeout=100", "-rss_limit_mb=4096", f"-artifact_prefix={tmp_path}/"],
+        cwd=REPO, capture_output=True, text=True, errors="replace", check=False,
+        env=os.environ | {"PYTHONPATH": str(REPO)},
+    )  # fmt: skip
+    said = done.stderr + done.stdout
+    told = re.search(r"Done (\d+) runs", said)
+    found = [path.read_bytes().hex() for path in tmp_path.iterdir() if path.is_file()]
+    covered = max(map(int, re.findall(r"cov: (\d+)", said)), default=0)
+    proof(
+        "T11", executions=int(told[1]) if told else 0, guided=int(told[1]) if told else 0,
+        crashes=len(found), branches=str(covered), seeds=str(seed(8)),
+    )  # fmt: skip
+    assert done.returncode == 0, f"SPECTOR_SEED={seed(8)}: {found}\n{said[-4000:]}"
+    assert told
+    assert int(told[1]) >= runs
+    assert covered > 20, "nothing of the product was instrumented"
