@@ -43,7 +43,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "hyde": hypotheses, "told": lambda cue: spans_told(cue, NOW),
     "turkish": lambda cue: is_turkish(cue, plain(cue)),
 }  # fmt: skip
-MODULES = ("dates", "events", "gate", "hyde", "told", "parts", "plain", "route", "signs", "timejoin", "when")
+MODULES = (
+    "dates", "events", "gate", "hyde", "parts", "plain", "route", "signs", "timejoin", "told", "when",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
