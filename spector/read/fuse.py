@@ -238,7 +238,7 @@ class Fuser:
 
     def ranked(
         self, snap: Snapshot, grounds: Sequence[Ground], query: Query, asked: Asked,
-        corpus: Corpus, result: ScanResult, select: NDArray[np.bool_] | None = None,
+        corpus: Corpus, result: ScanResult | None, select: NDArray[np.bool_] | None = None,
     ) -> Ranked:
         """The ranked rows of some grounds in their order, and hits of a scan that are not in them.
 
@@ -271,7 +271,7 @@ class Fuser:
             np.concatenate([np.full(len(g), g.store, np.int64) for g in grounds]),
             np.concatenate([g.part[: len(g)] for g in grounds]),
             np.concatenate([g.slot[: len(g)] for g in grounds]),
-            fused, similarity, evidence, _beyond(snap, grounds, result),
+            fused, similarity, evidence, [] if result is None else _beyond(snap, grounds, result),
         )
         ranked.coverage = coverage
         ranked.scale = float(scale)

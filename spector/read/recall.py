@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.errors import StoreError
-from spector.kernel.base import AllowList, Scanner, ScanResult
+from spector.kernel.base import DROP_PHASES, AllowList, Scanner, ScanResult, empty_result
 from spector.kernel.query import Query, make_query
 from spector.kernel.tags import tag_mask
 from spector.lexical.view import WordView
 from spector.read.abstain import CALIBRATED_MODEL
-from spector.read.fuse import Asked, Ranked, from_hits
+from spector.read.fuse import Asked, Ranked, from_hits, is_open
 from spector.read.ground import code_of
 from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in, knows_names
@@ -249,8 +249,12 @@ class Reader:
             return self._scanned(snap, request, query, filters)
         asked = self._lexical.asked(snap, views, request)
         if self._weigher.is_small(views):
-            result = self._kernel.scan(snap.table, query, request.k, select=select)
+            result = None
+            if select is not None or not is_open(query) or _lacks_words(snap, views):
+                result = self._kernel.scan(snap.table, query, request.k, select=select)
             ranked = self._weigher.all_of(snap, views, query, asked, result, chosen)
+            if result is None:  # every record was scored, but for those whose state forbids it
+                result = _scored_all(snap, len(ranked))
             self._told.add(snap, ranked, asked.time, query.profile.ranking)
             hits = self._confirmed(snap, request, query, filters, ranked)
         else:
@@ -402,6 +406,20 @@ class Reader:
             dropped_similarity=similarity, skipped_bound=bound, scored=result.scored,
             partitions=used, partitions_skipped=len(snap.table) - used, backend=self._kernel.name,
         )
+
+
+def _lacks_words(snap: Snapshot, views: Sequence[WordView]) -> bool:
+    """Whether there are records that the words know nothing of: rows of the catalog are damaged."""
+    live = sum(partition.live for view in snap.views for partition in view.partitions)
+    return live != sum(view.n_rows for view in views)
+
+
+def _scored_all(snap: Snapshot, scored: int) -> ScanResult:
+    """What a scan without gates would say of its phases."""
+    rows = int(snap.table.rows)
+    drops = np.zeros(len(DROP_PHASES), np.uint64)
+    drops[DROP_PHASES.index("state")] = rows - scored
+    return empty_result(drops, rows, scored)
 
 
 def _query_of(request: RecallRequest, config: Config, version: int) -> Query:

@@ -93,7 +93,7 @@ class Weigher:
 
     def all_of(
         self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: Asked,
-        result: ScanResult, select: NDArray[np.bool_] | None,
+        result: ScanResult | None, select: NDArray[np.bool_] | None,
     ) -> Ranked:
         """Every memory of a small store in its order; ``result`` adds what has no words."""
         whole = self._whole
