@@ -11,10 +11,9 @@ bench/LOG.md for where each term comes from and what it buys.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, overload
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
 from spector.lexical.analysis import Term, is_identifier
 from spector.lexical.view import Lookup
-from spector.read.ground import Ground, NormCache, code_of
+from spector.read.ground import Ground, NormCache
 from spector.read.rank import (
     TYPICAL_DEVIATION,
     bm25,
@@ -36,12 +35,11 @@ from spector.read.rank import (
     reciprocal_ranks,
     smeared,
 )
-from spector.read.snapshot import Candidate, Snapshot
+from spector.read.ranked import Ranked, beyond
+from spector.read.snapshot import Snapshot
 from spector.read.when import TimeRange, favour
 
-__all__ = [
-    "Asked", "Corpus", "Fuser", "Ranked", "first_of_all", "from_hits", "is_open",
-]
+__all__ = ["Asked", "Corpus", "Fuser", "first_of_all", "is_open"]
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -51,8 +49,6 @@ I64 = NDArray[np.int64]
 FEW: Final = 10
 #: words that a cue which only names something has at most; longer ones ask something about it
 _NAME_WORDS: Final = 2
-#: candidates that are put in order at once
-_SORTED_AT_ONCE: Final = 512
 #: what the factors of a usual profile (mood, tier, category, ...) multiply out to at most
 _HIGHEST_MODIFIER: Final = 1.25
 
@@ -108,127 +104,6 @@ class Corpus:
     spread: np.float32 | None = None
 
 
-class Ranked(Sequence[Candidate]):
-    """Candidates best first, made when they are looked at: by score, ties by id.
-
-    Attributes:
-        coverage: best evidence of words as a share of the most there could be, 0..1.
-        cosine: highest likeness with neighbours.
-        scale: what one deviation of the cue's likeness is in the score.
-    """
-
-    def __init__(
-        self, ids: I64, store: I64, part: NDArray[np.uint32], slot: NDArray[np.uint32],
-        fused: F32, similarity: F32, evidence: dict[str, F32], others: Sequence[Candidate] = (),
-    ) -> None:
-        if others:
-            ids = np.append(ids, [each.id for each in others])
-            store = np.append(store, [each.store for each in others])
-            part = np.append(part, np.array([each.part for each in others], np.uint32))
-            slot = np.append(slot, np.array([each.slot for each in others], np.uint32))
-            fused = np.append(fused, np.array([each.fused for each in others], np.float32))
-            more = np.array([each.similarity for each in others], np.float32)
-            similarity = np.append(similarity, more)
-            nothing = np.zeros(len(others), np.float32)
-            evidence = {name: np.append(each, nothing) for name, each in evidence.items()}
-        total = fused.astype(np.float64)
-        for values in evidence.values():
-            total += values
-        self._ids, self._store, self._part, self._slot = ids, store, part, slot
-        self._fused, self._similarity, self._total = fused, similarity, total
-        self._evidence = evidence
-        self._left = np.flatnonzero(fused > -np.inf)
-        self._count = len(self._left)
-        self._order = np.zeros(0, np.int64)
-        self.coverage = 0.0
-        self.cosine = 0.0
-        self.scale = 1.0
-
-    def _sort(self, count: int) -> None:
-        """Bring at least the first ``count`` into their order; few are ever looked at."""
-        while len(self._order) < min(count, self._count):
-            left, want = self._left, max(count - len(self._order), _SORTED_AT_ONCE)
-            values = self._total[left]
-            if len(left) > want:
-                least = np.partition(values, len(left) - want)[len(left) - want]
-                best = values >= least  # with all that are equal to the last
-                self._left, left, values = left[~best], left[best], values[best]
-            else:
-                self._left = left[:0]
-            order = np.lexsort((self._slot[left], self._part[left], self._ids[left], -values))
-            self._order = np.concatenate([self._order, left[order]])
-
-    def __len__(self) -> int:
-        return self._count
-
-    def top(self, count: int) -> Sequence[Candidate]:
-        """The first ``count``, made when they are looked at, too."""
-        return self if count >= self._count else _Top(self, count)
-
-    def first_rows(self, count: int) -> I64:
-        """Numbers of the first ``count`` rows, for `add`."""
-        self._sort(count)
-        return self._order[:count]
-
-    def add(self, name: str, rows: I64, values: F32) -> None:
-        """Further evidence (len(rows),) for some rows, in the scale of the score."""
-        column = np.zeros(len(self._total), np.float32)
-        column[rows] = values
-        self._evidence[name] = column
-        self._total[rows] += values
-        self._left = np.concatenate([self._order, self._left])
-        self._order = self._order[:0]
-
-    def only(self, codes: NDArray[np.uint64]) -> None:
-        """Keep what is at one of these places (see `code_of`)."""
-        self._left = np.concatenate([self._order, self._left])
-        mine = code_of(self._part[self._left], self._slot[self._left])
-        self._left = self._left[np.isin(mine, codes)]
-        self._count, self._order = len(self._left), self._order[:0]
-
-    @overload
-    def __getitem__(self, at: int) -> Candidate: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[Candidate]: ...
-
-    def __getitem__(self, at: int | slice) -> Candidate | list[Candidate]:
-        if isinstance(at, slice):
-            self._sort(len(range(self._count)[: at.stop]))
-            return [self._made(row) for row in self._order[: self._count][at].tolist()]
-        self._sort(range(self._count)[at] + 1)
-        return self._made(int(self._order[at]))
-
-    def _made(self, row: int) -> Candidate:
-        return Candidate(
-            int(self._ids[row]), int(self._store[row]), int(self._part[row]),
-            int(self._slot[row]), float(self._fused[row]), float(self._similarity[row]),
-            {name: float(values[row]) for name, values in self._evidence.items() if values[row]},
-            float(self._total[row]),
-        )
-
-
-class _Top(Sequence[Candidate]):
-    """The first of some ranked candidates."""
-
-    def __init__(self, ranked: Ranked, count: int) -> None:
-        self._ranked, self._range = ranked, range(count)
-
-    def __len__(self) -> int:
-        return len(self._range)
-
-    @overload
-    def __getitem__(self, at: int) -> Candidate: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[Candidate]: ...
-
-    def __getitem__(self, at: int | slice) -> Candidate | list[Candidate]:
-        if isinstance(at, slice):
-            return [self._ranked[n] for n in self._range[at]]
-        return self._ranked[self._range[at]]
-
-
 class Fuser:
     """Adds the evidence to the kernel's scores of given memories."""
 
@@ -271,7 +146,7 @@ class Fuser:
             np.concatenate([np.full(len(g), g.store, np.int64) for g in grounds]),
             np.concatenate([g.part[: len(g)] for g in grounds]),
             np.concatenate([g.slot[: len(g)] for g in grounds]),
-            fused, similarity, evidence, [] if result is None else _beyond(snap, grounds, result),
+            fused, similarity, evidence, [] if result is None else beyond(snap, grounds, result),
         )
         ranked.coverage = coverage
         ranked.scale = float(scale)
@@ -401,29 +276,6 @@ def _coverage(
         return 0.0
     most = float(np.max(evidence["words"], where=fused > -np.inf, initial=0.0))
     return most / weight / max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
-
-
-def _beyond(
-    snap: Snapshot, grounds: Sequence[Ground], result: ScanResult
-) -> list[Candidate]:
-    """Hits of the scan that are in no ground."""
-    codes = code_of(result.hits["part"], result.hits["slot"])
-    new = np.ones(len(codes), np.bool_)
-    for ground in grounds:
-        known = ground.codes()
-        if len(known):
-            at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
-            new &= known[at] != codes
-    return from_hits(snap, result.hits[new])
-
-
-def from_hits(snap: Snapshot, hits: NDArray[Any]) -> list[Candidate]:
-    """Candidates of scanned hits (`HIT_DTYPE`), in their order."""
-    return [
-        Candidate(record_id, snap.store_of(part), part, slot, score, similarity, score=score)
-        for record_id, score, similarity, part, slot in hits.tolist()
-        if score > -math.inf
-    ]
 
 
 def bare_query(vector: F32, now_ms: int) -> Query:

@@ -17,16 +17,17 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.errors import StoreError
-from spector.kernel.base import DROP_PHASES, AllowList, Scanner, ScanResult, empty_result
-from spector.kernel.query import Query, make_query
-from spector.kernel.tags import tag_mask
+from spector.kernel.base import AllowList, Scanner, ScanResult
+from spector.kernel.query import Query
 from spector.lexical.view import WordView
 from spector.read.abstain import CALIBRATED_MODEL
-from spector.read.fuse import Asked, Ranked, from_hits, is_open
+from spector.read.fuse import Asked, is_open
 from spector.read.ground import code_of
 from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in, knows_names
+from spector.read.phases import lacks_words, query_of, scored_all, stats_of
 from spector.read.pick import few_of_each, most_diverse, vectors_of
+from spector.read.ranked import Ranked, from_hits
 from spector.read.request import RecallRequest, within
 from spector.read.route import Kind
 from spector.read.signs import Speakers
@@ -34,7 +35,7 @@ from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, pat
 from spector.read.told import Told
 from spector.read.weigh import BY_SCORE, BY_WORDS, Places, Weigher
 from spector.read.when import TimeRange, resolve
-from spector.records import Hit, HitList, ScanStats, Signals
+from spector.records import Hit, HitList, Signals
 from spector.store.filters import SqlFilter
 from spector.store.store import View
 from spector.tiers.router import TierRouter
@@ -195,7 +196,7 @@ class Reader:
         """The best of a snapshot, with evidence where the cue has words that count."""
         # a reader of an older format has one such store, and nothing in any other
         version = min(store.format_version for store in self._stores)
-        query = _query_of(request, self._config, version)
+        query = query_of(request, self._config, version)
         filters = self._filters(snap, request)
         if request.cue is not None and request.lexical:
             if request.profile.w_lexical:
@@ -232,7 +233,7 @@ class Reader:
                 want = 2 * want + dropped
             else:
                 break
-        return HitList(hits, self._stats(snap, select, result))
+        return HitList(hits, stats_of(snap, select, result, self._kernel.name))
 
     def _weighed(
         self, snap: Snapshot, request: RecallRequest, query: Query,
@@ -250,11 +251,11 @@ class Reader:
         asked = self._lexical.asked(snap, views, request)
         if self._weigher.is_small(views):
             result = None
-            if select is not None or not is_open(query) or _lacks_words(snap, views):
+            if select is not None or not is_open(query) or lacks_words(snap, views):
                 result = self._kernel.scan(snap.table, query, request.k, select=select)
             ranked = self._weigher.all_of(snap, views, query, asked, result, chosen)
             if result is None:  # every record was scored, but for those whose state forbids it
-                result = _scored_all(snap, len(ranked))
+                result = scored_all(snap, len(ranked))
             self._told.add(snap, ranked, asked.time, query.profile.ranking)
             hits = self._confirmed(snap, request, query, filters, ranked)
         else:
@@ -272,7 +273,7 @@ class Reader:
             ),
             memories=sum(view.n_rows for view in views),
         )
-        return HitList(hits, self._stats(snap, select, result), signals=signals)
+        return HitList(hits, stats_of(snap, select, result, self._kernel.name), signals=signals)
 
     def _confirmed(
         self, snap: Snapshot, request: RecallRequest, query: Query,
@@ -392,50 +393,3 @@ class Reader:
             fresh = patched_snapshot(cached, views)
         self._cached = fresh
         return fresh
-
-    def _stats(
-        self, snap: Snapshot, select: list[int] | None, result: ScanResult
-    ) -> ScanStats:
-        state, dropped_filter, tags, valence, strength, similarity, bound = (
-            result.drops.tolist()
-        )
-        used = len(snap.table) if select is None else len(select)
-        return ScanStats(
-            scanned=result.scanned, dropped_state=state, dropped_filter=dropped_filter,
-            dropped_tags=tags, dropped_valence=valence, dropped_strength=strength,
-            dropped_similarity=similarity, skipped_bound=bound, scored=result.scored,
-            partitions=used, partitions_skipped=len(snap.table) - used, backend=self._kernel.name,
-        )
-
-
-def _lacks_words(snap: Snapshot, views: Sequence[WordView]) -> bool:
-    """Whether there are records that the words know nothing of: rows of the catalog are damaged."""
-    live = sum(partition.live for view in snap.views for partition in view.partitions)
-    return live != sum(view.n_rows for view in views)
-
-
-def _scored_all(snap: Snapshot, scored: int) -> ScanResult:
-    """What a scan without gates would say of its phases."""
-    rows = int(snap.table.rows)
-    drops = np.zeros(len(DROP_PHASES), np.uint64)
-    drops[DROP_PHASES.index("state")] = rows - scored
-    return empty_result(drops, rows, scored)
-
-
-def _query_of(request: RecallRequest, config: Config, version: int) -> Query:
-    selection = request.selection
-    any_masks = [tag_mask(tag, version) for tag in selection.any_tags]
-    tags_all = selection.bloom_all(version)
-    overlap = tags_all
-    for mask in any_masks:
-        overlap |= mask
-    return make_query(
-        now_ms=request.now_ms, vector=request.vector, profile=request.profile,
-        tags_all=tags_all, any_masks=any_masks, overlap_mask=overlap,
-        valence_min=request.valence[0], valence_max=request.valence[1],
-        event_min_ms=selection.min_ms, event_max_ms=selection.max_ms,
-        importance_floor=request.min_importance, drop_flags=request.drop_flags,
-        modality_mask=request.modality_mask, category_mask=request.category_mask,
-        mood=request.mood,
-        recall_confidence=0.0 if request.exact else config.recall_confidence,
-    )

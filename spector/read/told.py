@@ -14,8 +14,8 @@ import numpy as np
 
 from spector.clock import MS_PER_DAY
 from spector.kernel.ranking import Ranking
-from spector.read.fuse import Ranked
 from spector.read.plain import plain
+from spector.read.ranked import Ranked
 from spector.read.snapshot import Snapshot
 from spector.read.spans import Span
 from spector.read.timewords import AMBIGUOUS, DAYS, MONTHS, SEASONS, UNITS, WEEKDAYS

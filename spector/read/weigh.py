@@ -21,7 +21,7 @@ from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query
 from spector.kernel.ranking import REACH, Ranking
 from spector.lexical.view import WordView
-from spector.read.fuse import Asked, Corpus, Fuser, Ranked, is_open
+from spector.read.fuse import Asked, Corpus, Fuser, is_open
 from spector.read.ground import (
     NOWHERE,
     Ground,
@@ -31,6 +31,7 @@ from spector.read.ground import (
     whole_ground,
 )
 from spector.read.rank import deviation
+from spector.read.ranked import Ranked
 from spector.read.snapshot import Snapshot
 
 __all__ = ["BY_SCORE", "BY_WORDS", "Places", "Weigher"]

@@ -1,0 +1,166 @@
+"""Candidates in their order: by score, ties by id; the best are sorted when they are looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.base import ScanResult
+from spector.read.ground import Ground, code_of
+from spector.read.snapshot import Candidate, Snapshot
+
+__all__ = ["Ranked", "beyond", "from_hits"]
+
+F32 = NDArray[np.float32]
+I64 = NDArray[np.int64]
+
+#: candidates that are put in order at once
+_SORTED_AT_ONCE: Final = 512
+
+
+class Ranked(Sequence[Candidate]):
+    """Candidates best first, made when they are looked at: by score, ties by id.
+
+    Attributes:
+        coverage: best evidence of words as a share of the most there could be, 0..1.
+        cosine: highest likeness with neighbours.
+        scale: what one deviation of the cue's likeness is in the score.
+    """
+
+    def __init__(
+        self, ids: I64, store: I64, part: NDArray[np.uint32], slot: NDArray[np.uint32],
+        fused: F32, similarity: F32, evidence: dict[str, F32], others: Sequence[Candidate] = (),
+    ) -> None:
+        if others:
+            ids = np.append(ids, [each.id for each in others])
+            store = np.append(store, [each.store for each in others])
+            part = np.append(part, np.array([each.part for each in others], np.uint32))
+            slot = np.append(slot, np.array([each.slot for each in others], np.uint32))
+            fused = np.append(fused, np.array([each.fused for each in others], np.float32))
+            more = np.array([each.similarity for each in others], np.float32)
+            similarity = np.append(similarity, more)
+            nothing = np.zeros(len(others), np.float32)
+            evidence = {name: np.append(each, nothing) for name, each in evidence.items()}
+        total = fused.astype(np.float64)
+        for values in evidence.values():
+            total += values
+        self._ids, self._store, self._part, self._slot = ids, store, part, slot
+        self._fused, self._similarity, self._total = fused, similarity, total
+        self._evidence = evidence
+        self._left = np.flatnonzero(fused > -np.inf)
+        self._count = len(self._left)
+        self._order = np.zeros(0, np.int64)
+        self.coverage = 0.0
+        self.cosine = 0.0
+        self.scale = 1.0
+
+    def _sort(self, count: int) -> None:
+        """Bring at least the first ``count`` into their order; few are ever looked at."""
+        while len(self._order) < min(count, self._count):
+            left, want = self._left, max(count - len(self._order), _SORTED_AT_ONCE)
+            values = self._total[left]
+            if len(left) > want:
+                least = np.partition(values, len(left) - want)[len(left) - want]
+                best = values >= least  # with all that are equal to the last
+                self._left, left, values = left[~best], left[best], values[best]
+            else:
+                self._left = left[:0]
+            order = np.lexsort((self._slot[left], self._part[left], self._ids[left], -values))
+            self._order = np.concatenate([self._order, left[order]])
+
+    def __len__(self) -> int:
+        return self._count
+
+    def top(self, count: int) -> Sequence[Candidate]:
+        """The first ``count``, made when they are looked at, too."""
+        return self if count >= self._count else _Top(self, count)
+
+    def first_rows(self, count: int) -> I64:
+        """Numbers of the first ``count`` rows, for `add`."""
+        self._sort(count)
+        return self._order[:count]
+
+    def add(self, name: str, rows: I64, values: F32) -> None:
+        """Further evidence (len(rows),) for some rows, in the scale of the score."""
+        column = np.zeros(len(self._total), np.float32)
+        column[rows] = values
+        self._evidence[name] = column
+        self._total[rows] += values
+        self._left = np.concatenate([self._order, self._left])
+        self._order = self._order[:0]
+
+    def only(self, codes: NDArray[np.uint64]) -> None:
+        """Keep what is at one of these places (see `code_of`)."""
+        self._left = np.concatenate([self._order, self._left])
+        mine = code_of(self._part[self._left], self._slot[self._left])
+        self._left = self._left[np.isin(mine, codes)]
+        self._count, self._order = len(self._left), self._order[:0]
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Candidate]: ...
+
+    def __getitem__(self, at: int | slice) -> Candidate | list[Candidate]:
+        if isinstance(at, slice):
+            self._sort(len(range(self._count)[: at.stop]))
+            return [self._made(row) for row in self._order[: self._count][at].tolist()]
+        self._sort(range(self._count)[at] + 1)
+        return self._made(int(self._order[at]))
+
+    def _made(self, row: int) -> Candidate:
+        return Candidate(
+            int(self._ids[row]), int(self._store[row]), int(self._part[row]),
+            int(self._slot[row]), float(self._fused[row]), float(self._similarity[row]),
+            {name: float(values[row]) for name, values in self._evidence.items() if values[row]},
+            float(self._total[row]),
+        )
+
+
+class _Top(Sequence[Candidate]):
+    """The first of some ranked candidates."""
+
+    def __init__(self, ranked: Ranked, count: int) -> None:
+        self._ranked, self._range = ranked, range(count)
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Candidate]: ...
+
+    def __getitem__(self, at: int | slice) -> Candidate | list[Candidate]:
+        if isinstance(at, slice):
+            return [self._ranked[n] for n in self._range[at]]
+        return self._ranked[self._range[at]]
+
+
+def beyond(
+    snap: Snapshot, grounds: Sequence[Ground], result: ScanResult
+) -> list[Candidate]:
+    """Hits of the scan that are in no ground."""
+    codes = code_of(result.hits["part"], result.hits["slot"])
+    new = np.ones(len(codes), np.bool_)
+    for ground in grounds:
+        known = ground.codes()
+        if len(known):
+            at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+            new &= known[at] != codes
+    return from_hits(snap, result.hits[new])
+
+
+def from_hits(snap: Snapshot, hits: NDArray[Any]) -> list[Candidate]:
+    """Candidates of scanned hits (`HIT_DTYPE`), in their order."""
+    return [
+        Candidate(record_id, snap.store_of(part), part, slot, score, similarity, score=score)
+        for record_id, score, similarity, part, slot in hits.tolist()
+        if score > -math.inf
+    ]
