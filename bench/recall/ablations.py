@@ -63,6 +63,7 @@ _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "parts of compound cues as well (compound)": {"compound": True},
     "only what stands out (selective)": {"selective": True},
     "parameters of the cue's intent (intent)": {"intent": "auto"},
+    "sentences like answers beside the cue (hyde)": {"hyde": True},
     "newness among the hits (mmr 0.7)": {"mmr": 0.7},
     "at most two hits of a session (per_session)": {"per_session": 2},
 }
