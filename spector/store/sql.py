@@ -182,7 +182,8 @@ class Pinning:
     ) -> None:
         self._catalog.pinned.connection = None
         try:
-            with translated_sql(self._catalog.path):
+            # after a statement that met damage, and said so, even this fails; nothing was written
+            with contextlib.suppress(sqlite3.Error):
                 if self._connection.in_transaction:
                     self._connection.execute("COMMIT")
         finally:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from spector.errors import StoreError
+from spector.errors import CatalogCorruptError, StoreError
 from spector.lexical.analysis import fingerprint
 from spector.lexical.index import WordIndex
 from spector.lexical.keeping import Kept
@@ -43,6 +44,8 @@ _OF: Final = "\x1f"
 _MOST_SLOTS: Final = (1 << 31) - 1
 _ROWS: Final = 1024
 _LONGEST_NAME: Final = 200
+#: places of the catalog that cannot be read before it is given up
+_MOST_FAILURES: Final = 2000
 
 
 class Words:
@@ -109,27 +112,65 @@ class _Source:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._seal = ""
+        self._failures = 0
 
     def everything(self) -> Iterator[Text]:
-        return self._texts("ORDER BY record.id", ())
+        try:
+            yield from self._texts("ORDER BY record.id", ())
+        except StoreError as error:
+            self._note_damage(error)
+            for segment_id, slots in self._partitions():
+                yield from self.texts(segment_id, 0, slots)
 
     def texts(self, segment_id: int, first: int, stop: int) -> Iterator[Text]:
-        return self._texts(
-            "WHERE segment_id = ? AND slot >= ? AND slot < ?", (segment_id, first, stop)
-        )
+        """Those that can be read: a damaged page costs the memories on it their words, no more."""
+        for start in range(first, stop, _ROWS):
+            yield from self._readable(segment_id, start, min(start + _ROWS, stop))
+
+    def _readable(self, segment_id: int, first: int, stop: int) -> Iterator[Text]:
+        place = (segment_id, first, stop)
+        try:
+            found = list(self._texts("WHERE segment_id = ? AND slot >= ? AND slot < ?", place))
+        except StoreError as error:
+            self._note_damage(error)
+            if stop - first > 1:
+                middle = (first + stop) // 2
+                yield from self._readable(segment_id, first, middle)
+                yield from self._readable(segment_id, middle, stop)
+            return
+        yield from found
+
+    def _note_damage(self, error: StoreError) -> None:
+        """Go on after damage, unless everything is damaged; any other error is raised again."""
+        self._failures += 1
+        code = getattr(error.__cause__, "sqlite_errorcode", None) or 0
+        if self._failures > _MOST_FAILURES or not (
+            isinstance(error, CatalogCorruptError) or code & 0xFF == sqlite3.SQLITE_IOERR
+        ):
+            raise error
+
+    def _partitions(self) -> list[tuple[int, int]]:
+        return [(row.id, row.slots) for row in self._store.catalog.segments()]
 
     def known(self, segment_id: int) -> Iterable[Known]:
-        catalog = self._store.catalog
-        with catalog.reading() as connection:
-            found = connection.execute(
-                f"SELECT record.id, slot, {self._seal_of(connection)} FROM record"
-                " JOIN content ON content.id = record.id WHERE segment_id = ?",
-                (segment_id,),
-            ).fetchall()
+        try:
+            found = self._known("content", segment_id)
+        except StoreError as error:
+            self._note_damage(error)
+            found = self._known("", segment_id)
         return [
             Known(record_id, slot, seal if _is_seal(seal) else None)
             for record_id, slot, seal in found if _is_place(slot)
         ]
+
+    def _known(self, sealed_by: str, segment_id: int) -> list[tuple[Any, ...]]:
+        with self._store.catalog.reading() as connection:
+            seal = self._seal_of(connection) if sealed_by else "NULL"
+            join = "JOIN content ON content.id = record.id" if sealed_by else ""
+            return connection.execute(
+                f"SELECT record.id, slot, {seal} FROM record {join} WHERE segment_id = ?",
+                (segment_id,),
+            ).fetchall()
 
     def _texts(self, rest: str, params: tuple[Any, ...]) -> Iterator[Text]:
         with self._store.catalog.reading() as connection:

@@ -284,3 +284,26 @@ def test_one_damaged_row_does_not_keep_the_others_from_being_found(
             found = Words(store).at(view)
             rows, _ = found.best(cue_terms("guitar"), k=500)
             assert set(found.ids(rows).tolist()) >= {*ids} - {ids[150]}
+
+
+def test_a_damaged_page_costs_the_memories_on_it_their_words_and_no_more(tmp_path: Path) -> None:
+    with spector.open(tmp_path / "mind", embedder=None, dim=8, clock=ManualClock(NOW)) as memory:
+        rows = [{"text": f"guitar number{n}.", "vector": _vector(n)} for n in range(600)]
+        ids = [record.id for record in memory.remember_many(rows)]
+    shutil.rmtree(tmp_path / "mind" / "lexical", ignore_errors=True)
+    catalog = tmp_path / "mind" / "catalog.db"
+    raw = bytearray(catalog.read_bytes())
+    page = raw.index(b"guitar number300.") // 4096 * 4096
+    lost = [n for n in range(600) if f"guitar number{n}.".encode() in raw[page : page + 4096]]
+    raw[page] = 0xFF  # no kind of page
+    catalog.write_bytes(raw)
+    with spector.open(tmp_path / "mind", embedder=None, clock=ManualClock(NOW)) as memory:
+        store = memory._opened[0].store
+        with store.snapshot() as view:
+            found = Words(store).at(view)
+            rows_found, _ = found.best(cue_terms("guitar"), k=1000)
+            assert sorted(found.ids(rows_found).tolist()) == sorted(
+                {*ids} - {ids[n] for n in lost}
+            )
+        cue = 5 if lost[0] > 5 else 595
+        assert memory.recall(f"number{cue}", vector=_vector(cue), k=1)[0].id == ids[cue]
