@@ -182,7 +182,8 @@ class Fuser:
             dots = np.zeros(len(part), np.float32)
             self._kernel.score(snap.table, bare_query(query.vector, query.now_ms), part, slot,
                                similarity=dots)
-        return fused[ranked], similarity[ranked], dots
+        fused[np.isnan(fused)] = -np.inf
+        return fused[ranked], _sound(similarity)[ranked], _sound(dots)
 
     def _likeness(
         self, snap: Snapshot, grounds: Sequence[Ground], query: Query, asked: Asked, dots: F32
@@ -199,6 +200,7 @@ class Fuser:
         self._kernel.score(
             snap.table, bare_query(asked.wish, query.now_ms), part, slot, similarity=wishes
         )
+        wishes = _sound(wishes)
         wishes *= np.float32(shift * float(np.linalg.norm(asked.wish)))
         return plain, self._mixed(snap, grounds, dots - wishes, near)
 
@@ -225,6 +227,14 @@ class Fuser:
             {name: np.concatenate([each[name] for each, _ in found]) for name in found[0][0]},
             _named([own for _, own in found], asked, profile),
         )
+
+
+def _sound(cosines: F32) -> F32:
+    """Cosines, 0 in place of those that damaged vectors have: they must not reach their neighbours.
+
+    The record itself is verified before it is shown.
+    """
+    return np.where(np.abs(cosines) <= np.float32(1.01), cosines, np.float32(0))
 
 
 def _terms_of(

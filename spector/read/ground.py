@@ -215,6 +215,8 @@ def unit_vectors(
 ) -> F32:
     """(n, dim) f32: the stored vectors at given places."""
     scales = header_column(snap, part, slot, "scale").astype(np.float32)
+    # of a vector of length 1 it is below 1/127; a damaged record must not reach those beside it
+    scales[~((scales >= 0) & (scales <= 1))] = 0
     codes = gathered(
         snap, part, slot, HEADER_BYTES, snap.table.stride - HEADER_BYTES
     ).view(np.int8)

@@ -5,14 +5,17 @@ All vectors are the same, so only words can tell the memories apart.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import spector
-from spector import Memory
+from spector import Memory, PartitionCorruptError
 from spector.clock import ManualClock
+from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from tests.conftest import NOW
 
 _SAME = np.ones(8, np.float32)
@@ -92,3 +95,35 @@ def test_who_said_it_and_when_are_words_of_a_memory(memory: Memory) -> None:
         )
     found = memory.recall("what would Bob say?", vector=_SAME, k=3)
     assert found[0].metadata["speaker"] == "Bob"
+
+
+@pytest.mark.parametrize("scale", [float("nan"), float("inf"), 3e38, -1.0])
+def test_a_damaged_vector_does_not_reach_those_beside_it(scale: float, tmp_path: Path) -> None:
+    """Likeness is shared along a session and measured in deviations of the store."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"text": f"guitar number{n}", "vector": rng.standard_normal(8).astype(np.float32),
+         "session_id": "s", "role": "user"}
+        for n in range(40)
+    ]
+    with spector.open(tmp_path / "mind", embedder=None, dim=8, clock=ManualClock(NOW)) as memory:
+        ids = [record.id for record in memory.remember_many(rows)]
+    (partition,) = (tmp_path / "mind" / "episodic").glob("*.mem")
+    raw = bytearray(partition.read_bytes())
+    at = PARTITION_HEADER_BYTES + 20 * stride_of(8) + 4  # the scale of the twenty-first record
+    raw[at : at + 4] = struct.pack("<f", scale)
+    partition.write_bytes(raw)
+    for index in (tmp_path / "mind").rglob("*.idx"):
+        index.unlink()
+    with spector.open(tmp_path / "mind", embedder=None, clock=ManualClock(NOW)) as memory:
+        for n in (19, 21, 33):
+            # or the damage is named, because it was about to be shown
+            assert _shown(memory, f"number{n}", rows[n]["vector"]) in (ids[n], ids[20])
+
+
+def _shown(memory: Memory, cue: str, vector: object) -> int:
+    """Id of the best hit, or of the memory that is said to be damaged."""
+    try:
+        return memory.recall(cue, vector=vector, k=1)[0].id
+    except PartitionCorruptError as error:
+        return next(int(word) for word in str(error).split() if word.isdecimal() and len(word) > 9)
