@@ -44,7 +44,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "turkish": lambda cue: is_turkish(cue, plain(cue)),
 }  # fmt: skip
 MODULES = (
-    "dates", "events", "gate", "hyde", "parts", "plain", "route", "signs", "timejoin", "told", "when",
+    "dates", "events", "gate", "hyde", "parts", "plain", "route", "signs", "timejoin", "told",
+    "when",
 )  # fmt: skip
 
 
