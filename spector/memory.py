@@ -852,7 +852,11 @@ class Memory:
         return self._forget_vectors(report)
 
     def _forget_vectors(self, report: CompactionReport) -> CompactionReport:
-        """After an erasure: the embedding cache knows the vectors of what was erased."""
+        """After an erasure: the embedding cache knows the vectors of what was erased, and so may
+        the sample of a large store.
+        """
+        if report.receipt is not None:
+            self._reader.let_go()
         if report.receipt is None or not isinstance(self._embedder, CachedEmbedder):
             return report
         entries = self._embedder.stats().entries

@@ -102,6 +102,10 @@ class Reader:
             )
         return hits
 
+    def let_go(self) -> None:
+        """Forget what was made of memories to rank others; the next recall makes it anew."""
+        self._weigher.let_go()
+
     def speakers(self) -> Speakers:
         """Who was known to speak when a cue was last looked up in words."""
         return self._lexical.known_speakers()

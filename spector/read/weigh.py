@@ -89,6 +89,10 @@ class Weigher:
         self._whole: _Whole | None = None
         self._sample: _Sample | None = None
 
+    def let_go(self) -> None:
+        """Keep nothing: among what a sample holds may be vectors that were erased since."""
+        self._whole, self._sample = None, None
+
     def is_small(self, views: Sequence[WordView]) -> bool:
         return sum(len(view) for view in views) <= self._config.rank_all_records
 

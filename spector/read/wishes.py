@@ -8,6 +8,7 @@ points of PrefEval, see "Ranking research" in bench/LOG.md.
 
 from __future__ import annotations
 
+import base64
 import threading
 from typing import Final
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from spector.embed import CachedEmbedder, Embedder
 from spector.embed.validate import embedded
+from spector.errors import EmbeddingError
 
 __all__ = ["REQUESTS", "Wishes"]
 
@@ -52,6 +54,23 @@ REQUESTS: Final = (
     "Which software would be best for this task?",
 )
 
+#: of the offline embedder, (384,) little-endian float16 in base 64: half a second that nobody waits
+_MINILM: Final = (
+    "GJuFoz0kfCIwo8clayj/pr+kuBj1oukUC6mxJ0Io2ZziKFAnjSiBqSGq0KMaFE4kZpI2KbyRkxhwqMSmzyVEIq6o"
+    "3qOhp0El+CU/qU8liCRJo48lhyaDGb4l2ab8JOwoaSxzKEOUgxlzqjqceabVoFOr7KDJJ+6nVR9bo7idXCRAqWYe"
+    "OqBSLMcU8Ch4qdQhiiBNJbmhCZ6xF2urS6UkCjKkGqT9pyOhAB8FH1AgLiZFqE+hWKOqHiagJCJCorUoWx9EqoOm"
+    "4SocJbgkHyghAPEiCaViD3Ig2iFMnAikASLbqcOc7hh7FM8qGyRtI3spgCKAIgeZzCCrpe0hUiIAgJolLxwxnPAr"
+    "PSlhIB4hOqInoUUljhyJoHKoFx/wKaSiQqdFJmkZH6ZzpsGmaqK5Hscg0qj2KHOoeyjqny2aEiItIyil3KCko1Cr"
+    "mqJTKe2hZafFJbqcXqQ6K8AfzicBIUWqxB6NpS6o/gsOoSWshaiHJUEh+SXspwMnlCIQpCSm16QWJ8QhIp6jIF6o"
+    "zRymJ2cqmhKKpWAoW6UErN+oZxZ5IjMgw6k/KAclg6PLlFijhqdDGmqrNR4sKGmpuKUAAAcl7KhUJC8lHicsoRio"
+    "daWqomAfiKjXms4p7SBCJjShfyQZJfciMSdGp68rS6OMIqeCVSTRnjGg6qUxmlqotqKcKBekOCOPKCsm4aebpIEo"
+    "gCfSorcljiWQHq+dgqodJjYfUiTJmyucW6TYpVUk7aOnmyGpRiBRHWuqfx+UoOEp06IfqBQbOSERpCgmWqkGKi8l"
+    "MaW8pAamiimnGsYhzR5sHE6duqMFnlggAieyoHMfKaNsnDmhISLfG+oemZ0AgLoknai/oDsmlKfUqwqoTqgzJyOm"
+    "FSc1qqgjnibOjCqlZyiJDAaogiD6KIkf7iLQHkUiWCB5KRUlGyrjLB2khSKHpS+lQqg8rDkkvqUzCF2WJJf8IHGb"
+    "KwVkmoClgieTqUmmCygIooiosCj0oEkjEyjSoPUoKx39KJ0gL6BxqiYl"
+)
+_KNOWN: Final = {"minilm:8199be6f699a395f99f89df973f9dc52:mean-w254-o50-plain-v1": _MINILM}
+
 
 class Wishes:
     """The mean vector of requests by one embedder, made when a request first comes."""
@@ -63,16 +82,20 @@ class Wishes:
         self._lock = threading.Lock()
 
     def mean(self) -> NDArray[np.float32] | None:
-        """(dim,) f32, not of length 1; None without an embedder.
-
-        Raises:
-            EmbeddingError: the embedder failed.
+        """(dim,) f32, not of length 1; None without an embedder, or while it fails: a recall that
+        has the vector of its cue needs no more.
         """
         if self._embedder is None:
             return None
         with self._lock:
+            known = _KNOWN.get(self._embedder.fingerprint)
+            if self._mean is None and known is not None:
+                self._mean = np.frombuffer(base64.b64decode(known), "<f2").astype(np.float32)
             if self._mean is None:
-                vectors = embedded(self._embedder, list(REQUESTS))
+                try:
+                    vectors = embedded(self._embedder, list(REQUESTS))
+                except EmbeddingError:
+                    return None
                 lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
                 self._mean = (vectors / lengths).mean(axis=0).astype(np.float32)
             return self._mean

@@ -410,6 +410,17 @@ def test_words_of_another_user_s_turns_never_count_as_one_s_own() -> None:
         assert "near" not in hits[0].explain().evidence
 
 
+def test_vectors_that_were_erased_are_in_no_sample(tmp_path: Any) -> None:
+    config = Config(rank_all_records=1)
+    with spector.open(tmp_path / "mind", embedder=None, dim=DIM, config=config) as memory:
+        crowd(memory, 50)
+        assert memory.recall("river stone", vector=CUE)
+        assert memory._reader._weigher._sample is not None
+        memory.forget(memory.recall("river stone", vector=CUE, k=3), purge=True)
+        assert memory._reader._weigher._sample is None
+        assert len(memory.recall("river stone", vector=CUE, k=50)) == 47
+
+
 # -- what a recall can be asked -------------------------------------------------------------------
 
 
