@@ -21,7 +21,7 @@ from spector.kernel.ranking import REACH, Ranking
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.lexical.view import WordView
 from spector.read.facts import Forms, forms_of
-from spector.read.rank import Around, mixed_norms, shares, smeared
+from spector.read.rank import Around, mixed_norms, shares, spread
 from spector.read.snapshot import Snapshot
 
 __all__ = [
@@ -79,9 +79,7 @@ class Ground:
         """(n,) f32 lengths of the texts with the shares of the turns around."""
         return self._keep(
             ("spread", ranking.before, ranking.after, ranking.long_words),
-            lambda: smeared(
-                self.lengths[None, :], self.shares(ranking), self.around, ranking
-            )[0].astype(np.float32),
+            lambda: spread(self.lengths, self.shares(ranking), self.around, ranking),
         )
 
     def codes(self) -> NDArray[np.uint64]:

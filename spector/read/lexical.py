@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -138,7 +139,12 @@ def _years(snap: Snapshot) -> frozenset[int]:
     """Years that the partitions of days are from."""
     months = {part.day // 28 for view in snap.views for part in view.partitions if part.day >= 0}
     days = {month * 28 + more for month in months for more in (0, 27)}
-    return frozenset(from_ms(day * MS_PER_DAY).year for day in days)
+    return frozenset(map(_year, days))
+
+
+@lru_cache(maxsize=8192)
+def _year(day: int) -> int:
+    return from_ms(day * MS_PER_DAY).year
 
 
 def id_in(cue: str | None) -> int | None:

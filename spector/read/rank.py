@@ -18,7 +18,7 @@ from spector.kernel.ranking import REACH, Ranking
 
 __all__ = [
     "TYPICAL_DEVIATION", "Around", "bm25", "deviation", "diverse", "idf_of", "mixed",
-    "mixed_norms", "of_forms", "reciprocal_ranks", "shares", "smeared",
+    "mixed_norms", "of_forms", "reciprocal_ranks", "shares", "smeared", "spread",
 ]
 
 F32 = NDArray[np.float32]
@@ -129,6 +129,18 @@ def bm25(
 def shares(lengths: F32, ranking: Ranking) -> F32:
     """What a text of so many words gives of its words to the turns around it: (m,) float32."""
     return np.minimum(np.float32(1), np.float32(ranking.long_words) / np.maximum(lengths, 1))
+
+
+def spread(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
+    """`smeared` for (m,) values that are hardly ever 0: (n,) float32."""
+    n = around.ranked
+    given = _padded(values * share)
+    out = values[:n].astype(np.float32)
+    for weights, sides in ((ranking.before, around.before), (ranking.after, around.after)):
+        for step, weight in enumerate(weights[:REACH]):
+            if weight:
+                out += np.float32(weight) * given[sides[:n, step]]
+    return out
 
 
 def smeared(

@@ -25,6 +25,7 @@ from spector.read.rank import (
     reciprocal_ranks,
     shares,
     smeared,
+    spread,
 )
 
 
@@ -61,6 +62,9 @@ def test_words_are_smeared_over_the_session_and_no_further(
     around = around_of(groups, rows, ranked)
     found = smeared(counts.astype(np.uint8), shares(lengths, ranking), around, ranking)
     assert found.shape == (terms, ranked)
+    once = spread(lengths, shares(lengths, ranking), around, ranking)
+    again = smeared(lengths[None, :], shares(lengths, ranking), around, ranking)[0]
+    assert once.tolist() == pytest.approx(again.tolist(), rel=1e-5)
     place = {row: (group, at) for group in groups for at, row in enumerate(group)}
     for term in range(terms):
         for row in range(ranked):
