@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -349,27 +348,6 @@ class WordView:
             at[at >= len(self)] = -1
             skip = (at >= 0) & ~self.alive[at]
         return at
-
-    def smeared_mean(
-        self, before: Sequence[float], after: Sequence[float], clip: float, sample: int = 4096
-    ) -> float:
-        """Mean over the memories of the length with parts of the neighbours' lengths.
-
-        size(i) + sum over d of before[d - 1] s(j) length(j), j the d-th before i, and likewise
-        after, with s(j) = min(1, clip / length(j)). Of ``sample`` rows at even distances, if there
-        are more.
-        """
-        rows = np.flatnonzero(self.alive)
-        if len(rows) > sample:
-            rows = rows[:: math.ceil(len(rows) / sample)]
-        if not len(rows):
-            return 1.0
-        reach = max(len(before), len(after))
-        near = self.neighbours(rows, reach)
-        share = np.minimum(self.lengths(near.ravel()), clip).reshape(near.shape)
-        weights = np.zeros(2 * reach)
-        weights[: len(before)], weights[reach : reach + len(after)] = before, after
-        return max(1.0, float(np.mean(self.sizes(rows) + share @ weights)))
 
     def _of(self, name: str, rows: Rows) -> NDArray[np.int64]:
         """A column at rows as i64; 0 for -1."""
