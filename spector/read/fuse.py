@@ -31,7 +31,6 @@ from spector.read.rank import (
     deviation,
     idf_of,
     mixed,
-    of_forms,
     reciprocal_ranks,
     smeared,
 )
@@ -133,8 +132,7 @@ class Fuser:
             evidence, fused, asked, corpus, profile.ranking.words(asked.kind)
         )
         scale = np.float32(profile.w_lexical) * spread
-        for values in evidence.values():
-            values *= scale
+        evidence = {name: values * scale for name, values in evidence.items()}
         if query.vector is not None:
             evidence["near"] = np.float32(profile.w_similarity) * (wanted - similarity)
         if profile.ranking.fusion == "rrf":
@@ -151,7 +149,7 @@ class Fuser:
         ranked.coverage = coverage
         ranked.scale = float(scale)
         if query.vector is not None:
-            ranked.cosine = float(np.max(likeness, where=fused > -np.inf, initial=-1.0))
+            ranked.cosine = max(-1.0, _highest(likeness, fused))
         return ranked
 
     # -- likeness -----------------------------------------------------------------------------
@@ -239,18 +237,18 @@ def _sound(cosines: F32) -> F32:
 
 def _terms_of(
     ground: Ground, asked: Asked, corpus: Corpus, ranking: Ranking
-) -> tuple[dict[str, F32], NDArray[np.bool_]]:
-    """Evidence of one ground, and (t, n) which memory has which word itself."""
+) -> tuple[dict[str, F32], NDArray[np.uint8]]:
+    """Evidence of one ground, and (t, n) how often each memory has each word itself."""
     out: dict[str, F32] = {}
     n, t = len(ground), len(asked.terms)
     plain = ground.spread_lengths(ranking)
     weight = ranking.words(asked.kind)
-    own = np.zeros((t, n), np.bool_)
+    own = np.zeros((t, n), np.uint8)
     if t:
         lookup = asked.words[ground.store]
         fields = ground.words.fields(ground.rows, asked.terms)
         counts = ground.words.counts(ground.rows, lookup, fields)
-        own = counts[:t, :n] > 0
+        own = counts[:t, :n]
         tf = smeared(counts, ground.shares(ranking), ground.around, ranking)
         if weight:
             tf[:t] += fields[:, :n]
@@ -271,8 +269,7 @@ def _terms_of(
         near = favour(asked.time, ground.event_ms, ranking.date_days)
         out["date"] = np.float32(ranking.date) * near
     if asked.kind == "fact" and (ranking.short or ranking.question or ranking.time_words):
-        forms = ground.forms()
-        out |= of_forms(ground.lengths[:n], forms.questions, forms.time_words, ranking)
+        out |= ground.of_forms(ranking)
     elif asked.kind == "request" and ranking.standing:
         out["standing"] = np.float32(ranking.standing) * ground.forms().standing
     return out, own
@@ -284,8 +281,15 @@ def _coverage(
     """The best evidence of words among what may be an answer, by the sum of the terms' idf."""
     if "words" not in evidence:
         return 0.0
-    most = float(np.max(evidence["words"], where=fused > -np.inf, initial=0.0))
+    most = max(0.0, _highest(evidence["words"], fused))
     return most / weight / max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
+
+
+def _highest(values: F32, fused: F32) -> float:
+    """The highest value of what may be an answer."""
+    alive = fused > -np.inf
+    some = values if alive.all() else values[alive]
+    return float(some.max(initial=-np.inf))
 
 
 def bare_query(vector: F32, now_ms: int) -> Query:
@@ -324,13 +328,13 @@ def first_of_all(profile: ScoringProfile) -> float:
 
 
 def _named(
-    own: Sequence[NDArray[np.bool_]], asked: Asked, profile: ScoringProfile
+    own: Sequence[NDArray[np.uint8]], asked: Asked, profile: ScoringProfile
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all of its words, when few
     have them, and those with an identifier of it. None when there are none.
 
     Args:
-        own: per store (t, n), which memory has which term in its own text.
+        own: per store (t, n), how often each memory has each term in its own text.
     """
     if not profile.ranking.by_name or not asked.terms:
         return None
@@ -342,7 +346,7 @@ def _named(
         return None
     named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
     for choice in choices:
-        having = np.concatenate([each[choice].all(axis=0) for each in own])
+        having = np.concatenate([(each[choice] > 0).all(axis=0) for each in own])
         if np.count_nonzero(having) <= FEW:
             named |= having
     return named if named.any() else None

@@ -21,7 +21,7 @@ from spector.kernel.ranking import REACH, Ranking
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.lexical.view import WordView
 from spector.read.facts import Forms, forms_of
-from spector.read.rank import Around, mixed_norms, shares, spread
+from spector.read.rank import Around, mixed_norms, of_forms, shares, spread
 from spector.read.snapshot import Snapshot
 
 __all__ = [
@@ -61,6 +61,7 @@ class Ground:
     _codes: NDArray[np.uint64] | None = None
     _speakers: I64 | None = None
     _forms: Forms | None = None
+    _form_terms: tuple[Any, dict[str, F32]] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -100,6 +101,18 @@ class Ground:
         if self._forms is None:
             self._forms = forms_of(self.words.marks(self.rows[: len(self)]))
         return self._forms
+
+    def of_forms(self, ranking: Ranking) -> dict[str, F32]:
+        """The terms that they earn, see `spector.read.rank.of_forms`."""
+        key = (
+            ranking.short, ranking.short_words, ranking.question, ranking.question_words,
+            ranking.time_words,
+        )
+        if self._form_terms is None or self._form_terms[0] != key:
+            forms, words = self.forms(), self.lengths[: len(self)]
+            terms = of_forms(words, forms.questions, forms.time_words, ranking)
+            self._form_terms = (key, terms)
+        return self._form_terms[1]
 
     def _keep(self, key: Any, make: Callable[[], F32]) -> F32:
         found = self._kept.get(key)
