@@ -428,7 +428,8 @@ class Memory:
             exact: look at every surviving vector. Otherwise memories whose estimated cosine,
                 with ``Config.recall_confidence`` standard errors added, cannot reach the answer
                 are passed over; scores are exact either way.
-            lexical: also use full text.
+            lexical: rank by all evidence, of words, people, dates and the turns around; False ranks
+                by the scan's score alone.
             selective: at most k: only hits that stand out from the crowd behind them
                 (``Config.context_abbreviated``), and none for small talk or when no memory seems
                 to answer (``Config.abstain_below``); ``.abstained`` and ``.reason`` say so.

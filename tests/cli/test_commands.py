@@ -105,6 +105,7 @@ def test_recall_prints_a_table(run: Run, filled: Path) -> None:
         (["--tier", "procedural"], {2}),
         (["--since", "2026-09-08", "--until", "2026-09-09"], {1}),
         (["--until", "2026-09-08"], {0}),
+        (["--as-of", "2026-09-08"], {0}),
         (["--min-importance", "0.8"], {0, 2}),
         (["--user", "maya"], {1}),
         (["--where", '{"team": "core"}'], {0}),
