@@ -49,7 +49,7 @@ from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 
 __all__ = ["CATALOG_NAME", "SPENT", "Catalog", "Head", "Row", "SegmentRow", "StoredRow", "decoded",
-           "translated_sql", "verify_stored"]
+           "translated_sql", "verify_stored", "way_out"]
 
 CATALOG_NAME = "catalog.db"
 #: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
@@ -295,6 +295,15 @@ _SEALED = itemgetter(0, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 11)
 _LINE = "|".join(["%s"] * 14)
 
 
+def way_out(record_id: Any) -> str:
+    """What to do about a damaged memory: what may keep it first, what loses it last."""
+    return (
+        "salvage what there is, with the store's embedder its vector as well: spector check PATH"
+        " --repair DEST"
+        + ("" if record_id is None else f"; or give it up: forget({record_id}) drops the memory")
+    )
+
+
 def verify_row(row: Row, where: str) -> None:
     """Raise when the catalog's own part of a memory is not what was written."""
     if row.stored is not None:
@@ -307,7 +316,7 @@ def verify_stored(stored: Sequence[Any], where: str) -> None:
         raise CatalogCorruptError(
             f"{where}: text, tags, times or metadata of memory {stored[0]} are not what was "
             "written",
-            hint=f"run: spector check PATH; forget({stored[0]}) drops the memory",
+            hint=way_out(stored[0]),
         )
 
 
