@@ -123,7 +123,8 @@ def _ends(heads: NDArray[np.void]) -> NDArray[np.bool_]:
     again = (heads["page"][1:] == heads["page"][:-1]) & (
         heads["size_after"][1:] == heads["size_after"][:-1]
     )
-    return ends & np.concatenate((ends[:1], ~again))
+    found: NDArray[np.bool_] = ends & np.concatenate((ends[:1], ~again))
+    return found
 
 
 def _most_in_a_row(follows: NDArray[np.bool_], commits: NDArray[np.bool_]) -> int:
