@@ -710,6 +710,7 @@ class Memory:
         self,
         dest: str | os.PathLike[str],
         *,
+        force: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> BackupReport:
         """Copy the store as it is now to the directory ``dest``, while it goes on being written to.
@@ -720,17 +721,20 @@ class Memory:
         over from it. The working tier is not part of it.
 
         Args:
+            force: also replace a backup with changes that this store does not have: of a later
+                state than it is in, or of another copy that went its own way.
             progress: called with (bytes done, bytes in total).
 
         Raises:
-            StoreExistsError: something else is at ``dest``. InvalidInputError: it is in the store.
+            StoreExistsError: something else is at ``dest``, or such a backup. InvalidInputError:
+                it is in the store.
             StoreFullError, PartitionCorruptError, CatalogCorruptError: ``dest`` is as it was.
         """
         self._ensure()
         if not is_nameable(dest) or os.fspath(dest) == ":memory:":
             raise InvalidInputError(f"dest is {dest!r}", hint="pass the path of a directory")
         return copy_store(
-            self._opened[0].store, os.fspath(dest), as_backup=True, progress=progress
+            self._opened[0].store, os.fspath(dest), as_backup=True, force=force, progress=progress
         )
 
     # -- exchange -------------------------------------------------------------------------------

@@ -51,11 +51,12 @@ from spector.records import BackupReport, CheckReport
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.check import check_files
 from spector.store.files import Bytes, DiskFiles, as_bytes
+from spector.store.lineage import Lineage, lineage_of
 from spector.store.lock import WriterLock
 from spector.store.places import Place, stranger_in
 from spector.store.segment import pack_header
 from spector.store.staging import clear, staged
-from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, View
+from spector.store.store import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store, View
 from spector.store.trees import (
     Found,
     look_at,
@@ -73,18 +74,21 @@ _SLOTS_AT_ONCE = 8192
 
 
 def copy_store(
-    store: Store, dest: str, *, as_backup: bool, progress: Progress | None = None
+    store: Store, dest: str, *, as_backup: bool, force: bool = False,
+    progress: Progress | None = None,
 ) -> BackupReport:
     """Copy ``store`` as it is at one moment to the directory ``dest``.
 
     Args:
         as_backup: leave the note in the copy that makes it a backup: the next backup of the same
             store may take its place, until somebody opens it to write.
+        force: replace a backup with changes that ``store`` does not have, too.
 
     Raises:
         InvalidInputError: ``dest`` is the store itself, inside of it or around it, or the current
         directory; or the store has a name beside ``dest`` that the copy passes through.
-        StoreExistsError: something is at ``dest`` that is not an untouched backup of this store.
+        StoreExistsError: something is at ``dest`` that is not an untouched backup of this store, or
+            one of another state than ``store`` has been through.
         StoreLockedError: another copy to ``dest`` is being made.
         StoreError: ``dest`` is a mount point, or somebody else's is in the way.
         StoreFullError: no room. PartitionCorruptError, CatalogCorruptError: the store is damaged.
@@ -106,11 +110,9 @@ def copy_store(
     place = Place.at(dest)
     with place.explained(store.where):
         place.refuse_harm(store.where)
-        _replaceable(place, store, replace=as_backup)  # what is refused is not touched
-        with (
-            staged(place) as (files, _),
-            _older(place, store, replace=as_backup) as older,
-        ):
+        wanted = _Wanted(store, replace=as_backup, force=force)
+        _replaceable(place, wanted)  # what is refused is not touched
+        with staged(place) as (files, _), _older(place, wanted) as older:
             done = _Copy(store, place, files, older, as_backup, progress).run()
     return BackupReport(
         path=place.target, source=store.where, records=done.records, partitions=done.partitions,
@@ -138,27 +140,49 @@ class _Older:
     rows: dict[str, SegmentRow]
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is to be copied, and what it may replace."""
+
+    store: Store
+    replace: bool
+    force: bool
+
+    def refuse_others(self, where: str, theirs: Lineage) -> None:
+        """Raise for a backup of a state that the store has never been in, or has lost."""
+        with self.store.catalog.reading() as db:
+            ours = lineage_of(db)
+        if self.force or ours.went_through(theirs):
+            return
+        raise StoreExistsError(
+            f"{where} is a backup with changes that {self.store.where} does not have: it was made "
+            "of a later state of this store, or of a copy of it that went its own way",
+            hint="choose a path where nothing is; force=True (--force) replaces that backup, and"
+            " what only it has is gone",
+        )
+
+
 @contextlib.contextmanager
-def _older(place: Place, store: Store, *, replace: bool) -> Iterator[_Older | None]:
+def _older(place: Place, wanted: _Wanted) -> Iterator[_Older | None]:
     """What is at the destination, if it may be replaced.
 
     Raises:
         StoreExistsError: it may not. StoreLockedError: somebody writes to it.
     """
-    files = _replaceable(place, store, replace=replace)
+    files = _replaceable(place, wanted)
     if files is None:
         yield None
         return
     lock = WriterLock(place.target)
     try:
-        rows = _rows_of_backup(files, store)
+        rows = _rows_of_backup(files, wanted)
         place.drop_aside()
         yield _Older(place.target, rows)
     finally:
         lock.release()
 
 
-def _replaceable(place: Place, store: Store, *, replace: bool) -> DiskFiles | None:
+def _replaceable(place: Place, wanted: _Wanted) -> DiskFiles | None:
     """The backup at the destination, or None where it is free; nothing is touched.
 
     Raises:
@@ -167,12 +191,12 @@ def _replaceable(place: Place, store: Store, *, replace: bool) -> DiskFiles | No
     found = look_at(place.target)
     if found in (Found.NOTHING, Found.EMPTY):
         return None
-    if found is Found.OTHER or not replace:
+    if found is Found.OTHER or not wanted.replace:
         raise _exists(place.target, found.value)
     files = DiskFiles(place.target)
     if not files.exists(CATALOG_NAME):
         raise _exists(place.target, "a directory that holds something else")
-    _rows_of_backup(files, store)  # what is not ours does not even get a lock file
+    _rows_of_backup(files, wanted)  # what is not ours does not even get a lock file
     strange = stranger_in(place.target, links=True)
     if strange is not None:
         raise StoreExistsError(
@@ -182,19 +206,21 @@ def _replaceable(place: Place, store: Store, *, replace: bool) -> DiskFiles | No
     return files
 
 
-def _rows_of_backup(files: DiskFiles, store: Store) -> dict[str, SegmentRow]:
+def _rows_of_backup(files: DiskFiles, wanted: _Wanted) -> dict[str, SegmentRow]:
     log = f"{CATALOG_NAME}-wal"
     in_use = files.exists(log) and files.size_of(log) > 0  # a writer died: closing leaves none
     try:
         with _still(files) as catalog, catalog.latest() as db:
             meta = dict(db.execute("SELECT key, value FROM meta"))
             rows = {row.path: row for row in catalog.segments()}
+            theirs = lineage_of(db)
     except SpectorError as error:
         raise _exists(files.root, f"a store that cannot be read ({error.message})") from error
-    if meta.get("uuid") != store.uuid.hex():
+    if meta.get("uuid") != wanted.store.uuid.hex():
         raise _exists(files.root, "another store")
     if in_use or BACKUP_NOTE not in meta:
         raise _exists(files.root, "a copy of this store that has been in use since")
+    wanted.refuse_others(files.root, theirs)
     return rows
 
 
@@ -307,7 +333,8 @@ class _Copy:
         try:
             with catalog.writing() as db:
                 db.execute("DELETE FROM journal")
-                db.execute("DELETE FROM meta WHERE key IN (?, ?)", (UNSYNCED, BACKUP_NOTE))
+                notes = (UNSYNCED, RELAXED_LOG, BACKUP_NOTE)
+                db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in notes])
                 if self._as_backup:
                     note = json.dumps({"taken_ms": SystemClock().now_ms()})
                     db.execute("INSERT INTO meta VALUES (?, ?)", (BACKUP_NOTE, note))

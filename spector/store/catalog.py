@@ -11,6 +11,7 @@ Tables::
     fulltext   FTS5 index over content.text (external content: text is stored once)
     journal    redo images of everything that a checkpoint has not yet made durable in a partition
     erasure    ids of which something deleted may be left in some file, and by when it must be gone
+    session    one row an opening that committed: its first change, and the last one before it
 
 One connection writes, guarded by the store's lock. Reads use a small pool of further connections,
 so that they never wait for the writer; an in-memory catalog has only the one connection.
@@ -26,7 +27,7 @@ import sqlite3
 import threading
 import weakref
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
@@ -49,7 +50,7 @@ from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 
 __all__ = ["CATALOG_NAME", "SPENT", "Catalog", "Head", "Row", "SegmentRow", "StoredRow", "decoded",
-           "translated_sql", "verify_stored"]
+           "translated_sql", "verify_stored", "way_out"]
 
 CATALOG_NAME = "catalog.db"
 #: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
@@ -73,8 +74,9 @@ _WRITING_PRAGMAS = (
     _WRITE_AHEAD, "secure_delete=ON", f"journal_size_limit={MOST_LOG_BYTES}",
     "wal_autocheckpoint=0",  # it hides a failed sync; see ``log``
 )
-#: durability -> when SQLite syncs; "none" is for a copy that its maker syncs once it is complete
-_SYNCHRONOUS = {"strict": "FULL", "relaxed": "NORMAL", "none": "OFF"}
+#: durability -> when SQLite syncs, at first (see ``Catalog.relax``); "none" is for a copy that its
+#: maker syncs once it is complete
+_SYNCHRONOUS = {"strict": "FULL", "relaxed": "FULL", "none": "OFF"}
 
 _catalogs: weakref.WeakSet[Catalog] = weakref.WeakSet()
 #: files that were open when this process was forked, see ``Catalog.abandon``
@@ -129,6 +131,7 @@ CREATE TABLE journal(
     seq INTEGER PRIMARY KEY, segment_id INTEGER NOT NULL, kind INTEGER NOT NULL,
     slot INTEGER NOT NULL, image BLOB NOT NULL);
 CREATE TABLE erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL);
+CREATE TABLE session(first INTEGER PRIMARY KEY, after INTEGER NOT NULL);
 """
 
 
@@ -295,6 +298,15 @@ _SEALED = itemgetter(0, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 11)
 _LINE = "|".join(["%s"] * 14)
 
 
+def way_out(record_id: Any) -> str:
+    """What to do about a damaged memory: what may keep it first, what loses it last."""
+    return (
+        "salvage what there is, with the store's embedder its vector as well: spector check PATH"
+        " --repair DEST"
+        + ("" if record_id is None else f"; or give it up: forget({record_id}) drops the memory")
+    )
+
+
 def verify_row(row: Row, where: str) -> None:
     """Raise when the catalog's own part of a memory is not what was written."""
     if row.stored is not None:
@@ -307,7 +319,7 @@ def verify_stored(stored: Sequence[Any], where: str) -> None:
         raise CatalogCorruptError(
             f"{where}: text, tags, times or metadata of memory {stored[0]} are not what was "
             "written",
-            hint=f"run: spector check PATH; forget({stored[0]}) drops the memory",
+            hint=way_out(stored[0]),
         )
 
 
@@ -377,6 +389,7 @@ class Catalog:
         self._durability = durability
         #: commits are not synced one by one
         self.relaxed = durability == "relaxed" and mode == "rw" and path != ":memory:"
+        self._synchronous = _SYNCHRONOUS[durability]
         self._connections: list[sqlite3.Connection] = []
         _catalogs.add(self)
         self._pool: list[sqlite3.Connection] = []
@@ -392,7 +405,7 @@ class Catalog:
         with translated_sql(path):
             self.main = self._connect(readonly=mode == "r")
             if mode == "rw":
-                self.main.execute(f"PRAGMA synchronous={_SYNCHRONOUS[durability]}")
+                self.main.execute(f"PRAGMA synchronous={self._synchronous}")
 
     def _connect(self, *, readonly: bool) -> sqlite3.Connection:
         if self.in_memory:
@@ -490,16 +503,31 @@ class Catalog:
                     self.main.execute("ROLLBACK")
                 raise
 
-    def set_meta(self, key: str, value: str | None) -> None:
-        """Write or (None) delete one line about the store; durable with all commits before it."""
+    def set_meta(self, lines: Mapping[str, str | None]) -> None:
+        """Write or (None) delete lines about the store; durable with all commits before it."""
         with translated_sql(self.path):
             self.main.execute("PRAGMA synchronous=FULL")
             with self.writing() as connection:
-                connection.execute("DELETE FROM meta WHERE key = ?", (key,))
-                if value is not None:
-                    connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
-            if self.relaxed:
+                for key, value in lines.items():
+                    connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+                    if value is not None:
+                        connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
+            self.main.execute(f"PRAGMA synchronous={self._synchronous}")
+
+    def relax(self) -> None:
+        """From now on a relaxed writer's commits are not synced one by one.
+
+        Until the catalog says that there is such a writer, durably, each of them is: the frames
+        that a power cut leaves of more than one commit look like damage to the log.
+        """
+        if self.relaxed:
+            self._synchronous = "NORMAL"
+            with translated_sql(self.path):
                 self.main.execute("PRAGMA synchronous=NORMAL")
+
+    def page_bytes(self) -> int:
+        with translated_sql(self.path):
+            return self._pragma("page_size")
 
     def validate(self) -> dict[str, str]:
         """The meta table, after checking that this is a catalog we can read."""

@@ -16,6 +16,16 @@ from spector.store.check_records import Expected, check_partition, read_bytes
 from spector.store.files import Files
 from spector.store.findings import Findings
 from spector.store.idx import idx_of, is_idx, problem_of_file
+from spector.store.lock import last_word
+from spector.store.log import LOG_NAME
+from spector.store.lost import (
+    broken_log,
+    lost_by_word,
+    lost_in_log,
+    lost_with,
+    records_in,
+    stem_of,
+)
 from spector.store.recover import is_partition_of, is_replaced
 from spector.store.sql import one_moment, translated_sql
 from spector.store.store import UNSYNCED, TierFiles
@@ -23,7 +33,9 @@ from spector.store.word_files import is_words
 
 __all__ = ["check_files", "check_settled"]
 
-_OWN = {"LOCK", CATALOG_NAME, f"{CATALOG_NAME}-wal", f"{CATALOG_NAME}-shm"}
+_OWN = {"LOCK", CATALOG_NAME, LOG_NAME, f"{CATALOG_NAME}-shm"}
+#: what was found there stays: partitions are looked at again, because a writer is ahead with them
+_SETTLED = {CATALOG_NAME, LOG_NAME}
 
 #: called with (partitions done, partitions in total)
 Progress = Callable[[int, int], None]
@@ -45,6 +57,7 @@ def check_files(
     started = time.perf_counter()
     found = Findings()
     segments: list[SegmentRow] = []
+    word = last_word(files.root) if files.durable else None
     try:
         meta = catalog.validate()
         # a power cut may have taken commits back; our own writer has reconciled that when it opened
@@ -55,7 +68,13 @@ def check_files(
             check_words(db, catalog, found)
             with found.surviving():
                 rows = catalog.segments(db)
-                _check_unknown(files, rows, found, uuid=meta["uuid"] if unsynced else None)
+                _check_unknown(files, rows, found, meta["uuid"], unsynced=unsynced)
+            with found.surviving():
+                lost = lost_by_word(word, meta, catalog.head(db).change_seq)
+                if lost:
+                    found.catalog("I18", lost)
+        with found.surviving():
+            _check_log(files, catalog, meta, found)
     except FormatVersionError:
         raise
     except (SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError) as error:
@@ -118,10 +137,21 @@ def _pending(
     return out
 
 
-def _check_unknown(
-    files: Files, rows: list[SegmentRow], found: Findings, *, uuid: str | None
+def _check_log(
+    files: Files, catalog: Catalog, meta: Mapping[str, str], found: Findings
 ) -> None:
-    """I14. With a ``uuid``, partitions of that store may be of commits that were taken back."""
+    """I18: commits behind a place where the log is damaged."""
+    broken = broken_log(files, catalog, meta)
+    if broken is not None:
+        found.add("I18", LOG_NAME, lost_in_log(broken), offset=broken.offset)
+
+
+def _check_unknown(
+    files: Files, rows: list[SegmentRow], found: Findings, uuid: str, *, unsynced: bool
+) -> None:
+    """I14, and I18 for partitions of this store; ``unsynced``: of commits that were taken back."""
+    own = bytes.fromhex(uuid)
+    stems = {stem_of(row.path) for row in rows}
     named = {row.path for row in rows if row.state != PartitionState.COMPACTED}
     derived = {idx_of(path) for path in named}
     for name in files.listing():
@@ -131,9 +161,11 @@ def _check_unknown(
             found.note(name, "a scan index without a partition; the next opening removes it")
         elif is_replaced(name, rows):
             found.note(name, "a partition that was replaced; the next checkpoint removes it")
-        elif uuid is not None and is_partition_of(files, name, bytes.fromhex(uuid)):
+        elif unsynced and is_partition_of(files, name, own):
             found.note(name, "a partition whose commit a power cut took back; the next writer "
                        "removes it")
+        elif stem_of(name) not in stems and (records := records_in(files, name, own)):
+            found.add("I18", name, lost_with(records))
         else:
             found.add("I14", name, "a file that does not belong to the store")
 
@@ -153,7 +185,7 @@ def check_settled(
         report = check_files(files, catalog, tiers, progress)
         if report.ok or _change_seq(catalog) == before:
             break
-        seen = {str(p.file) for p in report.problems if p.file != CATALOG_NAME}
+        seen = {str(p.file) for p in report.problems if p.file not in _SETTLED}
         stayed: set[_Key] = set()
         replaced = False
         for path in sorted(seen):
@@ -166,7 +198,7 @@ def check_settled(
                     break
             stayed |= keys
         problems = tuple(
-            p for p in report.problems if p.file == CATALOG_NAME or _key(p) in stayed
+            p for p in report.problems if p.file in _SETTLED or _key(p) in stayed
         )
         report = dataclasses.replace(report, problems=problems)
         if not replaced:  # what was found in a file that is gone may be in the one instead of it
@@ -207,7 +239,7 @@ def _look_again(
             if not own and not files.exists(path):
                 return None
             _check_segments(db, files, meta, own, tiers, found, None, unsynced, earlier, only=True)
-            _check_unknown(files, rows, found, uuid=meta["uuid"] if unsynced else None)
+            _check_unknown(files, rows, found, meta["uuid"], unsynced=unsynced)
     except (SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError) as error:
         found.add("I1", path, str(error))
     return [problem for problem in found.problems if problem.file == path]

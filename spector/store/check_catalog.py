@@ -100,7 +100,7 @@ def _check_rows(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> No
             found.catalog(
                 "I17",
                 f"text, tags, times or metadata of memory {record_id} are not what was written; "
-                f"forget({record_id}) drops it", record_id,
+                f"forget({record_id}) drops it, --repair tells its words", record_id,
             )
         if row[16] is not None:
             try:

@@ -193,7 +193,7 @@ def _check_checksums(
             message += "; it is forgotten, and compact removes it"
         elif slot in names:
             message = (
-                f"the checksum of memory {names[slot]} does not match; "
+                f"the checksum of memory {names[slot]} does not match; --repair keeps its words, "
                 f"forget({names[slot]}) drops it"
             )
         found.add(

@@ -85,13 +85,14 @@ def behind(
     if UNSYNCED in remains.meta or any(lost.table in ("*", "segment") for lost in remains.lost):
         return []
     by_path = {str(row["path"]): row for row in named.values()}
+    present = files.listing()
     # a generation that a compaction was about to put in the place of one that is there, or had
     known = {
         stem_of(str(row["path"])) for row in remains.segments
-        if row["id"] not in named or files.exists(str(row["path"]))
+        if row["id"] not in named or row["path"] in present
     }
     out = []
-    for path in files.listing():
+    for path in present:
         header = _header(files, path, uuid) if path.endswith(".mem") else None
         if header is None:
             continue
@@ -101,8 +102,8 @@ def behind(
             if slots and stem_of(path) not in known:
                 reason = f"{slots} records of this store that the catalog does not know"
                 out.append(Loss(file=path, reason=reason))
-        elif header["generation"] == row.get("generation") and (
-            slots > row["slots"] or dead > row["slots"] - row.get("live", 0)
+        elif header["generation"] == row.get("generation") and type(row.get("live")) is int and (
+            slots > row["slots"] or dead > row["slots"] - row["live"]
         ):
             reason = "it is of a later commit than the catalog, which has lost some"
             out.append(Loss(file=path, reason=reason))

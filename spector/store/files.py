@@ -37,7 +37,7 @@ from spector.store.guard import (
     regular,
     tighten,
 )
-from spector.store.sectors import read_around
+from spector.store.sectors import join, read_around
 
 __all__ = ["DiskFiles", "File", "Files", "MemoryFiles", "translated"]
 
@@ -427,11 +427,12 @@ class DiskFiles:
         ):
             offset, bad = 0, list[tuple[int, int]]()
             while True:
-                block, unread = read_around(source, offset, _COPIED_AT_ONCE)
+                within = bool(bad) and bad[-1][1] == offset
+                block, unread = read_around(source, offset, _COPIED_AT_ONCE, within_bad=within)
                 if not block:
                     return bad
                 target.write_at(offset, block)
-                offset, bad = offset + len(block), bad + unread
+                offset, bad = offset + len(block), join(bad, unread)
 
     def protect(self, name: str) -> None:
         """Restrict a file that a library created for us to its owner."""

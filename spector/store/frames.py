@@ -106,11 +106,25 @@ def _look(file: File, head: bytes, page_bytes: int) -> Broken | None:
     follows = np.zeros(len(heads), dtype=np.bool_)
     follows[1:] = linked[1:] & fit[1:] & fit[:-1] & (heads["salts"][1:] == heads["salts"][:-1])
     follows[: shown + 1] = False
-    commits = _most_in_a_row(follows[shown:], heads["size_after"][shown:] != 0)
+    commits = _most_in_a_row(follows[shown:], _ends(heads)[shown:])
     if commits < 2:
         return None
     offset = _HEAD + shown * (_FRAME_HEAD + page_bytes) if sound else 0
     return Broken(offset, commits)
+
+
+def _ends(heads: NDArray[np.void]) -> NDArray[np.bool_]:
+    """(n,) which frames end a transaction.
+
+    Where the disk may harm what lies beside a write, SQLite fills the sector up with repetitions of
+    the last frame, which end nothing more.
+    """
+    ends: NDArray[np.bool_] = heads["size_after"] != 0
+    again = (heads["page"][1:] == heads["page"][:-1]) & (
+        heads["size_after"][1:] == heads["size_after"][:-1]
+    )
+    found: NDArray[np.bool_] = ends & np.concatenate((ends[:1], ~again))
+    return found
 
 
 def _most_in_a_row(follows: NDArray[np.bool_], commits: NDArray[np.bool_]) -> int:

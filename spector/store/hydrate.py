@@ -20,7 +20,7 @@ from spector.layout import (
     Modality,
 )
 from spector.records import MemoryRecord, make_records
-from spector.store.catalog import Row, StoredRow, verify_row
+from spector.store.catalog import Row, StoredRow, verify_row, way_out
 from spector.store.files import Bytes
 from spector.store.store import Store, View
 
@@ -134,7 +134,7 @@ def _other_mutable(store: Store, row: Row | StoredRow) -> PartitionCorruptError:
     return PartitionCorruptError(
         f"{where} slot {row.slot}: the flags and strength of memory {row.id} are not what the "
         "catalog says",
-        hint=f"run: spector check PATH; forget({row.id}) drops the memory",
+        hint=way_out(row.id),
     )
 
 
@@ -178,10 +178,9 @@ def damaged_record(
     """
     name = "a record the catalog does not know" if record_id is None else f"memory {record_id}"
     others = f", nor do those of {more} more" if more else ""
-    drop = "" if record_id is None else f"; forget({record_id}) drops the memory"
     return PartitionCorruptError(
         f"{where} slot {slot}: the checksum or id of {name} does not match{others}",
-        hint=f"run: spector check PATH{drop}",
+        hint=way_out(record_id),
     )
 
 

@@ -6,6 +6,12 @@ locks would vanish). The holder's process id is written into the file; the lock 
 A dead holder's lock may live on for a moment: a process it forked has the descriptor until the
 hook below or ``exec`` closes it. So whoever finds the lock taken in the name of a dead process
 tries again for ``DEAD_HOLDER_WAIT_S``; whoever finds a living one is refused at once.
+
+The second line of the file is the writer's word on the catalog: the change counter of the last
+commit that it knows to be durable. Whoever finds a catalog with a smaller one knows that commits
+were lost, in whatever way, although the catalog looks sound. The line is written after each such
+commit and never synced, so a power cut may leave an older one, which is as true; without the file,
+or with a damaged line, nothing is known. A process that is killed leaves the newest.
 """
 
 from __future__ import annotations
@@ -13,7 +19,9 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
+import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from time import sleep
 
 from spector.errors import StoreError, StoreLockedError
@@ -25,12 +33,50 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; the store refuses to open there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["DEAD_HOLDER_WAIT_S", "WriterLock", "no_writer"]
+__all__ = ["DEAD_HOLDER_WAIT_S", "Word", "WriterLock", "last_word", "no_writer"]
 
 #: how long a lock whose holder is dead is waited for, in seconds of sleep. A child is between fork
 #: and exec for milliseconds; on a busy machine it may wait for a processor much longer than that.
 DEAD_HOLDER_WAIT_S = 2.0
 _STEP_S = 0.01
+#: bytes of the first line, which is the holder's process id, and of both
+_FIRST = 16
+_BOTH = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a writer knew for certain: so many changes of that store are durable."""
+
+    uuid: bytes
+    change_seq: int
+
+    def line(self) -> bytes:
+        body = b"%s %016x" % (self.uuid.hex().encode(), self.change_seq)
+        return b"%s %08x\n" % (body, zlib.crc32(body))
+
+    @staticmethod
+    def read(raw: bytes) -> Word | None:
+        """The word in the content of a lock's file, if it has one."""
+        try:
+            uuid, seq, _ = raw[_FIRST:].split()
+            found = Word(bytes.fromhex(uuid.decode()), int(seq, 16))
+        except (ValueError, UnicodeDecodeError):
+            return None
+        return found if raw[_FIRST:] == found.line() else None
+
+
+def last_word(root: str) -> Word | None:
+    """The word of whoever wrote last to the store in a directory. To be read before the catalog."""
+    fd = _lock_file(os.path.join(root, "LOCK"))
+    if fd is None:
+        return None
+    try:
+        return Word.read(os.pread(fd, _BOTH, 0))
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
 
 
 class WriterLock:
@@ -53,11 +99,25 @@ class WriterLock:
             os.close(self._fd)
             self._fd = -1
             raise
+        #: the last writer's at first
+        self.word: Word | None = None
         self._pid = os.getpid()
         _held.add(self)
         with contextlib.suppress(OSError):  # the content is a courtesy; the lock is the promise
-            os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
+            self.word = Word.read(os.pread(self._fd, _BOTH, 0))
+            os.ftruncate(self._fd, self._write())
+
+    def vouch(self, uuid: bytes, change_seq: int) -> None:
+        """Leave word that a store is durable up to this change; to nobody's harm if that fails."""
+        if self._fd >= 0:
+            self.word = Word(uuid, change_seq)
+            with contextlib.suppress(OSError):
+                self._write()
+
+    def _write(self) -> int:
+        """Both lines in one write, so that no word is lost between two."""
+        word = b"" if self.word is None else self.word.line()
+        return os.pwrite(self._fd, b"%-*d\n%s" % (_FIRST - 1, self._pid, word), 0)
 
     def release(self) -> None:
         """Give the lock up. Idempotent.
@@ -118,7 +178,7 @@ def _acquire(fd: int, root: str) -> None:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         # read anew each time: another process may have been faster
-        holder = os.pread(fd, 64, 0).decode("ascii", "replace").strip()
+        holder = os.pread(fd, _FIRST, 0).decode("ascii", "replace").strip()
         if not _is_dead(holder):
             raise StoreLockedError(
                 f"the store at {root} is being written by process {holder or 'unknown'}",

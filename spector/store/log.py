@@ -13,15 +13,16 @@ from typing import Final
 from spector.errors import StoreNotFoundError
 from spector.store.catalog import CATALOG_NAME, MOST_LOG_BYTES, Catalog
 from spector.store.files import Files
+from spector.store.frames import salts_of
 from spector.store.leaving import UNKNOWN_MARKS
 
-__all__ = ["LONG_BYTES", "Log"]
+__all__ = ["LOG_NAME", "LONG_BYTES", "Log"]
 
 #: a log that has grown beyond this is copied
 LONG_BYTES = 32 << 20
 #: how much further it may grow when not all of it could be copied
 _STEP_BYTES: Final = 4 << 20
-_NAME: Final = f"{CATALOG_NAME}-wal"
+LOG_NAME: Final = f"{CATALOG_NAME}-wal"
 
 
 class Log:
@@ -35,11 +36,21 @@ class Log:
     def sync(self) -> None:
         """Make every commit durable."""
         with contextlib.suppress(StoreNotFoundError):
-            log = self._files.open(_NAME, writable=False)
+            log = self._files.open(LOG_NAME, writable=False)
             try:
                 log.sync()
             finally:
                 log.close()
+
+    def salts(self) -> str | None:
+        """What tells this log from later ones; None when there is none."""
+        with contextlib.suppress(StoreNotFoundError):
+            log = self._files.open(LOG_NAME, writable=False)
+            try:
+                return salts_of(log) or None
+            finally:
+                log.close()
+        return None
 
     def shorten(self) -> None:
         """After a commit: copy a long log, as far as no reader needs it, so that it begins anew.
@@ -52,7 +63,7 @@ class Log:
         if self._catalog.in_memory:
             return
         try:
-            size = self._files.size_of(_NAME)
+            size = self._files.size_of(LOG_NAME)
         except StoreNotFoundError:
             return
         if size <= self._enough:

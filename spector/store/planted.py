@@ -19,7 +19,10 @@ __all__ = ["attaching", "confine", "refuse_planted"]
 #: larger than any value of ours, and what a damaged one may make us read
 MOST_BYTES: Final = 256 << 20
 _VIRTUAL: Final = "fulltext"
-_TABLES: Final = ("meta", "head", "segment", "record", "content", "record_tag", "journal")
+_TABLES: Final = (
+    "meta", "head", "segment", "record", "content", "record_tag", "journal",
+    "session",
+)
 _COMMENT: Final = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 _HIDDEN_GENERATED: Final = (2, 3)
 #: names of the C interface; Python has them, and a way to set them, since 3.12

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import uuid as uuid_module
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from spector.config import Config
 from spector.errors import (
@@ -24,7 +24,8 @@ from spector.layout import FORMAT_VERSION, PARTITION_HEADER_BYTES, PartitionStat
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.files import DiskFiles, Files, MemoryFiles
 from spector.store.idx import idx_of, is_idx
-from spector.store.lock import WriterLock
+from spector.store.lock import WriterLock, last_word
+from spector.store.lost import NAME, refuse_lost, refuse_lost_schema, stem_of
 from spector.store.migrate import next_step
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
@@ -39,7 +40,6 @@ __all__ = ["OpenedStore", "Stamp", "is_replaced", "open_disk", "open_memory",
 
 #: all that a creation may leave which a kill or a power cut ended before the catalog was there
 _UNBORN = {"LOCK", *(f"{CATALOG_NAME}{end}" for end in ("-journal", "-wal", "-shm"))}
-_GENERATION = re.compile(r"(?P<stem>.+?)(?:\.g(?P<generation>\d+))?\.mem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def open_disk(
         files.make_root()
     lock = held or WriterLock(files.root)
     try:
-        store, created = _open_writer(files, stamp, by_code, config, durability)
+        store, created = _open_writer(files, stamp, by_code, config, durability, lock)
     except BaseException:
         if held is None:
             lock.release()
@@ -131,7 +131,8 @@ def _has_partitions(files: DiskFiles) -> bool:
 
 
 def _open_writer(
-    files: DiskFiles, stamp: Stamp, tiers: Mapping[int, TierFiles], config: Config, durability: str
+    files: DiskFiles, stamp: Stamp, tiers: Mapping[int, TierFiles], config: Config,
+    durability: str, lock: WriterLock,
 ) -> tuple[Store, bool]:
     files.tighten()
     files.make_private(CATALOG_NAME)
@@ -144,34 +145,45 @@ def _open_writer(
                 hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
             )
         if created:
+            refuse_lost_schema(files, catalog)
             catalog.create(_new_meta(stamp))
             files.sync_dir(CATALOG_NAME)
-        store = _recovered(files, catalog, stamp, tiers, config)
+        store = _recovered(files, catalog, stamp, tiers, config, lock)
         while (step := next_step(store.format_version)) is not None:
             step.run(store)
             for segment in store.segments.values():
                 segment.close()
-            before, store = store, _recovered(files, catalog, stamp, tiers, config)
+            before, store = store, _recovered(files, catalog, stamp, tiers, config, lock)
             assert store.format_version == before.format_version + 1, step.what
         with translated_sql(catalog.path):
             if BACKUP_NOTE in store.meta:  # what is written from now on is in no other place
-                catalog.set_meta(BACKUP_NOTE, None)
-            if (UNSYNCED in store.meta) != catalog.relaxed:
-                catalog.set_meta(UNSYNCED, "1" if catalog.relaxed else None)
+                catalog.set_meta({BACKUP_NOTE: None})
+            if catalog.relaxed and UNSYNCED not in store.meta:
+                catalog.set_meta({UNSYNCED: "1"})
+            elif UNSYNCED in store.meta and not catalog.relaxed:
+                store.end_unsynced()
+            catalog.relax()
+        store.vouch(store.head.change_seq)
     except BaseException as error:
-        catalog.close(failed=error.__cause__ is not None)  # it came from the disk
+        # What came from the disk must not be synced again, and a damaged store stays as it is:
+        # SQLite would delete the log, and with it what can be salvaged from behind the damage.
+        damaged = isinstance(error, (CatalogCorruptError, PartitionCorruptError))
+        catalog.close(failed=damaged or error.__cause__ is not None)
         raise
     return store, created
 
 
 def _recovered(
     files: DiskFiles, catalog: Catalog, stamp: Stamp, tiers: Mapping[int, TierFiles],
-    config: Config,
+    config: Config, lock: WriterLock,
 ) -> Store:
     """A store for writing at its last commit, in whatever format it has."""
     meta = catalog.validate()
     _compare(stamp, meta, files.root)
     store = Store(files, catalog, meta=meta, tiers=tiers, config=config, writable=True)
+    with translated_sql(catalog.path):
+        refuse_lost(files, catalog, meta, lock.word)
+    store.vouch = partial(lock.vouch, store.uuid)
     if _has_log(files):
         # A killed process may have written a commit and not synced it. We see it, and so will the
         # partitions: a power cut must not take it back from under them.
@@ -201,6 +213,7 @@ def _open_reader(
 ) -> Store:
     if not files.exists(CATALOG_NAME):
         raise no_store(files, 'open it once with mode="rw" to create it, or check the path')
+    word = last_word(files.root)
     catalog = _complete_catalog(files)
     try:
         meta = catalog.validate()
@@ -208,6 +221,7 @@ def _open_reader(
         store = ReadStore(files, catalog, meta=meta, tiers=tiers, config=config, writable=False)
         with translated_sql(catalog.path):
             store.view()
+            refuse_lost(files, catalog, meta, word)
             _refuse_lost_commits(store)
     except BaseException:
         catalog.close()
@@ -251,9 +265,13 @@ def reading_catalog(files: DiskFiles) -> Catalog:
 
 def _complete_catalog(files: DiskFiles) -> Catalog:
     catalog = reading_catalog(files)
-    if catalog.is_new():  # its creator died, or is about to commit the schema
+    try:
+        if catalog.is_new():  # its creator died, or is about to commit the schema
+            refuse_lost_schema(files, catalog)
+            raise _incomplete(files)
+    except BaseException:
         catalog.close()
-        raise _incomplete(files)
+        raise
     return catalog
 
 
@@ -377,8 +395,9 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
     if not strange:
         return
     rows = [segment.row for segment in store.segments.values()] + list(store.dropped.values())
-    stems = {_stem(row.path) for row in rows}
+    stems = {stem_of(row.path) for row in rows}
     waiting = set(store.left_files)
+    doomed = []
     for name in strange:
         if name in waiting:
             continue
@@ -388,6 +407,11 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
             if is_replaced(name, rows):
                 store.left_files.add(name)
                 continue
+            doomed.append(name)
+    for name in doomed:
+        # Records whose commits were taken back must be gone before the note of that is: left
+        # behind, they would look like commits that were lost. Of the rest, nothing comes.
+        with contextlib.nullcontext() if all_unnamed else contextlib.suppress(SpectorError):
             store.files.remove(name)
             store.files.sync_dir(name)
     with contextlib.suppress(SpectorError):
@@ -396,12 +420,12 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
 
 def is_replaced(name: str, rows: Iterable[SegmentRow]) -> bool:
     """Whether a file is an older generation of a partition, or one that was dropped."""
-    match = _GENERATION.fullmatch(name)
+    match = NAME.fullmatch(name)
     if match is None:
         return False
     stem, generation = match["stem"], int(match["generation"] or 0)
     return any(
-        _stem(row.path) == stem
+        stem_of(row.path) == stem
         and (row.generation > generation or row.state == PartitionState.COMPACTED)
         for row in rows
     )
@@ -434,8 +458,9 @@ def _is_leftover(store: Store, name: str, stems: set[str], all_unnamed: bool) ->
     except ForeignPartitionError:
         return False  # not ours to take
     except PartitionCorruptError:  # a header that was cut short while it was written
-        return _stem(name) in stems or _is_blank(store.files, name)
-    return all_unnamed or _stem(name) in stems or header["count"] == header["tombstone_count"] == 0
+        return stem_of(name) in stems or _is_blank(store.files, name)
+    empty = header["count"] == header["tombstone_count"] == 0
+    return all_unnamed or empty or stem_of(name) in stems
 
 
 def _is_blank(files: Files, name: str) -> bool:
@@ -447,10 +472,3 @@ def _is_blank(files: Files, name: str) -> bool:
 def _is_unborn(files: Files, name: str, raw: bytes) -> bool:
     """True for a file whose creation was cut short before its header was written."""
     return not any(raw) and files.size_of(name) <= 64 * 1024 * 1024
-
-
-def _stem(path: str) -> str:
-    match = _GENERATION.fullmatch(path)
-    return match["stem"] if match else path
-
-

@@ -179,6 +179,7 @@ def _switch(
             )
             move_rows(db, [(i, each.old.id, n) for n, i in enumerate(each.ids.tolist())])
         db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", sorted(meta.items()))
+        store.note_change(db, change_seq)
         db.execute("UPDATE head SET change_seq = ?", (change_seq,))
         if also is not None:
             also(db)

@@ -31,7 +31,7 @@ from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes, DiskFiles
 from spector.store.guard import refuse_other_than_files
 from spector.store.pages import Pages, rows_of
-from spector.store.sectors import read_around, spans
+from spector.store.sectors import join, read_around, spans
 from spector.store.staging import clear
 from spector.store.wal import LOG_COPY, Merged, merge
 
@@ -343,7 +343,7 @@ def read_partition(
             data, unread = read_around(
                 file, PARTITION_HEADER_BYTES + start * stride, count * stride
             )
-            bad += unread
+            bad = join(bad, unread)
             flat = np.zeros(count * stride, dtype=np.uint8)
             flat[: len(data)] = np.frombuffer(data, dtype=np.uint8)
             images[start : start + count] = flat.reshape(count, stride)

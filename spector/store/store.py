@@ -46,6 +46,7 @@ from spector.store.files import Bytes, Files
 from spector.store.idx import remove_idx
 from spector.store.indexes import Indexes
 from spector.store.leaving import Leaving, LeftSlot
+from spector.store.lineage import note_session
 from spector.store.log import Log
 from spector.store.segment import Partition, Segment
 from spector.store.transaction import JOURNAL_RETIRE, Transaction
@@ -56,6 +57,8 @@ __all__ = ["Store", "TierFiles", "View"]
 UNSYNCED = "unsynced"
 #: key in the meta table of a backup that nobody has opened to write yet (see ``backup``)
 BACKUP_NOTE = "backup"
+#: the log that a relaxed writer had (``Log.salts``), of which a power cut may have left anything
+RELAXED_LOG = "relaxed_log"
 _SNAPSHOT_ATTEMPTS = 20
 #: beyond every number of a journal entry
 _NEVER = (1 << 63) - 1
@@ -152,6 +155,8 @@ class Store:
         self.indexes = Indexes(self)
         #: who keeps an index of its words, once somebody has asked for one
         self.words: WordKeeper | None = None
+        #: called with the change counter of a commit once that is durable
+        self.vouch: Callable[[int], None] = _vouch_for_nothing
 
     # -- state --------------------------------------------------------------------------------
 
@@ -358,6 +363,8 @@ class Store:
                     yield tx
                     tx.write_journal()
                 committed = True
+                if not self.catalog.relaxed:
+                    self.vouch(tx.head().change_seq)
                 tx.apply()
                 self._head = tx.head()
                 self.publish(tx.changed())
@@ -429,8 +436,16 @@ class Store:
         no value is used twice, even if a power cut or a restored copy takes the catalog back: a
         derived file that bears the counter of a row was made from exactly what the row describes.
         """
-        first = self._head.change_seq == self._opened_at
-        return self._head.change_seq + 1 + (self._leap if first else 0)
+        return self._head.change_seq + 1 + (self._leap if self._is_first else 0)
+
+    @property
+    def _is_first(self) -> bool:
+        return self._head.change_seq == self._opened_at
+
+    def note_change(self, db: sqlite3.Connection, change_seq: int) -> None:
+        """Inside the transaction that takes the counter there: say so where an opening begins."""
+        if self._is_first and self.files.durable:
+            note_session(db, change_seq, self._opened_at)
 
     def begin_retiring(self) -> None:
         """Tell every scan in this store in memory that slots which memories have left now die."""
@@ -484,6 +499,12 @@ class Store:
     def sync_log(self) -> None:
         """Make the catalog's commits durable, which a relaxed writer otherwise leaves to chance."""
         self._log.sync()
+        self.vouch(self._head.change_seq)
+
+    def end_unsynced(self) -> None:
+        """Note that all commits are durable: the writer was a relaxed one and has closed, or a
+        power cut ended it and its partitions are reconciled."""
+        self.catalog.set_meta({RELAXED_LOG: self._log.salts(), UNSYNCED: None})
 
     def note_journal(self, count: int) -> None:
         self._journal_bytes += count
@@ -554,13 +575,17 @@ class Store:
                             self.words.save()
                     if self.catalog.relaxed:
                         with self.noting_failure():
-                            self.catalog.set_meta(UNSYNCED, None)
+                            self.end_unsynced()
             finally:
                 self._closed = True
                 for segment in self.segments.values():
                     segment.close()
                 self._view = View((), -1, 0)
                 self.catalog.close(failed=self._failed is not None)
+
+
+def _vouch_for_nothing(change_seq: int) -> None:
+    """A store without a lock of its own: in memory, or for reading."""
 
 
 def _is_unsafe(error: BaseException) -> bool:

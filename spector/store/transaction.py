@@ -216,6 +216,7 @@ class Transaction:
                 for r in self._rows.values()
             ],
         )
+        self.store.note_change(db, head.change_seq)
         db.execute(
             "UPDATE head SET last_id = ?, change_seq = ?, journal_seq = ?, retire_epoch = ?",
             (head.last_id, head.change_seq, head.journal_seq, head.retire_epoch),

@@ -47,10 +47,14 @@ def test_check_and_get_name_the_damaged_memory_and_the_way_out(
 ) -> None:
     damage(memory, 3, offset=offset)
     found = [p.message for p in memory.check().problems if p.code == "I3"]
-    assert found == [f"the checksum of memory {made[3]} does not match; forget({made[3]}) drops it"]
+    assert found == [
+        f"the checksum of memory {made[3]} does not match; --repair keeps its words, "
+        f"forget({made[3]}) drops it"
+    ]
     with pytest.raises(PartitionCorruptError, match=f"memory {made[3]} ") as caught:
         memory.get(made[3])
-    assert f"forget({made[3]})" in caught.value.hint
+    hint = caught.value.hint
+    assert hint.index("--repair DEST") < hint.index(f"forget({made[3]})"), "what keeps it first"
     if offset == 70:
         with pytest.raises(PartitionCorruptError, match=f"memory {made[3]} ") as caught:
             memory.recall("yesterday 3", k=20)

@@ -2,7 +2,9 @@
 
 One store is made once. Each case changes some of its bytes, asks everybody who could notice, and
 puts the bytes back. A lie is a memory that is shown with other words, times or strength than were
-stored, or an answer that lacks something while ``check`` says that all is well.
+stored, or an answer that lacks something while ``check`` says that all is well. Whoever opens a
+store need not have asked ``check``: a memory of which ``get`` says that there is none is a lie,
+too, unless the opening was refused.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import spector
-from spector.errors import SpectorError
+from spector.errors import SpectorError, UnknownRecordError
 from tests.crash.workload import DIM, TINY, open_tiny, vector_of
 
 __all__ = ["Outcome", "Patient", "ram", "tally"]
@@ -79,6 +81,13 @@ class Patient:
             gone = memory.remember("secret", vector=vector_of("secret"), tier="semantic")
             memory.forget(gone.id)
             self.gone = gone.id
+            ids = [record.id for record in memory]
+            if not closed:  # of each kind of change one that only the catalog knows of is the last
+                memory.update(ids[1], importance=0.25)
+                memory.reinforce(ids[2])
+                memory.update(ids[3], tags=["t0", "all", "more"])
+                for n in range(8):
+                    memory.update(ids[n], metadata={"n": -n})
             if closed:
                 memory.checkpoint()
             else:  # a copy of the files as a killed process leaves them
@@ -146,6 +155,9 @@ class Patient:
         for record_id, truth in self.truth.items():
             try:
                 shown = memory.get(record_id).to_dict()
+            except UnknownRecordError:
+                out.lies.append(f"get({record_id}) knows of no such memory")
+                continue
             except SpectorError:
                 out.by_get = True
                 continue

@@ -76,6 +76,9 @@ class Killed:
         assert self.gone not in shown, "a forgotten memory is back"
         named = {each.id for each in (*report.lost, *report.notes)}
         assert set(self.truth) <= set(shown) | named, "neither kept nor named"
+        for each, said in shown.items():  # all words are true, but for a change that may be lost
+            assert said["text"] in ("", self.truth[each]["text"]) or each == self.changed
+            assert not said["text"] or said["user_id"] == self.truth[each]["user_id"]
         if report.complete:
             assert shown == self.truth
         return report, shown

@@ -160,6 +160,10 @@ KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
     ),
     "counters gone": (_sql("DELETE FROM head"), 11, 0),
     "no name and no dimension": (_sql("DELETE FROM meta"), 11, 0),
+    "a row of a partition that makes no sense": (
+        _sql("UPDATE segment SET live = 'many'",
+             "INSERT INTO segment VALUES (77, 1, 0, 9, 0, '../../elsewhere', 0, 1, 1, 1, 0)"), 11, 0
+    ),
     "no partitions in the catalog": (_sql("DROP TABLE segment"), 11, 0),
     "no words": (_sql("DROP TABLE content"), 0, 11),
     "no rows": (_sql("DROP TABLE record"), 0, 11),

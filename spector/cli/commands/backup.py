@@ -20,6 +20,10 @@ def add_backup(commands: Any) -> None:
     )
     add_path(parser)
     parser.add_argument("dest", metavar="DEST", help="directory of the copy")
+    parser.add_argument(
+        "--force", action="store_true",
+        help="also replace a backup with changes that this store does not have",
+    )
     add_json(parser)
     parser.set_defaults(run=run_backup)
 
@@ -33,13 +37,18 @@ one is replaced, and partitions that have not changed since are taken over from 
 has been opened to write, another store, or anything else is left alone: exit code 3. So are a mount
 point, which cannot be replaced (name a directory inside of it), and the current directory.
 
+So is a backup with changes that this store does not have: one of a later state (this store has lost
+commits, or is an older copy), or one of a copy that went its own way. --force replaces it.
+
 Do not copy a store in use with cp or rsync: what such a copy shows may be of several moments."""
 
 
 def run_backup(args: argparse.Namespace, console: Console) -> int:
     require_store(args.path, existing=True)
     with open_memory(args, "r") as memory, console.progress("backing up", "MiB") as progress:
-        report = memory.backup(args.dest, progress=_in_mebibytes(progress))
+        report = memory.backup(
+            args.dest, force=args.force, progress=_in_mebibytes(progress)
+        )
     _show(report, console, "backed up")
     return 0
 

@@ -1,0 +1,161 @@
+"""A backup is only replaced by a later state of what it was made of.
+
+Mechanism: nobody compared the two. Damage without the guard: a store that lost commits, an older
+copy, or a copy that went its own way takes the place of the only good backup, and says that all is
+well. Guard: the catalog notes where each opening began; a state is one of ours if its last opening
+is, and it ends no later than that one did.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector.cli.main import main
+from spector.errors import CatalogCorruptError, StoreExistsError
+from spector.store.lineage import Lineage
+from tests.crash.workload import open_tiny, texts_of, vector_of
+
+
+def _put(path: Path, *texts: str) -> None:
+    with open_tiny(str(path)) as memory:
+        for text in texts:
+            memory.remember(text, vector=vector_of(text))
+
+
+def _back_up(path: Path, dest: Path, *, force: bool = False) -> int:
+    with open_tiny(str(path), mode="r") as memory:
+        return memory.backup(dest, force=force).records
+
+
+def _texts(path: Path) -> list[str]:
+    with open_tiny(str(path), mode="r") as memory:
+        return sorted(texts_of(memory).values())
+
+
+def test_a_twin_does_not_replace_the_backup_of_the_original(tmp_path: Path) -> None:
+    one, twin, copy = (tmp_path / name for name in ("one", "twin", "copy"))
+    _put(one, "common")
+    _back_up(one, copy)
+    spector.restore(copy, twin)
+    assert _back_up(twin, copy) == 1, "nothing has been written to it yet"
+    _put(twin, "only in the twin", "and this")
+    assert _back_up(twin, copy) == 3, "what is there was a state of the twin, too"
+    _put(one, "only in the original")
+    for _ in range(2):
+        with pytest.raises(StoreExistsError, match="went its own way") as told:
+            _back_up(one, copy)
+        assert "--force" in told.value.hint
+        _put(one, "many more", "than in the twin")
+    assert _texts(copy) == ["and this", "common", "only in the twin"]
+    assert spector.check(copy).ok
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert _back_up(one, copy, force=True) == 6
+    assert _texts(copy) == _texts(one)
+
+
+def test_an_older_state_does_not_replace_a_newer_one(tmp_path: Path) -> None:
+    one, older, copy = (tmp_path / name for name in ("one", "older", "copy"))
+    with open_tiny(str(one)) as memory:
+        memory.remember("first", vector=vector_of("first"))
+        memory.backup(older)
+        memory.remember("second", vector=vector_of("second"))
+        memory.backup(copy)
+        with open_tiny(str(older), mode="r") as old, pytest.raises(StoreExistsError):
+            old.backup(copy)
+    spector.restore(older, tmp_path / "restored")
+    with pytest.raises(StoreExistsError, match="later state"):
+        _back_up(tmp_path / "restored", copy)
+    _put(tmp_path / "restored", "another second", "third")
+    with pytest.raises(StoreExistsError):
+        _back_up(tmp_path / "restored", copy)
+    assert _texts(copy) == ["first", "second"]
+
+
+def test_openings_that_lost_their_end_are_not_those_that_had_it(tmp_path: Path) -> None:
+    """The store went on from the middle of an opening, and the backup is of its end."""
+    one, cut, copy = (tmp_path / name for name in ("one", "cut", "copy"))
+    with open_tiny(str(one)) as memory:
+        memory.remember("first", vector=vector_of("first"))
+        memory.checkpoint()
+        shutil.copytree(one, cut)
+        memory.remember("second", vector=vector_of("second"))
+        memory.backup(copy)
+    for n in range(3):
+        _put(cut, f"another{n}")
+        with pytest.raises(StoreExistsError):
+            _back_up(cut, copy)
+
+
+def test_a_store_that_lost_commits_is_no_source_of_a_backup(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, dead, copy = (tmp_path / name for name in ("one", "dead", "copy"))
+    _put(one, "yesterday")
+    with open_tiny(str(one)) as memory:
+        for n in range(10):
+            memory.remember(f"today{n}", vector=vector_of(f"today{n}"))
+        memory.backup(copy)
+        memory.remember("later", vector=vector_of("later"))
+        shutil.copytree(one, dead)
+    log = dead / "catalog.db-wal"
+    raw = bytearray(log.read_bytes())
+    raw[32 + 2 * 4120 + 124] ^= 1
+    log.write_bytes(raw)
+    assert main(["backup", str(dead), str(copy), "--force"]) != 0
+    assert "lost commits" in capsys.readouterr().err
+    with pytest.raises(CatalogCorruptError):
+        spector.restore(dead, tmp_path / "restored")
+    assert len(_texts(copy)) == 11
+    (dead / "LOCK").unlink()
+    with pytest.raises(CatalogCorruptError, match="more commits behind"):
+        _back_up(dead, copy)
+
+
+def test_the_command_asks_for_force(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, copy = tmp_path / "one", tmp_path / "copy"
+    _put(one, "m")
+    shutil.copytree(one, tmp_path / "twin")
+    _put(one, "n")
+    assert main(["backup", str(one), str(copy)]) == 0
+    assert main(["backup", str(tmp_path / "twin"), str(copy)]) == 3
+    assert "--force" in capsys.readouterr().err
+    assert main(["backup", str(tmp_path / "twin"), str(copy), "--force"]) == 0
+    assert _texts(copy) == ["m"]
+
+
+def test_a_store_goes_on_replacing_its_backups_through_everything_it_does(tmp_path: Path) -> None:
+    one, copy = tmp_path / "one", tmp_path / "copy"
+    for n in range(4):
+        _put(one, *(f"w{n}{k}" for k in range(5)))
+        _back_up(one, copy)
+    with open_tiny(str(one)) as memory:
+        memory.forget([record.id for record in memory][:8], purge=True)
+        memory.backup(copy)
+        memory.compact()
+        memory.backup(copy)
+    with open_tiny(str(one), durability="relaxed") as memory:
+        memory.remember("relaxed", vector=vector_of("relaxed"))
+        memory.backup(copy)
+    shutil.move(one, tmp_path / "moved")
+    _put(tmp_path / "moved", "at another place")
+    assert _back_up(tmp_path / "moved", copy) == 14
+    spector.restore(copy, one)
+    _put(one, "restored")
+    assert _back_up(one, copy) == 15
+
+
+@pytest.mark.parametrize(("ours", "theirs", "known"), [
+    (((5, 0), (90, 8)), ((5, 0),), 8), (((5, 0), (90, 8)), ((5, 0), (90, 8)), 95),
+    (((5, 0),), (), 95),
+])
+def test_a_state_is_ours_up_to_where_its_opening_ended(
+    ours: tuple[tuple[int, int], ...], theirs: tuple[tuple[int, int], ...], known: int
+) -> None:
+    lineage = Lineage(ours, 95)
+    assert lineage.went_through(Lineage(theirs, known))
+    assert not lineage.went_through(Lineage(theirs, known + 1))
+    assert not lineage.went_through(Lineage((*theirs, (91, 8)), known))
