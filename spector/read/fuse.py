@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,10 +140,10 @@ class Fuser:
         if named is not None:
             evidence["name"] = named.astype(np.float32) * np.float32(first_of_all(profile))
         ranked = Ranked(
-            np.concatenate([g.ids for g in grounds]),
-            np.concatenate([np.full(len(g), g.store, np.int64) for g in grounds]),
-            np.concatenate([g.part[: len(g)] for g in grounds]),
-            np.concatenate([g.slot[: len(g)] for g in grounds]),
+            _joined([g.ids for g in grounds]),
+            _joined([np.full(len(g), g.store, np.int64) for g in grounds]),
+            _joined([g.part[: len(g)] for g in grounds]),
+            _joined([g.slot[: len(g)] for g in grounds]),
             fused, similarity, evidence, [] if result is None else beyond(snap, grounds, result),
         )
         ranked.coverage = coverage
@@ -163,25 +163,29 @@ class Fuser:
         The gates of a query are for answers; what stands around one is its context either way, but
         for memories that sleep or are in quarantine.
         """
-        ranked = np.concatenate([_ranked_mask(ground) for ground in grounds])
-        part = np.concatenate([ground.part for ground in grounds])
-        slot = np.concatenate([ground.slot for ground in grounds])
-        chosen = ranked if select is None else ranked & select[part]
-        fused = np.full(len(part), -np.inf, np.float32)
+        part = _joined([ground.part for ground in grounds])
+        slot = _joined([ground.slot for ground in grounds])
         similarity = np.zeros(len(part), np.float32)
-        at = slice(None) if chosen.all() else np.flatnonzero(chosen)
-        some = np.zeros(len(part[at]), np.float32)
-        fused[at] = self._kernel.score(
-            snap.table, query, part[at], slot[at], similarity=some
-        )
-        similarity[at] = some
+        if select is None and all(len(ground) == len(ground.rows) for ground in grounds):
+            ranked: slice | NDArray[np.bool_] = slice(None)
+            fused = self._kernel.score(snap.table, query, part, slot, similarity=similarity)
+        else:
+            ranked = np.concatenate([_ranked_mask(ground) for ground in grounds])
+            at = np.flatnonzero(ranked if select is None else ranked & select[part])
+            some = np.zeros(len(at), np.float32)
+            fused = np.full(len(part), -np.inf, np.float32)
+            fused[at] = self._kernel.score(
+                snap.table, query, part[at], slot[at], similarity=some
+            )
+            similarity[at] = some
         dots = similarity
-        if query.vector is not None and not (is_open(query) and chosen.all()):
+        if query.vector is not None and not (is_open(query) and isinstance(ranked, slice)):
             dots = np.zeros(len(part), np.float32)
             self._kernel.score(snap.table, bare_query(query.vector, query.now_ms), part, slot,
                                similarity=dots)
         fused[np.isnan(fused)] = -np.inf
-        return fused[ranked], _sound(similarity)[ranked], _sound(dots)
+        sound = _sound(similarity)
+        return fused[ranked], sound[ranked], sound if dots is similarity else _sound(dots)
 
     def _likeness(
         self, snap: Snapshot, grounds: Sequence[Ground], query: Query, asked: Asked, dots: F32
@@ -193,8 +197,8 @@ class Fuser:
         if asked.wish is None or not shift or query.vector is None:
             return plain, plain
         wishes = np.zeros(len(dots), np.float32)
-        part = np.concatenate([ground.part for ground in grounds])
-        slot = np.concatenate([ground.slot for ground in grounds])
+        part = _joined([ground.part for ground in grounds])
+        slot = _joined([ground.slot for ground in grounds])
         self._kernel.score(
             snap.table, bare_query(asked.wish, query.now_ms), part, slot, similarity=wishes
         )
@@ -212,7 +216,7 @@ class Fuser:
             start += len(ground.rows)
             norms = ground.norms(snap, share, self._norms[ground.store]) if share else mine
             out.append(mixed(mine, ground.around, norms, share))
-        return np.concatenate(out)
+        return _joined(out)
 
     # -- words and the rest ---------------------------------------------------------------------
 
@@ -222,9 +226,14 @@ class Fuser:
         """Evidence by term, (N,) f32 each, in deviations; and which rows the cue names."""
         found = [_terms_of(ground, asked, corpus, profile.ranking) for ground in grounds]
         return (
-            {name: np.concatenate([each[name] for each, _ in found]) for name in found[0][0]},
+            {name: _joined([each[name] for each, _ in found]) for name in found[0][0]},
             _named([own for _, own in found], asked, profile),
         )
+
+
+def _joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One after the other; a single one as it is, which most stores have."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _sound(cosines: F32) -> F32:

@@ -8,7 +8,7 @@ standard deviations of the store's likeness.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -41,10 +41,17 @@ class Around:
     before: I64
     after: I64
     ranked: int
+    _both: list[I64] = field(default_factory=list, repr=False)
 
     @property
     def rows(self) -> int:
         return len(self.before)
+
+    def given_to(self) -> I64:
+        """(m, 2 REACH): whom each row stands before, then whom it stands after, nearest first."""
+        if not self._both:
+            self._both.append(np.concatenate([self.after, self.before], axis=1))
+        return self._both[0]
 
 
 def deviation(likeness: F32) -> np.float32:
@@ -121,9 +128,16 @@ def bm25(
         (n,) float32: sum over terms of ``idf (k1 + 1) tf / (tf + k1 (1 - b + b length / mean))``.
     """
     k1, b = ranking.k1, ranking.b
-    room = k1 * (1 - b + b * (length / max(mean_length, 1e-6)))
-    gain = tf / (tf + (room + _LEAST))
-    return np.asarray((idf * np.float32(k1 + 1)) @ gain.astype(np.float32), np.float32)
+    room = np.float32(k1 * (1 - b) + _LEAST) + length * np.float32(k1 * b / max(mean_length, 1e-6))
+    weights = idf * np.float32(k1 + 1)
+    touched = np.flatnonzero(tf.any(axis=0))
+    if 2 * len(touched) < tf.shape[1]:  # pairs, rare words
+        out = np.zeros(tf.shape[1], np.float32)
+        some = tf[:, touched].astype(np.float32)
+        out[touched] = weights @ (some / (some + room[touched]))
+        return out
+    every = tf.astype(np.float32)
+    return np.asarray(weights @ (every / (every + room)), np.float32)
 
 
 def shares(lengths: F32, ranking: Ranking) -> F32:
@@ -166,10 +180,8 @@ def smeared(
     weights = np.zeros(2 * REACH)
     weights[: len(ranking.before)] = ranking.before
     weights[REACH : REACH + len(ranking.after)] = ranking.after
-    start = line * (m + 1)
-    targets = np.concatenate(
-        [around.after[row] + start[:, None], around.before[row] + start[:, None]], axis=1
-    )
+    targets = around.given_to()[row]
+    targets += (line * (m + 1))[:, None]
     total = np.bincount(
         targets.ravel(), (given[:, None] * weights).ravel(), minlength=t * (m + 1)
     )

@@ -19,7 +19,7 @@ F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
 #: candidates that are put in order at once
-_SORTED_AT_ONCE: Final = 512
+_SORTED_AT_ONCE: Final = 64
 
 
 class Ranked(Sequence[Candidate]):

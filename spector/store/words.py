@@ -5,7 +5,7 @@
         found = words.at(view)      # a spector.lexical.view.WordView
 
 The first call takes up what the files of words have (``store.word_files``), and reads every other
-text, about 30 microseconds each; a later one what has changed since.
+text, 50 to 80 microseconds each; a later one what has changed since.
 """
 
 from __future__ import annotations
