@@ -133,13 +133,13 @@ def row(name: str, calls: Sequence[Callable[[], Any]]) -> str:
 def measure(path: Path, corpus: Corpus, texts: Texts, count: int) -> Iterator[str]:
     """Lines of the report."""
     from spector.lexical.analysis import cue_pairs, cue_terms
-    from spector.read.facts import mark_of
+    from spector.read.facts import MARK_VERSION, mark_of
     from spector.store.words import Words
 
     yield from _openings(path, corpus.dim)
     with open_store(path, corpus.dim, mode="r", threads=1) as memory:
         store = next(store for store in memory._router.stores() if store.files.durable)
-        words = Words(store, mark=mark_of)
+        words = Words(store, mark=mark_of, mark_version=MARK_VERSION)
         with store.snapshot() as at:
             view = words.at(at)
         yield f"{view.n_rows:,} memories, {view.nbytes / 1e6:.0f} MB of words in memory"

@@ -67,6 +67,10 @@ class WordFiles:
         self._rows = 0
         self._dead = 0
 
+    @property
+    def can_write(self) -> bool:
+        return self._usable and self._store.writable
+
     def forget(self) -> None:
         """The files are gone."""
         self._written.clear()
@@ -144,7 +148,7 @@ class WordFiles:
             rows: of the index, with those that are no memories any more.
             dead: those.
         """
-        if not (self._usable and self._store.writable) or not rows:
+        if not (self.can_write and rows):
             return False
         return abs(rows - self._rows) + abs(dead - self._dead) >= _WORTH_WRITING
 
@@ -154,7 +158,7 @@ class WordFiles:
         Args:
             kept: an index that has followed just these partitions.
         """
-        if not (self._usable and self._store.writable):
+        if not self.can_write:
             return False
         try:
             self._save(kept, partitions)

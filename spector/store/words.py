@@ -81,7 +81,9 @@ class Words:
         forgotten before is in it.
         """
         view, slots = self._store.view(), self._index.slots
-        if slots is None or sum(p.slots for p in view.partitions) - slots > _MOST_TO_ANALYSE:
+        if not self._word_files.can_write or slots is None:
+            return
+        if sum(p.slots for p in view.partitions) - slots > _MOST_TO_ANALYSE:
             return
         with contextlib.suppress(StoreError, MemoryError):
             kept = self._index.keep(view.partitions, self._source())
