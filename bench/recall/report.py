@@ -194,15 +194,18 @@ def _if_any(title: str, words: str, table: list[str]) -> list[str]:
 
 def _times_words(run: dict[str, Any]) -> str:
     times = run.get("times") or {}
-    low, high = min(run["load_average"]), max(run["load_average"])
+    load = times.get("load_average", run["load_average"])
+    low, high = min(load), max(load)
     busy = (
         f" The machine was shared with other work (load {low:g} to {high:g} on "
         f"{run['machine']['cores']} cores): these times say little."
         if high > 1.5
         else ""
     )
+    other = times.get("commit", run["commit"])
+    at = f" Commit {other[:10]}." if other != run["commit"] else ""
     return (
-        f"One store of {times.get('turns', 0):,} turns on disk, one caller. "
+        f"One store of {times.get('turns', 0):,} turns on disk, one caller.{at} "
         f"{times.get('not_in_the_first_recall', 0)} new memories were missing in the first recall "
         f"after their `remember`.{busy}"
     )
