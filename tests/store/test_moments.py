@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 import spector
-from spector import StoreError
 from spector.store import check
 from spector.store.store import Store
 from tests.crash.workload import open_tiny, vector_of
@@ -45,8 +44,8 @@ def test_a_snapshot_whose_commit_fails_holds_no_mark(store_path: Path, ends: Any
         db = snapshot.__enter__()
         assert store.catalog.head(db).last_id
         _refuse(db, *ends)
-        with pytest.raises(StoreError):
-            snapshot.__exit__(None, None, None)
+        # nothing was written: its end has nothing to say, as long as nobody is left reading
+        snapshot.__exit__(None, None, None)
         with contextlib.suppress(sqlite3.ProgrammingError):  # it was closed
             db.set_authorizer(None)
         memory.remember("n", vector=vector_of("n"))
