@@ -9,9 +9,6 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +19,9 @@ from spector.errors import StoreError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.store.sectors import join, read_around, spans
 from tests.api.helpers import ids
-from tests.crash.workload import DIM, vector_of, warm_up
+from tests.crash.workload import DIM, vector_of
 from tests.proof import Proof, seed
-from tests.store.damage import Patient, ram
+from tests.store.damage import Patient
 from tests.store.test_repair import ONE, repaired
 
 _PAGE = 4096
@@ -110,21 +107,6 @@ def test_what_other_disks_and_file_systems_say_is_gone_around_as_well(name: str)
 def test_another_error_than_the_disks_is_raised() -> None:
     with pytest.raises(StoreError):
         read_around(_Disk(bytes(3 * _PAGE), {1}, errno.EACCES), 0, 3 * _PAGE)
-
-
-@pytest.fixture(scope="module")
-def patient() -> Iterator[Patient]:
-    warm_up()
-    root = Path(tempfile.mkdtemp(dir=ram()))
-    yield Patient(root / "mind")
-    shutil.rmtree(root)
-
-
-@pytest.fixture
-def dest(patient: Patient) -> Iterator[Path]:
-    yield patient.root.parent / "saved"
-    shutil.rmtree(patient.root.parent / "saved", ignore_errors=True)
-    patient.restore()
 
 
 def _break(monkeypatch: pytest.MonkeyPatch, path: Path, page: int) -> None:

@@ -11,7 +11,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,28 +24,13 @@ from spector.errors import SpectorError, StoreError, StoreLockedError, StoreNotF
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.store.lock import WriterLock
 from tests.api.helpers import ids
-from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
+from tests.crash.workload import DIM, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 from tests.proof import seed
 from tests.store.damage import WORDS, Patient, ram
 
 STRIDE = stride_of(DIM)
 ONE = "semantic/semantic-000.mem"
-
-
-@pytest.fixture(scope="module")
-def patient() -> Iterator[Patient]:
-    warm_up()
-    root = Path(tempfile.mkdtemp(dir=ram()))
-    yield Patient(root / "mind")
-    shutil.rmtree(root)
-
-
-@pytest.fixture
-def dest(patient: Patient) -> Iterator[Path]:
-    yield patient.root.parent / "saved"
-    shutil.rmtree(patient.root.parent / "saved", ignore_errors=True)
-    patient.restore()
 
 
 @pytest.mark.timeout(60)
