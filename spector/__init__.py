@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from spector.layout import Category, Flag, Modality, PartitionState, TierCode
     from spector.memory import Memory
     from spector.read.context import Context, Quote
+    from spector.read.options import RecallOptions
     from spector.receipt import ErasureReceipt, Purged, Residue, Verification
     from spector.records import (
         BackupReport,
@@ -109,6 +110,7 @@ _HOMES = {
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
     "spector.read.context": "Context Quote",
+    "spector.read.options": "RecallOptions",
     "spector.receipt": "ErasureReceipt Purged Residue Verification",
     "spector.records": "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
     " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats Signals",
@@ -172,6 +174,7 @@ __all__ = [
     "Purged",
     "Quote",
     "Ranking",
+    "RecallOptions",
     "ReflectDaemon",
     "ReflectReport",
     "RepairReport",

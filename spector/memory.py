@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -37,6 +37,19 @@ from spector.read.gate import gate
 from spector.read.hyde import centroid, hypotheses
 from spector.read.intents import parse_intent, with_intent
 from spector.read.merge import DEPTH, merged
+from spector.read.options import (
+    RareArguments,
+    RecallArguments,
+    RecallOptions,
+    options_of,
+    parse_include,
+    parse_mask,
+    parse_min_importance,
+    parse_mmr,
+    parse_mood,
+    parse_per_session,
+    parse_valence,
+)
 from spector.read.parts import split
 from spector.read.recall import Reader
 from spector.read.request import (
@@ -47,15 +60,9 @@ from spector.read.request import (
     parse_as_of,
     parse_budget,
     parse_cue,
-    parse_include,
     parse_k,
     parse_kind,
-    parse_mask,
-    parse_mmr,
-    parse_mood,
-    parse_per_session,
     parse_switch,
-    parse_valence,
 )
 from spector.read.tokens import token_counter
 from spector.read.wishes import Wishes
@@ -391,29 +398,18 @@ class Memory:
         tiers: str | Iterable[str] | None = None,
         tags: Iterable[str] | None = None,
         any_tags: Iterable[str] | None = None,
-        valence: tuple[float, float] | None = None,
         time_range: Range | None = None,
-        min_importance: float | None = None,
+        where: Mapping[str, Any] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         session_id: str | None = None,
-        where: Mapping[str, Any] | None = None,
-        profile: str | ScoringProfile | None = None,
-        exact: bool = False,
-        lexical: bool = True,
-        selective: bool = False,
-        compound: bool = False,
-        hyde: bool = False,
-        learn: bool = False,
-        mood: float | None = None,
-        include: Iterable[str] = (),
-        categories: Iterable[str] | None = None,
-        modalities: Iterable[str] | None = None,
         as_of: datetime | str | None = None,
         kind: str | None = None,
-        intent: str | None = None,
-        mmr: float | None = None,
-        per_session: int | None = None,
+        profile: str | ScoringProfile | None = None,
+        selective: bool = False,
+        learn: bool = False,
+        options: RecallOptions | None = None,
+        **rare: Unpack[RareArguments],
     ) -> HitList:
         """The k memories that should come to mind, best first.
 
@@ -421,41 +417,31 @@ class Memory:
             cue: a text or message; None ranks without similarity (by tags, importance, ...).
             vector: (dim,) floats to use instead of embedding the cue.
             tags, any_tags: exact tags that a hit must all have / of which it must have one.
-            valence: inclusive range in -1..1. min_importance: 0..1; pinned memories pass.
             time_range: half-open (start, end) of event times; None is open.
             where: metadata filter, applied before ranking; see the manual for its operators.
-            profile: a preset's name or a :class:`ScoringProfile`.
-            exact: look at every surviving vector. Otherwise memories whose estimated cosine,
-                with ``Config.recall_confidence`` standard errors added, cannot reach the answer
-                are passed over; scores are exact either way.
-            lexical: rank by all evidence, of words, people, dates and the turns around; False ranks
-                by the scan's score alone.
-            selective: at most k: only hits that stand out from the crowd behind them
-                (``Config.context_abbreviated``), and none for small talk or when no memory seems
-                to answer (``Config.abstain_below``); ``.abstained`` and ``.reason`` say so.
-            compound: also recall the parts of a cue that asks for several things, or about several
-                people, and merge the answers.
-            hyde: look for the mean of the cue and of two or three sentences that an answer may be
-                like, made from templates; an embedding each.
-            learn: let the hits be strengthened as used memories are; otherwise recall changes
-                nothing, and the same cue at the same time gives the same answer (with
-                ``exact``; an estimate may differ once an index has been built or rebuilt).
-            mood: -1..1; memories of the same sign of valence rank slightly higher.
-            include: also "dormant", "superseded" or "quarantined" memories.
+            user_id, agent_id, session_id: scopes that a hit must be of.
             as_of: what held at that moment: nothing that happened later, validity windows and ages
                 as of then, and what has been superseded since, if its ``valid_until`` says when.
             kind: what the cue is, if its wording does not tell: "fact" (a question), "talk" (a
                 situation) or "request" (help is wanted); it decides how much words count.
-            intent: what the cue wants to know, "auto" for what its wording tells: factual,
-                temporal, causal, entity_profile, preference, procedural or general; the parameters
-                that the design gives it apply (see docs/cues.md).
-            mmr: 0..1, maximal marginal relevance: the next hit is the best by this weight of its
-                score and the rest of how little it resembles those before it. 0.7 is usual.
-            per_session: at most so many hits of one session.
+            profile: a preset's name or a :class:`ScoringProfile`.
+            selective: at most k: only hits that stand out from the crowd behind them
+                (``Config.context_abbreviated``), and none for small talk or when no memory seems
+                to answer (``Config.abstain_below``); ``.abstained`` and ``.reason`` say so.
+            learn: let the hits be strengthened as used memories are; otherwise recall changes
+                nothing, and the same cue at the same time gives the same answer (with
+                ``exact``; an estimate may differ once an index has been built or rebuilt).
+            options: a :class:`RecallOptions`, whose fields are described there: gates on valence,
+                importance, category and modality, what to include, mood, mmr and other switches.
+            **rare: any of those fields; a keyword goes before the same field of ``options``.
 
         Returns:
             A list of hits with ``.stats``: how many records each phase of the scan dropped.
+
+        Raises:
+            InvalidInputError: naming the argument; its subclass says which kind.
         """
+        rarely = options_of(options, rare)
         self._ensure(write=parse_switch(learn, "learn"))
         text, wanted = parse_cue(cue, self._config), parse_k(k, self._config)
         fetched = wanted
@@ -470,32 +456,32 @@ class Memory:
             "recall",
         )
         moment, selection = parse_as_of(as_of, selection)
-        drop = parse_include(include)
+        drop = parse_include(rarely.include)
         replaced = moment is not None and bool(drop & Flag.SUPERSEDED)
         request = RecallRequest(
             cue=text,
-            vector=self._cue_vector(text, vector, hyde=parse_switch(hyde, "hyde")),
+            vector=self._cue_vector(text, vector, hyde=rarely.hyde),
             k=fetched,
             selection=selection,
             profile=self._profile if profile is None else get_profile(profile),
             now_ms=self._now_ms() if moment is None else moment,
-            valence=parse_valence(valence),
-            min_importance=unit_interval(min_importance, "min_importance") or 0.0,
-            mood=parse_mood(mood),
+            valence=parse_valence(rarely.valence),
+            min_importance=parse_min_importance(rarely.min_importance),
+            mood=parse_mood(rarely.mood),
             drop_flags=int(drop & ~Flag.SUPERSEDED) if replaced else drop,
             replaced=replaced,
-            mmr=parse_mmr(mmr),
-            per_session=parse_per_session(per_session),
+            mmr=parse_mmr(rarely.mmr),
+            per_session=parse_per_session(rarely.per_session),
             kind=parse_kind(kind),
-            modality_mask=parse_mask(Modality, modalities, "modality"),
-            category_mask=parse_mask(Category, categories, "category"),
-            exact=parse_switch(exact, "exact"),
-            lexical=parse_switch(lexical, "lexical"),
+            modality_mask=parse_mask(Modality, rarely.modalities, "modality"),
+            category_mask=parse_mask(Category, rarely.categories, "category"),
+            exact=bool(rarely.exact),
+            lexical=bool(rarely.lexical),
             wish=self._wishes.mean,
         )
-        request = with_intent(request, parse_intent(intent, text))
+        request = with_intent(request, parse_intent(rarely.intent, text))
         hits = self._reader.recall(request)
-        if parse_switch(compound, "compound") and text is not None:
+        if rarely.compound and text is not None:
             hits = self._with_parts(request, hits)
         if selective:
             hits = selected(
@@ -515,7 +501,7 @@ class Memory:
         tokenizer: str | Callable[[str], int] | None = None,
         always: bool = False,
         learn: bool = False,
-        **recall: Any,
+        **recall: Unpack[RecallArguments],
     ) -> Context:
         """Memories for a cue as one block of text for a prompt, within a budget of tokens.
 
@@ -533,13 +519,18 @@ class Memory:
             always: look for memories even when the cue is small talk ("thanks!"), and quote the
                 best ones even when none of them seems to answer.
             learn: let the memories that are quoted count as used.
-            **recall: any other argument of :meth:`recall`.
+            **recall: any other argument of :meth:`recall`, ``options`` included.
 
         Returns:
             ``.text`` (also ``str()``), ``.tokens``, ``.hits``, ``.skipped`` and why. The text is
             empty, and ``.reason`` says why, when nothing was found or nothing seems to answer.
         """
         self._ensure(write=parse_switch(learn, "learn"))
+        if "selective" in recall:
+            raise InvalidInputError(
+                "a context does not take selective: it chooses by itself",
+                hint="leave it out; always=True quotes the best ones even when none stands out",
+            )
         desk = Desk(token_counter(tokenizer), parse_budget(max_tokens), self._config)
         text, wanted = parse_cue(cue, self._config), parse_k(k, self._config)
         if not parse_switch(always, "always") and text is not None:
@@ -547,8 +538,8 @@ class Memory:
             if not decision.needed:
                 return desk.empty(f"no memory is needed: {decision.reason}")
         fetched = min(max(wanted, CROWD), self._config.max_k)
-        recall["selective"] = False  # the desk chooses, and needs to see the crowd for that
-        found = desk.context(self.recall(text, k=fetched, **recall), text, wanted, always=always)
+        hits = self.recall(text, k=fetched, **recall)
+        found = desk.context(hits, text, wanted, always=always)
         if learn and found.hits:
             self._writer.note_use([hit.id for hit in found.hits])
         return found

@@ -209,20 +209,23 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
             ),
             # Pure cosine: what a vector index would answer.
             ScoringProfile(name="similarity", mood_boost=1.0),
+            # Vital memories before chatter about the same; the most important one about something
+            # else stays behind what the cue is about.
             ScoringProfile(
                 name="importance",
-                w_similarity=0.40,
-                w_importance=0.45,
+                w_similarity=0.50,
+                w_importance=0.35,
                 w_utility=0.10,
                 w_arousal=0.05,
-                w_lexical=0.15,
+                w_lexical=0.50,
             ),
+            # Newer ones before older ones about the same, and before slightly better matches.
             ScoringProfile(
                 name="recent",
-                w_similarity=0.40,
-                w_recency=0.50,
-                w_retention=0.10,
-                w_lexical=0.15,
+                w_similarity=0.60,
+                w_recency=0.30,
+                w_retention=0.05,
+                w_lexical=0.60,
                 recency_scale_days=7.0,
             ),
             # Spector, tier stores: the document names a fused multiplicative hot loop over
@@ -233,7 +236,7 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
                 w_importance=0.50,
                 w_retention=0.30,
                 w_tags=0.20,
-                w_lexical=0.25,
+                w_lexical=1.00,
                 tier_factors=((TierCode.SEMANTIC, 1.05), (TierCode.PROCEDURAL, 1.05)),
             ),
             # UCMA, unified retrieval: its "half-life" divides inside exp(), so it is 1/e here too.
@@ -249,7 +252,8 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
                 mood_boost=1.0,
             ),
             # Cognitive Memory v9, hybrid search. The lexical weight stands where it had RRF:
-            # ranks do not exist inside a scan. Sub-tier boosts became category factors.
+            # ranks do not exist inside a scan; it comes to 0.15 or so for the best words of a usual
+            # cue. Sub-tier boosts became category factors.
             ScoringProfile(
                 name="cognitive",
                 w_similarity=0.40,

@@ -35,7 +35,7 @@ U8 = NDArray[np.uint8]
 
 LEX_MAGIC: Final = b"SLEX"
 LEXICAL_HEADER_BYTES: Final = 128
-_VERSION: Final = 1
+_VERSION: Final = 2
 _ALIGN: Final = 64
 #: postings and columns at most, so that no size can overflow
 _MOST: Final = 2**31
@@ -57,7 +57,7 @@ LEXICAL_DTYPE: Final = np.dtype(
 #: what is kept of each row besides its words; see `spector.lexical.columns`
 COLUMNS: Final = (
     ("id", "<i8"), ("event_ms", "<i8"), ("session", "<u8"), ("seal", "<i8"), ("field", "<i4"),
-    ("content", "<u2"), ("size", "<u2"), ("words", "<u2"), ("marks", "u1"), ("chained", "?"),
+    ("content", "<u2"), ("size", "<u2"), ("marks", "u1"), ("chained", "?"),
 )  # fmt: skip
 
 #: the sections in the order of `Layout`
@@ -106,7 +106,6 @@ class Layout(NamedTuple):
     field: int
     content: int
     size: int
-    words: int
     marks: int
     chained: int
     nbytes: int

@@ -23,14 +23,12 @@ class Encoded:
         hash, row, count: (postings,) u64, i64, u8. Occurrences in the text (255 at most), and one
             more where the field has the term as well.
         content: (n,) u16, words that are no stop words.
-        words: (n,) u16, all words.
     """
 
     hash: NDArray[np.uint64]
     row: NDArray[np.int64]
     count: NDArray[np.uint8]
     content: NDArray[np.uint16]
-    words: NDArray[np.uint16]
 
 
 class _Codes(dict[str, int]):
@@ -86,9 +84,7 @@ def encode(
         rows.append(content_row[1:][same])
     key_, row_, count = _combined(np.concatenate(keys), np.concatenate(rows))
     long = np.bincount(content_row, minlength=len(texts))
-    return Encoded(
-        key_, row_, count, _saturated(long), _saturated(np.array(lengths, np.int64))
-    )
+    return Encoded(key_, row_, count, _saturated(long))
 
 
 def _combined(

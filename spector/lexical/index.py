@@ -326,8 +326,7 @@ class WordIndex:
             "segment": np.array([t.segment_id for t in batch], np.int32),
             "slot": np.array([t.slot for t in batch], np.int32),
             "seal": np.array([_NO_SEAL if t.seal is None else t.seal for t in batch], np.int64),
-            "content": found.content, "words": found.words,
-            "size": size, "code": length_codes(size),
+            "content": found.content, "size": size, "code": length_codes(size),
             "field": np.array(numbers, np.int32),
             "marks": np.array(
                 [self._mark(t.text, t.speaker) & 0xFF if self._mark else 0 for t in batch],

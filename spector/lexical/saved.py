@@ -19,13 +19,12 @@ from spector.lexical.block import packed, spans_of
 
 __all__ = [
     "EXTENT_DTYPE", "FIELD_DTYPE", "NAMED_DTYPE", "ROWS_DTYPE", "ROWS_MAGIC", "SavedRows",
-    "is_word_file", "pack_rows", "read_rows",
+    "blocks_named", "pack_rows", "read_rows",
 ]  # fmt: skip
 
 U8 = NDArray[np.uint8]
 
 ROWS_MAGIC: Final = b"SLXR"
-_BLOCK_MAGIC: Final = b"SLEX"
 _VERSION: Final = 1
 _MOST: Final = 2**31
 
@@ -145,6 +144,17 @@ def read_rows(image: U8, *, uuid: bytes, analysis: int) -> tuple[SavedRows | Non
     return (None, problem) if problem else (saved, "")
 
 
+def blocks_named(head: bytes, *, uuid: bytes) -> int | None:
+    """How many blocks a list names, by its header alone; None if that is none of this store's."""
+    if len(head) < _HEADER_BYTES:
+        return None
+    image = np.frombuffer(head[:_HEADER_BYTES], np.uint8)
+    header = image.view(ROWS_DTYPE)[0]
+    if _header_problem(image, header, uuid, int(header["analysis"])):
+        return None
+    return int(header["blocks"])
+
+
 def _header_problem(image: U8, header: Any, uuid: bytes, analysis: int) -> str:
     if header["magic"].tobytes() != ROWS_MAGIC:
         return "not a list of blocks"
@@ -199,8 +209,3 @@ def _problem(saved: SavedRows, alive: U8) -> str:
     if (saved.slot[saved.alive] >= saved.extents["slots"][owners]).any():
         return "rows beyond their partitions"
     return ""
-
-
-def is_word_file(head: bytes) -> bool:
-    """True for the first bytes of a file of words, or of one that was being written."""
-    return head[:4] in (_BLOCK_MAGIC, ROWS_MAGIC, bytes(4)) or not head

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -177,22 +176,6 @@ class WordView:
         hits = self._kernel.lexical_best(self._table, words, lookup.positions, k, gate)
         return hits["row"].astype(np.int64), hits["score"].copy()
 
-    def having_all(self, terms: Sequence[Term] | Lookup, limit: int) -> Rows | None:
-        """Memories that have every term, ascending; None when they are more than ``limit``."""
-        lookup = self.look_up(terms)
-        if not lookup.terms or not lookup.df.all():
-            return np.zeros(0, np.int64)
-        common: Rows | None = None
-        for hashes in product(*(set(forms) for forms in lookup.forms)):
-            chosen = np.unique(lookup.hashes[list(hashes)])
-            places, _ = self._kernel.lexical_find(self._table, chosen)
-            rows = self._kernel.lexical_having(
-                self._table, chosen, places, limit + 1, self._living
-            ).astype(np.int64)
-            common = rows if common is None else np.union1d(common, rows)
-        assert common is not None, "there is a term"
-        return None if len(common) > limit else common
-
     # -- rows ---------------------------------------------------------------------------------
 
     def counts(
@@ -257,10 +240,6 @@ class WordView:
     def sizes(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) the same and the terms of its field: the length that ``best`` goes by."""
         return self._of("size", rows)
-
-    def word_counts(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) all words of each row's text."""
-        return self._of("words", rows)
 
     def marks(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) what the index's ``mark`` said of each text, 0 to 255."""

@@ -16,16 +16,10 @@ from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextErr
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.kernel.tags import scope_tag, tags_mask
-from spector.layout import Category, Flag, Modality
 from spector.read.when import TimeRange
 from spector.store.filters import SqlFilter, compile_where
 
 __all__ = ["EVERYTHING", "RecallRequest", "Selection", "make_selection"]
-
-_INCLUDABLE = {
-    "dormant": Flag.DORMANT, "superseded": Flag.SUPERSEDED, "quarantined": Flag.QUARANTINED,
-}
-
 
 #: bit 6 of a record's flags, which begin its mutable block: see ``Flag.SUPERSEDED``
 _NOT_SUPERSEDED = (
@@ -185,7 +179,7 @@ def make_selection(
 ) -> Selection:
     """Validate a selection; tags and scope ids have been checked by the caller."""
     min_ms, max_ms = parse_range(time_range)
-    names = None if tiers is None else _several(tiers, "tiers", "the name of a tier, or several")
+    names = None if tiers is None else several(tiers, "tiers", "the name of a tier, or several")
     if names is not None and not names:
         raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
     return Selection(
@@ -195,7 +189,7 @@ def make_selection(
     )
 
 
-def _several(value: Any, name: str, expected: str) -> tuple[Any, ...]:
+def several(value: Any, name: str, expected: str) -> tuple[Any, ...]:
     """One or several values as a tuple."""
     if isinstance(value, (str, int)):
         return (value,)
@@ -247,6 +241,7 @@ def parse_budget(max_tokens: Any) -> int:
     return int(max_tokens)
 
 
+
 def parse_as_of(
     as_of: datetime | str | None, selection: Selection
 ) -> tuple[int | None, Selection]:
@@ -259,28 +254,6 @@ def parse_as_of(
     return moment, replace(selection, max_ms=moment + 1)
 
 
-def parse_mmr(value: Any) -> float | None:
-    """The weight of relevance, 0..1."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise InvalidInputError(
-            f"mmr must be a number in 0..1, got {value!r}",
-            hint="0.7 is usual; 1 ranks by score alone, less favours what is new",
-        )
-    return float(value)
-
-
-def parse_per_session(value: Any) -> int | None:
-    """How many hits one session may have."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInputError(
-            f"per_session must be a positive integer, got {value!r}",
-            hint="1 returns the best of each session; leave it out for any number",
-        )
-    return int(value)
 
 
 def parse_kind(value: Any) -> str:
@@ -297,7 +270,9 @@ def parse_kind(value: Any) -> str:
 def parse_switch(value: Any, name: str) -> bool:
     """True or False, and nothing that merely looks like it."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+        raise InvalidInputError(
+            f"{name} must be True or False, got {value!r}", hint="leave it out for the default"
+        )
     return bool(value)
 
 
@@ -326,64 +301,3 @@ def parse_cue(cue: Any, config: Config) -> str | None:
             hint="ask with the question alone, or raise Config.max_cue_bytes",
         )
     return cue
-
-
-def parse_valence(valence: Any) -> tuple[int, int]:
-    """Inclusive range of stored valences from a pair of numbers in -1..1.
-
-    The ends are rounded as a memory's own valence is, so a range that begins or ends with the very
-    number that was remembered includes it.
-    """
-    if valence is None:
-        return -128, 127
-    try:
-        low, high = (float(value) for value in valence)
-    except (TypeError, ValueError):
-        raise InvalidFilterError(
-            "valence must be a pair (min, max) in -1..1", hint="(0.2, 1) asks for pleasant memories"
-        ) from None
-    if not -1.0 <= low <= high <= 1.0:
-        raise InvalidFilterError(
-            f"valence range ({low}, {high}) is not within -1..1 in order",
-            hint="(0.2, 1) asks for pleasant memories",
-        )
-    return (-128 if low == -1.0 else round(low * 127)), round(high * 127)
-
-
-def parse_mask(kind: type[Category] | type[Modality], values: Any, name: str) -> int:
-    """Bit mask of enum members given by name or value; 0 for no restriction."""
-    if values is None:
-        return 0
-    mask = 0
-    known = ", ".join(member.lower() for member in kind.__members__)
-    for value in _several(values, name, f"one or several of: {known}"):
-        text = value.upper() if isinstance(value, str) else value
-        found = [member for key, member in kind.__members__.items() if text in (key, member)]
-        if not found or isinstance(value, bool):
-            raise InvalidFilterError(f"unknown {name} {value!r}", hint=f"one of: {known}")
-        mask |= 1 << int(found[0])
-    return mask
-
-
-def parse_include(include: Iterable[str]) -> int:
-    """Flags that drop a record, without those that the caller wants to see."""
-    drop = DEFAULT_DROP_FLAGS
-    if type(include) is tuple and not include:
-        return drop
-    known = ", ".join(_INCLUDABLE)
-    for name in _several(include, "include", f"one or several of: {known}"):
-        if not isinstance(name, str) or name not in _INCLUDABLE:
-            raise InvalidFilterError(f"cannot include {name!r}", hint=f"one of: {known}")
-        drop &= ~int(_INCLUDABLE[name])
-    return drop
-
-
-def parse_mood(mood: Any) -> int:
-    """Stored valence of a mood in -1..1."""
-    if mood is None:
-        return 0
-    if isinstance(mood, bool) or not isinstance(mood, (int, float)) or not -1 <= mood <= 1:
-        raise InvalidInputError(
-            f"mood must be a number in -1..1, got {mood!r}", hint="-1 is gloomy, 1 is elated"
-        )
-    return round(127 * mood)

@@ -15,6 +15,7 @@ from spector.sleep.erase import erase_rest, what_is_due
 from spector.store.compact import Rewrite, compact_partition
 from spector.store.residue import Needles
 from spector.store.store import Store
+from spector.store.word_checks import drop_unused_words
 from spector.tiers.router import TierRouter
 
 __all__ = ["compact_all", "due_partitions"]
@@ -91,6 +92,9 @@ def compact_all(
         saved += rows[-1]["bytes_before"] - rows[-1]["bytes_after"]
         if progress is not None:
             progress(done + 1, len(due))
+    for store in router.stores():
+        if not dry_run:
+            drop_unused_words(store)
     receipt = None
     if erasing or ((always or needles is not None) and not dry_run):
         receipt = erase_rest(

@@ -29,6 +29,7 @@ from spector.store.lost import (
 from spector.store.recover import is_partition_of, is_replaced
 from spector.store.sql import one_moment, translated_sql
 from spector.store.store import UNSYNCED, TierFiles
+from spector.store.word_checks import notes_on_words
 from spector.store.word_files import is_words
 
 __all__ = ["check_files", "check_settled"]
@@ -52,7 +53,8 @@ def check_files(
 
     The journal counts as part of the partitions: what it holds is laid over their bytes first.
     What each problem code means stands in docs/manual.md. Notes have the code N1: a scan index
-    that cannot be used, and will be built anew, or a file that was replaced, and will be removed.
+    or a file of words that cannot be used, and will be built anew, or a file that was replaced, and
+    will be removed.
     """
     started = time.perf_counter()
     found = Findings()
@@ -69,6 +71,8 @@ def check_files(
             with found.surviving():
                 rows = catalog.segments(db)
                 _check_unknown(files, rows, found, meta["uuid"], unsynced=unsynced)
+            for name, message in notes_on_words(files, bytes.fromhex(meta["uuid"])):
+                found.note(name, message)
             with found.surviving():
                 lost = lost_by_word(word, meta, catalog.head(db).change_seq)
                 if lost:
@@ -155,7 +159,7 @@ def _check_unknown(
     named = {row.path for row in rows if row.state != PartitionState.COMPACTED}
     derived = {idx_of(path) for path in named}
     for name in files.listing():
-        if name in named or name in derived or name in _OWN or is_words(files, name):
+        if name in named or name in derived or name in _OWN or is_words(name):
             continue
         if is_idx(files, name):
             found.note(name, "a scan index without a partition; the next opening removes it")

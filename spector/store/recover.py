@@ -33,6 +33,7 @@ from spector.store.redo import Replay
 from spector.store.segment import Segment, later_than_catalog, unpack_header
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
 from spector.store.transaction import JOURNAL_RETIRE
+from spector.store.word_checks import drop_unused_words
 from spector.store.word_files import remove_words
 
 __all__ = ["OpenedStore", "Stamp", "is_replaced", "open_disk", "open_memory",
@@ -380,18 +381,21 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
     died before its flip, or after it and before the unlink), a partition that was dropped and not
     unlinked, or one without a single record whose row was never committed; after a crash in relaxed
     mode also ``all_unnamed`` ones, whose commits are lost. Anything else is left for
-    ``spector check``. Scan indexes of partitions that are not there go, too. What a commit has
-    replaced stays while a recall beside us may be about to open it.
+    ``spector check``. Scan indexes of partitions that are not there and files of words that
+    nothing uses go, too. What a commit has replaced stays while a recall beside us may be about to
+    open it.
     """
     named = {segment.row.path for segment in store.segments.values()}
     derived = {idx_of(path) for path in named}
     strange = []
-    for name in store.files.listing():
+    listing = store.files.listing()
+    for name in listing:
         if name.endswith(".mem") and name not in named:
             strange.append(name)
         elif name not in derived and is_idx(store.files, name):
             with contextlib.suppress(SpectorError):
                 store.files.remove(name)
+    drop_unused_words(store, listing)
     if not strange:
         return
     rows = [segment.row for segment in store.segments.values()] + list(store.dropped.values())

@@ -108,7 +108,7 @@ def strange_files(store: Store) -> tuple[str, ...]:
         known = named | {idx_of(path) for path in named} | own
         return tuple(
             name for name in store.files.listing()
-            if name not in known and not is_words(store.files, name)
+            if name not in known and not is_words(name)
         )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -28,7 +29,6 @@ from spector.lexical.saved import (
     EXTENT_DTYPE,
     NAMED_DTYPE,
     SavedRows,
-    is_word_file,
     pack_rows,
     read_rows,
 )
@@ -37,11 +37,15 @@ from spector.store.idx import TEMPORARY
 from spector.store.segment import Partition
 from spector.store.store import Store
 
-__all__ = ["FOLDER", "WordFiles", "is_words", "remove_words"]
+__all__ = [
+    "FOLDER", "LIST", "WordFiles", "body_crc", "bytes_of", "is_words", "name_of", "remove_words",
+]  # fmt: skip
 
 FOLDER: Final = "lexical/"
 _LEX: Final = ".lex"
-_ROWS: Final = f"{FOLDER}rows{_LEX}"
+#: names the blocks that make up an index
+LIST: Final = f"{FOLDER}rows{_LEX}"
+_NAME: Final = re.compile(r"lexical/(rows|[0-9]{8})\.lex(\.tmp)?")
 _RECORD_CRC: Final = slice(36, 40)
 #: rows that no file has, from which on writing them is worth it
 _WORTH_WRITING: Final = 256
@@ -66,6 +70,8 @@ class WordFiles:
         self._written: dict[int, tuple[object, int, int]] = {}
         self._rows = 0
         self._dead = 0
+        #: there are files, and they are of no use
+        self._spoilt = False
 
     @property
     def can_write(self) -> bool:
@@ -82,13 +88,14 @@ class WordFiles:
         """The index in the files, if there is one of this store and this analysis."""
         if not self._usable:
             return None
-        try:
-            return self._load(partitions)
-        except (StoreError, MemoryError):
-            return None
+        kept = None
+        with contextlib.suppress(StoreError, MemoryError):
+            kept = self._load(partitions)
+        self._spoilt = kept is None and self._files.exists(LIST)
+        return kept
 
     def _load(self, partitions: Sequence[Partition]) -> Kept | None:
-        image = self._bytes_of(_ROWS)
+        image = bytes_of(self._files, LIST)
         if image is None:
             return None
         saved, _ = read_rows(image, uuid=self._store.uuid, analysis=self._analysis)
@@ -107,22 +114,11 @@ class WordFiles:
         return kept
 
     def _read(self, entry: Any) -> StoredBlock | None:
-        image = self._bytes_of(_name_of(int(entry["number"])))
-        if image is None or _body_crc(image) != int(entry["body_crc"]):
+        image = bytes_of(self._files, name_of(int(entry["number"])))
+        if image is None or body_crc(image) != int(entry["body_crc"]):
             return None
         uuid, kernel = self._store.uuid, get_kernel()
         return read_block(image, kernel, uuid=uuid, analysis=self._analysis)[0]
-
-    def _bytes_of(self, name: str) -> Bytes | None:
-        """(size,) u8 of a file, read and not mapped: nobody can change what has been checked."""
-        if not self._files.exists(name):
-            return None
-        file = self._files.open(name, writable=False)
-        try:
-            size = file.size()
-            return None if size > _MOST_BYTES else np.frombuffer(file.read_at(0, size), np.uint8)
-        finally:
-            file.close()
 
     def _trusted(self, saved: SavedRows, partitions: Sequence[Partition]) -> list[bool]:
         """Of each saved partition: are its first slots those that the index has seen?"""
@@ -150,7 +146,7 @@ class WordFiles:
         """
         if not (self.can_write and rows):
             return False
-        return abs(rows - self._rows) + abs(dead - self._dead) >= _WORTH_WRITING
+        return self._spoilt or abs(rows - self._rows) + abs(dead - self._dead) >= _WORTH_WRITING
 
     def save(self, kept: Kept, partitions: Sequence[Partition]) -> bool:
         """Write what no file has yet. False when that failed, which nobody needs to know.
@@ -168,7 +164,7 @@ class WordFiles:
 
     def _save(self, kept: Kept, partitions: Sequence[Partition]) -> None:
         taken = {number for _, number, _ in self._written.values()}
-        taken |= {_number_of(name) for name in self._files.listing() if is_words(self._files, name)}
+        taken |= {_number_of(name) for name in self._files.listing() if is_words(name)}
         following = max(taken, default=-1) + 1
         written: dict[int, tuple[object, int, int]] = {}
         named = np.zeros(len(kept.blocks), NAMED_DTYPE)
@@ -182,23 +178,23 @@ class WordFiles:
                 )
                 if len(image) > _MOST_BYTES:
                     return
-                self._write(_name_of(following), image)
-                known = (block, following, _body_crc(np.frombuffer(image, np.uint8)))
+                self._write(name_of(following), image)
+                known = (block, following, body_crc(np.frombuffer(image, np.uint8)))
                 following += 1
             written[id(block)] = known
             named[n] = (known[1], block.rows, known[2], 0)
         columns = kept.columns
-        self._write(_ROWS, pack_rows(
+        self._write(LIST, pack_rows(
             SavedRows(
                 named, self._extents(kept, partitions), kept.fields, kept.speakers,
                 columns["segment"], columns["slot"], columns["alive"], kept.turkish,
             ),
             uuid=self._store.uuid, analysis=self._analysis,
         ))
-        self._written = written
+        self._written, self._spoilt = written, False
         self._rows = len(columns["alive"])
         self._dead = int(np.count_nonzero(~columns["alive"]))
-        mine = {_ROWS, *(_name_of(number) for _, number, _ in written.values())}
+        mine = {LIST, *(name_of(number) for _, number, _ in written.values())}
         _remove(self._files, keep=mine)
 
     def _extents(self, kept: Kept, partitions: Sequence[Partition]) -> Any:
@@ -231,6 +227,21 @@ class WordFiles:
             raise
 
 
+def bytes_of(files: Files, name: str) -> Bytes | None:
+    """(size,) u8 of a file, read and not mapped: nobody can change what has been checked.
+
+    None when there is none, or one larger than any that is written.
+    """
+    if not files.exists(name):
+        return None
+    file = files.open(name, writable=False)
+    try:
+        size = file.size()
+        return None if size > _MOST_BYTES else np.frombuffer(file.read_at(0, size), np.uint8)
+    finally:
+        file.close()
+
+
 def remove_words(store: Store) -> int:
     """Remove every file of words of a durable store; returns their bytes.
 
@@ -245,22 +256,19 @@ def remove_words(store: Store) -> int:
     return removed
 
 
-def is_words(files: Files, name: str) -> bool:
-    """True for a file that this module wrote, or began to write."""
-    if not name.startswith(FOLDER) or not name.endswith((_LEX, _LEX + TEMPORARY)):
-        return False
-    try:
-        image = files.map_private(name)
-    except StoreError:
-        return False
-    return image is None or is_word_file(image[:4].tobytes())
+def is_words(name: str) -> bool:
+    """True for the name of a file that this module writes, or begins to write.
+
+    Whatever is in it: a damaged file tells of words as well, and has to go with them.
+    """
+    return _NAME.fullmatch(name) is not None
 
 
 def _remove(files: Files, *, keep: set[str]) -> int:
     """Remove files of words, the list first: then no list names what is not there."""
-    names = [name for name in files.listing() if name not in keep and is_words(files, name)]
+    names = [name for name in files.listing() if name not in keep and is_words(name)]
     removed = 0
-    for name in sorted(names, key=lambda name: name != _ROWS):
+    for name in sorted(names, key=lambda name: name != LIST):
         size = files.size_of(name)
         files.remove(name)
         removed += size
@@ -269,7 +277,8 @@ def _remove(files: Files, *, keep: set[str]) -> int:
     return removed
 
 
-def _name_of(number: int) -> str:
+def name_of(number: int) -> str:
+    """Of the file of a block."""
     return f"{FOLDER}{number:08d}{_LEX}"
 
 
@@ -278,7 +287,8 @@ def _number_of(name: str) -> int:
     return int(stem) if stem.isascii() and stem.isdecimal() and len(stem) <= 8 else -1
 
 
-def _body_crc(image: Bytes) -> int:
+def body_crc(image: Bytes) -> int:
+    """The checksum in the header of a file, which tells one from another; -1 without a header."""
     if image.size < LEXICAL_HEADER_BYTES:
         return -1
     header = np.array(image[:LEXICAL_HEADER_BYTES]).view(LEXICAL_DTYPE)

@@ -20,7 +20,15 @@ import numpy as np
 import pytest
 
 import spector
-from spector import Config, InvalidInputError, ManualClock, Memory, MemoryRecord, SpectorError
+from spector import (
+    Config,
+    InvalidInputError,
+    ManualClock,
+    Memory,
+    MemoryRecord,
+    RecallOptions,
+    SpectorError,
+)
 from spector.kernel.choose import get_kernel
 from tests.api.helpers import ids, own_vectors, texts, vector, vectors
 from tests.conftest import NOW
@@ -694,6 +702,16 @@ def a_session_fills_no_more_than_its_share(path: Path) -> None:
         assert [h.session_id for h in memory.recall("river", k=2, per_session=1)] == ["a", "b"]
 
 
+@case(RECALL, "options")
+def options_count_as_keywords_do(path: Path) -> None:
+    with mind() as memory:
+        memory.remember_many([f"river {n}" for n in range(5)], session_id="a")
+        memory.remember("brook", session_id="b")
+        few = RecallOptions(per_session=1)
+        assert [h.session_id for h in memory.recall("river", k=2, options=few)] == ["a", "b"]
+        assert len(memory.recall("river", k=5, options=few, per_session=3)) == 4
+
+
 # -- running and completeness ---------------------------------------------------------------------
 
 _EVERY = sorted({f for table in (CONFIG, REMEMBER, RECALL) for f in table.values()},
@@ -712,4 +730,6 @@ def test_every_field_of_the_config_has_a_case() -> None:
 @pytest.mark.parametrize(("verb", "table"), [("remember", REMEMBER), ("recall", RECALL)])
 def test_every_parameter_has_a_case(verb: str, table: dict[str, Case]) -> None:
     names = set(inspect.signature(getattr(Memory, verb)).parameters) - {"self"}
+    if "options" in names:
+        names = names - {"rare"} | {field.name for field in dataclasses.fields(RecallOptions)}
     assert names == set(table)

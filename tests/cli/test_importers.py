@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
+import spector
 from spector.cli.importers import FORMATS, detect_format, iter_messages
 from spector.clock import to_ms
 from spector.errors import ImportFormatError
 from spector.layout import Flag
 from spector.records import MemoryRecord
+from tests.fakes import FakeEmbedder
 
 
 def written(path: Path, text: str) -> Path:
@@ -352,13 +354,23 @@ def locomo_sample() -> dict[str, Any]:
 def test_locomo_turns_carry_utc_session_time_speaker_and_caption(tmp_path: Path) -> None:
     path = written(tmp_path / "locomo.json", json.dumps([locomo_sample()]))
     hello, look, later = read(path)
-    assert (hello["text"], hello["role"]) == ("Ann: Hello", "Ann")
+    assert (hello["text"], hello["role"]) == ("Hello", "Ann")
+    assert [turn["metadata"]["speaker"] for turn in (hello, look, later)] == ["Ann", "Bo", "Bo"]
     assert hello["event_time"] == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-    assert look["text"] == "Bo: Look [shares a red bike]"
+    assert look["text"] == "Look [shares a red bike]"
     assert look["event_time"] > hello["event_time"]
     assert look["metadata"]["dia_id"] == "D1:2"
     assert later["event_time"] == datetime(2023, 9, 13, 0, 9, tzinfo=UTC)
     assert (later["user_id"], later["session_id"]) == ("conv-x", "conv-x/session_2")
+
+
+def test_a_locomo_turn_is_found_and_quoted_with_its_speaker(tmp_path: Path) -> None:
+    path = written(tmp_path / "locomo.json", json.dumps([locomo_sample()]))
+    with spector.open(":memory:", embedder=FakeEmbedder()) as memory:
+        memory.remember_many(read(path))
+        (hello,) = [record for record in memory if record.text == "Hello"]
+        assert [h.id for h in memory.recall("what did Ann say?", k=1)] == [hello.id]
+        assert 'Ann: "Hello"' in memory.context("what did Ann say?").text
 
 
 def test_locomo_bad_date_names_the_session(tmp_path: Path) -> None:

@@ -188,21 +188,6 @@ def test_a_word_that_the_cue_gives_in_two_languages_counts_once() -> None:
     assert view.counts(view.rows([1, 2, 3]), terms).tolist() == [[2, 1, 0]]
 
 
-def test_memories_with_all_the_words_are_found_unless_they_are_many() -> None:
-    shelf = Shelf()
-    for n in range(1, 40):
-        words = "ticket INC-2219" if n in (7, 8) else f"ticket INC-{n}"
-        shelf.put(1, Text(n, 0, 0, 0, None, None, words, n))
-    view = WordIndex().follow(shelf.spans(), shelf)
-    found = view.having_all(cue_terms("inc-2219"), 10)
-    assert found is not None
-    assert view.ids(found).tolist() == [7, 8]
-    assert view.having_all(cue_terms("ticket"), 10) is None
-    nothing = view.having_all(cue_terms("ticket nowhere"), 10)
-    assert nothing is not None
-    assert not len(nothing)
-
-
 def test_an_empty_store_answers_everything() -> None:
     view = WordIndex().follow((), Shelf())
     terms = cue_terms("green word")

@@ -20,7 +20,6 @@ from spector.lexical.saved import (
     NAMED_DTYPE,
     ROWS_DTYPE,
     SavedRows,
-    is_word_file,
     pack_rows,
     read_rows,
 )
@@ -137,9 +136,3 @@ def test_the_same_block_twice_is_refused() -> None:
     saved = some_rows()
     saved.named["number"] = 4
     assert read(image_of(saved))[0] is None
-
-
-def test_files_of_words_are_known_by_their_first_bytes() -> None:
-    assert is_word_file(image_of(some_rows()).tobytes())
-    assert is_word_file(b"")
-    assert not is_word_file(b"SIDX and more")

@@ -19,6 +19,7 @@ import spector
 from spector import Config, Memory
 from spector.clock import ManualClock
 from spector.errors import StoreError
+from spector.lexical import block as block_module
 from spector.lexical import index as index_module
 from spector.lexical.analysis import analyse, cue_terms, pair_hashes, term_hash
 from spector.store import word_files
@@ -78,7 +79,7 @@ def answers(store: Store, words: Words) -> list[Any]:
         out.append([speakers[code] for code in found.speaker_codes(rows).tolist()])
         segment, slot = found.places(rows)
         out += [segment.tolist(), slot.tolist(), found.ids(rows).tolist()]
-        out += [found.lengths(rows).tolist(), found.word_counts(rows).tolist()]
+        out += [found.lengths(rows).tolist(), found.sizes(rows).tolist()]
         return out
 
 
@@ -410,8 +411,7 @@ def test_files_of_words_belong_to_the_store(tmp_path: Path) -> None:
     (path / FOLDER / "00000099.lex.tmp").write_bytes(b"SLEX and no more")
     (path / FOLDER / "notes.txt").write_text("mine")
     with opened(path) as memory:
-        store = durable(memory)
-        assert all(is_words(store.files, name) for name in names)
+        assert all(is_words(name) for name in names)
         report = memory.check()
         assert [each.where for each in report.problems] == [f"{FOLDER}notes.txt"]
         assert memory.stats()["bytes"]["indexes"] >= sum(
@@ -421,3 +421,160 @@ def test_files_of_words_belong_to_the_store(tmp_path: Path) -> None:
         fill(memory, 900, 2)
     assert not (path / FOLDER / "00000099.lex.tmp").exists()
     assert (path / FOLDER / "notes.txt").exists()
+
+
+def noted(path: Path) -> dict[str, str]:
+    """What a check says of the files, of which nothing may fail the store."""
+    report = spector.check(path)
+    assert report.ok, report.problems
+    return {str(note.where): note.message for note in report.notes}
+
+
+def test_a_check_names_spoilt_files_of_words_and_fails_nothing(
+    tmp_path: Path, proof: Proof
+) -> None:
+    path = tmp_path / "mind"
+    make(path, 60)
+    assert noted(path) == {}
+    whole = {each: each.read_bytes() for each in files_in(path)}
+    (block,) = (each for each in whole if each.name != "rows.lex")
+    spoilt = 0
+    for each, data in whole.items():
+        flips = [0, 5, 17, 36, 44, 60, 126, *range(128, len(data), max(1, len(data) // 24))]
+        for cut in (0, 3, 127, 128, len(data) - 1):
+            each.write_bytes(data[:cut])
+            assert f"{FOLDER}{each.name}" in noted(path), cut
+            spoilt += 1
+        for at in flips:
+            changed = bytearray(data)
+            changed[at] ^= 16
+            each.write_bytes(changed)
+            said = noted(path)
+            assert "built anew" in said[f"{FOLDER}{each.name}"], at
+            spoilt += 1
+        each.write_bytes(data)
+    block.unlink()
+    assert "absent" in noted(path)[f"{FOLDER}{block.name}"]
+    block.write_bytes(whole[block])
+    assert noted(path) == {}
+    proof("T10", word_files_noted=spoilt + 1, failing_the_store=0)
+
+
+def test_a_check_names_words_of_another_store_block_or_list(tmp_path: Path) -> None:
+    path, other = tmp_path / "mind", tmp_path / "other"
+    make(path, 60)
+    make(other, 60)
+    (block,) = (each for each in files_in(path) if each.name != "rows.lex")
+    mine = block.read_bytes()
+    block.write_bytes((other / FOLDER / block.name).read_bytes())
+    assert "another store" in noted(path)[f"{FOLDER}{block.name}"]
+    block.write_bytes(b"a letter that somebody put here\n" * 9)
+    assert "not a lexical block" in noted(path)[f"{FOLDER}{block.name}"]
+    with opened(path) as memory:  # a block of this store, but not the one that was written
+        memory.forget(next(iter(memory)).id)
+        agree(memory)
+    (renewed,) = (each for each in files_in(path) if each.name != "rows.lex")
+    renewed.write_bytes(mine)
+    assert "not the block that the list names" in noted(path)[f"{FOLDER}{renewed.name}"]
+    (path / FOLDER / "rows.lex").write_bytes((other / FOLDER / "rows.lex").read_bytes())
+    said = noted(path)
+    assert "another store" in said[f"{FOLDER}rows.lex"]
+    assert "no list names" in said[f"{FOLDER}{renewed.name}"]
+    with opened(path) as memory:
+        agree(memory)
+    assert noted(path) == {}
+
+
+@pytest.mark.parametrize("way", ["opening", "compact", "reflect"])
+def test_words_that_no_list_names_are_noted_and_removed(tmp_path: Path, way: str) -> None:
+    path = tmp_path / "mind"
+    make(path, 60)
+    whole = set(files_in(path))
+    copied = path / FOLDER / "00000777.lex"
+    leftovers = (copied, path / FOLDER / "00000778.lex.tmp", path / FOLDER / "rows.lex.tmp")
+
+    def leave() -> None:
+        for each in leftovers:
+            each.write_bytes(next(iter(whole)).read_bytes())
+
+    leave()
+    (path / FOLDER / "notes.lex").write_text("mine")  # a name that is not the store's
+    report = spector.check(path)
+    assert {str(each.where) for each in report.notes} == {
+        f"{FOLDER}{each.name}" for each in leftovers
+    }
+    assert [each.where for each in report.problems] == [f"{FOLDER}notes.lex"]
+    with opened(path) as memory:
+        if way != "opening":
+            assert set(files_in(path)) == {*whole, path / FOLDER / "notes.lex"}
+            leave()
+            getattr(memory, way)()
+        assert set(files_in(path)) == {*whole, path / FOLDER / "notes.lex"}
+        agree(memory)
+
+
+def test_files_are_removed_by_an_opening_whose_list_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "mind"
+    make(path, 60)
+    (path / FOLDER / "rows.lex").write_bytes(bytes(128))
+    with opened(path) as memory:
+        assert not files_in(path)
+        agree(memory)
+    assert len(files_in(path)) == 2
+    assert noted(path) == {}
+
+
+def test_an_opening_for_reading_removes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "mind"
+    make(path, 60)
+    (path / FOLDER / "00000777.lex").write_bytes(b"SLEX")
+    before = files_in(path)
+    with opened(path, mode="r") as memory:
+        agree(memory)
+    assert files_in(path) == before
+
+
+@pytest.mark.parametrize("at", [0, 128])
+def test_an_erasure_removes_words_whose_file_is_damaged(tmp_path: Path, at: int) -> None:
+    """One flipped bit of the first bytes used to make it a file of somebody else, that stays."""
+    path = tmp_path / "mind"
+    made = make(path, 60)
+    for each in files_in(path):
+        changed = bytearray(each.read_bytes())
+        changed[at] ^= 1
+        each.write_bytes(changed)
+    with opened(path) as memory:
+        receipt = memory.forget(made[0], purge=True).receipt
+        assert receipt is not None
+        assert receipt.complete
+        assert not receipt.unknown_files
+        assert not files_in(path)
+
+
+def test_a_spoilt_list_is_written_again_however_little_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mind"
+    make(path, 60)
+    monkeypatch.setattr(word_files, "_WORTH_WRITING", 256)
+    rows = path / FOLDER / "rows.lex"
+    rows.write_bytes(rows.read_bytes()[:-1])
+    with opened(path) as memory:
+        agree(memory)
+    assert noted(path) == {}
+
+
+def test_files_of_an_older_layout_are_read_anew_and_replaced(
+    tmp_path: Path, reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mind"
+    with monkeypatch.context() as patch:
+        patch.setattr(block_module, "_VERSION", 1)
+        made = make(path)
+    assert any("version 1" in message for message in noted(path).values())
+    with opened(path) as memory:
+        reading.texts = 0
+        answers(durable(memory), Words(durable(memory)))
+        assert reading.texts == len(made)
+        agree(memory)
+    assert noted(path) == {}

@@ -1,9 +1,10 @@
 """LoCoMo dialogue files: two speakers, dated sessions, turns with dialogue ids.
 
 The dates carry no zone and are read as UTC. A session has one date for all its turns; the n-th turn
-is placed n seconds later so that time keeps the order of speech. The speaker's name opens the text:
-with two people talking, "I" means nothing without it. The sample is the user id, so that samples
-in one store stay apart.
+is placed n seconds later so that time keeps the order of speech. Who speaks is the ``speaker`` of
+the metadata, by which recall finds and weighs a turn; in its text the name would be a word like any
+other, and make all turns of a person alike. The sample is the user id, so that samples in one store
+stay apart.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _turns(conversation: dict[str, Any], sample: str, source: Source) -> Iterato
                 continue
             speaker = turn.get("speaker")
             yield {
-                "text": f"{speaker}: {text}" if speaker else text,
+                "text": text,
                 "role": str(speaker or "speaker"),
                 "event_time": start + timedelta(seconds=position),
                 "user_id": sample,

@@ -1,0 +1,162 @@
+"""What each preset is for holds with all evidence in the score, not of the scan alone.
+
+Mechanism: small worlds with vectors of chosen cosines, in which two memories differ in one strength.
+Damage without it: evidence of words is counted in deviations; a preset whose weights were chosen for
+another scale lets what is unrelated win by its strength, or strength never count. Guard: examples
+and the rule of each preset, asked with a text and a vector, and what ``balanced`` says instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spector
+from spector import PROFILES, Memory
+from spector.clock import ManualClock
+from tests.conftest import NOW
+
+DIM = 96
+RNG = np.random.default_rng(21)
+CUE = "what is wrong with the server?"
+TOPIC = np.eye(DIM)[0]
+#: presets that weigh evidence of words; the others are formulas of the scan alone
+WITH_WORDS = [name for name, profile in PROFILES.items() if profile.w_lexical]
+
+
+def like(cosine: float) -> list[float]:
+    """A unit vector of that cosine with the cue's, else random."""
+    other = RNG.standard_normal(DIM)
+    other[0] = 0
+    other /= np.linalg.norm(other)
+    return [float(x) for x in cosine * TOPIC + np.sqrt(1 - cosine**2) * other]
+
+
+def ago(days: float) -> datetime:
+    return NOW - timedelta(days=days)
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """A hundred memories of other things, of any age and importance."""
+    with spector.open(":memory:", embedder=None, dim=DIM, clock=ManualClock(NOW)) as memory:
+        topics = "garden violin bread river football piano holiday dentist curtains maths".split()
+        memory.remember_many(
+            {
+                "text": f"{topics[n % 10]} came up again on page {n}",
+                "vector": like(float(RNG.uniform(-0.1, 0.1))), "event_time": ago(3 + 2 * n),
+                "importance": 0.1 + (n % 9) / 10,
+            }
+            for n in range(100)
+        )
+        yield memory
+
+
+def first(memory: Memory, profile: str, **more: Any) -> str:
+    return memory.recall(CUE, vector=TOPIC, profile=profile, k=1, **more)[0].text
+
+
+def test_importance_lets_an_old_vital_memory_win_over_fresh_chatter(memory: Memory) -> None:
+    memory.remember_many(
+        {"text": f"the server was slow, line {n}", "vector": like(0.6), "importance": 0.1}
+        for n in range(20)
+    )
+    vital = "never restart the server while wages are paid"
+    memory.remember(vital, vector=like(0.4), importance=0.95, event_time=ago(400))
+    assert first(memory, "importance") == vital
+    assert first(memory, "balanced") != vital
+    assert first(memory, "recent") != vital
+
+
+@pytest.mark.parametrize("profile", ["importance", "balanced", "spector", "utility"])
+def test_no_importance_makes_up_for_another_subject(memory: Memory, profile: str) -> None:
+    memory.remember(
+        "her nut allergy", vector=like(0.0), importance=1.0, arousal=1.0, event_time=ago(1)
+    )
+    told = "the server is slow since its disk is full"
+    memory.remember(told, vector=like(0.6), importance=0.3, event_time=ago(60))
+    assert first(memory, profile) == told
+
+
+@pytest.mark.parametrize("profile", ["importance", "cognitive", "spector", "balanced", "utility"])
+def test_more_importance_never_lowers_a_rank(memory: Memory, profile: str) -> None:
+    made = [
+        memory.remember(f"the server, part {n}", vector=like(0.5), importance=0.5).id
+        for n in range(12)
+    ]
+    ranks = []
+    for importance in (0.0, 0.3, 0.6, 1.0):
+        memory.update(made[5], importance=importance)
+        hits = [hit.id for hit in memory.recall(CUE, vector=TOPIC, profile=profile, k=112)]
+        ranks.append(hits.index(made[5]))
+    assert ranks == sorted(ranks, reverse=True)
+    assert ranks[0] > ranks[-1]
+
+
+def test_recent_puts_equals_in_the_order_of_time(memory: Memory) -> None:
+    same = like(0.6)
+    for days in (20, 0.5, 90, 3, 8):
+        memory.remember(f"the server failed {days}", vector=same, event_time=ago(days))
+    hits = memory.recall(CUE, vector=TOPIC, profile="recent", k=5)
+    assert [hit.text.split()[-1] for hit in hits] == ["0.5", "3", "8", "20", "90"]
+
+
+def test_recent_prefers_news_to_a_slightly_better_old_match(memory: Memory) -> None:
+    memory.remember("the server is slow", vector=like(0.65), event_time=ago(90))
+    memory.remember("the server is fast", vector=like(0.55), event_time=ago(1))
+    assert first(memory, "recent") == "the server is fast"
+    assert first(memory, "similarity") == "the server is slow"
+
+
+@pytest.mark.parametrize("profile", ["recent", "balanced", "spector"])
+def test_no_newness_makes_up_for_another_subject(memory: Memory, profile: str) -> None:
+    memory.remember_many(
+        {"text": f"lunch was good, {n}", "vector": like(0.0), "event_time": ago(0.01)}
+        for n in range(10)
+    )
+    told = "the server is slow since its disk is full"
+    memory.remember(told, vector=like(0.6), event_time=ago(60))
+    assert first(memory, profile) == told
+
+
+@pytest.mark.parametrize("profile", WITH_WORDS)
+def test_the_words_of_a_cue_decide_between_equals(memory: Memory, profile: str) -> None:
+    same = like(0.4)
+    told, other = "what is wrong is the server's disk", "everybody was late and it was cold"
+    for text in (told, other):
+        memory.remember(text, vector=same, importance=0.5)
+    hits = memory.recall(CUE, vector=TOPIC, profile=profile, k=2)
+    assert [hit.text for hit in hits] == [told, other]
+
+
+def test_likeness_and_evidence_of_our_presets_are_on_one_scale() -> None:
+    """Where words weigh less than likeness, a strength outweighs the answer that says it."""
+    for name in ("balanced", "importance", "recent", "spector"):
+        assert PROFILES[name].w_lexical == PROFILES[name].w_similarity, name
+
+
+def test_spector_multiplies_so_that_strength_without_likeness_is_nothing(memory: Memory) -> None:
+    for importance in (0.0, 1.0):
+        memory.remember(f"strength {importance}", vector=like(0.5), importance=importance)
+    memory.remember("unlike", vector=like(-0.5), importance=1.0)
+    hits = memory.recall(vector=TOPIC, profile="spector", k=103)
+    by_text = {hit.text: hit.explain() for hit in hits}
+    assert by_text["unlike"].fused == 0
+    assert by_text["strength 1.0"].fused > 1.3 * by_text["strength 0.0"].fused > 0
+
+
+def test_cognitive_brings_what_is_used_before_what_is_not(memory: Memory) -> None:
+    same = like(0.5)
+    used, idle = (
+        memory.remember(f"the server, {name}", vector=same, importance=0.5, event_time=ago(30)).id
+        for name in ("often", "never")
+    )
+    for _ in range(5):
+        memory.reinforce(used)
+    for profile in ("cognitive", "utility"):
+        ids = [hit.id for hit in memory.recall(CUE, vector=TOPIC, profile=profile, k=112)]
+        assert ids.index(used) < ids.index(idle), profile
