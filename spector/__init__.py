@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         StoreLockedError,
         StoreNotFoundError,
         StoreReadOnlyError,
+        UnknownArgumentError,
         UnknownRecordError,
         UnknownTierError,
     )
@@ -104,7 +105,8 @@ _HOMES = {
     " ModelMismatchError PartitionCorruptError SpectorError StateTransitionError StoreClosedError"
     " StoreError StoreExistsError StoreFailedError StoreForkedError StoreFullError"
     " StoreLockedError"
-    " StoreNotFoundError StoreReadOnlyError UnknownRecordError UnknownTierError",
+    " StoreNotFoundError StoreReadOnlyError UnknownArgumentError UnknownRecordError"
+    " UnknownTierError",
     "spector.kernel.profile": "PROFILES Curve ScoringProfile",
     "spector.kernel.ranking": "Ranking",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
@@ -198,6 +200,7 @@ __all__ = [
     "TierCode",
     "TierRouter",
     "TierStore",
+    "UnknownArgumentError",
     "UnknownRecordError",
     "UnknownTierError",
     "Verification",

@@ -8,6 +8,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     |   +-- InvalidTextError, InvalidTagError, InvalidTimeError, InvalidFilterError,
     |   |   InvalidVectorError, InvalidMetadataError, InvalidScopeError
     |   +-- DimensionMismatchError          vector length differs from the store's
+    |   +-- UnknownArgumentError (TypeError)  a verb has no argument of this name
     |   +-- UnknownTierError (KeyError)     no such tier is registered
     |   +-- ImportFormatError               a file to import is not what it claims to be
     +-- UnknownRecordError (KeyError)       no live record has this id
@@ -63,6 +64,7 @@ __all__ = [
     "StoreLockedError",
     "StoreNotFoundError",
     "StoreReadOnlyError",
+    "UnknownArgumentError",
     "UnknownRecordError",
     "UnknownTierError",
 ]
@@ -119,6 +121,10 @@ class InvalidScopeError(InvalidInputError):
 
 class DimensionMismatchError(InvalidVectorError):
     """A vector's length differs from the dimension of the store."""
+
+
+class UnknownArgumentError(InvalidInputError, TypeError):
+    """A verb was called with a keyword that it does not have."""
 
 
 class UnknownTierError(InvalidInputError, KeyError):

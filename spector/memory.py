@@ -49,6 +49,8 @@ from spector.read.options import (
     parse_mood,
     parse_per_session,
     parse_valence,
+    refuse_strange,
+    refuse_unknown,
 )
 from spector.read.parts import split
 from spector.read.recall import Reader
@@ -230,7 +232,7 @@ class Memory:
             progress: called after each commit with (stored so far, total or None).
         """
         self._ensure(write=True)
-        _refuse_unknown(common, FIELDS, "remember_many")
+        refuse_unknown(common, FIELDS, "remember_many")
         if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
             raise InvalidInputError(
                 f"remember_many takes several memories, got one {type(items).__name__}",
@@ -272,7 +274,7 @@ class Memory:
             UnknownRecordError, ImmutableRecordError, InvalidInputError
         """
         self._ensure(write=True)
-        _refuse_unknown(changes, (*(f for f in FIELDS if f not in {"tier", "parents"}), "text"),
+        refuse_unknown(changes, (*(f for f in FIELDS if f not in {"tier", "parents"}), "text"),
                         "update")
         if not changes:
             raise InvalidInputError(
@@ -525,12 +527,8 @@ class Memory:
             ``.text`` (also ``str()``), ``.tokens``, ``.hits``, ``.skipped`` and why. The text is
             empty, and ``.reason`` says why, when nothing was found or nothing seems to answer.
         """
+        refuse_strange(recall)
         self._ensure(write=parse_switch(learn, "learn"))
-        if "selective" in recall:
-            raise InvalidInputError(
-                "a context does not take selective: it chooses by itself",
-                hint="leave it out; always=True quotes the best ones even when none stands out",
-            )
         desk = Desk(token_counter(tokenizer), parse_budget(max_tokens), self._config)
         text, wanted = parse_cue(cue, self._config), parse_k(k, self._config)
         if not parse_switch(always, "always") and text is not None:
@@ -893,7 +891,7 @@ class Memory:
     def _selection(self, given: Mapping[str, Any], verb: str) -> Selection:
         known = ("tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range",
                  "where")
-        _refuse_unknown(given, known, verb)
+        refuse_unknown(given, known, verb)
         for value in given.values():
             if value is not None:
                 break
@@ -973,15 +971,6 @@ def _needles_given(verify: Iterable[str | bytes]) -> Needles | None:
             raise InvalidInputError("verify holds an empty text", hint="pass what to search for")
         needles.add("given", each.encode() if isinstance(each, str) else each)
     return needles if given else None
-
-
-def _refuse_unknown(given: Mapping[str, Any], known: Iterable[str], verb: str) -> None:
-    allowed = tuple(known)
-    for name in given:
-        if name not in allowed:
-            raise InvalidInputError(
-                f"{verb} does not know {name!r}", hint=f"it takes: {', '.join(allowed)}"
-            )
 
 
 def _fields_of(record: MemoryRecord) -> dict[str, Any]:

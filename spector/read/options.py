@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ from typing import Any, Final, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spector.errors import InvalidFilterError, InvalidInputError
+from spector.errors import InvalidFilterError, InvalidInputError, UnknownArgumentError
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.layout import Category, Flag, Modality
@@ -21,7 +21,7 @@ from spector.read.request import parse_switch, several
 __all__ = [
     "COMMON", "RareArguments", "RecallArguments", "RecallOptions", "options_of", "parse_include",
     "parse_mask", "parse_min_importance", "parse_mmr", "parse_mood", "parse_per_session",
-    "parse_valence",
+    "parse_valence", "refuse_strange", "refuse_unknown",
 ]  # fmt: skip
 
 Several = str | Iterable[str]
@@ -139,6 +139,7 @@ class RecallArguments(RareArguments, total=False):
 
 
 _USUAL: Final = RecallOptions()
+_OF_CONTEXT: Final = ("max_tokens", "tokenizer", "always")
 _NAMES: Final = tuple(field.name for field in fields(RecallOptions))
 
 
@@ -146,7 +147,8 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
     """The options of one call: what is given by keyword goes before what ``options`` says.
 
     Raises:
-        InvalidInputError: a keyword that recall does not have, or ``options`` of another type.
+        UnknownArgumentError: a keyword that recall does not have.
+        InvalidInputError: ``options`` of another type.
     """
     if options is None and not rare:
         return _USUAL
@@ -155,15 +157,38 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
             f"options is of type {type(options).__name__}",
             hint="pass spector.RecallOptions(...), or its fields as keywords",
         )
-    for name in rare:
-        if name not in _NAMES:
-            near = get_close_matches(name, (*COMMON, *_NAMES), 1)
-            raise InvalidInputError(
-                f"recall does not know {name!r}",
-                hint=f"did you mean {near[0]}?" if near else
-                f"it takes: {', '.join((*COMMON, *_NAMES))}",
-            )
+    refuse_unknown(rare, (*COMMON, *_NAMES), "recall")
     return replace(options, **rare) if options is not None else RecallOptions(**rare)
+
+
+def refuse_strange(recall: RecallArguments) -> None:
+    """Raise when a context was given what the recall it is made of does not take from it.
+
+    Raises:
+        UnknownArgumentError: naming it, and the nearest one that there is.
+        InvalidInputError: it is ``selective``.
+    """
+    if "selective" in recall:
+        raise InvalidInputError(
+            "a context does not take selective: it chooses by itself",
+            hint="leave it out; always=True quotes the best ones even when none stands out",
+        )
+    refuse_unknown(recall, (*_OF_CONTEXT, *COMMON, *_NAMES), "context")
+
+
+def refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], verb: str) -> None:
+    """Raise for the first name that is not known.
+
+    Raises:
+        UnknownArgumentError: naming it, and the nearest one that there is.
+    """
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            raise UnknownArgumentError(
+                f"Memory.{verb}() has no argument {name!r}",
+                hint=f"did you mean {near[0]}?" if near else f"it takes: {', '.join(known)}",
+            )
 
 
 def parse_valence(valence: Any) -> tuple[int, int]:

@@ -74,8 +74,8 @@ def _notes(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
             named = _named(files, uuid)
         try:
             yield from _notes_on_list(files, uuid)
-        except StoreError as error:
-            yield LIST, f"{error.message}; {_ANEW}"
+        except (StoreError, MemoryError) as error:
+            yield LIST, f"{error or 'it is too large'}; {_ANEW}"
     for name in there - {LIST} - (named or set()):
         yield name, "words that no list names; the next opening to write removes them"
 
@@ -83,7 +83,7 @@ def _notes(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
 def _notes_on_list(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
     image = bytes_of(files, LIST)
     if image is None:
-        yield LIST, f"too large to be read; {_ANEW}"
+        yield LIST, f"it cannot be read; {_ANEW}"
         return
     analysis = 0
     if image.size >= ROWS_DTYPE.itemsize:
@@ -98,8 +98,8 @@ def _notes_on_list(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
         name = name_of(int(entry["number"]))
         try:
             found, problem = _block(files, name, uuid, analysis, int(entry["body_crc"]))
-        except StoreError as error:
-            found, problem = None, error.message
+        except (StoreError, MemoryError) as error:
+            found, problem = None, str(error) or "it is too large"
         if found is None:
             yield name, f"{problem}; {_ANEW}"
         else:

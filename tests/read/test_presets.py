@@ -1,9 +1,9 @@
 """What each preset is for holds with all evidence in the score, not of the scan alone.
 
-Mechanism: small worlds with vectors of chosen cosines, in which two memories differ in one strength.
-Damage without it: evidence of words is counted in deviations; a preset whose weights were chosen for
-another scale lets what is unrelated win by its strength, or strength never count. Guard: examples
-and the rule of each preset, asked with a text and a vector, and what ``balanced`` says instead.
+Mechanism: small worlds with vectors of chosen cosines, in which memories differ in one strength.
+Damage without it: evidence of words is counted in deviations; a preset whose weights were chosen
+for another scale lets what is unrelated win by its strength, or strength never count. Guard:
+examples and the rule of each preset, asked with a text and a vector, and what ``balanced`` says.
 """
 
 from __future__ import annotations
