@@ -138,7 +138,6 @@ class RecallArguments(RareArguments, total=False):
     options: RecallOptions | None
 
 
-_USUAL: Final = RecallOptions()
 _OF_CONTEXT: Final = ("max_tokens", "tokenizer", "always")
 _NAMES: Final = tuple(field.name for field in fields(RecallOptions))
 
@@ -287,3 +286,6 @@ def parse_per_session(value: Any) -> int | None:
             hint="1 returns the best of each session; leave it out for any number",
         )
     return int(value)
+
+
+_USUAL: Final = RecallOptions()
