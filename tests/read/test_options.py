@@ -110,9 +110,9 @@ def test_a_misspelt_argument_is_refused_with_the_nearest_one(memory: Memory) -> 
         with pytest.raises(UnknownArgumentError, match=wrong) as error:
             memory.recall("x", **{wrong: 1})  # type: ignore[arg-type]
         assert f"did you mean {right}?" in str(error.value)
-    with pytest.raises(TypeError, match=r"Memory.context\(\) .*'qqqq'") as error:
+    with pytest.raises(TypeError, match=r"Memory.context\(\) .*'qqqq'") as unlike:
         memory.context("thanks!", **{"qqqq": 1})  # type: ignore[arg-type]
-    assert "per_session" in str(error.value)
+    assert "per_session" in str(unlike.value)
 
 
 @pytest.mark.parametrize("wrong", [{"mmr": 0.5}, ScoringProfile(), "balanced", 3])
@@ -148,5 +148,6 @@ def test_every_error_of_an_option_is_ours() -> None:
 
     for name in VALUES:
         for value in (Odd(), b"x", {"a": 1}, [[1]], object()):
+            given: dict[str, Any] = {name: value}
             with contextlib.suppress(SpectorError):
-                RecallOptions(**{name: value})
+                RecallOptions(**given)
