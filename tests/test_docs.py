@@ -6,6 +6,8 @@ Guard: every Python block of the README and the manual is executed, in order.
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import os
 import re
 import subprocess
@@ -13,6 +15,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from spector import Memory, RecallOptions
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)")
@@ -41,3 +45,13 @@ def test_local_links_lead_somewhere(page: str, repo: Path) -> None:
             headings = re.findall(r"^#+ (.+)$", found.read_text(encoding="utf-8"), re.MULTILINE)
             slugs = {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}
             assert anchor[1:] in slugs, f"{page} links to {target}{anchor}"
+
+
+def test_the_manual_lists_every_argument_of_recall(repo: Path) -> None:
+    page = (repo / "docs/manual.md").read_text(encoding="utf-8")
+    table = page[page.index("| argument | default | what it does |") :].split("\n\n")[0]
+    first = [line.split("|")[1] for line in table.splitlines()[2:]]
+    listed = [name for cell in first for name in re.findall(r"`(\w+)`", cell)]
+    names = [name for name in inspect.signature(Memory.recall).parameters if name != "self"]
+    rare = [field.name for field in dataclasses.fields(RecallOptions)]
+    assert sorted(listed) == sorted([*(name for name in names if name != "rare"), *rare])

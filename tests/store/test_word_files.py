@@ -327,6 +327,7 @@ def test_a_write_that_stops_anywhere_leaves_an_index_or_none(
             agree(memory)
             fill(memory, 100 * stop + 1000, 3)
             memory.forget(made.pop())
+            (path / FOLDER / "00000990.lex").write_bytes(b"SLEX and no more")  # to be removed
             stops += _stopping(patch, durable(memory).files, stop, memory.close)
         with opened(path, mode="r") as memory:
             agree(memory)
