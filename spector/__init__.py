@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         StoreLockedError,
         StoreNotFoundError,
         StoreReadOnlyError,
+        SupersededRecordError,
         UnknownArgumentError,
         UnknownRecordError,
         UnknownTierError,
@@ -105,7 +106,8 @@ _HOMES = {
     " ModelMismatchError PartitionCorruptError SpectorError StateTransitionError StoreClosedError"
     " StoreError StoreExistsError StoreFailedError StoreForkedError StoreFullError"
     " StoreLockedError"
-    " StoreNotFoundError StoreReadOnlyError UnknownArgumentError UnknownRecordError"
+    " StoreNotFoundError StoreReadOnlyError SupersededRecordError UnknownArgumentError"
+    " UnknownRecordError"
     " UnknownTierError",
     "spector.kernel.profile": "PROFILES Curve ScoringProfile",
     "spector.kernel.ranking": "Ranking",
@@ -196,6 +198,7 @@ __all__ = [
     "StoreNotFoundError",
     "StoreReadOnlyError",
     "Summarizer",
+    "SupersededRecordError",
     "SystemClock",
     "TierCode",
     "TierRouter",

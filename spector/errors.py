@@ -11,6 +11,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     |   +-- UnknownArgumentError (TypeError)  a verb has no argument of this name
     |   +-- UnknownTierError (KeyError)     no such tier is registered
     |   +-- ImportFormatError               a file to import is not what it claims to be
+    |   +-- SupersededRecordError           another memory took its place already
     +-- UnknownRecordError (KeyError)       no live record has this id
     +-- ImmutableRecordError (PermissionError)
     +-- EmbeddingError (RuntimeError)       no vector could be made; nothing was stored
@@ -64,6 +65,7 @@ __all__ = [
     "StoreLockedError",
     "StoreNotFoundError",
     "StoreReadOnlyError",
+    "SupersededRecordError",
     "UnknownArgumentError",
     "UnknownRecordError",
     "UnknownTierError",
@@ -141,6 +143,10 @@ class UnknownRecordError(SpectorError, KeyError):
 
 class ImmutableRecordError(SpectorError, PermissionError):
     """The record is flagged immutable."""
+
+
+class SupersededRecordError(InvalidInputError):
+    """Another memory has taken the place of this one already. Nothing was changed."""
 
 
 class EmbeddingError(SpectorError, RuntimeError):

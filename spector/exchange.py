@@ -26,9 +26,12 @@ _ARGUMENTS = (
     "valid_until", "metadata", "session_id", "agent_id", "user_id", "source", "confidence",
     "category", "modality", "role", "vector",
 )
+#: ids of other memories, which get new ones
+_LINKS = ("parents", "supersedes")
 _RESTORED = ("stability_days", "utility", "access_count", "last_access", "flags")
 _KNOWN = frozenset(
-    (*_ARGUMENTS, *_RESTORED, "id", "parents", "recorded_at", "content", "vector_model")
+    (*_ARGUMENTS, *_RESTORED, "id", *_LINKS, "superseded_by", "recorded_at", "content",
+     "vector_model")
 )
 _BATCH = 512
 
@@ -137,7 +140,7 @@ def import_lines(
 def _batches(
     path: str, vectors: Vectors, most: int
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """(number of its first line, entries); a parent is never in the batch of its child."""
+    """(number of its first line, entries); what one refers to is never in its own batch."""
     batch: list[dict[str, Any]] = []
     start = 1
     ids: set[int] = set()
@@ -151,7 +154,9 @@ def _batches(
                 entry, f"{path} line {number}"
             ):
                 del entry["vector"]
-            if len(batch) == most or not ids.isdisjoint(entry.get("parents") or ()):
+            if len(batch) == most or not all(
+                ids.isdisjoint(entry.get(name) or ()) for name in _LINKS
+            ):
                 yield start, batch
                 start, batch, ids = number, [], set()
             batch.append(entry)
@@ -211,10 +216,13 @@ _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "vector": (lambda v: isinstance(v, list), "a list of numbers"),
     "vector_model": (lambda v: isinstance(v, str), "the fingerprint that export wrote"),
     "id": (lambda v: _is_count(v, (1 << 63) - 1), "an integer"),
-    "parents": (
-        lambda v: isinstance(v, list) and all(_is_count(p, (1 << 63) - 1) for p in v),
-        "a list of ids",
-    ),
+    **{
+        name: (
+            lambda v: isinstance(v, list) and all(_is_count(p, (1 << 63) - 1) for p in v),
+            "a list of ids",
+        )
+        for name in (*_LINKS, "superseded_by")
+    },
     "stability_days": (lambda v: _is_number(v, 1e-3, 1e6), "a number of days from 0.001 on"),
     "utility": (lambda v: _is_number(v, 0.0, 1.0), "a number in 0..1"),
     "access_count": (lambda v: _is_count(v, 0xFFFF_FFFF), "an integer from 0 on"),
@@ -228,11 +236,12 @@ _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
 
 
 def _arguments(entry: dict[str, Any], new_ids: dict[int, int]) -> dict[str, Any]:
-    """What ``remember`` takes of a line; parents are translated to their new ids."""
+    """What ``remember`` takes of a line; ids of others are translated to their new ones."""
     out = {name: entry[name] for name in (*_ARGUMENTS, "content") if entry.get(name) is not None}
-    parents = [new_ids[p] for p in entry.get("parents") or () if p in new_ids]
-    if parents:
-        out["parents"] = parents
+    for name in _LINKS:
+        others = [new_ids[i] for i in entry.get(name) or () if i in new_ids]
+        if others:
+            out[name] = others
     return out
 
 

@@ -25,6 +25,7 @@ from spector.errors import (
     PartitionCorruptError,
     SpectorError,
     StoreReadOnlyError,
+    UnknownRecordError,
 )
 from spector.exchange import Vectors, export_lines, import_lines
 from spector.kernel.choose import get_kernel, kernel_info
@@ -82,11 +83,11 @@ from spector.records import (
 from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
 from spector.store.backup import copy_store
-from spector.store.catalog import Row
 from spector.store.check import check_settled
 from spector.store.erase import due_of
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record, verified_image
+from spector.store.links import newer_than
 from spector.store.places import is_nameable
 from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
@@ -105,7 +106,11 @@ from spector.write.writer import Writer, unknown
 __all__ = ["Memory"]
 
 Progress = Callable[[int, int | None], None]
+#: what a memory is given once and for all
+_ONCE = frozenset({"tier", "parents", "supersedes"})
 Range = tuple[datetime | str | None, datetime | str | None]
+#: one memory, or several
+Memories = int | Hit | MemoryRecord | Iterable[int | Hit | MemoryRecord]
 
 
 class Memory:
@@ -184,6 +189,7 @@ class Memory:
         modality: str | int | None = None,
         role: str | None = None,
         parents: Iterable[int] | None = None,
+        supersedes: Memories | None = None,
     ) -> MemoryRecord:
         """Store one memory and return it; it is visible to the next recall.
 
@@ -197,9 +203,15 @@ class Memory:
             session_id, agent_id, user_id: scopes; a recall with one of them never leaves it.
             vector: (dim,) floats; embedded from the text if absent.
             unresolved: marks an open matter, until :meth:`resolve`.
+            supersedes: id, hit or record of what this one takes the place of, or several. In the
+                same commit those end when this one begins (``valid_from``, else ``event_time``,
+                else now): recall leaves them out, except as of an earlier time, and
+                :meth:`history` has them all. To correct what never was true, :meth:`update` it.
 
         Raises:
             InvalidInputError: naming the argument; nothing was stored.
+            UnknownRecordError, ImmutableRecordError, SupersededRecordError: one of ``supersedes``
+                is not there, must not change, or has been superseded before; nothing was stored.
             EmbeddingError: no vector could be made; nothing was stored.
             StoreError: the store cannot be written.
         """
@@ -210,7 +222,7 @@ class Memory:
             "agent_id": agent_id, "user_id": user_id, "source": source,
             "confidence": confidence, "pinned": pinned, "vector": vector,
             "immutable": immutable, "unresolved": unresolved, "category": category,
-            "modality": modality, "role": role, "parents": parents,
+            "modality": modality, "role": role, "parents": parents, "supersedes": supersedes,
         }
         self._ensure(write=True)
         return self._remember([self._draft(text_or_message, given)])[0]
@@ -267,14 +279,17 @@ class Memory:
     def update(self, record_id: int, /, **changes: Any) -> MemoryRecord:
         """Change fields of a memory under the same id. Keywords as in :meth:`remember`, and text.
 
-        A new text is embedded again. The old version is gone from recall at once and from the
-        files after :meth:`compact`. Pass None to clear metadata, scopes or a validity bound.
+        An update corrects: the old version is as if it had never been, for recalls as of an
+        earlier time as well. What was true and is no longer is told by
+        ``remember(..., supersedes=id)`` instead. A new text is embedded again. The old version is
+        gone from recall at once and from the files after :meth:`compact`. Pass None to clear
+        metadata, scopes or a validity bound.
 
         Raises:
             UnknownRecordError, ImmutableRecordError, InvalidInputError
         """
         self._ensure(write=True)
-        refuse_unknown(changes, (*(f for f in FIELDS if f not in {"tier", "parents"}), "text"),
+        refuse_unknown(changes, (*(f for f in FIELDS if f not in _ONCE), "text"),
                         "update")
         if not changes:
             raise InvalidInputError(
@@ -319,14 +334,23 @@ class Memory:
         """Close an open matter: clears the mark that ``remember(unresolved=True)`` set."""
         return self._flag(record_id, Flag.UNRESOLVED, False)
 
+    def reinstate(self, record_id: int) -> MemoryRecord:
+        """Let a superseded memory hold again, once what superseded it has been forgotten.
+
+        Its end of validity is cleared. Forgetting the newer one alone does not bring the older one
+        back: that it no longer holds may be true all the same.
+
+        Raises:
+            SupersededRecordError: what superseded it is still there.
+        """
+        self._ensure(write=True)
+        record = self._writer.reinstate(record_id)
+        self.daemon.note_writes(1)
+        return record
+
     def forget(
         self,
-        target: int
-        | Hit
-        | MemoryRecord
-        | Iterable[int | Hit | MemoryRecord]
-        | Mapping[str, Any]
-        | None = None,
+        target: Memories | Mapping[str, Any] | None = None,
         *,
         purge: bool = False,
         verify: bool = False,
@@ -334,6 +358,8 @@ class Memory:
     ) -> ForgetReport:
         """Forget memories: at once for every reader, from the files with ``purge=True``,
         :meth:`compact`, or the first :meth:`reflect` after ``Config.erase_after_s``.
+
+        What a forgotten memory superseded stays superseded; see :meth:`reinstate`.
 
         Args:
             target: an id, hit or record, several of them, or a metadata filter (like ``where``).
@@ -423,7 +449,8 @@ class Memory:
             where: metadata filter, applied before ranking; see the manual for its operators.
             user_id, agent_id, session_id: scopes that a hit must be of.
             as_of: what held at that moment: nothing that happened later, validity windows and ages
-                as of then, and what has been superseded since, if its ``valid_until`` says when.
+                as of then, and what has been superseded since. What was not known then but had
+                happened is among it, and memories have their present words: see :meth:`update`.
             kind: what the cue is, if its wording does not tell: "fact" (a question), "talk" (a
                 situation) or "request" (help is wanted); it decides how much words count.
             profile: a preset's name or a :class:`ScoringProfile`.
@@ -549,13 +576,39 @@ class Memory:
             UnknownRecordError: there is none. PartitionCorruptError: its bytes are damaged.
         """
         self._ensure()
-        return self._hydrated(*self._image_of(record_id))
+        return self._record_of(record_id)
 
-    def records(self, **selection: Any) -> Iterator[MemoryRecord]:
-        """All memories by ascending id, or those of a selection (keywords as in :meth:`forget`)."""
+    def history(self, record_id: int) -> list[MemoryRecord]:
+        """A memory with all that it supersedes and that supersedes it, at any distance, the first
+        to hold first. What has been forgotten is not among them.
+
+        Raises:
+            UnknownRecordError: there is no such memory.
+        """
+        found: dict[int, MemoryRecord] = {}
+        ahead = [self.get(record_id)]
+        while ahead:
+            record = ahead.pop()
+            found[record.id] = record
+            for each in (*record.supersedes, *record.superseded_by):
+                if each not in found:
+                    with contextlib.suppress(UnknownRecordError):
+                        ahead.append(self.get(each))
+        return sorted(found.values(), key=lambda each: (_begins_ms(each), each.id))
+
+    def records(
+        self, *, as_of: datetime | str | None = None, **selection: Any
+    ) -> Iterator[MemoryRecord]:
+        """All memories by ascending id, or those of a selection (keywords as in :meth:`forget`).
+
+        Args:
+            as_of: only what held at that moment, as :meth:`recall` means it; otherwise superseded
+                and expired memories are among them.
+        """
         self._ensure()
-        found = self._iterate(self._selection(selection, "records"))
-        return (record for record, _ in found)
+        chosen = self._selection(selection, "records")
+        moment, chosen = parse_as_of(as_of, chosen)
+        return (record for record, _ in self._iterate(chosen, moment_ms=moment))
 
     def __iter__(self) -> Iterator[MemoryRecord]:
         return self.records()
@@ -875,18 +928,17 @@ class Memory:
         self._ensure(write=True)
         return self._writer.set_flag(record_id, flag, on)
 
-    def _image_of(self, record_id: int) -> tuple[Row, Bytes]:
+    def _record_of(self, record_id: int) -> MemoryRecord:
         for opened in self._opened:
             opened.store.view()  # a reader follows the writer here
         store, row = self._writer.find(record_id)
         found = current_image(store, row)
         if found is None:
             raise unknown(record_id)
-        return found
-
-    def _hydrated(self, row: Row, image: Bytes) -> MemoryRecord:
+        row, image = found
         header = header_of(image)
-        return to_record(row, header, self._router.by_code(int(header["tier"])).name)
+        tier = self._tier_name(int(header["tier"]))
+        return to_record(row, header, tier, newer_than(store, row))
 
     def _selection(self, given: Mapping[str, Any], verb: str) -> Selection:
         known = ("tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range",
@@ -941,11 +993,12 @@ class Memory:
         return merged(found, request.k)
 
     def _iterate(
-        self, chosen: Selection, damaged: list[int] | None = None
+        self, chosen: Selection, damaged: list[int] | None = None, *, moment_ms: int | None = None
     ) -> Iterator[tuple[MemoryRecord, Bytes]]:
         tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)
         codes = None if tiers is None else [tier.code for tier in tiers]
-        condition = chosen.with_times(chosen.exact(), codes)
+        exact = chosen.exact(now_ms=moment_ms, replaced=moment_ms is not None)
+        condition = chosen.with_times(exact, codes)
         walks = [
             walk(store, self._tier_name, condition.sql, condition.params, damaged)
             for store in self._router.stores()
@@ -954,6 +1007,10 @@ class Memory:
 
     def _tier_name(self, code: int) -> str:
         return self._router.by_code(code).name
+
+
+def _begins_ms(record: MemoryRecord) -> int:
+    return record.event_ms if record.valid_from_ms is None else record.valid_from_ms
 
 
 def _needles_given(verify: Iterable[str | bytes]) -> Needles | None:
@@ -984,5 +1041,5 @@ def _fields_of(record: MemoryRecord) -> dict[str, Any]:
         "source": record.source, "confidence": record.confidence, "pinned": record.pinned,
         "immutable": record.immutable, "unresolved": record.unresolved,
         "category": record.category, "modality": record.modality, "role": record.role,
-        "parents": record.parents,
+        "parents": record.parents, "supersedes": record.supersedes or None,
     }

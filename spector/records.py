@@ -69,6 +69,10 @@ class MemoryRecord:
     category: Category = Category.OTHER
     modality: Modality = Modality.TEXT
     parents: tuple[int, ...] = ()
+    #: ids of memories that this one superseded, also when they have been forgotten since
+    supersedes: tuple[int, ...] = ()
+    #: ids of living memories that superseded this one
+    superseded_by: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         return f"MemoryRecord(id={self.id}, tier={self.tier!r}, text={_short(self.text)!r})"
@@ -109,6 +113,11 @@ class MemoryRecord:
     def unresolved(self) -> bool:
         return Flag.UNRESOLVED in self.flags
 
+    @property
+    def superseded(self) -> bool:
+        """Something newer has taken its place; recall leaves it out unless asked for it."""
+        return Flag.SUPERSEDED in self.flags
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready view with ISO 8601 times; the keys that ``import_`` reads back."""
         out: dict[str, Any] = {
@@ -138,6 +147,8 @@ class MemoryRecord:
             "category": self.category.name.lower(),
             "modality": self.modality.name.lower(),
             "parents": list(self.parents),
+            "supersedes": list(self.supersedes),
+            "superseded_by": list(self.superseded_by),
         }
         return out
 

@@ -27,6 +27,7 @@ from spector.layout import (
     TierCode,
 )
 from spector.store.catalog import CATALOG_NAME, Catalog, Row, SegmentRow
+from spector.store.links import parted
 from spector.store.segment import unpack_header
 
 __all__ = ["PartitionFile", "RawStore"]
@@ -252,9 +253,10 @@ def _header_view(header: Any) -> dict[str, Any]:
 
 
 def _catalog_view(row: Row) -> dict[str, Any]:
+    own, superseded = parted(row.tags)
     return {
         "text": row.text,
-        "tags": list(row.tags),
+        "tags": list(own),
         "metadata": row.metadata,
         "recorded_at": iso_of_ms(row.recorded_ms),
         "valid_from": None if row.valid_from_ms is None else iso_of_ms(row.valid_from_ms),
@@ -265,6 +267,7 @@ def _catalog_view(row: Row) -> dict[str, Any]:
         "role": row.role,
         "source": row.source,
         "parents": list(row.parents),
+        "supersedes": list(superseded),
     }
 
 

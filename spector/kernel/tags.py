@@ -15,10 +15,13 @@ import mmh3
 from spector.errors import InvalidScopeError
 from spector.layout import FORMAT_VERSION
 
-__all__ = ["BLOOM_BITS", "BLOOM_HASHES", "scope_tag", "tag_mask", "tags_mask"]
+__all__ = ["BLOOM_BITS", "BLOOM_HASHES", "LINK", "scope_tag", "tag_mask", "tags_mask"]
 
 BLOOM_BITS: Final = 64
 BLOOM_HASHES: Final = 4
+#: how the reserved tags of a memory begin that name what it supersedes (``spector.store.links``);
+#: no tag of a user's may hold a control character
+LINK: Final = "\1supersedes\1"
 _SCOPES: Final = ("user", "agent", "session")
 
 
@@ -50,10 +53,11 @@ def tag_mask(tag: str, version: int = FORMAT_VERSION) -> int:
 
 
 def tags_mask(tags: Iterable[str], version: int = FORMAT_VERSION) -> int:
-    """OR of the masks of all tags; 0 for none."""
+    """OR of the masks of all tags; 0 for none. Links have no bits: no cue ever asks for one."""
     mask = 0
     for tag in tags:
-        mask |= tag_mask(tag, version)
+        if not tag.startswith(LINK):
+            mask |= tag_mask(tag, version)
     return mask
 
 

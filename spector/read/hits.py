@@ -18,6 +18,7 @@ from spector.store.catalog import StoredRow, decoded, verify_stored
 from spector.store.files import Bytes
 from spector.store.filters import SqlFilter
 from spector.store.hydrate import damaged_record, header_of, to_record, verify_strength
+from spector.store.links import has_ended, successors
 from spector.tiers.router import TierRouter
 
 __all__ = ["Confirmer", "image_of"]
@@ -83,7 +84,8 @@ class Confirmer:
                 if len(seen) == k:
                     break
             _verify_rows(snap, chunk, rows, headers, kept)
-            hits += self._hits(chunk, rows, images, headers, kept, query)
+            newer = _newer(snap, chunk, rows, kept)
+            hits += self._hits(chunk, rows, images, headers, kept, newer, query)
             if len(hits) == k:
                 break
         return hits, dropped
@@ -154,7 +156,8 @@ class Confirmer:
 
     def _hits(
         self, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
-        headers: list[tuple[Any, ...]], kept: list[int], query: Query,
+        headers: list[tuple[Any, ...]], kept: list[int], newer: Mapping[int, tuple[int, ...]],
+        query: Query,
     ) -> list[Hit]:
         names = self._names
         out: list[Hit] = []
@@ -165,7 +168,7 @@ class Confirmer:
             tier = names.get(code) or self._name(code)
             out.append(
                 Hit.of(
-                    _Found(row.id, row.text, tier, row, image),
+                    _Found(row.id, row.text, tier, row, image, newer.get(row.id, ())),
                     candidate.score,
                     partial(_explain, image, candidate.similarity, candidate.evidence, query),
                 )
@@ -179,17 +182,21 @@ class Confirmer:
 class _Found:
     """All that it takes to make a hit's record; ``image`` is (stride,) u8."""
 
-    __slots__ = ("_row", "id", "image", "text", "tier")
+    __slots__ = ("_newer", "_row", "id", "image", "text", "tier")
 
-    def __init__(self, record_id: int, text: str, tier: str, row: StoredRow, image: Bytes) -> None:
+    def __init__(
+        self, record_id: int, text: str, tier: str, row: StoredRow, image: Bytes,
+        newer: tuple[int, ...],
+    ) -> None:
         self.id = record_id
         self.text = text
         self.tier = tier
         self._row = row
+        self._newer = newer
         self.image = image
 
     def record(self) -> MemoryRecord:
-        return to_record(decoded(self._row), header_of(self.image), self.tier)
+        return to_record(decoded(self._row), header_of(self.image), self.tier, self._newer)
 
 
 def image_of(hit: Hit) -> Bytes:
@@ -233,6 +240,18 @@ def _verify_rows(
         verify_stored(row, store.catalog.path)
         if headers[n][_MUTABLE] != row.mutable and store.files.durable:
             verify_strength(store, row)
+
+
+def _newer(
+    snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow], kept: list[int]
+) -> dict[int, tuple[int, ...]]:
+    """What supersedes those hits that something may supersede; usually there are none."""
+    out: dict[int, tuple[int, ...]] = {}
+    for n in kept:
+        candidate = chunk[n]
+        if has_ended(rows[candidate.id]):
+            out.update(successors(snap.stores[candidate.store].catalog, [candidate.id]))
+    return out
 
 
 def _id_in(image: Bytes) -> int:

@@ -48,7 +48,8 @@ class RecallOptions:
         valence: inclusive range in -1..1 that a hit's valence must be in.
         min_importance: 0..1, what a hit must have at least; pinned memories pass.
         categories, modalities: names; a hit must be of one of them.
-        include: also "dormant", "superseded" or "quarantined" memories.
+        include: also "dormant", "superseded" or "quarantined" memories; ``hit.record`` says which
+            they are, and its ``superseded_by`` what took their place.
         mood: -1..1; memories of the same sign of valence rank slightly higher.
         exact: look at every surviving vector. Otherwise memories whose estimated cosine, with
             ``Config.recall_confidence`` standard errors added, cannot reach the answer are passed

@@ -19,6 +19,7 @@ from spector.config import Config
 from spector.errors import StoreError
 from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query
+from spector.layout import Flag
 from spector.lexical.view import WordView
 from spector.read.abstain import CALIBRATED_MODEL
 from spector.read.fuse import Asked, is_open
@@ -369,6 +370,7 @@ class Reader:
             request.selection.exact(
                 now_ms=request.now_ms if snap.has_validity(n) else None,
                 whole_store=whole_store, replaced=request.replaced,
+                ended=not request.replaced and not request.drop_flags & Flag.SUPERSEDED,
             )
             for n in range(len(snap.stores))
         ]

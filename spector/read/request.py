@@ -18,13 +18,10 @@ from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.kernel.tags import scope_tag, tags_mask
 from spector.read.when import TimeRange
 from spector.store.filters import SqlFilter, compile_where
+from spector.store.links import LINKED_SQL, SUPERSEDED_SQL
 
 __all__ = ["EVERYTHING", "RecallRequest", "Selection", "make_selection"]
 
-#: bit 6 of a record's flags, which begin its mutable block: see ``Flag.SUPERSEDED``
-_NOT_SUPERSEDED = (
-    "substr(hex(substr(mutable, 1, 1)), 1, 1) NOT IN ('4','5','6','7','C','D','E','F')"
-)
 _TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
 _TAG_OF_ONE = "EXISTS (SELECT 1 FROM record_tag WHERE {} AND record_tag.id = record.id)"
 
@@ -56,11 +53,13 @@ class Selection:
 
     def exact(
         self, *, now_ms: int | None = None, whole_store: bool = True, replaced: bool = False,
+        ended: bool = False,
     ) -> SqlFilter | None:
         """The condition that an answer's row must satisfy; None when every row does.
 
         With ``now_ms`` records outside their validity window are excluded as well; with
-        ``replaced`` also superseded ones of which nobody knows until when they held. Tags are asked
+        ``replaced`` also superseded ones of which nobody knows until when they held; with ``ended``
+        the end of superseded ones excludes none of them. Tags are asked
         for in the way that is fast for finding all records with them (``whole_store``), or for
         confirming a few hundred candidates; the answer is the same.
         """
@@ -86,10 +85,11 @@ class Selection:
             params += self.where.params
         if now_ms is not None:
             parts.append("(valid_from_ms IS NULL OR valid_from_ms <= ?)")
-            parts.append("(valid_until_ms IS NULL OR valid_until_ms > ?)")
+            anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended else ""
+            parts.append(f"(valid_until_ms IS NULL OR valid_until_ms > ?{anyway})")
             params += [now_ms, now_ms]
         if replaced:
-            parts.append(f"(valid_until_ms IS NOT NULL OR {_NOT_SUPERSEDED})")
+            parts.append(f"(valid_until_ms IS NOT NULL OR NOT {SUPERSEDED_SQL})")
         return SqlFilter(" AND ".join(parts), tuple(params)) if parts else None
 
     def with_times(self, exact: SqlFilter | None, tier_codes: Sequence[int] | None) -> SqlFilter:

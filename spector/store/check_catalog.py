@@ -10,6 +10,7 @@ from spector.layout import PartitionState
 from spector.store.catalog import ROW_COLUMNS, SPENT, Catalog, SegmentRow, is_sealed
 from spector.store.findings import Findings
 from spector.store.fulltext import problem_of_full_text
+from spector.store.links import LINKS_SQL, SUPERSEDED_SQL
 
 __all__ = ["check_catalog", "check_words"]
 
@@ -67,7 +68,7 @@ def _check_counters(
 
 
 def check_words(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> None:
-    """I5 nothing left of what is gone, I7 full text, I8 tags, I9 parents, I17 seals."""
+    """I5 nothing left of what is gone, I7 full text, I8 tags, I9 parents, I17 seals, I19 links."""
     for name, table in (("content", "content"), ("full text", "fulltext_docsize")):
         with found.surviving():
             _list(db, f"SELECT id FROM record EXCEPT SELECT id FROM {table}", "I7",
@@ -79,6 +80,8 @@ def check_words(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> No
         _check_rows(db, catalog, found)
     with found.surviving():
         _check_tag_index(db, found)
+    with found.surviving():
+        _check_links(db, found)
     with found.surviving():
         _check_full_text(db, found)
 
@@ -130,6 +133,22 @@ def _check_tag_index(db: sqlite3.Connection, found: Findings) -> None:
         ),
     ):
         _list(db, sql, "I8", message, found)
+
+
+def _check_links(db: sqlite3.Connection, found: Findings) -> None:
+    """I19: what is superseded came before, and has ended. A link to what is forgotten may stay."""
+    sql = (
+        "SELECT newer, older, record.id IS NOT NULL AND record.valid_until_ms IS NULL"
+        f" AND NOT {SUPERSEDED_SQL} FROM ({LINKS_SQL})"
+        " LEFT JOIN record ON record.id = CAST(older AS INTEGER)"
+    )
+    for newer, older, goes_on in db.execute(sql):
+        if not (isinstance(older, str) and older.isascii() and older.isdecimal()
+                and int(older) < newer):
+            found.catalog("I19", f"memory {newer}: supersedes what was not there before", newer)
+        elif goes_on:
+            message = f"memory {older}: superseded by {newer}, and holds all the same"
+            found.catalog("I19", message, int(older))
 
 
 def _check_full_text(db: sqlite3.Connection, found: Findings) -> None:

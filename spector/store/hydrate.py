@@ -22,6 +22,7 @@ from spector.layout import (
 from spector.records import MemoryRecord, make_records
 from spector.store.catalog import Row, StoredRow, verify_row, way_out
 from spector.store.files import Bytes
+from spector.store.links import parted
 from spector.store.store import Store, View
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "damaged_record",
     "header_columns",
     "header_of",
+    "tags_and_links",
     "to_record",
     "to_records",
     "verified_image",
@@ -189,9 +191,11 @@ def header_of(image: Bytes) -> Any:
     return image[:HEADER_BYTES].view(RECORD_DTYPE)[0]
 
 
-def to_record(row: Row, header: Any, tier: str) -> MemoryRecord:
+def to_record(
+    row: Row, header: Any, tier: str, superseded_by: tuple[int, ...] = ()
+) -> MemoryRecord:
     """The user's view of a record."""
-    return _record(row, tier, *(header[name].item() for name in _FIELDS))
+    return _record(row, tier, superseded_by, *(header[name].item() for name in _FIELDS))
 
 
 def to_records(
@@ -199,7 +203,16 @@ def to_records(
 ) -> list[MemoryRecord]:
     """The user's views of many records, column by column."""
     given = {name: [getattr(row, name) for row in rows] for name in _ROW_FIELDS}
+    given["tags"], given["supersedes"] = tags_and_links(given["tags"])
     return make_records({**given, "tier": tiers, **header_columns(headers)})
+
+
+def tags_and_links(
+    tags: Sequence[tuple[str, ...]]
+) -> tuple[list[tuple[str, ...]], list[tuple[int, ...]]]:
+    """Columns of tags and of what is superseded, from one of tags as they are stored."""
+    both = [parted(each) for each in tags]
+    return [own for own, _ in both], [links for _, links in both]
 
 
 def header_columns(headers: NDArray[np.void]) -> dict[str, list[Any]]:
@@ -229,12 +242,13 @@ _MODALITIES = {int(member): member for member in Modality}
 
 
 def _record(
-    row: Row, tier: str, event_ms: int, confidence: int, importance: float, valence: int,
-    arousal: int, stability_days: float, utility: float, access_count: int, last_access_s: int,
-    flags: int, category: int, modality: int,
+    row: Row, tier: str, superseded_by: tuple[int, ...], event_ms: int, confidence: int,
+    importance: float, valence: int, arousal: int, stability_days: float, utility: float,
+    access_count: int, last_access_s: int, flags: int, category: int, modality: int,
 ) -> MemoryRecord:
+    tags, supersedes = parted(row.tags)
     return MemoryRecord(
-        id=row.id, text=row.text, tier=tier, tags=row.tags, metadata=row.metadata,
+        id=row.id, text=row.text, tier=tier, tags=tags, metadata=row.metadata,
         event_ms=event_ms, recorded_ms=row.recorded_ms, valid_from_ms=row.valid_from_ms,
         valid_until_ms=row.valid_until_ms, session_id=row.session_id, agent_id=row.agent_id,
         user_id=row.user_id, role=row.role, source=row.source, confidence=confidence / 255,
@@ -244,5 +258,5 @@ def _record(
         # a newer version may have written values that this one has no name for
         category=_CATEGORIES.get(category, Category.OTHER),
         modality=_MODALITIES.get(modality, Modality.TEXT),
-        parents=row.parents,
+        parents=row.parents, supersedes=supersedes, superseded_by=superseded_by,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from spector.store.catalog import Row, is_sealed
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record, to_records
+from spector.store.links import has_ended, newer_than, successors
 from spector.store.store import Store
 
 __all__ = ["walk"]
@@ -51,6 +53,12 @@ def walk(
         tiers = [tier_name(code) if fine else ""
                  for code, fine in zip(headers["tier"].tolist(), sound, strict=True)]
         records = to_records(rows, headers, tiers)
+        ended = [n for n, row in enumerate(rows) if has_ended(row)]
+        found_newer = successors(store.catalog, [rows[n].id for n in ended])
+        for n in ended:
+            newer = found_newer.get(rows[n].id)
+            if newer:
+                records[n] = replace(records[n], superseded_by=newer)
         for n, row in enumerate(rows):
             store.ensure_usable()
             if sound[n] and store.view().change_seq == seen:  # a reader looks at the catalog here
@@ -65,7 +73,8 @@ def walk(
                 continue
             if found is not None:
                 header = header_of(found[1])
-                yield to_record(found[0], header, tier_name(int(header["tier"]))), found[1]
+                tier = tier_name(int(header["tier"]))
+                yield to_record(found[0], header, tier, newer_than(store, found[0])), found[1]
         if len(rows) < _BATCH:
             return
         after = rows[-1].id

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spector.records import MemoryRecord, make_records
 from spector.store import rows as catalog_rows
-from spector.store.hydrate import header_columns
+from spector.store.hydrate import header_columns, tags_and_links
 from spector.store.transaction import Transaction
 from spector.tiers.base import TierStore
 from spector.write.batch import Batch
@@ -100,13 +100,14 @@ def records_of(
     now_ms: int,
 ) -> list[MemoryRecord]:
     """The user's view of records that were just stored."""
-    return make_records(
-        {
-            "id": ids,
-            "tier": tier_names,
-            "recorded_ms": [now_ms] * batch.size,
-            "metadata": [{} if given is None else given for given in batch.column("metadata")],
-            **batch.given(*_VIEW),
-            **header_columns(headers),
-        }
-    )
+    columns: dict[str, list[Any]] = {
+        "id": ids,
+        "tier": tier_names,
+        "recorded_ms": [now_ms] * batch.size,
+        "metadata": [{} if given is None else given for given in batch.column("metadata")],
+        **batch.given(*_VIEW),
+        **header_columns(headers),
+    }
+    if batch.given("supersedes"):
+        columns["tags"], columns["supersedes"] = tags_and_links(columns["tags"])
+    return make_records(columns)

@@ -13,6 +13,7 @@ from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
 from spector.layout import Category, Modality
+from spector.store.links import link_tags
 from spector.write.fields import (
     check_metadata,
     check_scope,
@@ -21,6 +22,7 @@ from spector.write.fields import (
     parse_flag,
     parse_number,
     parse_parents,
+    parse_superseded,
     parse_tags,
     parse_vector,
 )
@@ -31,7 +33,7 @@ __all__ = ["FIELDS", "Draft", "make_draft"]
 FIELDS = (
     "tier", "tags", "importance", "valence", "arousal", "event_time", "valid_from", "valid_until",
     "metadata", "session_id", "agent_id", "user_id", "source", "confidence", "pinned", "vector",
-    "immutable", "unresolved", "category", "modality", "role", "parents",
+    "immutable", "unresolved", "category", "modality", "role", "parents", "supersedes",
 )
 _KNOWN = frozenset(FIELDS) | {"text", "content"}
 
@@ -46,6 +48,7 @@ class Draft:
 
     text: str
     tier: str = "episodic"
+    #: as they are stored: the user's own, then those that name what it supersedes
     tags: tuple[str, ...] = ()
     importance: float | None = None
     valence: float = 0.0
@@ -68,6 +71,7 @@ class Draft:
     category: Category = Category.OTHER
     modality: Modality = Modality.TEXT
     parents: tuple[int, ...] = ()
+    supersedes: tuple[int, ...] = ()
     vector: NDArray[np.float32] | None = None
     #: fields of the record's mutable half that are not to start fresh: what an import restores
     restored: Mapping[str, Any] | None = None
@@ -102,6 +106,8 @@ def make_draft(
         parsed["metadata"], parsed["metadata_json"] = parsed["metadata"]
     if "valid_from_ms" in parsed and "valid_until_ms" in parsed:
         _check_window(parsed["valid_from_ms"], parsed["valid_until_ms"])
+    if "supersedes" in parsed:
+        parsed["tags"] = parsed.get("tags", ()) + link_tags(parsed["supersedes"])
     draft = object.__new__(Draft)
     draft.__dict__ = parsed
     return draft
@@ -176,6 +182,7 @@ _PARSERS: dict[str, tuple[str, _Parse]] = {
     **_each("tags", _tags),
     **_each("metadata", _metadata),
     **_each("parents", lambda v, n, c, d: parse_parents(v, c)),
+    **_each("supersedes", lambda v, n, c, d: parse_superseded(v, c)),
     **_each("vector", _vector),
     **_each("valence", lambda v, n, c, d: parse_number(v, n, -1.0, 1.0)),
     **_each("importance arousal confidence", _unit),

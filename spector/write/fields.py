@@ -25,6 +25,7 @@ from spector.errors import (
     InvalidTextError,
     InvalidVectorError,
 )
+from spector.records import Hit, MemoryRecord
 from spector.unicode import normalize
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "parse_flag",
     "parse_number",
     "parse_parents",
+    "parse_superseded",
     "parse_tags",
     "parse_vector",
     "unit_interval",
@@ -265,6 +267,24 @@ def parse_parents(parents: Any, config: Config) -> tuple[int, ...]:
             hint="write it like parents=[record.id]",
         )
     return tuple(int(p) for p in found)
+
+
+def parse_superseded(superseded: Any, config: Config) -> tuple[int, ...]:
+    """Distinct ids of records, from one or several ids, hits or records."""
+    one = isinstance(superseded, (int, np.integer, Hit, MemoryRecord))
+    given = (superseded,) if one else superseded
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        given = (None,)
+    ids: list[Any] = [each.id if isinstance(each, (Hit, MemoryRecord)) else each for each in given]
+    if len(ids) > config.max_tags or not all(
+        isinstance(i, (int, np.integer)) and not isinstance(i, bool) and 0 <= i < 1 << 63
+        for i in ids
+    ):
+        raise InvalidInputError(
+            f"supersedes must be a record id, or at most {config.max_tags} of them",
+            hint="write it like supersedes=hit.id",
+        )
+    return tuple(dict.fromkeys(map(int, ids)))
 
 
 def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:

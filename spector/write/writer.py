@@ -29,11 +29,13 @@ from spector.store.catalog import Row, verify_row
 from spector.store.erase import awaits_erasure, note_erasure
 from spector.store.files import Bytes
 from spector.store.hydrate import to_record, verified_image
+from spector.store.links import newer_than
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 from spector.store.words import speaker_in
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
+from spector.write import supersede
 from spector.write.append import append, records_of
 from spector.write.batch import Batch, strengths_of
 from spector.write.draft import Draft
@@ -102,6 +104,8 @@ class Writer:
         with store.lock, store.transaction() as tx:
             ids = self._claim_ids(tx, len(drafts), now_ms)
             _refuse_future_parents(drafts, ids[0])
+            if batch.given("supersedes"):
+                supersede.apply(tx, supersede.endings(store, drafts, now_ms, self.find))
             encoded = encode(
                 batch, strengths_of(batch, importance, self._config), ids,
                 [tier.code for tier in tiers], vectors,
@@ -216,7 +220,8 @@ class Writer:
                 catalog_rows.update_row(tx.connection, row, after)
                 if _words_of(row) != _words_of(after):
                     note_erasure(tx.connection, [row.id], self._due_ms())
-            return to_record(after, encoded.headers[0], tier.name)
+            newer = newer_than(store, after)
+            return to_record(after, encoded.headers[0], tier.name, newer)
 
     def _changed_image(
         self, store: Store, row: Row, image: NDArray[np.uint8], changes: Mapping[str, Any],
@@ -270,7 +275,8 @@ class Writer:
                     if change(header, to_record(row, header, tier.name)):
                         block = header.tobytes()[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
                         staged.append((row, block))
-                    out[record_id] = to_record(row, header, tier.name)
+                    newer = newer_than(store, row)
+                    out[record_id] = to_record(row, header, tier.name, newer)
                 if staged:
                     with store.transaction() as tx:
                         for row, block in staged:
@@ -287,6 +293,19 @@ class Writer:
             return bool(int(header["flags"]) != before)
 
         return self.change([record_id], change)[0]
+
+    def reinstate(self, record_id: int) -> MemoryRecord:
+        """Take back that a memory was superseded; what did so must be gone."""
+        self.locate(record_id)
+        with self._lock:
+            store, row, _ = self.locate(record_id)
+            change = supersede.reinstated(store, row)
+            if change is not None:
+                row = change.after
+                with store.transaction() as tx:
+                    supersede.apply(tx, [change])
+            tier, header = self._header(store, row)
+            return to_record(row, header, tier.name)
 
     def reinforce(self, ids: Sequence[int], success: bool) -> list[MemoryRecord]:
         """Strengthen (or after a failure weaken) memories that were used.

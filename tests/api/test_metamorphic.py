@@ -465,6 +465,14 @@ def provenance_is_kept(path: Path) -> None:
         assert (record.role, record.source, record.parents) == ("tool", "mail", (7,))
 
 
+@case(REMEMBER, "supersedes")
+def what_is_superseded_gives_way(path: Path) -> None:
+    with mind() as memory:
+        old = memory.remember("in Rome")
+        new = memory.remember("in Paris", supersedes=old.id)
+        assert ids(memory.recall("in")) == [new.id]
+
+
 # -- recall ---------------------------------------------------------------------------------------
 
 

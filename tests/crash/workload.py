@@ -60,6 +60,8 @@ class Model:
 
     alive: dict[int, str] = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
+    #: what was acknowledged to supersede what: older -> newer
+    ended: dict[int, int] = field(default_factory=dict)
     doubt: dict[str, Any] | None = None
 
     def take(self, line: dict[str, Any]) -> None:
@@ -73,6 +75,7 @@ class Model:
         for record_id in line.get("gone", ()):
             self.alive.pop(record_id, None)
             self.gone.add(record_id)
+        self.ended.update(line.get("ended", ()))
 
     def settle(self, seen: dict[int, str]) -> list[str]:
         """Compare with what a reopened store shows, resolving the operation in doubt."""
@@ -130,6 +133,7 @@ class Worker:
     def step(self) -> None:
         names = ["remember"] * 5 + ["remember_many"] * 2 + ["update"] * 3 + ["forget"] * 3
         names += ["reinforce"] * 2 + ["pin", "reflect", "compact", "checkpoint", "touch"]
+        names += ["supersede"] * 2
         if len(self.alive) > 60:
             names += ["forget"] * 20
         getattr(self, "_" + names[self.rng.integers(len(names))])()
@@ -170,6 +174,21 @@ class Worker:
         text = f"{old[0]} version {int(old[1].split()[0]) + 1} changed"
         self.tell({"do": "update", "texts": [text], "ids": [record_id]})
         self._ack([self.memory.update(record_id, text=text, vector=vector_of(text))])
+
+    def _supersede(self) -> None:
+        """By one of the same user, of two that nothing superseded yet."""
+        named = [i for i in {self._pick(), self._pick()} if i is not None]
+        records = [self.memory.get(i) for i in named]
+        chosen = [r for r in records if not r.superseded and r.user_id == records[0].user_id]
+        if not chosen:
+            return
+        text = self._text()
+        self.tell({"do": "supersede", "texts": [text]})
+        new = self._new(text) | {"user_id": chosen[0].user_id}
+        record = self.memory.remember(new.pop("text"), **new, supersedes=chosen)
+        self.alive[record.id] = record.text
+        ended = [[r.id, record.id] for r in chosen]
+        self.tell({"ok": 1, "put": [[record.id, record.text]], "ended": ended})
 
     def _forget(self) -> None:
         record_id = self._pick()
@@ -235,13 +254,19 @@ def texts_of(memory: spector.Memory) -> dict[int, str]:
 def wrong_in(memory: spector.Memory, model: Model, *, sample: int = 6) -> list[str]:
     """What an open store gets wrong: reading by id, by vector, by word, counting, check."""
     wrong = [f"check: {p}" for p in memory.check().problems]
-    seen = texts_of(memory)
+    records = {record.id: record for record in memory}
+    wrong += _wrong_changes(records, model)
+    seen = {record_id: record.text for record_id, record in records.items()}
     if len(memory) != len(seen):
         wrong.append(f"len is {len(memory)}, but {len(seen)} can be iterated")
     for record_id in list(seen)[-sample:]:
         text = seen[record_id]
         if memory.get(record_id).text != text:
             wrong.append(f"get({record_id}) differs from iteration")
+        if records[record_id].superseded:
+            if record_id in [hit.id for hit in memory.recall(text.split()[0], k=50)]:
+                wrong.append(f"recall shows {record_id}, which was superseded: {text!r}")
+            continue
         hits = memory.recall(vector=vector_of(text), k=1, lexical=False, profile="similarity")
         if not hits or hits[0].id != record_id:
             wrong.append(f"recall by vector does not find {record_id} {text!r}")
@@ -253,4 +278,25 @@ def wrong_in(memory: spector.Memory, model: Model, *, sample: int = 6) -> list[s
             wrong.append(f"get finds forgotten {record_id}")
         except UnknownRecordError:
             pass
+    return wrong
+
+
+def _wrong_changes(records: dict[int, spector.MemoryRecord], model: Model) -> list[str]:
+    """A change is whole: the older memory has ended, and the newer one is there, or neither."""
+    wrong = []
+    for older, record in records.items():
+        for each in record.superseded_by:  # perhaps nobody lived to acknowledge it
+            model.ended.setdefault(older, each)
+        newer = model.ended.get(older)
+        forgotten = model.gone.union((model.doubt or {}).get("ids", ()))
+        orphan = record.superseded and not record.superseded_by and newer not in forgotten
+        if orphan and model.alive:  # else it knows nothing
+            wrong.append(f"{older} was superseded by nobody")
+        if newer is not None and not record.superseded:
+            wrong.append(f"{older} goes on, acknowledged was that {newer} supersedes it")
+        wrong += [
+            f"{each} does not know that it supersedes {older}"
+            for each in record.superseded_by
+            if each not in records or older not in records[each].supersedes
+        ]
     return wrong

@@ -12,7 +12,7 @@ from tests.model.world import Setup, World
 
 __all__ = ["machine"]
 
-_MAKERS = frozenset({"remember", "remember_many", "remember_bad"})
+_MAKERS = frozenset({"remember", "remember_many", "remember_bad", "supersede"})
 
 
 def machine(setup: Setup, count: dict[str, int]) -> type[RuleBasedStateMachine]:

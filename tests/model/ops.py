@@ -59,6 +59,7 @@ _ASKED = Fields(
         **_SELECTION, "valence": Pick([(-1.0, 0.0), (0.0, 1.0), (0.3, 1.0), (-0.5, -0.5)]),
         "min_importance": Pick([0.3, 0.5, 0.95]), "mood": Pick([-1.0, 0.5]),
         "categories": Pick([["fact"], ["other", "pattern"]]),
+        "then": Pick([-30, -1, 0, 2, 26, 800_000]), "include": Pick([["superseded"]]),
     },
     share=0.12,
 )  # fmt: skip
@@ -75,6 +76,8 @@ OPERATIONS: dict[str, Operation] = {
     "remember": Operation(10, {"new": _NEW}),
     "remember_many": Operation(5, {"news": Many(_NEW, 1, 7)}),
     "remember_bad": Operation(1, {"news": Many(_NEW, 1, 8), "wrong": Int(0, 7)}),
+    "supersede": Operation(5, {"new": _NEW, "which": Many(Known(), 1, 2)}),
+    "reinstate": Operation(1, {"which": Known()}),
     "update": Operation(9, {"which": Known(), "changes": _CHANGES}),
     "reinforce": Operation(4, {"which": Known(), "success": Pick([True, False])}),
     "flag": Operation(4, {"which": Known(), "verb": Pick(["pin", "unpin", "resolve"])}),

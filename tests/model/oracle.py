@@ -94,10 +94,33 @@ class Oracle:
             last_access_s=max(0, min(MAX_U32, event_ms // 1000)), flags=flags,
             category=Category[given.get("category", "other").upper()],
             modality=Modality[given.get("modality", "text").upper()],
+            supersedes=tuple(given.get("supersedes", ())),
         )
         self.vectors[record_id] = given.get("vector")
         if given.get("tier") == "working":
             self._into_ring(record_id)
+
+    def end(self, record_id: int, newer: int, given: Mapping[str, Any], now_ms: int) -> None:
+        """A newer memory takes the place of this one from when it begins."""
+        before = self.records[record_id]
+        began = before.event_ms if before.valid_from_ms is None else before.valid_from_ms
+        start = _maybe_ms(given.get("valid_from"))
+        if start is None:
+            start = min(to_ms(given["event_time"]), now_ms) if "event_time" in given else now_ms
+        until: int | None = None
+        if start > began:
+            until = min(start, start if before.valid_until_ms is None else before.valid_until_ms)
+        over = until is None or until <= now_ms
+        self.records[record_id] = replace(
+            before, valid_until_ms=until, superseded_by=(newer,),
+            flags=before.flags | Flag.SUPERSEDED if over else before.flags,
+        )
+
+    def reinstate(self, record_id: int) -> None:
+        before = self.records[record_id]
+        if before.superseded:
+            flags = before.flags & ~Flag.SUPERSEDED
+            self.records[record_id] = replace(before, flags=flags, valid_until_ms=None)
 
     def _into_ring(self, record_id: int) -> None:
         if len(self.ring) < self.config.working_capacity:
@@ -165,8 +188,11 @@ class Oracle:
 
     def drop(self, ids: Iterable[int]) -> None:
         for record_id in ids:
-            self.records.pop(record_id, None)
+            gone = self.records.pop(record_id, None)
             self.vectors.pop(record_id, None)
+            for older in gone.supersedes if gone else ():
+                if older in self.records:
+                    self.records[older] = replace(self.records[older], superseded_by=())
 
     # -- read -------------------------------------------------------------------------------------
 
@@ -207,14 +233,26 @@ def _passes(record: MemoryRecord, gates: Mapping[str, Any], now_ms: int) -> bool
     """The gates that only a recall has."""
     low, high = gates.get("valence", (-1.0, 1.0))
     floor = gates.get("min_importance", 0.0)
-    from_ms, until_ms = record.valid_from_ms, record.valid_until_ms
     return (
-        round(127 * low) <= round(127 * record.valence) <= round(127 * high)
+        holds_at(record, gates, now_ms)
+        and round(127 * low) <= round(127 * record.valence) <= round(127 * high)
         and (record.pinned or record.importance >= f32(floor))
         and record.category.name.lower() in gates.get("categories", (record.category.name.lower(),))
-        and (from_ms is None or from_ms <= now_ms)
-        and (until_ms is None or until_ms > now_ms)
     )
+
+
+def holds_at(record: MemoryRecord, gates: Mapping[str, Any], now_ms: int) -> bool:
+    """Whether a memory is valid now, or at the moment that is asked for."""
+    from_ms, until_ms = record.valid_from_ms, record.valid_until_ms
+    over = until_ms is not None and until_ms <= now_ms
+    if "superseded" in gates.get("include", ()):
+        over = over and not (record.superseded or record.superseded_by)
+    elif "as_of" in gates:
+        over = over or (until_ms is None and record.superseded)
+    else:
+        over = over or record.superseded
+    happened = "as_of" not in gates or record.event_ms <= now_ms
+    return happened and not over and (from_ms is None or from_ms <= now_ms)
 
 
 def _maybe_ms(when: Any) -> int | None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import spector
+from spector.clock import to_ms
 from spector.kernel.profile import get_profile
 from spector.records import MemoryRecord
-from tests.model.oracle import WHERES, Oracle, wrong_ranking
+from tests.model.oracle import WHERES, Oracle, holds_at, wrong_ranking
 from tests.model.ranking import Asked
 
 __all__ = ["Recalls"]
@@ -38,6 +39,7 @@ class Recalls:
             AssertionError: the answer is not the best k.
         """
         profile = get_profile(given.get("profile", "balanced"))
+        now_ms = to_ms(given["as_of"]) if "as_of" in given else now_ms
         asked = Asked(
             profile, now_ms, given.get("vector"), given.get("tags", ()), given.get("any_tags", ()),
             given.get("user_id"), given.get("mood", 0.0),
@@ -70,6 +72,7 @@ class Recalls:
     ) -> None:
         """With full text, too: filters hold, nothing that passes is left out, words only add."""
         profile = get_profile(given.get("profile", "balanced"))
+        now_ms = to_ms(given["as_of"]) if "as_of" in given else now_ms
         asked = Asked(
             profile, now_ms, given.get("vector"), given.get("tags", ()), given.get("any_tags", ()),
             given.get("user_id"), given.get("mood", 0.0),
@@ -97,8 +100,7 @@ class Recalls:
         """A word that only one memory has puts it first, unless it is not valid now."""
         cue = record.text.split()[0]
         found = [hit.id for hit in memory.recall(cue, k=2)]
-        start, end = record.valid_from_ms, record.valid_until_ms
-        valid = (start is None or start <= now_ms) and (end is None or now_ms < end)
+        valid = holds_at(record, {}, now_ms)
         self.compared += 1
         assert (found[:1] == [record.id]) == valid, f"{cue}: {found}, valid: {valid}"
         assert valid or record.id not in found

@@ -13,6 +13,7 @@ from spector.errors import (
     ImmutableRecordError,
     InvalidInputError,
     SpectorError,
+    SupersededRecordError,
     UnknownRecordError,
 )
 from spector.layout import Flag
@@ -92,6 +93,51 @@ class World(Life):
             expected = self.oracle.records[record.id]
             assert record == expected, difference({0: record}, {0: expected}, "what was returned")
         return ids
+
+    def do_supersede(self, new: dict[str, Any], which: list[Handle]) -> list[int]:
+        """A memory that takes the place of others; refused as a whole if one of them may not."""
+        named = dict.fromkeys(self.handles[h] for h in which if h in self.handles)
+        if not named:
+            self._idle()
+            return []
+        first = self.oracle.records.get(next(iter(named)))
+        given = self._new({**new, "user_id": first.user_id if first else None})
+        refused = self._refused(list(named), given)
+        if refused is not None:
+            with refusal(refused):
+                self.memory.remember(given["text"], **_rest(given), supersedes=list(named))
+            return []
+        now_ms = self.clock.now_ms()
+        record = self.memory.remember(given["text"], **_rest(given), supersedes=list(named))
+        for record_id in named:
+            self.oracle.end(record_id, record.id, given, now_ms)
+        return self._made([record], [{**given, "supersedes": tuple(named)}])
+
+    def _refused(self, named: list[int], given: Mapping[str, Any]) -> type[SpectorError] | None:
+        """The error for the first of them that may not be superseded."""
+        working = given.get("tier") == "working"
+        for record_id in named:
+            found = self.oracle.records.get(record_id)
+            if found is None:
+                return UnknownRecordError
+            if self.setup.store != "memory" and working != (found.tier == "working"):
+                return InvalidInputError
+            if found.superseded or found.superseded_by:
+                return SupersededRecordError
+            if found.immutable:
+                return ImmutableRecordError
+            if found.user_id != given.get("user_id"):
+                return InvalidInputError
+        return None
+
+    def do_reinstate(self, which: Handle) -> None:
+        record_id = self.handles.get(which)
+        found = self.oracle.records.get(record_id or -1)
+        if found is not None and found.superseded_by:
+            with refusal(SupersededRecordError):
+                self.memory.reinstate(found.id)
+        elif self._on(record_id, self.memory.reinstate) is not None:
+            self.oracle.reinstate(record_id)  # type: ignore[arg-type]
 
     def do_update(self, which: Handle, changes: dict[str, Any]) -> None:
         record_id = self.handles.get(which)
@@ -261,6 +307,8 @@ def translated(given: Mapping[str, Any]) -> dict[str, Any]:
         out["vector"] = None if at is None else VECTORS[at]
     if "when" in out:
         out["event_time"] = _hour(out.pop("when"))
+    if "then" in out:
+        out["as_of"] = _hour(out.pop("then"))
     if "window" in out:
         start, end = out.pop("window")
         out["valid_from"], out["valid_until"] = _hour(start), _hour(end)

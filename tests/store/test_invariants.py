@@ -144,6 +144,14 @@ def _flip(offset: int) -> Break:
     return _bytes(change)
 
 
+def _superseding(older: str) -> Break:
+    """The newest memory says that it supersedes another, which nobody has ended."""
+    return _sql(
+        "INSERT INTO record_tag SELECT char(1) || 'supersedes' || char(1) ||"
+        f" (SELECT {older} FROM record), max(id) FROM record"
+    )
+
+
 _TOUCH = "UPDATE content SET seal = NULL"
 #: code, what it stands for -> how it is broken
 BROKEN: dict[str, tuple[str, Break]] = {
@@ -199,6 +207,8 @@ BROKEN: dict[str, tuple[str, Break]] = {
     "I18 commits, by a partition of them": (
         "I18", lambda store: shutil.copy(store / ONE, store / "semantic" / "semantic-900.mem"),
     ),
+    "I19 superseded, and holds all the same": ("I19", _superseding("min(id)")),
+    "I19 superseded by itself": ("I19", _superseding("max(id)")),
 }
 
 
@@ -219,5 +229,5 @@ def test_check_names_a_broken_invariant(store: Path, name: str) -> None:
 def test_every_invariant_of_the_product_is_broken_once(proof: Any) -> None:
     """I13 is about an audit trail, which does not exist yet; nor do edges, trust and quotas."""
     codes = {code for code, _ in BROKEN.values()}
-    assert codes == {f"I{n}" for n in range(1, 19)} - {"I13"}
+    assert codes == {f"I{n}" for n in range(1, 20)} - {"I13"}
     proof("I1-I15", invariants=len(codes), breaks=len(BROKEN), named=len(BROKEN))

@@ -55,6 +55,10 @@ def add_remember(commands: Any) -> None:
     parser.add_argument("--role", help="who said it: user, assistant, ...")
     parser.add_argument("--source", help="where it comes from")
     parser.add_argument("--pin", action="store_true", help="never let it fade")
+    parser.add_argument(
+        "--supersedes", metavar="ID", action="append", type=record_id,
+        help="it takes the place of this one, which is kept (repeatable)",
+    )
     _add_durability(parser)
     add_scopes(parser)
     add_embedder(parser)
@@ -80,7 +84,7 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
         )
     names = (
         "tier", "importance", "valence", "arousal", "confidence", "event_time", "valid_from",
-        "valid_until", "metadata", "role", "source",
+        "valid_until", "metadata", "role", "source", "supersedes",
     )  # fmt: skip
     fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if args.tag:
@@ -90,7 +94,11 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
     with open_memory(args, create=True, durability=args.durability) as memory:
         record = memory.remember({"text": text, **fields, **scopes(args)})
     console.document(record)
-    console.say(f"remembered {record.id} ({record.tier}, importance {record.importance:.2f})")
+    instead = ", ".join(map(str, record.supersedes))
+    console.say(
+        f"remembered {record.id} ({record.tier}, importance {record.importance:.2f})"
+        + (f", instead of {instead}" if instead else "")
+    )
     return 0
 
 

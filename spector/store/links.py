@@ -1,0 +1,84 @@
+"""Which memory supersedes which: a reserved tag of the newer one names the older one.
+
+The tag begins with U+0001, which no user's tag may contain. So a link is sealed with the words of
+the memory that made it, found from either side (the tag index leads from the older one to the
+newer), and copied, repaired and checked like any tag, without a table of its own. An older memory
+is always there before the newer one, and ids ascend, so links make no cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final
+
+from spector.kernel.tags import LINK
+from spector.layout import Flag
+from spector.store.catalog import Catalog, Row, StoredRow, chunked
+from spector.store.store import Store
+
+__all__ = [
+    "LINKED_SQL", "LINKS_SQL", "SUPERSEDED_SQL", "has_ended", "link_tags", "newer_than", "parted",
+    "successors",
+]
+
+#: flags begin a mutable block, and SUPERSEDED is in their first byte
+_SUPERSEDED: Final = int(Flag.SUPERSEDED)
+#: a condition on ``record``: the flag SUPERSEDED is set
+SUPERSEDED_SQL: Final = (
+    "substr(hex(substr(record.mutable, 1, 1)), 1, 1) IN ('4','5','6','7','C','D','E','F')"
+)
+#: a condition on ``record``: a living memory supersedes it
+LINKED_SQL: Final = (
+    "EXISTS (SELECT 1 FROM record_tag AS link"
+    f" WHERE link.tag = char(1) || '{LINK[1:-1]}' || char(1) || record.id)"
+)
+#: (newer, older as it is written) of every link
+LINKS_SQL: Final = (
+    f"SELECT id AS newer, substr(tag, {len(LINK) + 1}) AS older FROM record_tag"
+    f" WHERE tag >= char(1) || '{LINK[1:-1]}' || char(1)"
+    f" AND tag < char(1) || '{LINK[1:-1]}' || char(2)"
+)
+
+
+def link_tags(superseded: Iterable[int]) -> tuple[str, ...]:
+    """The reserved tags of a memory that supersedes these."""
+    return tuple(f"{LINK}{record_id}" for record_id in superseded)
+
+
+def parted(tags: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """A user's own tags, and the ids of what the memory supersedes."""
+    if not tags or not tags[-1].startswith(LINK):  # links come last
+        return tags, ()
+    return _parted(tags)
+
+
+@lru_cache(maxsize=1024)
+def _parted(tags: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    own = tuple(tag for tag in tags if not tag.startswith(LINK))
+    links = (tag.removeprefix(LINK) for tag in tags[len(own) :])
+    return own, tuple(int(link) for link in links if link.isascii() and link.isdecimal())
+
+
+def has_ended(row: Row | StoredRow) -> bool:
+    """Whether a memory may have a successor; of any other nobody needs to look for one."""
+    return bool(row.mutable[0] & _SUPERSEDED) or row.valid_until_ms is not None
+
+
+def successors(catalog: Catalog, ids: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """id -> the living memories that supersede it, ascending; only ids that have any."""
+    out: dict[int, list[int]] = {}
+    with catalog.reading() as connection:
+        for chunk in chunked(ids):
+            marks = ",".join("?" * len(chunk))
+            for tag, newer in connection.execute(
+                f"SELECT tag, id FROM record_tag WHERE tag IN ({marks}) ORDER BY id",
+                link_tags(chunk),
+            ):
+                out.setdefault(int(tag.removeprefix(LINK)), []).append(newer)
+    return {older: tuple(newer) for older, newer in out.items()}
+
+
+def newer_than(store: Store, row: Row | StoredRow) -> tuple[int, ...]:
+    """The living memories that supersede the one of a row, ascending."""
+    return successors(store.catalog, [row.id]).get(row.id, ()) if has_ended(row) else ()
