@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from spector.clock import from_ms, iso_of_ms
 from spector.layout import Category, Flag, Modality
@@ -178,6 +180,10 @@ def make_records(columns: Mapping[str, Sequence[Any]]) -> list[MemoryRecord]:
     return out
 
 
+#: evidence that is the cue's own words
+_OF_WORDS: Final = frozenset({"words", "pairs", "name"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """Why a hit has its score.
@@ -186,9 +192,8 @@ class Explanation:
     weights, ``modifiers`` the factors; they make ``fused``, the score of the scan: ``sum(terms) *
     product(modifiers)`` for additive profiles, ``sim * (1 + sum(terms without sim)) *
     product(modifiers)`` for multiplicative ones. What the read path knows beyond that comes on
-    top, on the same scale: ``score = fused + lexical + sum(evidence)``. ``lexical`` is what the
-    words of the cue say, ``evidence`` what everything else does (the turns around, the speaker,
-    dates, the form of the text, see ``Ranking``).
+    top, on the same scale, each term by its name (words, pairs, name, near, about, date, ..., see
+    ``Ranking``), and adds up to ``score``.
     """
 
     profile: str
@@ -196,14 +201,19 @@ class Explanation:
     values: Mapping[str, float]
     terms: Mapping[str, float]
     modifiers: Mapping[str, float]
-    lexical: float
-    score: float
+    fused: float
     evidence: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def fused(self) -> float:
-        """The score of the scan, without what the read path added to it."""
-        return self.score - self.lexical - sum(self.evidence.values())
+    def score(self) -> float:
+        """The score of the hit, to the last bit: the ranking adds in this order, too (``sum`` does
+        not, from Python 3.12 on)."""
+        return functools.reduce(operator.add, self.evidence.values(), self.fused)
+
+    @property
+    def lexical(self) -> float:
+        """What the words of the cue say: the part of ``evidence`` that is words, pairs and name."""
+        return sum(value for name, value in self.evidence.items() if name in _OF_WORDS)
 
     def __str__(self) -> str:
         lines = [f"score {self.score:.4f}  profile {self.profile} ({self.fusion})"]
@@ -211,8 +221,6 @@ class Explanation:
             lines.append(f"  {name:<11} {self.values[name]:>8.4f}  -> {term:+.4f}")
         for name, factor in self.modifiers.items():
             lines.append(f"  {name:<11} {'':>8}  x  {factor:.4f}")
-        if self.lexical:
-            lines.append(f"  {'lexical':<11} {'':>8}  -> {self.lexical:+.4f}")
         for name, term in self.evidence.items():
             lines.append(f"  {name:<11} {'':>8}  -> {term:+.4f}")
         return "\n".join(lines)
@@ -354,7 +362,7 @@ class Hit(_Lazy):
             "fusion": why.fusion,
             "terms": {name: round(value, 6) for name, value in why.terms.items()},
             "modifiers": {name: round(value, 6) for name, value in why.modifiers.items()},
-            "lexical": round(why.lexical, 6),
+            "fused": round(why.fused, 6),
             "evidence": {name: round(value, 6) for name, value in why.evidence.items()},
         }
         return out

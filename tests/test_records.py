@@ -32,7 +32,7 @@ class Source:
 
 def why() -> Explanation:
     return Explanation(
-        profile="p", fusion="additive", values={}, terms={}, modifiers={}, lexical=0.0, score=0.5
+        profile="p", fusion="additive", values={}, terms={}, modifiers={}, fused=0.5
     )
 
 

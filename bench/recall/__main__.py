@@ -1,6 +1,7 @@
 """``python -m bench.recall``: ask every set's questions of every arm, and make the page of it.
 
-python -m bench.recall                     all sets, all arms, ablations, times; saves JSON
+python -m bench.recall                     all sets, all arms, ablations, choices on other folds,
+                                           times; saves JSON
 python -m bench.recall --sets locomo beam --arms bm25 spector
 python -m bench.recall --parts arms        without ablations, choices and times
 python -m bench.recall vectors             only embed what is missing
@@ -10,9 +11,12 @@ python -m bench.recall report              docs/recall.md and docs/recall.svg fr
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +28,7 @@ from bench.recall.arms import ARMS, Arm
 from bench.recall.chosen import OBJECTIVES, chosen_figures
 from bench.recall.evaluate import Asked, ask_all, ask_together
 from bench.recall.figures import ablation_figures, arm_figures
-from bench.recall.ledger import Ledger, digest
+from bench.recall.ledger import Ledger, digest, digest_of_code
 from bench.recall.lexical import K1, B
 from bench.recall.metrics import Outcome
 from bench.recall.product import Product
@@ -46,11 +50,15 @@ def main(arguments: list[str] | None = None, prog: str = "python -m bench.recall
     options = _parse(arguments, prog)
     if options.verb == "report":
         source = Path(options.file) if options.file else report.newest()
-        report.write_page(results.load(source))
+        try:
+            report.write_page(results.load(source))
+        except report.MixedError as error:
+            print(f"{source.name}: {error}", file=sys.stderr)
+            return 2
         print(f"docs/recall.md made from {source.name}")
         return 0
-    embedder = Memoised(MiniLMEmbedder(threads=options.threads))
-    folder = Path(options.cache) if options.cache else default_folder()
+    embedder = _embedder(options)
+    folder = _folder(options)
     try:
         sets = [load(name) for name in options.sets]
     except NoDataError as error:
@@ -77,33 +85,86 @@ def measure(
     """All figures of a run; each question's own go to a file of lines."""
     started, begin = datetime.now(UTC), time.perf_counter()
     commit, load_before = machine.describe_commit(), os.getloadavg()[0]
-    ledger = Ledger(folder / "runs", f"{started:%Y%m%dT%H%M%S}", embedder.fingerprint)
-    figures = {}
+    code = digest_of_code()
+    told = _told_of(sets, embedder, folder, f"{started:%Y%m%dT%H%M%S}", options)
     settings: dict[str, dict[str, list[Outcome]]] = {name: {} for name in SETTINGS}
-    for data in sets:
-        asking = _Asking(data, embedder, folder, ledger, options.again)
-        figures[data.name] = _figures_of(asking, options)
-        if "chosen" in options.parts and data.name in OBJECTIVES:
-            for name, outcomes in asking.outcomes(SETTINGS).items():
-                settings[name][data.name] = outcomes
+    for each in told.values():
+        for name, outcomes in each.settings.items():
+            settings[name][each.name] = outcomes
+    times = timings(sets, embedder, folder) if "times" in options.parts else {}
+    if times:
+        times["code"] = digest_of_code()
     return {
         "schema": results.SCHEMA,
         "mode": "recall",
         "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "commit": commit["commit"],
+        "code": code,
+        "code_at_the_end": digest_of_code(),
         "dirty": commit["dirty"] or machine.describe_commit() != commit,
         "embedder": embedder.model_id,
         "bm25": {"k1": K1, "b": B, "stop": "bm25s.STOPWORDS_EN_PLUS", "stem": "snowball english"},
         "folds": FOLDS,
         "machine": machine.describe_machine(),
         "versions": machine.describe_versions(),
-        "sets": figures,
+        "sets": {name: told[name].figures for name in (data.name for data in sets)},
         "chosen": chosen_figures(settings, sets, FOLDS) if "chosen" in options.parts else {},
-        "arms_of_earlier_runs": ledger.reused,
-        "times": timings(sets, embedder, folder) if "times" in options.parts else {},
+        "arms_of_earlier_runs": sum(each.reused for each in told.values()),
+        "times": times,
         "load_average": [round(load_before, 2), round(os.getloadavg()[0], 2)],
         "elapsed_s": round(time.perf_counter() - begin, 1),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one set was found to be like."""
+
+    name: str
+    figures: dict[str, Any]
+    #: outcomes of each of the settings that a choice may fall on
+    settings: dict[str, list[Outcome]]
+    #: arms that lines of earlier runs answered
+    reused: int
+
+
+def _told_of(
+    sets: list[DataSet], embedder: Embedder, folder: Path, run: str, options: argparse.Namespace
+) -> dict[str, _Told]:
+    """Every set; several at a time in processes of their own, the longest first."""
+    if options.jobs < 2 or len(sets) < 2:
+        return {data.name: _of_set(data, embedder, folder, run, options) for data in sets}
+    longest = sorted(sets, key=lambda data: -len(data.questions))
+    # a child must not inherit threads of an embedder that has begun
+    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
+        found = [pool.submit(_of_name, data.name, run, options) for data in longest]
+        told = [each.result() for each in found]
+    return {each.name: each for each in told}
+
+
+def _of_name(name: str, run: str, options: argparse.Namespace) -> _Told:
+    return _of_set(load(name), _embedder(options), _folder(options), run, options)
+
+
+def _of_set(
+    data: DataSet, embedder: Embedder, folder: Path, run: str, options: argparse.Namespace
+) -> _Told:
+    ledger = Ledger(folder / "runs", f"{run}-{data.name}", embedder.fingerprint)
+    asking = _Asking(data, embedder, folder, ledger, options.again)
+    figures = _figures_of(asking, options)
+    settings = {}
+    if "chosen" in options.parts and data.name in OBJECTIVES:
+        settings = asking.outcomes(SETTINGS)
+    # processes of one run may start at different times
+    return _Told(data.name, {**figures, "code": digest_of_code()}, settings, ledger.reused)
+
+
+def _embedder(options: argparse.Namespace) -> Memoised:
+    return Memoised(MiniLMEmbedder(threads=options.threads))
+
+
+def _folder(options: argparse.Namespace) -> Path:
+    return Path(options.cache) if options.cache else default_folder()
 
 
 class _Asking:
@@ -200,6 +261,9 @@ def _parse(arguments: list[str] | None, prog: str) -> argparse.Namespace:
     parser.add_argument("--bases", nargs="*", choices=ABLATIONS, default=list(ABLATIONS))
     parser.add_argument("--cache", metavar="FOLDER", help=f"vectors; default {default_folder()}")
     parser.add_argument("--threads", type=int, default=None, help="of the embedder")
+    parser.add_argument(
+        "--jobs", type=int, default=min(2, os.cpu_count() or 1), help="sets at a time; default 2"
+    )
     parser.add_argument("--again", action="store_true", help="ask all, whatever is known")
     parser.add_argument("--out", metavar="FILE", help="where to save the results")
     parser.add_argument("--file", metavar="FILE", help="report: the run to make the page from")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -29,17 +30,19 @@ class Ledger:
     def __init__(self, folder: Path, run: str, fingerprint: str) -> None:
         self._path = folder / f"{run}.jsonl"
         self._fingerprint = fingerprint
-        self._rows: dict[str, list[dict[str, Any]]] = {}
+        #: lines by key, parsed when they are asked for: most are of other sources
+        self._lines: dict[str, list[str]] = {}
         for path in sorted(folder.glob("*.jsonl")):
-            for row in read_lines(path):
-                self._rows.setdefault(row.get("key", ""), []).append(row)
+            for line in path.read_text(encoding="utf-8").splitlines():
+                found = _KEY.search(line)
+                if found:
+                    self._lines.setdefault(found[1], []).append(line)
         self._own: set[str] = set()
-        #: how many arms were answered by lines of other runs
-        self.reused = 0
+        self._others: set[str] = set()
 
     def find(self, data: DataSet, arm: Arm, foreign: bool = True) -> Asked | None:
         """All outcomes of an arm, when every question of the set was asked just like this."""
-        rows = self._rows.get(self.key(data, arm), [])
+        rows = _parsed(self._lines.get(self.key(data, arm), []))
         wanted = len(data.questions)
         wanted += sum(map(len, foreign_questions(data).values())) if foreign else 0
         by_place = {
@@ -48,11 +51,17 @@ class Ledger:
         }  # fmt: skip
         if len(by_place) != wanted:
             return None
-        self.reused += self.key(data, arm) not in self._own
+        if self.key(data, arm) not in self._own:
+            self._others.add(self.key(data, arm))
         parts: dict[str, list[Outcome]] = {kind: [] for kind in _KINDS}
         for (kind, _), row in by_place.items():
             parts[kind].append(_outcome(row))
         return Asked(parts["own"], parts["foreign"], parts["unanswerable"])
+
+    @property
+    def reused(self) -> int:
+        """How many arms were answered by lines of other runs."""
+        return len(self._others)
 
     def add(self, data: DataSet, name: str, arm: Arm, asked: Asked) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +70,7 @@ class Ledger:
             told = list(lines(data.name, name, key, asked))
             file.writelines(row + "\n" for row in told)
         # another list of this run may have the same arm
-        self._rows.setdefault(key, []).extend(json.loads(row) for row in told)
+        self._lines.setdefault(key, []).extend(told)
         self._own.add(key)
 
     def key(self, data: DataSet, arm: Arm) -> str:
@@ -69,7 +78,7 @@ class Ledger:
         parts = [
             digest(data.stores, data.questions), repr(arm), self._fingerprint,
             sources(REPO / "bench" / "recall", isinstance(arm, Product)),
-            sources(REPO / "spector") if isinstance(arm, Product) else "",
+            product_sources() if isinstance(arm, Product) else "",
         ]  # fmt: skip
         return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:16]
 
@@ -83,10 +92,17 @@ def lines(set_name: str, arm: str, key: str, asked: Asked) -> Iterator[str]:
             yield json.dumps({**head, **_as_row(each)})
 
 
+_KEY = re.compile(r'"key": "([^"]*)"')
+
+
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """The lines of a file; one that a killed run left unfinished is not there."""
+    return _parsed(path.read_text(encoding="utf-8").splitlines())
+
+
+def _parsed(lines: Sequence[str]) -> list[dict[str, Any]]:
     rows = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in lines:
         try:
             rows.append(json.loads(line))
         except json.JSONDecodeError:
@@ -113,12 +129,35 @@ _AFTER = {"report.py", "tables.py", "figures.py", "timing.py", "paired.py", "abs
 @lru_cache(maxsize=4)
 def sources(folder: Path, with_product: bool = True) -> str:
     """A digest of the Python files that decide answers; ``with_product``: of spector, too."""
+    paths = [
+        path for path in sorted(folder.rglob("*.py"))
+        if (path.name not in _AFTER or folder.name != "recall")
+        and (path.name != "product.py" or with_product)
+    ]
+    return _digest_of_files(paths)
+
+
+@lru_cache(maxsize=1)
+def product_sources() -> str:
+    """A digest of the product: its Python files and the kernel's C."""
+    return _digest_of_files(_product_files())
+
+
+def digest_of_code() -> str:
+    """A digest of all that decides the figures of a run, as it is on disk now: the harness whole,
+    the product, the kernel's C."""
+    return _digest_of_files([*sorted((REPO / "bench" / "recall").rglob("*.py")), *_product_files()])
+
+
+def _product_files() -> list[Path]:
+    native = [path for path in sorted((REPO / "native").rglob("*")) if path.suffix in (".c", ".h")]
+    return [*sorted((REPO / "spector").rglob("*.py")), *native]
+
+
+def _digest_of_files(paths: Sequence[Path]) -> str:
     sha = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        if path.name == "product.py" and not with_product:
-            continue
-        if path.name not in _AFTER or folder.name != "recall":
-            sha.update(path.read_bytes())
+    for path in paths:
+        sha.update(path.read_bytes())
     return sha.hexdigest()[:16]
 
 

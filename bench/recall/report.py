@@ -48,7 +48,32 @@ _METHOD: Final = (
 )
 
 
+class MixedError(Exception):
+    """Parts of a run were not measured with the same code."""
+
+
+def check_one_code(run: dict[str, Any]) -> None:
+    """Refuse a run whose parts were made by different sources: a figure beside another then
+    compares nothing.
+
+    Raises:
+        MixedError
+    """
+    parts = {f"set {name}": each for name, each in run["sets"].items()}
+    parts |= {"times": run["times"]} if run.get("times") else {}
+    codes = {name: each.get("code", "unknown") for name, each in parts.items()}
+    codes |= {"the end of the run": run.get("code_at_the_end", "unknown")}
+    code = run.get("code", "unknown")
+    others = [f"{name} {each}" for name, each in codes.items() if each != code]
+    if others or code == "unknown":
+        raise MixedError(
+            f"the run is of code {code}, but {', '.join(others) or 'that is no digest'}; measure "
+            "all of it again: python -m bench.recall"
+        )
+
+
 def write_page(run: dict[str, Any], page: Path = PAGE) -> None:
+    check_one_code(run)
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(docs_page(run), encoding="utf-8")
     (page.parent / PLOT).write_text(plot(run), encoding="utf-8")
@@ -71,8 +96,8 @@ def docs_page(run: dict[str, Any]) -> str:
         "# What recall brings back",
         "",
         f"Made by `python -m bench.recall`; spector {run['versions']['spector']}, commit "
-        f"{run['commit'][:10]}{'+' if run['dirty'] else ''}, {run['started'][:10]}; embedder "
-        f"{run['embedder']}; {_bm25(run)}.",
+        f"{run['commit'][:10]}{'+' if run['dirty'] else ''}, code {run.get('code', 'unknown')}, "
+        f"{run['started'][:10]}, on {_machine(run)}; embedder {run['embedder']}; {_bm25(run)}.",
         "",
         *_METHOD,
         "",
@@ -202,13 +227,17 @@ def _times_words(run: dict[str, Any]) -> str:
         if high > 1.5
         else ""
     )
-    other = times.get("commit", run["commit"])
-    at = f" Commit {other[:10]}." if other != run["commit"] else ""
     return (
-        f"One store of {times.get('turns', 0):,} turns on disk, one caller.{at} "
+        f"One store of {times.get('turns', 0):,} turns on disk, one caller. "
         f"{times.get('not_in_the_first_recall', 0)} new memories were missing in the first recall "
         f"after their `remember`.{busy}"
     )
+
+
+def _machine(run: dict[str, Any]) -> str:
+    told = run["machine"]
+    memory = f", {told['ram_gb']:.0f} GB" if "ram_gb" in told else ""
+    return f"{told['cores']} cores of {told['cpu']}{memory}"
 
 
 def _bm25(run: dict[str, Any]) -> str:
@@ -224,7 +253,8 @@ def _facts(run: dict[str, Any]) -> list[str]:
         "started": run["started"],
         "took": f"{run['elapsed_s']:.0f} s",
         "commit": run["commit"] + (" with local changes" if run["dirty"] else ""),
-        "cpu": f"{run['machine']['cpu']}, {run['machine']['cores']} cores",
+        "code": run.get("code", "unknown"),
+        "machine": _machine(run),
         "arms answered by lines of earlier runs": run.get("arms_of_earlier_runs", 0),
         "load before / after": " / ".join(f"{load:g}" for load in run["load_average"]),
         **{f"digest of {name}": each["digest"] for name, each in run["sets"].items()},

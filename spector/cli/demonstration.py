@@ -383,5 +383,5 @@ def _adds_up(explanation: Explanation) -> bool:
         total = terms.get("similarity", 0.0) * (1 + rest)
     else:
         total = sum(terms.values())
-    total = total * factor + explanation.lexical + sum(explanation.evidence.values())
+    total = total * factor + sum(explanation.evidence.values())
     return math.isclose(total, explanation.score, abs_tol=1e-4)

@@ -69,7 +69,8 @@ class Ranking:
     time_words: float = 0.2
     #: share of the mean vector of the best three hits that is added to the cue's for another recall
     feedback: float = 0.0
-    #: a cue that names few memories, by all of its words or an identifier, puts them first
+    #: a cue that is a word or two and no question puts the few memories first that have them all;
+    #: any cue those with an identifier of it (INC-2219)
     by_name: bool = True
     #: "rrf": ranks of likeness and words instead of the sum, 1 / (rrf_k + rank) each
     fusion: Literal["sum", "rrf"] = "sum"

@@ -62,6 +62,7 @@ class Asked:
         about: code of the one speaker that the cue is about, by store; -1 for nobody.
         time: that the cue names.
         wish: (dim,) f32 mean vector of requests, when the cue is one.
+        is_name: the cue is a word or two and no question, see `spector.read.route.is_name`.
     """
 
     kind: str
@@ -71,6 +72,7 @@ class Asked:
     about: tuple[int, ...] = ()
     time: TimeRange | None = None
     wish: F32 | None = None
+    is_name: bool = False
 
     def df(self) -> I64:
         """(t,) memories of all stores that have each term."""
@@ -339,8 +341,11 @@ def first_of_all(profile: ScoringProfile) -> float:
 def _named(
     own: Sequence[NDArray[np.uint8]], asked: Asked, profile: ScoringProfile
 ) -> NDArray[np.bool_] | None:
-    """(N,) memories that a cue names, which come first: those with all of its words, when few
-    have them, and those with an identifier of it. None when there are none.
+    """(N,) memories that a cue names, which come first: those with all words of a cue that is
+    nothing but a name, when few have them, and those with an identifier of any cue. None when
+    there are none.
+
+    A question names whom it asks about, and what says no more than that name is no answer to it.
 
     Args:
         own: per store (t, n), how often each memory has each term in its own text.
@@ -349,7 +354,7 @@ def _named(
         return None
     df = asked.df()
     choices = [[n] for n, term in enumerate(asked.terms) if is_identifier(term.text) and df[n]]
-    if len(df) <= _NAME_WORDS and (df > 0).all():
+    if asked.is_name and len(df) <= _NAME_WORDS and (df > 0).all():
         choices.append(list(range(len(asked.terms))))
     if not choices:
         return None

@@ -170,7 +170,10 @@ class Confirmer:
                 Hit.of(
                     _Found(row.id, row.text, tier, row, image, newer.get(row.id, ())),
                     candidate.score,
-                    partial(_explain, image, candidate.similarity, candidate.evidence, query),
+                    partial(
+                        _explain, image, candidate.fused, candidate.similarity,
+                        candidate.evidence, query,
+                    ),
                 )
             )
         return out
@@ -276,14 +279,10 @@ def _headers(images: Bytes) -> list[tuple[Any, ...]]:
 _TIER, _ID, _CRC, _MUTABLE = range(4)
 
 
-#: evidence of words
-_WORDS = frozenset({"words", "pairs", "name"})
-
-
 def _explain(
-    image: Bytes, similarity: float, evidence: Mapping[str, float], query: Query
+    image: Bytes, fused: float, similarity: float, evidence: Mapping[str, float], query: Query
 ) -> Explanation:
-    """The terms of one score, the kernel's computed by the reference formula."""
+    """The terms of one score, those of the kernel computed by the reference formula."""
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     values = score_terms(header, np.array([similarity], dtype=np.float32), query)
     profile = query.profile
@@ -299,8 +298,5 @@ def _explain(
     }
     return Explanation(
         profile=profile.name, fusion=profile.fusion, values=raw, terms=terms,
-        modifiers=modifiers,
-        lexical=sum(value for name, value in evidence.items() if name in _WORDS),
-        evidence={name: value for name, value in evidence.items() if name not in _WORDS},
-        score=float(values["score"][0]) + sum(evidence.values()),
+        modifiers=modifiers, fused=fused, evidence=dict(evidence),
     )

@@ -16,7 +16,7 @@ from spector.read.facts import MARK_VERSION, mark_of
 from spector.read.fuse import Asked
 from spector.read.names import names_of
 from spector.read.request import RecallRequest
-from spector.read.route import Kind, kind
+from spector.read.route import Kind, is_name, kind
 from spector.read.signs import Speakers, about
 from spector.read.snapshot import Snapshot
 from spector.read.when import TimeRange, when
@@ -70,6 +70,7 @@ class LexicalChannel:
             about=self._about(views, cue) if ranking.about else (),
             time=request.time,
             wish=request.wish() if how is Kind.REQUEST and ranking.request_shift else None,
+            is_name=ranking.by_name and is_name(cue),
         )
 
     def time_of(self, snap: Snapshot, request: RecallRequest) -> TimeRange | None:

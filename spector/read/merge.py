@@ -53,4 +53,4 @@ def _rescored(hit: Hit, score: float) -> Hit:
 
 def _explained(hit: Hit, score: float) -> Explanation:
     why = hit.explain()
-    return replace(why, score=score, evidence={**why.evidence, "parts": score - why.score})
+    return replace(why, evidence={**why.evidence, "parts": score - why.score})

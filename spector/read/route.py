@@ -18,7 +18,7 @@ from typing import Final
 from spector.read.plain import is_turkish, plain
 from spector.read.signs import FIRST_PERSON
 
-__all__ = ["PARAMS", "Intent", "Kind", "Mode", "Params", "Route", "kind", "route"]
+__all__ = ["PARAMS", "Intent", "Kind", "Mode", "Params", "Route", "is_name", "kind", "route"]
 
 
 class Kind(StrEnum):
@@ -218,6 +218,21 @@ def _has_something(folded: str) -> bool:
     if mine and _IS.search(folded, mine.end()):  # not my.*is, which is quadratic
         return True
     return bool(_MINE.search(folded))
+
+
+def is_name(cue: str) -> bool:
+    """Whether a cue is nothing but one or two words: the name of something, not a question.
+
+    "Where is Ann?" has one word that says something, too, but it asks about her: whatever chatter
+    has her name in it is no answer.
+    """
+    folded = plain(cue).strip()
+    if len(folded) > _MOST_OF_A_LOOKUP or not _LOOKUP.fullmatch(folded):
+        return False
+    asks = _QUESTION.match(folded)
+    if asks is None and is_turkish(cue, folded):
+        asks = _QUESTION_TR.search(folded)
+    return asks is None or asks.group() == folded  # Will and Kim are names as well
 
 
 # -- intent and mode -------------------------------------------------------------------------------

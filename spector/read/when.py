@@ -84,7 +84,8 @@ def when(
         years: years that the store has memories of. A date without a year means that day in each of
             them; without ``years``, the last one before now.
         kind: in talk and requests, times counted from now are about plans ("what should I wear
-            tomorrow?") and say nothing about memories: only dates of the calendar count there.
+            tomorrow?") and say nothing about memories: only dates of the calendar count there, and
+        whatever a list of records is from ("my messages from last month").
 
     Dates: 8 May 2023, May 8th, 2023-05-08, 8.5.2023, May 2023, in May, 2023, summer of 2022, Q3
     2023, early June, Christmas 2022. From now: yesterday, last week, two weeks ago, the past three
@@ -99,7 +100,7 @@ def when(
     first = list(itertools.islice(expressions(reader), _MOST_EXPRESSIONS))
     atoms = _with_years(first, reader, years)
     if kind is not Kind.FACT:
-        atoms = [atom for atom in atoms if not atom.relative]
+        atoms = [atom for atom in atoms if not atom.relative or _is_list(reader, atom)]
     if not atoms:
         event = event_in(reader, text) if kind is Kind.FACT else None
         if event is None:
@@ -285,6 +286,15 @@ _RECORDS: Final = frozenset(
 )
 _TALKS: Final = frozenset("conversation conversations chat chats discussion discussions".split())
 _LINKS: Final = frozenset("about to with me you us it that".split())
+_OWNERS: Final = frozenset("my our the all those".split())
+#: what may stand before the records that are asked for, and after them
+_SHOWING: Final = frozenset(
+    """show list find give get see open display search look bring pull up at through for me us
+    please can could would will you i want need to let all of""".split()
+)
+_ON: Final = frozenset("about with on regarding concerning".split())
+#: words about what they are
+_MOST_ON: Final = 5
 
 
 def _restricts(reader: Reader, atom: Atom) -> bool:
@@ -295,7 +305,7 @@ def _restricts(reader: Reader, atom: Atom) -> bool:
         return True
     if atom.vague:
         return False
-    if word(begin - 1) in _RECORDS:
+    if word(begin - 1) in _RECORDS or _is_list(reader, atom):
         return True
     if word(begin - 1) in _TALKS and word(begin - 2) in ("our", "my", "last", "previous"):
         return True
@@ -310,6 +320,24 @@ def _restricts(reader: Reader, atom: Atom) -> bool:
         )
     clause_initial = begin == 0 or reader.tokens[begin - 1].sign
     return clause_initial and _told_between(reader, atom.end)
+
+
+def _is_list(reader: Reader, atom: Atom) -> bool:
+    """Whether the cue is records of a time and nothing else: "show me my old notes from May",
+    "yesterday's messages", "our chats from last week about the move"."""
+    word, count = reader.word, len(reader.tokens)
+    at, end = beginning(reader, atom.begin) - 1, atom.end
+    first = at
+    if word(atom.end) == "'" and word(atom.end + 1) == "s":
+        at, end, first = atom.end + 2, atom.end + 3, atom.begin
+    if at < 0 or word(at) not in _RECORDS | _TALKS:
+        return False
+    owner = next((n for n in (first - 1, first - 2) if n >= 0 and word(n) in _OWNERS), first)
+    if not all(word(n) in _SHOWING for n in range(owner)):
+        return False
+    while count > end and reader.tokens[count - 1].sign:
+        count -= 1
+    return end >= count or (word(end) in _ON and count - end <= _MOST_ON)
 
 
 def _told_between(reader: Reader, at: int) -> bool:

@@ -7,18 +7,22 @@ whose figures are plain, a run of every arm on a small set.
 
 from __future__ import annotations
 
+import pickle
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.recall import __main__ as command
 from bench.recall import report
 from bench.recall.ablations import LADDER, SETTINGS
 from bench.recall.arms import ARMS
 from bench.recall.chosen import chosen_figures
 from bench.recall.evaluate import ask_all
 from bench.recall.figures import ablation_figures, arm_figures
+from bench.recall.ledger import digest_of_code
 from bench.recall.metrics import Outcome, any_at
 from bench.recall.vectors import Vectors, vectors_of
 from tests.bench.recall_samples import Recording, a_set
@@ -139,6 +143,49 @@ def test_aims_are_told_beside_what_was_reached(run: dict[str, Any]) -> None:
     assert "They chose: a." in page
     assert "## What each idea bought" in page
     assert report.steps_plot(run).startswith("<svg")
+
+
+# -- one run, one code ------------------------------------------------------------------------
+
+
+def test_a_page_is_made_of_one_code_only(run: dict[str, Any], tmp_path: Path) -> None:
+    """Mechanism: a table of times was put beside figures of another commit by hand. Damage: a page
+    that compares what was never the same program."""
+    page = tmp_path / "page.md"
+    run |= {"code": "c0de", "code_at_the_end": "c0de"}
+    run["sets"]["locomo"]["code"] = "c0de"
+    report.write_page(run, page)
+    words = page.read_text("utf-8")
+    assert "code c0de, 2026-11-22, on 2 cores of cpu" in words
+    mixed: list[dict[str, Any]] = [
+        {"code_at_the_end": "other"},
+        {"times": {"code": "other"}},
+        {"times": {"commit": "older, of a run that had no digest"}},
+        {"sets": {"locomo": {**run["sets"]["locomo"], "code": "other"}}},
+        {"code": "other"},
+    ]
+    for change in mixed:
+        with pytest.raises(report.MixedError, match="measure all of it again"):
+            report.write_page({**run, **change}, page)
+    run.pop("code")
+    with pytest.raises(report.MixedError):
+        report.write_page(run, page)
+    assert page.read_text("utf-8") == words
+
+
+def test_a_set_is_told_with_the_code_it_was_measured_with(tmp_path: Path) -> None:
+    """Also what a process of its own hands back: it must survive being pickled."""
+    options = Namespace(arms=["bm25"], parts=["arms", "chosen"], bases=[], again=False, jobs=1)
+    (told,) = command._told_of([a_set()], Recording(), tmp_path, "run", options).values()
+    assert told.name == "locomo"
+    assert told.figures["code"] == digest_of_code()
+    assert set(told.settings) == set(SETTINGS)
+    assert (tmp_path / "runs" / "run-locomo.jsonl").exists()
+    assert pickle.loads(pickle.dumps(told)) == told
+    again = command._told_of([a_set()], Recording(), tmp_path, "next", options)["locomo"]
+    assert again.reused == 1 + len(SETTINGS)
+    assert again.figures["code"] == told.figures["code"]
+    assert again.figures["arms"]["bm25"]["folds"] == told.figures["arms"]["bm25"]["folds"]
 
 
 def test_the_plot_shows_the_sets_that_were_asked(run: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import spector
+from spector.read.route import is_name
 
 DIM = 16
 
@@ -50,7 +51,7 @@ def test_a_single_rare_word_finds_its_record() -> None:
         assert memory.recall("palimpsest", vector=like, k=1)[0].id == named.id
 
 
-@pytest.mark.parametrize("cue", ["İstanbul", "istanbul", "Where is İSTANBUL?"])
+@pytest.mark.parametrize("cue", ["İstanbul", "istanbul", "İSTANBUL ferries"])
 def test_a_turkish_capital_is_looked_up_as_it_is_stored(cue: str) -> None:
     """Mechanism: lower case of İ is an i and a dot above, at which the word was cut."""
     with spector.open(":memory:", embedder=None, dim=DIM) as memory:
@@ -58,6 +59,37 @@ def test_a_turkish_capital_is_looked_up_as_it_is_stored(cue: str) -> None:
                               enumerate(_vectors(50))])
         named = memory.remember("ferries of İstanbul", vector=-np.ones(DIM))
         assert memory.recall(cue, vector=np.ones(DIM), k=1)[0].id == named.id
+
+
+@pytest.mark.parametrize("cue", ["Where is Ann?", "who is Ann", "How old is Ann?", "Ann nerede"])
+def test_chatter_with_the_name_in_it_is_no_answer_to_a_question(cue: str) -> None:
+    """Mechanism: of a short question one word is left, and the few that had it came first. Damage:
+    "Hi, Ann!" stood before everything that says where she is."""
+    like = np.ones(DIM)
+    with spector.open(":memory:", embedder=None, dim=DIM) as memory:
+        memory.remember_many([{"text": f"note {n}", "vector": v} for n, v in
+                              enumerate(_vectors(50))])
+        chatter = memory.remember("Hi, Ann!", vector=-like)
+        answer = memory.remember("she has moved to the coast", vector=like)
+        hits = memory.recall(cue, vector=like, k=52)
+        assert hits[0].id == answer.id
+        why = next(hit for hit in hits if hit.id == chatter.id).explain()
+        assert "name" not in why.evidence
+        assert memory.recall("Ann", vector=like, k=1)[0].id == chatter.id
+
+
+@pytest.mark.parametrize(
+    ("cue", "is_one"),
+    [
+        ("Ann", True), ("palimpsest", True), ("deployment steps", True), (" Will ", True),
+        ("mi casa", True), ("王芳", True), ("kim", True), ("", False), ("Ann?", False),
+        ("Where is Ann", False), ("who's Ann", False), ("Ayşe nerede", False), ("ne zaman", False),
+        ("Hello, Ann", False), ("my old dentist", False), ("where\nAnn", False), ("x" * 99, False),
+        ("Ann" + " " * 999 + "went home early", False),
+    ],
+)  # fmt: skip
+def test_a_name_is_one_or_two_words_and_no_question(cue: str, is_one: bool) -> None:
+    assert is_name(cue) is is_one
 
 
 def test_fewer_hits_are_the_first_of_more() -> None:

@@ -71,7 +71,7 @@ def hit(text: str, *, n: int = 1, at: int = 0, **fields: Any) -> Hit:
     fields.setdefault("metadata", MappingProxyType({}))
     record = MemoryRecord(id=n, text=text, tier="episodic", event_ms=at, **fields)
     why = Explanation(profile="", fusion="additive", values={}, terms={}, modifiers={},
-                      lexical=0.0, score=1.0)  # fmt: skip
+                      fused=1.0)  # fmt: skip
     return Hit(record=record, score=1.0, explainer=lambda: why)
 
 

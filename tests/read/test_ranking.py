@@ -67,7 +67,7 @@ def test_the_terms_of_an_explanation_multiply_out_to_the_score(
             total = others + why.terms.get("similarity", 0.0)
         total = total * math.prod(why.modifiers.values())
         assert total == pytest.approx(why.fused, abs=1e-5)
-        total += why.lexical + sum(why.evidence.values())
+        total += sum(why.evidence.values())
         assert total == pytest.approx(hit.score, abs=1e-5)
         assert why.score == pytest.approx(hit.score, abs=1e-5)
         name = profile if isinstance(profile, str) else profile.name

@@ -73,6 +73,13 @@ def test_what_was_said_then_is_answered_with_what_was_said_then(memory: Memory) 
     assert len(asked(memory, cue, restrict=False)) == 5
 
 
+@pytest.mark.parametrize(
+    "cue", ["my messages from last week", "Can you show me my notes from last week?"]
+)
+def test_a_list_of_what_was_told_then_has_nothing_else(memory: Memory, cue: str) -> None:
+    assert asked(memory, cue) == ["we drank tea by the lake"]
+
+
 def test_what_happened_then_may_be_told_at_any_time(memory: Memory) -> None:
     found = asked(memory, "What happened by the lake last week?")
     assert found[0] == "we drank tea by the lake"

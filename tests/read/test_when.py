@@ -176,6 +176,41 @@ def test_what_was_said_then_is_restricted_to_then(cue: str) -> None:
     assert time.limit.end_ms == time.spans[0].end_ms + 14 * 3_600_000
 
 
+@pytest.mark.parametrize("kind", [*Kind])
+@pytest.mark.parametrize(
+    "cue",
+    [
+        "my messages from last month", "My messages from last month.", "messages from last week",
+        "our chats from last week about the move", "show me all my old notes from yesterday",
+        "Can you show me my notes from last week?", "list our chats from the past two weeks",
+        "yesterday's messages", "please find my notes from May 2023!", "last week's notes",
+    ],
+)  # fmt: skip
+def test_a_list_of_what_was_told_is_restricted_without_a_question_mark(
+    cue: str, kind: Kind
+) -> None:
+    """Mechanism: in talk and requests no time counted from now was read. Damage: "my messages from
+    last month" brought back those of any month, as docs/cues.md said it would not."""
+    time = when(cue, NOW, kind=kind)
+    assert time is not None
+    assert time.explicit
+
+
+@pytest.mark.parametrize("kind", [Kind.TALK, Kind.REQUEST])
+@pytest.mark.parametrize(
+    "cue",
+    [
+        "My notes from last week are gone.", "I lost all my notes from last week",
+        "My notes from last week, you know, I lost them.", "Help me answer my messages from today",
+        "What should I do with my notes from last week?", "my messages from a few days ago",
+        "my memories of the war", "We like the notes from last week.",
+    ],
+)  # fmt: skip
+def test_what_is_said_of_records_is_no_list_of_them(cue: str, kind: Kind) -> None:
+    time = when(cue, NOW, kind=kind)
+    assert time is None or not time.explicit
+
+
 @pytest.mark.parametrize(
     "cue",
     [
