@@ -12,19 +12,23 @@ from spector.embed.validate import embedded
 from spector.errors import (
     CatalogCorruptError,
     InvalidInputError,
+    StoreError,
     StoreNotFoundError,
 )
 from spector.opening import open_memory_at as open
-from spector.records import BackupReport, CheckReport, Problem, RepairReport
+from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
 from spector.store.backup import copy_store
 from spector.store.catalog import CATALOG_NAME
-from spector.store.check import check_settled
+from spector.store.check import check_settled, refuse_strange_limit
+from spector.store.check_disk import check_unopened
 from spector.store.files import DiskFiles
+from spector.store.identify import identify, refuse_newer
 from spector.store.lock import WriterLock, no_writer
 from spector.store.places import Place, is_nameable
 from spector.store.recover import Stamp, no_store, open_disk, reading_catalog
-from spector.store.repair import Identity, Salvage, identify, refuse_newer, salvage
+from spector.store.repair import salvage
 from spector.store.salvage import Remains, read_remains
+from spector.store.salvaged import Identity, Salvage
 from spector.store.staging import building
 from spector.store.transplant import transplant
 from spector.tiers.base import TierStore
@@ -41,13 +45,18 @@ def check(
     *,
     extra_tiers: Iterable[TierStore] = (),
     progress: Progress | None = None,
+    limit: int | None = MAX_PROBLEMS,
 ) -> CheckReport:
     """Prove that the store at ``path`` is whole, without opening it for use.
 
     Works on stores too damaged to open, and beside a writing process (a finding that only shows
     that the writer moved on meanwhile is looked at again).
+
+    Args:
+        limit: problems to list; the rest is counted (``CheckReport.unlisted``). None lists all.
     """
     _refuse_nowhere(path, "path")
+    refuse_strange_limit(limit)
     files = DiskFiles(os.fspath(path))
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
@@ -55,10 +64,15 @@ def check(
     tiers = {tier.code: tier.files for tier in router}
     try:
         catalog = reading_catalog(files)
-    except CatalogCorruptError as error:
+    except StoreError as error:
+        report = check_unopened(files)
+        if report is not None:
+            return report
+        if not isinstance(error, CatalogCorruptError):
+            raise
         return CheckReport(problems=(Problem(code="I15", where=CATALOG_NAME, message=str(error)),))
     try:
-        return check_settled(files, catalog, tiers, progress)
+        return check_settled(files, catalog, tiers, progress, limit=limit)
     finally:
         catalog.close()
 

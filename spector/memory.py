@@ -71,6 +71,7 @@ from spector.read.tokens import token_counter
 from spector.read.wishes import Wishes
 from spector.receipt import Purged
 from spector.records import (
+    MAX_PROBLEMS,
     BackupReport,
     CheckReport,
     CompactionReport,
@@ -83,7 +84,7 @@ from spector.records import (
 from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
 from spector.store.backup import copy_store
-from spector.store.check import check_settled
+from spector.store.check import check_settled, refuse_strange_limit
 from spector.store.erase import due_of
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record, verified_image
@@ -680,9 +681,17 @@ class Memory:
         for store in self._router.stores():
             store.checkpoint()
 
-    def check(self, *, progress: Callable[[int, int], None] | None = None) -> CheckReport:
-        """Prove that the store is whole: headers, checksums, rows, counts, tags, full text."""
+    def check(
+        self, *, progress: Callable[[int, int], None] | None = None,
+        limit: int | None = MAX_PROBLEMS,
+    ) -> CheckReport:
+        """Prove that the store is whole: headers, checksums, rows, counts, tags, full text.
+
+        Args:
+            limit: problems to list; the rest is counted (``CheckReport.unlisted``). None lists all.
+        """
         self._ensure()
+        refuse_strange_limit(limit)
         durable = self._opened[0].store
         tiers = {tier.code: tier.files for tier in self._router}
         reports = []
@@ -693,7 +702,7 @@ class Memory:
                 reports.append(
                     check_settled(
                         store.files, store.catalog, tiers,
-                        progress if store is durable else None,
+                        progress if store is durable else None, limit=limit,
                     )
                 )
         return CheckReport(
@@ -704,6 +713,7 @@ class Memory:
             tombstones=sum(r.tombstones for r in reports),
             bytes=sum(r.bytes for r in reports),
             elapsed_ms=sum(r.elapsed_ms for r in reports),
+            unlisted=sum(r.unlisted for r in reports),
         )
 
     def stats(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from spector.layout import Category, Flag, Modality
 from spector.receipt import ErasureReceipt
 
 __all__ = [
+    "MAX_PROBLEMS",
     "CheckReport",
     "CompactionReport",
     "Explanation",
@@ -517,6 +518,8 @@ class Problem:
     offset: int | None = None
     slot: int | None = None
     id: int | None = None
+    #: all memories concerned, of a problem that may concern more than one
+    ids: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.code} {self.where}: {self.message}"
@@ -566,6 +569,11 @@ class RepairReport:
         return not self.lost and not self.wordless and not self.commits_lost
 
 
+#: of more than this many problems the rest is only counted, unless somebody wants them all: a
+#: ruined partition has as many as it has records
+MAX_PROBLEMS: Final = 1000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
     """The result of ``Memory.check()``."""
@@ -578,7 +586,14 @@ class CheckReport:
     tombstones: int = 0
     bytes: int = 0
     elapsed_ms: float = 0.0
+    #: further problems, which ``limit`` kept from being listed
+    unlisted: int = 0
+
+    @property
+    def count(self) -> int:
+        """Problems, listed or not."""
+        return len(self.problems) + self.unlisted
 
     @property
     def ok(self) -> bool:
-        return not self.problems
+        return not self.count

@@ -54,7 +54,7 @@ from spector.store.files import Bytes, DiskFiles, as_bytes
 from spector.store.lineage import Lineage, lineage_of
 from spector.store.lock import WriterLock
 from spector.store.places import Place, stranger_in
-from spector.store.segment import pack_header
+from spector.store.segment import pack_header, require_readable
 from spector.store.staging import clear, staged
 from spector.store.store import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store, View
 from spector.store.trees import (
@@ -294,7 +294,7 @@ class _Copy:
             if not report.problems:
                 break
             if not self._done.reused:
-                first, more = report.problems[0], len(report.problems) - 1
+                first, more = report.problems[0], report.count - 1
                 kind = CatalogCorruptError if first.where == CATALOG_NAME else PartitionCorruptError
                 raise kind(f"{first}" + (f" (and {more} more)" if more else ""))
         self._reach(self._total)
@@ -449,7 +449,9 @@ def _blocks(row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> I
     if records is None:
         return
     for first in range(0, row.slots, _SLOTS_AT_ONCE):
-        block: Bytes = records[first : min(first + _SLOTS_AT_ONCE, row.slots)].copy()
+        here = records[first : min(first + _SLOTS_AT_ONCE, row.slots)]
+        require_readable(here, row.path)
+        block: Bytes = here.copy()
         found = db.execute(
             "SELECT slot, mutable FROM record WHERE segment_id = ? AND slot >= ? AND slot < ?",
             (row.id, first, first + len(block)),

@@ -49,14 +49,15 @@ from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 
-__all__ = ["CATALOG_NAME", "SPENT", "Catalog", "Head", "Row", "SegmentRow", "StoredRow", "decoded",
+__all__ = ["CATALOG_NAME", "SPENT", "Catalog", "Head", "Row", "SegmentRow", "StoredRow",
+           "close_raw", "decoded",
            "translated_sql", "verify_stored", "way_out"]
 
 CATALOG_NAME = "catalog.db"
 #: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
 APPLICATION_ID = 0x53504543
-#: a longer log is cut to this much when it begins anew
-MOST_LOG_BYTES = 64 << 20
+#: a longer log is cut to this much when it begins anew, unless ``limit_log`` says otherwise
+LEAST_LOG_BYTES = 4 << 20
 #: a larger catalog is vacuumed through an (unlinked) temporary file instead of memory
 _VACUUM_PAGES_IN_MEMORY = 65_536
 _U32 = (1 << 32) - 1
@@ -71,7 +72,7 @@ _PRAGMAS = (
 )
 _WRITE_AHEAD = "journal_mode=WAL"
 _WRITING_PRAGMAS = (
-    _WRITE_AHEAD, "secure_delete=ON", f"journal_size_limit={MOST_LOG_BYTES}",
+    _WRITE_AHEAD, "secure_delete=ON", f"journal_size_limit={LEAST_LOG_BYTES}",
     "wal_autocheckpoint=0",  # it hides a failed sync; see ``log``
 )
 #: durability -> when SQLite syncs, at first (see ``Catalog.relax``); "none" is for a copy that its
@@ -599,13 +600,8 @@ class Catalog:
         for connection in order:
             if connection in self._connections:
                 self._disconnect(connection)
-        heir = next((c for c in _catalogs if not c._closed and c.path == self.path), None)
         while self._raw:
-            file = self._raw.pop()
-            if heir is None:
-                file.close()
-            else:
-                heir._raw.append(file)
+            close_raw(self._raw.pop(), self.path)
 
     def _leave_open(self) -> None:
         """Let the writing connection live as long as the process, holding no lock that matters."""
@@ -711,6 +707,32 @@ class Catalog:
             self.main.execute("PRAGMA temp_store=MEMORY")
             return pages * size, free * size, self._pragma("page_count") * size
 
+    def limit_log(self, bytes_kept: int) -> None:
+        """Cut a log that begins anew to this many bytes."""
+        with translated_sql(self.path):
+            self.main.execute(f"PRAGMA journal_size_limit={bytes_kept}")
+
+    def restart_log(self, patience_ms: int) -> bool:
+        """Copy all of the log, and have the next commit begin it anew; waits so long for readers.
+
+        False when one of them looks at an older moment for longer, or the disk is full.
+        """
+        try:
+            with self.only, translated_sql(self.path), self._waiting(patience_ms):
+                return not self.main.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0]
+        except StoreFullError:
+            return False
+
+    @contextlib.contextmanager
+    def _waiting(self, patience_ms: int) -> Iterator[None]:
+        """Be so patient with readers, and no more."""
+        before = self._pragma("busy_timeout")
+        self.main.execute(f"PRAGMA busy_timeout={patience_ms}")
+        try:
+            yield
+        finally:
+            self.main.execute(f"PRAGMA busy_timeout={before}")
+
     def empty_log(self) -> int | None:
         """Copy the log into the file and cut it to nothing; bytes of the file copied last.
 
@@ -721,12 +743,8 @@ class Catalog:
                 return 0
             size = self._pragma("page_size")
             frames = self.main.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]
-            patience_ms = self._pragma("busy_timeout")
-            self.main.execute("PRAGMA busy_timeout=0")
-            try:
+            with self._waiting(0):
                 busy = self.main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            finally:
-                self.main.execute(f"PRAGMA busy_timeout={patience_ms}")
             return None if busy else max(0, frames) * size
 
     def _pragma(self, name: str) -> int:
@@ -822,6 +840,15 @@ class Catalog:
                 " OR EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL)"
             )
             return bool(found.fetchone()[0])
+
+
+def close_raw(file: File, path: str) -> None:
+    """Close the file of a catalog, or leave that to whoever has it open: see ``raw_file``."""
+    for other in _catalogs:
+        if not other._closed and other._connections and other.path == path:
+            other._raw.append(file)
+            return
+    file.close()
 
 
 def _has_opened(connection: sqlite3.Connection) -> bool:

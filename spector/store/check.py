@@ -7,12 +7,13 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping
 
-from spector.errors import FormatVersionError, SpectorError, StoreError
+from spector.errors import FormatVersionError, InvalidInputError, SpectorError, StoreError
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.records import CheckReport, Problem
+from spector.records import MAX_PROBLEMS, CheckReport, Problem
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow
 from spector.store.check_catalog import check_catalog, check_words
-from spector.store.check_records import Expected, check_partition, read_bytes
+from spector.store.check_disk import check_disk
+from spector.store.check_records import Expected, check_partition
 from spector.store.files import Files
 from spector.store.findings import Findings
 from spector.store.idx import idx_of, is_idx, problem_of_file
@@ -29,10 +30,11 @@ from spector.store.lost import (
 from spector.store.recover import is_partition_of, is_replaced
 from spector.store.sql import one_moment, translated_sql
 from spector.store.store import UNSYNCED, TierFiles
+from spector.store.unreadable import Raw, is_io_error, read_raw
 from spector.store.word_checks import notes_on_words
 from spector.store.word_files import is_words
 
-__all__ = ["check_files", "check_settled"]
+__all__ = ["check_files", "check_settled", "refuse_strange_limit"]
 
 _OWN = {"LOCK", CATALOG_NAME, LOG_NAME, f"{CATALOG_NAME}-shm"}
 #: what was found there stays: partitions are looked at again, because a writer is ahead with them
@@ -44,7 +46,7 @@ Progress = Callable[[int, int], None]
 
 def check_files(
     files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles],
-    progress: Progress | None = None,
+    progress: Progress | None = None, *, limit: int | None = MAX_PROBLEMS,
 ) -> CheckReport:
     """Check a store from its files alone; changes nothing.
 
@@ -55,18 +57,23 @@ def check_files(
     What each problem code means stands in docs/manual.md. Notes have the code N1: a scan index
     or a file of words that cannot be used, and will be built anew, or a file that was replaced, and
     will be removed.
+
+    Args:
+        limit: problems to list, None for all; the others are counted.
     """
     started = time.perf_counter()
-    found = Findings()
-    segments: list[SegmentRow] = []
+    found = Findings(limit)
+    segments: list[SegmentRow] | None = None
     word = last_word(files.root) if files.durable else None
+    check_disk(files, catalog, found)
     try:
         meta = catalog.validate()
         # a power cut may have taken commits back; our own writer has reconciled that when it opened
         unsynced = UNSYNCED in meta and not catalog.relaxed
         with catalog.reading() as db, translated_sql(catalog.path), one_moment(db):
             segments = check_catalog(db, catalog, found)
-            _check_segments(db, files, meta, segments, tiers, found, progress, unsynced)
+            if segments is not None:
+                _check_segments(db, files, meta, segments, tiers, found, progress, unsynced)
             check_words(db, catalog, found)
             with found.surviving():
                 rows = catalog.segments(db)
@@ -78,26 +85,30 @@ def check_files(
                 if lost:
                     found.catalog("I18", lost)
         with found.surviving():
-            _check_log(files, catalog, meta, found)
+            if not found.catalog_unread:
+                _check_log(files, catalog, meta, found)
     except FormatVersionError:
         raise
     except (SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError) as error:
-        found.catalog("I15", str(error))
+        if not (found.catalog_unread and is_io_error(error)):
+            found.catalog("I15", str(error))
     return CheckReport(
-        problems=tuple(found.problems), notes=tuple(found.notes), partitions=len(segments),
+        problems=tuple(found.problems), notes=tuple(found.notes), partitions=len(segments or ()),
         records=found.records, tombstones=found.tombstones, bytes=found.bytes,
-        elapsed_ms=(time.perf_counter() - started) * 1000,
+        elapsed_ms=(time.perf_counter() - started) * 1000, unlisted=found.unlisted,
     )
 
 
 def _check_segments(
     db: sqlite3.Connection, files: Files, meta: Mapping[str, str], segments: list[SegmentRow],
     tiers: Mapping[int, TierFiles], found: Findings, progress: Progress | None, unsynced: bool,
-    earlier: tuple[bytes, int] | None = None, *, only: bool = False,
+    earlier: Raw | None = None, *, only: bool = False,
 ) -> None:
     """``earlier``: the bytes of the one segment that is given; ``only``: others are not."""
     dim, uuid = int(meta["dim"]), bytes.fromhex(meta["uuid"])
     pending = _pending(db, found)
+    if pending is None:
+        return
     for done, row in enumerate(segments):
         tier = tiers.get(row.tier)
         expected = Expected(
@@ -130,15 +141,20 @@ def _check_segments(
 
 def _pending(
     db: sqlite3.Connection, found: Findings
-) -> dict[int, list[tuple[int, int, bytes]]]:
-    """Redo images that the partitions may not have yet, by segment."""
+) -> dict[int, list[tuple[int, int, bytes]]] | None:
+    """Redo images that the partitions may not have yet, by segment.
+
+    None when the disk cannot read them: no partition can then be held against the catalog.
+    """
     out: dict[int, list[tuple[int, int, bytes]]] = {}
+    complete = False
     with found.surviving():
         for segment_id, kind, slot, image in db.execute(
             "SELECT segment_id, kind, slot, image FROM journal ORDER BY seq"
         ):
             out.setdefault(segment_id, []).append((kind, slot, image))
-    return out
+        complete = True
+    return out if complete or not found.catalog_unread else None
 
 
 def _check_log(
@@ -176,7 +192,7 @@ def _check_unknown(
 
 def check_settled(
     files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles],
-    progress: Progress | None = None,
+    progress: Progress | None = None, *, limit: int | None = MAX_PROBLEMS,
 ) -> CheckReport:
     """``check_files`` beside a writer in another process: again, when it committed meanwhile.
 
@@ -184,9 +200,10 @@ def check_settled(
     it never does, and partitions are always ahead of the snapshot that they are compared with; so
     what was found there is looked at by itself, until it is gone or has been seen each time.
     """
+    most = None if limit is None else max(limit, MAX_PROBLEMS)  # the real one may be behind others
     for _ in range(_PASSES):
         before = _change_seq(catalog)
-        report = check_files(files, catalog, tiers, progress)
+        report = check_files(files, catalog, tiers, progress, limit=most)
         if report.ok or _change_seq(catalog) == before:
             break
         seen = {str(p.file) for p in report.problems if p.file not in _SETTLED}
@@ -204,10 +221,35 @@ def check_settled(
         problems = tuple(
             p for p in report.problems if p.file in _SETTLED or _key(p) in stayed
         )
+        listed_all = not report.unlisted
         report = dataclasses.replace(report, problems=problems)
-        if not replaced:  # what was found in a file that is gone may be in the one instead of it
+        # what was found in a file that is gone may be in the one instead of it; and of what was
+        # not listed nothing is known until there is less of it
+        if not replaced and (listed_all or problems):
             break
-    return report
+    return _shortened(report, limit)
+
+
+def refuse_strange_limit(limit: object) -> None:
+    """Raise for a number of problems to list that is none.
+
+    Raises:
+        InvalidInputError
+    """
+    if limit is None or (type(limit) is int and limit >= 1):
+        return
+    raise InvalidInputError(
+        f"limit is {limit!r}", hint="pass how many problems to list, at least 1, or None for all"
+    )
+
+
+def _shortened(report: CheckReport, limit: int | None) -> CheckReport:
+    more = 0 if limit is None else max(0, len(report.problems) - limit)
+    if not more:
+        return report
+    return dataclasses.replace(
+        report, problems=report.problems[:limit], unlisted=report.unlisted + more
+    )
 
 
 _PASSES = 5
@@ -236,7 +278,7 @@ def _look_again(
         room = {row.path: row.capacity * stride_of(int(meta["dim"])) for row in catalog.segments()}
         earlier = None
         if path in room and files.exists(path):
-            earlier = read_bytes(files, path, PARTITION_HEADER_BYTES + room[path])
+            earlier = read_raw(files, path, PARTITION_HEADER_BYTES + room[path])
         with catalog.reading() as db, translated_sql(catalog.path), one_moment(db):
             rows = catalog.segments(db)
             own = [r for r in rows if r.path == path and r.state != PartitionState.COMPACTED]

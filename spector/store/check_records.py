@@ -31,8 +31,10 @@ from spector.store.findings import Findings
 from spector.store.reconcile import mutable_halves
 from spector.store.redo import lay_over
 from spector.store.segment import is_ahead, unpack_header
+from spector.store.transaction import JOURNAL_RECORDS
+from spector.store.unreadable import Raw, Stretch, name_some, read_raw
 
-__all__ = ["Expected", "check_partition", "read_bytes"]
+__all__ = ["Expected", "check_partition"]
 
 #: of a header, what never changes while its file lives
 _LASTING = ("magic", "version", "stride", "dim", "day", "sequence", "generation")
@@ -57,32 +59,47 @@ class Expected:
         return stride_of(self.dim)
 
 
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """The records of a partition with the journal laid over: (slots, stride) u8."""
+
+    images: Bytes
+    #: (slots,): some of the record cannot be read, and the journal does not have it either
+    unread: NDArray[np.bool_]
+    bad: tuple[Stretch, ...]
+
+
 def check_partition(
     db: sqlite3.Connection, files: Files, expected: Expected, found: Findings,
-    earlier: tuple[bytes, int] | None = None,
+    earlier: Raw | None = None,
 ) -> None:
-    """I1, I2, I3, I4, I8, I10, I11, I16 of one partition.
+    """I1, I2, I3, I4, I8, I10, I11, I16, I19 of one partition.
 
-    ``earlier`` are its bytes and their size, if they were read before.
+    ``earlier`` are its bytes, if they were read before.
     """
     row = expected.row
-    images = _read(files, expected, found, earlier)
-    if images is None or not len(images):
+    records = _read(files, expected, found, earlier)
+    if records is None:
         return
-    if expected.unsynced and _reconciled(db, row, images):
+    images, unread = records.images, records.unread
+    lost = _check_unread(db, expected, records, found)
+    if not len(images):
+        return
+    if expected.unsynced and _reconciled(db, row, images) and not records.bad:
         _note_later(row.path, found)
     headers: NDArray[np.void] = np.ndarray(
         (len(images),), RECORD_DTYPE, images, strides=(images.shape[1],)
     )
-    alive = (headers["flags"] & Flag.TOMBSTONE) == 0
-    found.records += int(alive.sum())
-    found.tombstones += int((~alive).sum())
+    alive = ((headers["flags"] & Flag.TOMBSTONE) == 0) & ~unread
+    live = int(alive.sum()) + lost
+    found.records += live
+    found.tombstones += len(images) - live
     with found.surviving():
-        _check_checksums(db, expected, images, alive, found)
-    if int(alive.sum()) != row.live:
-        found.add("I4", row.path, f"{int(alive.sum())} live slots, the catalog says {row.live}")
+        _check_checksums(db, expected, images, alive, unread, found)
+    if live != row.live:
+        found.add("I4", row.path, f"{live} live slots, the catalog says {row.live}")
     with found.surviving():
-        _check_bijection(db, expected, headers, images, alive, found)
+        _check_bijection(db, expected, headers, images, alive, unread, found)
     for code, slot, offset, message in _strange_values(headers, images, expected.dim):
         if alive[slot]:
             found.add(
@@ -91,37 +108,74 @@ def check_partition(
             )
 
 
-def read_bytes(files: Files, path: str, need: int) -> tuple[bytes, int]:
-    """The first ``need`` bytes of a file, as far as they are there, and its size."""
-    file = files.open(path, writable=False)
-    try:
-        return bytes(file.read_at(0, need)), file.size()
-    finally:
-        file.close()
-
-
 def _read(
-    files: Files, expected: Expected, found: Findings, earlier: tuple[bytes, int] | None
-) -> Bytes | None:
-    """(slots, stride) u8 copy of the records with the journal laid over, or None."""
+    files: Files, expected: Expected, found: Findings, earlier: Raw | None
+) -> _Records | None:
     row, stride = expected.row, expected.stride
     need = PARTITION_HEADER_BYTES + row.slots * stride
-    raw, size = earlier or read_bytes(files, row.path, need)
-    found.bytes += size
-    if size < need and not expected.pending:
+    raw = earlier or read_raw(files, row.path, need)
+    found.bytes += raw.size
+    if raw.size < need and not expected.pending:
         found.add(
-            "I2", row.path, f"{size} bytes, but {row.slots} records need {need}", offset=size
+            "I2", row.path, f"{raw.size} bytes, but {row.slots} records need {need}",
+            offset=raw.size,
         )
         return None
-    body = raw[PARTITION_HEADER_BYTES:need]
-    _check_header(raw[:PARTITION_HEADER_BYTES], expected, found)
+    body = raw.data[PARTITION_HEADER_BYTES:need]
+    if not any(stretch.low < PARTITION_HEADER_BYTES for stretch in raw.bad):
+        _check_header(raw.data[:PARTITION_HEADER_BYTES], expected, found)
     flat = np.zeros(row.slots * stride, dtype=np.uint8)
     flat[: len(body)] = np.frombuffer(body, dtype=np.uint8)
     images: Bytes = flat.reshape(row.slots, stride)
-    for slot in lay_over(images, expected.pending, expected.uuid):
+    refused = lay_over(images, expected.pending, expected.uuid)
+    for slot in refused:
         message = "the journal's image of this record is damaged; what the partition has stays"
         found.add("I3", row.path, message, slot=slot, stride=stride)
-    return images
+    unread = np.zeros(row.slots, dtype=bool)
+    bad = tuple(each for each in raw.bad if each.low < need)
+    for stretch in bad:
+        unread[_slots_in(stretch, stride)] = True
+    for kind, first, image in expected.pending:
+        if kind == JOURNAL_RECORDS and first >= 0:
+            own = np.arange(first, min(first + len(image) // stride, row.slots))
+            unread[np.setdiff1d(own, refused)] = False
+    return _Records(images, unread, bad)
+
+
+def _slots_in(stretch: Stretch, stride: int) -> slice:
+    """The slots of which a stretch has at least a byte."""
+    low, high = (max(0, at - PARTITION_HEADER_BYTES) for at in (stretch.low, stretch.high))
+    return slice(low // stride, -(-high // stride))
+
+
+def _check_unread(
+    db: sqlite3.Connection, expected: Expected, records: _Records, found: Findings
+) -> int:
+    """I19: a finding for each stretch. Returns the memories in them, each of which is told once."""
+    if not records.bad:
+        return 0
+    names: dict[int, int] = {}
+    with found.surviving():
+        names = {
+            slot: record_id for slot, record_id in db.execute(
+                "SELECT slot, id FROM record WHERE segment_id = ?", (expected.row.id,)
+            ) if type(slot) is int and type(record_id) is int
+        }
+    told = 0
+    waiting = records.unread.copy()
+    for stretch in records.bad:
+        here = np.flatnonzero(waiting[_slots_in(stretch, expected.stride)])
+        slots = here + _slots_in(stretch, expected.stride).start
+        waiting[slots] = False
+        ids = [names[slot] for slot in slots.tolist() if slot in names]
+        parts = ["the partition's header"] if stretch.low < PARTITION_HEADER_BYTES else []
+        if ids:
+            parts.append(name_some(ids))
+        what = " and ".join(parts) or "no memory, only what is left of forgotten ones"
+        keeps = "; --repair keeps the words" if ids else "; --repair goes around them"
+        found.unread(stretch, f"in them: {what}{keeps}", ids)
+        told += len(ids)
+    return told
 
 
 def _check_header(raw: bytes, expected: Expected, found: Findings) -> None:
@@ -177,10 +231,10 @@ def _note_later(path: str, found: Findings) -> None:
 
 def _check_checksums(
     db: sqlite3.Connection, expected: Expected, images: Bytes, alive: NDArray[np.bool_],
-    found: Findings,
+    unread: NDArray[np.bool_], found: Findings,
 ) -> None:
     """Name each damaged record as the catalog knows it: that id is what ``forget`` takes."""
-    wrong = wrong_checksums(images, expected.uuid).tolist()
+    wrong = [n for n in wrong_checksums(images, expected.uuid).tolist() if not unread[n]]
     if not wrong:
         return
     row = expected.row
@@ -203,7 +257,7 @@ def _check_checksums(
 
 def _check_bijection(
     db: sqlite3.Connection, expected: Expected, headers: NDArray[np.void], images: Bytes,
-    alive: NDArray[np.bool_], found: Findings,
+    alive: NDArray[np.bool_], unread: NDArray[np.bool_], found: Findings,
 ) -> None:
     row, stride = expected.row, expected.stride
     seen = np.zeros(len(images), dtype=bool)
@@ -219,6 +273,8 @@ def _check_bijection(
         (row.id,),
     )
     for record_id, slot, event_ms, user, agent, session, mutable, tags in cursor:
+        if isinstance(slot, int) and 0 <= slot < len(images) and unread[slot]:
+            continue  # told already
         if not isinstance(slot, int) or not 0 <= slot < len(images) or not alive[slot]:
             message = f"memory {record_id} points to slot {slot}, which is not alive"
             at = slot if isinstance(slot, int) else None

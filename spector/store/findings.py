@@ -4,50 +4,61 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spector.errors import SpectorError
 from spector.layout import PARTITION_HEADER_BYTES
-from spector.records import Problem
+from spector.records import MAX_PROBLEMS, Problem
 from spector.store.catalog import CATALOG_NAME
+from spector.store.unreadable import Stretch, is_io_error
 
-__all__ = ["MAX_PROBLEMS", "Findings"]
-
-#: never more than this many problems: a ruined partition has as many as it has records
-MAX_PROBLEMS = 1000
+__all__ = ["Findings"]
 
 
 @dataclass(slots=True)
 class Findings:
+    """``limit``: so many problems are listed, all of them if it is None."""
+
+    limit: int | None = MAX_PROBLEMS
     problems: list[Problem] = field(default_factory=list)
+    #: problems that are not listed
+    unlisted: int = 0
     notes: list[Problem] = field(default_factory=list)
     records: int = 0
     tombstones: int = 0
     bytes: int = 0
+    #: the disk cannot read some of the catalog: that SQLite fails is no further finding
+    catalog_unread: bool = False
 
     def add(
         self, code: str, file: str, message: str, *, offset: int | None = None,
         slot: int | None = None, stride: int = 0, record_id: int | None = None,
+        ids: Sequence[int] = (),
     ) -> None:
         """``stride`` turns a slot into its byte; ``offset`` then counts within the record."""
-        if len(self.problems) >= MAX_PROBLEMS:
+        if self.limit is not None and len(self.problems) >= self.limit:
+            self.unlisted += 1
             return
         if slot is not None and stride:
             offset = PARTITION_HEADER_BYTES + slot * stride + (offset or 0)
         self.problems.append(
             Problem(
                 code=code, where=file if slot is None else f"{file} slot {slot}", message=message,
-                file=file, offset=offset, slot=slot, id=record_id,
+                file=file, offset=offset, slot=slot, id=record_id, ids=tuple(ids),
             )
         )
+
+    def unread(self, stretch: Stretch, what: str, ids: Sequence[int] = ()) -> None:
+        """I19. ``what`` is in those bytes; ``ids`` are the memories concerned."""
+        self.add("I19", stretch.file, f"{stretch}; {what}", offset=stretch.low, ids=ids)
 
     def catalog(self, code: str, message: str, record_id: int | None = None) -> None:
         self.add(code, CATALOG_NAME, message, record_id=record_id)
 
     def note(self, where: str, message: str) -> None:
         """Something about a derived file, which costs nothing but making it anew."""
-        if len(self.notes) < MAX_PROBLEMS:
+        if self.limit is None or len(self.notes) < self.limit:
             self.notes.append(Problem(code="N1", where=where, message=message, file=where))
 
     @contextlib.contextmanager
@@ -56,6 +67,8 @@ class Findings:
         try:
             yield
         except (SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+            if self.catalog_unread and is_io_error(error):
+                return
             message = f"cannot be read: {error}"
             if not any(p.code == "I15" and p.message == message for p in self.problems):
                 self.catalog("I15", message)

@@ -17,6 +17,8 @@ from spector.kernel.crc import crc32c
 from spector.kernel.scan_index import INDEX_DTYPE, INDEX_HEADER_BYTES, ScanIndex, problem_of
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, Files
+from spector.store.sectors import is_of_disk
+from spector.store.unreadable import first_bytes, read_file
 
 __all__ = [
     "IDX", "TEMPORARY", "LoadedImage", "idx_of", "is_idx", "problem_of_file", "read_image",
@@ -87,13 +89,20 @@ def read_image(
 
 
 def problem_of_file(files: Files, row: SegmentRow, *, dim: int, uuid: bytes) -> str | None:
-    """Why the file of a partition's index is of no use; None when it is of use, or absent."""
+    """Why the file of a partition's index is of no use; None when it is of use, or absent.
+
+    Read by calls: in a map a sector that cannot be read would end the process.
+    """
+    if not files.durable:
+        return None
     try:
-        image = files.map_private(idx_of(row.path))
+        image = np.frombuffer(read_file(files, idx_of(row.path)), np.uint8)
+    except StoreNotFoundError:
+        return None
     except StoreError as error:
         return error.message
-    if image is None or len(image) < INDEX_HEADER_BYTES:
-        return None if image is None else f"only {len(image)} bytes"
+    if len(image) < INDEX_HEADER_BYTES:
+        return f"only {len(image)} bytes" if len(image) else None
     change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
     return problem_of(
         image, dim=dim, uuid=uuid, segment_id=row.id, generation=row.generation,
@@ -112,10 +121,12 @@ def is_idx(files: Files, name: str) -> bool:
     if not name.endswith((IDX, IDX + TEMPORARY)) or "/" not in name:
         return False
     try:
-        image = files.map_private(name)
-    except StoreError:
-        return False
-    return image is None or image[:4].tobytes() in (_MAGIC, bytes(4))
+        head = first_bytes(files, name, 4)
+    except StoreNotFoundError:  # it has just been replaced, or removed
+        return True
+    except StoreError as error:  # of what the disk cannot read the name has to do
+        return is_of_disk(error)
+    return not head or head in (_MAGIC, bytes(4))
 
 
 def _number(image: Bytes, offset: int, kind: str) -> int:

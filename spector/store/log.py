@@ -11,17 +11,19 @@ import contextlib
 from typing import Final
 
 from spector.errors import StoreNotFoundError
-from spector.store.catalog import CATALOG_NAME, MOST_LOG_BYTES, Catalog
+from spector.store.catalog import CATALOG_NAME, LEAST_LOG_BYTES, Catalog
 from spector.store.files import Files
 from spector.store.frames import salts_of
 from spector.store.leaving import UNKNOWN_MARKS
 
 __all__ = ["LOG_NAME", "LONG_BYTES", "Log"]
 
-#: a log that has grown beyond this is copied
+#: a log that has grown beyond the catalog, or at most beyond this, is copied
 LONG_BYTES = 32 << 20
-#: how much further it may grow when not all of it could be copied
+#: how much further it may grow when it could not begin anew
 _STEP_BYTES: Final = 4 << 20
+#: how long a commit then waits for readers who look at an older moment; recalls are shorter
+_PATIENCE_MS: Final = 50
 LOG_NAME: Final = f"{CATALOG_NAME}-wal"
 
 
@@ -31,7 +33,10 @@ class Log:
     def __init__(self, files: Files, catalog: Catalog) -> None:
         self._files = files
         self._catalog = catalog
-        self._enough = LONG_BYTES
+        #: a log that could not begin anew is left alone up to this size
+        self._enough = 0
+        #: as seen last; one that is shorter has begun anew
+        self._size = 0
 
     def sync(self) -> None:
         """Make every commit durable."""
@@ -53,23 +58,34 @@ class Log:
         return None
 
     def shorten(self) -> None:
-        """After a commit: copy a long log, as far as no reader needs it, so that it begins anew.
+        """After a commit: copy a long log, so that the next commit begins it anew.
 
-        A log that begins anew keeps its size, so only growth says that it has become long again.
+        That needs a moment in which no reader looks at an older one. Beside readers who never pause
+        there is none by chance, and the log would grow for ever; so they are waited for, a little,
+        each time that it has grown by a step. Those who begin meanwhile need no log.
 
         Raises:
             StoreError: it failed, and the store with it.
         """
         if self._catalog.in_memory:
             return
+        least = min(LEAST_LOG_BYTES, LONG_BYTES)
         try:
-            size = self._files.size_of(LOG_NAME)
+            size, before = self._files.size_of(LOG_NAME), self._size
+            self._size = size
+            if size < before:
+                self._enough = 0
+            if size <= max(least, self._enough):
+                return
+            long = max(least, min(self._files.size_of(CATALOG_NAME), LONG_BYTES))
         except StoreNotFoundError:
             return
-        if size <= self._enough:
+        if size <= long:
             return
+        self._catalog.limit_log(long)
         marks = self._catalog.marks()
         copied = marks is not None and marks != UNKNOWN_MARKS and marks.frames == marks.seen_by_all
-        self._enough = (
-            min(max(size, LONG_BYTES), MOST_LOG_BYTES) if copied else size + _STEP_BYTES
-        )
+        if not copied:
+            self._catalog.restart_log(_PATIENCE_MS)
+        # one that begins anew is cut, and then shorter than this; else it is looked at a step later
+        self._enough = size + (_STEP_BYTES if not copied else _STEP_BYTES // 4)

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from spector.errors import StoreError
 
-__all__ = ["join", "read_around", "spans"]
+__all__ = ["is_of_disk", "join", "read_around", "spans"]
 
 #: an operating system reads whole pages: what one cannot give is lost as a whole
 _PAGE: Final = 4096
@@ -69,9 +69,14 @@ def _read(file: _Readable, at: int, length: int) -> bytes | None:
     try:
         return file.read_at(at, length)
     except StoreError as error:
-        if error.errno not in _OF_THE_DISK:
+        if not is_of_disk(error):
             raise
         return None
+
+
+def is_of_disk(error: StoreError) -> bool:
+    """True for the error of a read that the disk, and not the caller or the system, has failed."""
+    return error.errno in _OF_THE_DISK
 
 
 def _edge(file: _Readable, low: int, end: int) -> int:

@@ -15,8 +15,8 @@ from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import Loss
 from spector.store.belonging import ROW, WORDS
 from spector.store.files import Bytes
-from spector.store.repair import Salvage, Saved
 from spector.store.rows import insert_rows, tags_json
+from spector.store.salvaged import Salvage, Saved
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 

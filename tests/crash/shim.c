@@ -49,6 +49,8 @@ static struct {
 static long counted, seen[32], hits, sequence;
 static int classes_counted;
 static int64_t quota = -1, used;
+/* bytes that the disk cannot read, of files with this in their path */
+static struct { int64_t low, high; char only[256]; } bad;
 static int trace = -1;
 
 /* what is known of each descriptor: 0 not looked at, 1 below the root, 2 elsewhere */
@@ -263,6 +265,7 @@ void shim_arm(const char *directory, int classes) {
     memset(where, 0, sizeof where);
     memset(seen, 0, sizeof seen);
     memset(&fault, 0, sizeof fault);
+    memset(&bad, 0, sizeof bad);
     counted = hits = sequence = retried = retried_folders = 0;
     failures = 0;
     quota = -1;
@@ -282,6 +285,14 @@ void shim_fault(int action, int classes, long at, long times, int error, const c
     fault.error = error;
     snprintf(fault.only, sizeof fault.only, "%s", only);
     hits = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void shim_bad(const char *only, int64_t low, int64_t high) {
+    pthread_mutex_lock(&lock);
+    bad.low = low;
+    bad.high = high;
+    snprintf(bad.only, sizeof bad.only, "%s", only);
     pthread_mutex_unlock(&lock);
 }
 
@@ -486,8 +497,21 @@ int sync_file_range(int fd, off64_t at, off64_t n, unsigned flags) {
 }
 int fchmod(int fd, mode_t mode) { ON_FILE("fchmod", CHMOD, 0, mode, 0, syscall(SYS_fchmod, fd, mode)) }
 ssize_t read(int fd, void *out, size_t n) { ON_FILE("read", READ, -1, (int64_t)n, 0, syscall(SYS_read, fd, out, n)) }
+
+/* As a disk with a bad stretch: up to it, or EIO within it. */
+static long read_around(const char *path, int fd, void *out, size_t n, int64_t at) {
+    if (bad.high > bad.low && at < bad.high && at + (int64_t)n > bad.low && strstr(path, bad.only)) {
+        if (at >= bad.low) {
+            errno = EIO;
+            return -1;
+        }
+        n = (size_t)(bad.low - at);
+    }
+    return syscall(SYS_pread64, fd, out, n, at);
+}
+
 ssize_t pread(int fd, void *out, size_t n, off_t at) {
-    ON_FILE("pread", READ, at, (int64_t)n, 0, syscall(SYS_pread64, fd, out, n, at))
+    ON_FILE("pread", READ, at, (int64_t)n, 0, read_around(path, fd, out, n, at))
 }
 ssize_t pread64(int fd, void *out, size_t n, off64_t at) { return pread(fd, out, n, at); }
 

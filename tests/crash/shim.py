@@ -171,6 +171,7 @@ class Shim:
         library = ctypes.CDLL(None)
         if not hasattr(library, "shim_arm"):
             raise RuntimeError("start this process with in_shimmed_process")
+        library.shim_bad.argtypes = (ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)
         library.shim_quota.argtypes = (ctypes.c_int64, ctypes.c_int64)
         library.shim_used.restype = ctypes.c_int64
         library.shim_mark.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
@@ -211,6 +212,14 @@ class Shim:
     def heal(self) -> None:
         """No fault any more."""
         self.fault(NOTHING)
+
+    def bad(self, only: str, low: int, high: int) -> None:
+        """Let the disk be unable to read bytes ``low`` to ``high`` - 1 of files with that in their
+        path: a read that begins there fails with EIO, one in front of it ends early.
+
+        Reads through a map, and ``read``, see nothing of it. The same bounds twice: none are bad.
+        """
+        self._library.shim_bad(os.fsencode(only), low, high)
 
     def quota(self, bytes_allowed: int) -> None:
         """Let the files below the root grow to this many bytes in all, in whole pages of 4 KiB.

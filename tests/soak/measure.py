@@ -43,16 +43,21 @@ def process(pid: int) -> Process:
     return Process(found["VmRSS"], found["RssAnon"], descriptors, maps)
 
 
-def bytes_on_disk(root: str) -> tuple[int, int]:
-    """Allocated bytes below a directory, and those of the catalog's log."""
-    total = log = 0
+def bytes_on_disk(root: str) -> dict[str, int]:
+    """Allocated bytes below a directory, by what they are for; and ``total``.
+
+    What grows with the memories is in ``partitions``, ``indexes``, ``words`` and ``catalog``. The
+    ``log`` grows up to a limit whatever there is, with it ``other`` (its index, and the lock).
+    """
+    found = dict.fromkeys(("partitions", "indexes", "words", "catalog", "log", "other"), 0)
+    kinds = {".mem": "partitions", ".idx": "indexes", ".lex": "words", ".db": "catalog",
+             ".db-wal": "log"}  # fmt: skip
     for folder, _, names in os.walk(root):
         for name in names:
             with contextlib.suppress(OSError):  # gone meanwhile
                 size = os.stat(os.path.join(folder, name)).st_blocks * 512
-                total += size
-                log += size if name.endswith("-wal") else 0
-    return total, log
+                found[kinds.get(os.path.splitext(name)[1], "other")] += size
+    return {**found, "total": sum(found.values())}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ copy itself, and after a failure makes sure that no connection closes last that 
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,91 @@ def test_log_that_grows_again_after_it_has_begun_anew_is_copied_again(
         size = (tmp_path / "mind" / "catalog.db-wal").stat().st_size
     assert 3 <= copies < 40
     assert size < 1_000_000  # some 3,500,000 without
+
+
+def test_log_of_a_small_store_is_no_longer_than_its_catalog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: a fixed limit for large stores lets a small one keep fifty times its own size."""
+    monkeypatch.setattr(log, "LEAST_LOG_BYTES", 50_000)
+    sizes = []
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        for n in range(120):
+            _put(memory, f"platypus{n}", tier="procedural")
+            sizes.append((tmp_path / "mind" / "catalog.db-wal").stat().st_size)
+        catalog = (tmp_path / "mind" / "catalog.db").stat().st_size
+    assert max(sizes[60:]) < 2 * catalog + 100_000  # some 5,000,000 without
+    assert any(later < before for before, later in itertools.pairwise(sizes)), "never cut"
+
+
+def test_log_beside_readers_who_never_pause_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: SQLite begins a log anew only when no reader looks at an older moment.
+
+    Damage without the guard: among readers who overlap there always is one, and the log grows for
+    as long as they read. Guard: a commit waits a little for those who read now.
+    """
+    monkeypatch.setattr(log, "LONG_BYTES", 100_000)
+    monkeypatch.setattr(log, "_STEP_BYTES", 100_000)
+    monkeypatch.setattr(log, "_PATIENCE_MS", 30_000)  # a machine may be slow; readers are not
+    path = tmp_path / "mind" / "catalog.db"
+    stop = threading.Event()
+
+    def read_for_ever() -> None:
+        """Two connections, one of which always is in a transaction."""
+        each = [sqlite3.connect(path, isolation_level=None) for _ in range(2)]
+        each[1].execute("BEGIN")
+        each[1].execute("SELECT count(*) FROM record").fetchone()
+        for now, other in itertools.cycle([each, each[::-1]]):
+            if stop.is_set():
+                break
+            now.execute("BEGIN")
+            now.execute("SELECT count(*) FROM record").fetchone()
+            other.execute("COMMIT")
+        for connection in each:
+            connection.close()
+
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        reader = threading.Thread(target=read_for_ever)
+        reader.start()
+        try:
+            sizes = []
+            for n in range(80):
+                _put(memory, f"platypus{n}", tier="procedural")
+                sizes.append(path.with_name("catalog.db-wal").stat().st_size)
+        finally:
+            stop.set()
+            reader.join()
+        assert memory.check().ok
+    assert max(sizes) < 1_000_000  # some 3,500,000 without
+
+
+def test_reader_who_stays_costs_a_commit_one_wait_for_each_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "LONG_BYTES", 100_000)
+    monkeypatch.setattr(log, "_STEP_BYTES", 500_000)
+    monkeypatch.setattr(log, "_PATIENCE_MS", 1)
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        catalog = _store(memory).catalog
+        waits, real = [], catalog.restart_log
+        monkeypatch.setattr(
+            catalog, "restart_log", lambda patience: waits.append(real(patience)) or waits[-1]
+        )
+        staying = sqlite3.connect(tmp_path / "mind" / "catalog.db", isolation_level=None)
+        staying.execute("BEGIN")
+        staying.execute("SELECT count(*) FROM record").fetchone()
+        for n in range(60):
+            _put(memory, f"platypus{n}", tier="procedural")
+        assert 2 <= len(waits) < 15
+        assert not any(waits)
+        staying.close()
+        while not waits[-1]:
+            _put(memory, f"platypus{len(memory)}", tier="procedural")
+            if (tmp_path / "mind" / "catalog.db-wal").stat().st_size <= 100_000:
+                break
+        assert (tmp_path / "mind" / "catalog.db-wal").stat().st_size < 5_000_000
 
 
 def test_failure_to_copy_the_log_spares_the_write_and_fails_the_store(

@@ -18,7 +18,7 @@ from spector.cli.options import (
 )
 from spector.cli.output import Column, Console, bytes_text, to_jsonable
 from spector.errors import InvalidInputError
-from spector.records import CompactionReport, Loss
+from spector.records import MAX_PROBLEMS, CompactionReport, Loss
 
 __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 
@@ -129,6 +129,10 @@ def add_check(commands: Any) -> None:
         "--repair", metavar="DEST",
         help="salvage what is intact into a new store at DEST; PATH itself is only read",
     )
+    parser.add_argument(
+        "--all", action="store_true",
+        help=f"list every problem and memory concerned, not only {MAX_PROBLEMS} (as --json does)",
+    )
     add_embedder(parser)
     add_json(parser)
     parser.set_defaults(run=run_check)
@@ -151,14 +155,23 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
     require_store(args.path, existing=True)
     import spector
 
+    everything = args.all or console.as_json
     with console.progress("checking", "partition") as progress:
-        report = spector.check(args.path, progress=progress.reach)
+        report = spector.check(
+            args.path, progress=progress.reach, limit=None if everything else MAX_PROBLEMS
+        )
     console.document({"ok": report.ok, **to_jsonable(report)})
     if report.problems:
         columns = [Column("code"), Column("where"), Column("problem", flexible=True)]
         console.table(columns, [[p.code, p.where, p.message] for p in report.problems])
+        if report.unlisted:
+            console.say(f"and {report.unlisted} more (--all lists them)")
+        for each in report.problems if args.all else ():
+            if each.ids:
+                at = f"{each.where} from byte {each.offset}"
+                console.lines(f"memories in {at}: {', '.join(map(str, each.ids))}")
         console.say()
-    verdict = "ok" if report.ok else f"{len(report.problems)} problems"
+    verdict = "ok" if report.ok else f"{report.count} problem{'s' * (report.count > 1)}"
     console.say(
         f"{console.style(verdict, 'green' if report.ok else 'red')}: {report.records} records, "
         f"{report.tombstones} tombstones, {report.partitions} partitions, "

@@ -1,0 +1,153 @@
+"""Bringing records, rows and words together: each memory whole, or what is left of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
+from spector.records import Loss
+from spector.store.belonging import belong, bloom, row_of_words
+from spector.store.salvage import Remains, SavedPartition
+from spector.store.salvaged import (
+    Salvage,
+    Saved,
+    is_lost,
+    is_row,
+    is_usable,
+    loss_of,
+    tier_of,
+)
+
+__all__ = ["take"]
+
+
+def take(
+    partition: SavedPartition, segment: dict[str, Any] | None, own: dict[int, dict[str, Any]],
+    remains: Remains, out: Salvage,
+) -> list[tuple[dict[str, Any], int]]:
+    """Match a partition's records with the catalog's rows; returns rows without a record."""
+    torn = []
+    headers, alive = partition.headers, partition.alive
+    tier = tier_of(segment) if segment else (partition.tier or 0)
+    for slot in range(len(partition.images)):
+        row = own.pop(slot, None)
+        record_id = int(headers["id"][slot])
+        whole = bool(partition.sound[slot]) and 0 < record_id < 1 << 62
+        if row is not None and (not whole or record_id != row["id"]):
+            torn.append((row, tier))
+            row = None
+        if whole and out.fates is not None:
+            _take_newest(partition, slot, tier, record_id, row, remains, out)
+        elif row is not None:
+            _keep(partition, slot, tier, row, remains, out)
+        elif whole and alive[slot] and record_id not in out.seen:
+            known = remains.records.get(record_id)
+            if known is None and is_lost(remains, "record", record_id):
+                _keep(partition, slot, tier, None, remains, out)
+            elif known is not None and segment is None:  # its partition's row is lost, not its own
+                _keep(partition, slot, tier, known, remains, out)
+        elif not whole and alive[slot] and is_lost(remains, "record", 0):
+            out.lost.append(Loss(
+                file=partition.path, slot=slot, reason="its record is damaged, its row is lost"
+            ))
+    return torn + [(row, tier) for row in own.values()]
+
+
+def _take_newest(
+    partition: SavedPartition, slot: int, tier: int, record_id: int, row: dict[str, Any] | None,
+    remains: Remains, out: Salvage,
+) -> None:
+    """The same where the catalog has lost commits: a memory lives where it was written last."""
+    assert out.fates is not None
+    if record_id in out.seen or out.fates.places[record_id] != (partition.path, slot):
+        return
+    if record_id in out.fates.dead:
+        out.seen.add(record_id)
+        if record_id in remains.records:
+            reason = "it was forgotten later than the catalog knows, or its newer place is lost"
+            out.notes.append(Loss(id=record_id, file=partition.path, slot=slot, reason=reason))
+        return
+    if row is None and record_id not in out.fates.moved:
+        # only a compaction, or a page that is of a moment ago, makes it have another place
+        row = remains.records.get(record_id, remains.older_records.get(record_id))
+        row = row if row is None or is_row(row) else None
+    _keep(partition, slot, tier, row, remains, out, newest=True)
+
+
+def _keep(
+    partition: SavedPartition, slot: int, tier: int, row: dict[str, Any] | None,
+    remains: Remains, out: Salvage, *, newest: bool = False,
+) -> None:
+    """``newest``: the record is, and row and words may be of a moment ago."""
+    image = partition.images[slot].copy()
+    header = image[:HEADER_BYTES].view(RECORD_DTYPE)
+    record_id = int(header["id"][0])
+    words = remains.contents.get(record_id)
+    if row is not None and words is not None and not newest and not belong(row, words):
+        out.lost.append(loss_of(row, remains, partition.path, "its words are not what was written"))
+        out.seen.add(record_id)
+        return
+    if row is not None and not newest:
+        block = image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+        if block.tobytes() != row["mutable"]:
+            block[:] = np.frombuffer(row["mutable"], np.uint8)
+            out.mended += 1
+    if row is None or words is None or newest:
+        row, words = _together(header, row, remains, out)
+    if words is None or row is None:
+        out.wordless += 1
+        reason = "its words are lost; its vector is kept, in quarantine and without a text"
+        text = _text_of(record_id, remains)
+        if text is not None:
+            reason += "; these may be what it said before"
+        out.notes.append(
+            Loss(id=record_id, file=partition.path, slot=slot, reason=reason, text=text)
+        )
+        row = _row_of(header, row)
+        words = {"id": record_id, "text": ""}
+        header["flags"] |= int(Flag.QUARANTINED)
+    if not is_usable(header):
+        out.lost.append(loss_of(row, remains, partition.path, "its strength is damaged"))
+        out.seen.add(record_id)
+        return
+    header["tags"] = bloom(row, words)
+    out.seen.add(record_id)
+    out.saved.append(Saved(record_id, tier, image, row, words))
+
+
+def _together(
+    header: NDArray[np.void], row: dict[str, Any] | None, remains: Remains, out: Salvage
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """A row and words that the seal says belong together, and to this record."""
+    record_id, event_ms = int(header["id"][0]), int(header["event_ms"][0])
+    moved = out.fates is not None and record_id in out.fates.moved
+    if moved and row is None:  # its words were changed, and which these are nobody knows
+        return None, None
+    rows = [row, remains.older_records.get(record_id)]
+    found = [remains.contents.get(record_id), remains.older_contents.get(record_id)]
+    for words in filter(None, found):
+        for each in filter(None, rows):
+            if each.get("event_ms") == event_ms and belong(each, words):
+                return each, words
+        again = row_of_words(record_id, event_ms, remains.hints.get(record_id, {}), words)
+        if again is not None and int(header["tags"][0]) == bloom(again, words):
+            return again, words
+    return row, None
+
+
+def _text_of(record_id: int, remains: Remains) -> str | None:
+    for contents in (remains.contents, remains.older_contents):
+        text = contents.get(record_id, {}).get("text")
+        if isinstance(text, str):
+            return text
+    return None
+
+
+def _row_of(header: NDArray[np.void], row: dict[str, Any] | None) -> dict[str, Any]:
+    if row is not None:
+        return row
+    event_ms = int(header["event_ms"][0])
+    return {"id": int(header["id"][0]), "event_ms": event_ms, "recorded_ms": event_ms}

@@ -1,0 +1,97 @@
+"""What a repair has found of a store so far, and questions that all of its parts ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.layout import MUTABLE_BYTES
+from spector.records import Loss
+from spector.store.belonging import ROW
+from spector.store.fates import Fates
+from spector.store.files import Bytes
+from spector.store.salvage import Remains
+
+__all__ = [
+    "Embed", "Identity", "Salvage", "Saved", "is_lost", "is_row", "is_usable", "loss_of", "tier_of",
+]
+
+#: texts -> (n, dim) f32 vectors of the model that the store was made with
+Embed = Callable[[list[str]], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose bytes these are; what is not known of the model is empty."""
+
+    uuid: bytes
+    dim: int
+    model_id: str = ""
+    fingerprint: str = ""
+
+
+@dataclass(slots=True)
+class Saved:
+    """One memory on its way into the new store."""
+
+    id: int
+    tier: int
+    #: (stride,) u8, its checksum still that of the source
+    image: Bytes
+    row: dict[str, Any]
+    words: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Salvage:
+    """Everything that was found."""
+
+    saved: list[Saved] = field(default_factory=list)
+    lost: list[Loss] = field(default_factory=list)
+    notes: list[Loss] = field(default_factory=list)
+    wordless: int = 0
+    mended: int = 0
+    seen: set[int] = field(default_factory=set)
+    #: the catalog has lost commits: memories may be missing that nothing names
+    commits_lost: bool = False
+    #: what became of each memory, where the catalog does not know
+    fates: Fates | None = None
+    #: partitions of commits that the catalog does not have
+    later: set[str] = field(default_factory=set)
+
+
+def is_row(row: dict[str, Any]) -> bool:
+    whole = all(type(row.get(name)) is int for name in ROW[:5])
+    mutable = row.get("mutable")
+    return whole and row["slot"] >= 0 and type(mutable) is bytes and len(mutable) == MUTABLE_BYTES
+
+
+def is_lost(remains: Remains, table: str, record_id: int) -> bool:
+    return any(
+        lost.table in ("*", table) and (table == "segment" or lost.low <= record_id <= lost.high)
+        for lost in remains.lost
+    )
+
+
+def tier_of(segment: dict[str, Any] | None) -> int:
+    return int(segment["tier"]) if segment else -1
+
+
+def is_usable(header: NDArray[np.void]) -> bool:
+    """No number that a check of the new store would have to report."""
+    numbers = [float(header[name][0]) for name in ("scale", "importance", "utility")]
+    stability = float(header["stability_days"][0])
+    return all(0 <= n <= 1 for n in numbers) and 0 < stability < 1e30
+
+
+def loss_of(row: dict[str, Any], remains: Remains, path: str | None, reason: str) -> Loss:
+    text = remains.contents.get(row["id"], {}).get("text")
+    slot = row.get("slot")
+    return Loss(
+        id=row["id"], file=path, slot=slot if isinstance(slot, int) else None, reason=reason,
+        text=text if isinstance(text, str) else None,
+    )

@@ -1,0 +1,272 @@
+"""Mechanism: one sector that the disk cannot read is one finding, with the memories behind it.
+
+Damage without it: a read that ends early counts as zeros, so every record behind the sector is
+told as damaged, in several ways each, until a thousand problems hide what happened; a catalog that
+cannot be opened is no report at all. Guard: check reads around the sector, leaves out what only
+follows from it, and looks at everything else as always.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector.layout import PARTITION_HEADER_BYTES, stride_of
+from spector.records import Problem
+from tests.crash.harness import scratch
+from tests.crash.shim import Shim, in_shimmed_process
+from tests.crash.workload import DIM, open_tiny, vector_of
+from tests.proof import Proof
+from tests.store.damage import Patient
+from tests.store.test_repair import ONE
+
+_PAGE = 4096
+_STRIDE = stride_of(DIM)
+_MANY = 300
+
+Break = Callable[[Path, set[int]], None]
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> Break:
+    """Let pages of a file be unreadable for whoever reads through Python's ``pread``."""
+    real, bad = os.pread, dict[int, set[int]]()
+
+    def pread(fd: int, length: int, offset: int) -> bytes:
+        pages = bad.get(os.fstat(fd).st_ino, set())
+        ahead = [page for page in pages if (page + 1) * _PAGE > offset]
+        if ahead and min(ahead) * _PAGE <= offset:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        if ahead:
+            length = min(length, min(ahead) * _PAGE - offset)
+        return real(fd, length, offset)
+
+    def act(path: Path, pages: set[int]) -> None:
+        monkeypatch.setattr(os, "pread", pread)
+        bad[os.stat(path).st_ino] = pages
+
+    return act
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Path:
+    with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
+        memory.remember_many([
+            {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
+            for n in range(_MANY)
+        ])
+    return tmp_path / "mind"
+
+
+def _ids(path: Path) -> list[int]:
+    with spector.open(path, embedder=None, dim=DIM, mode="r") as memory:
+        return [record.id for record in memory]
+
+
+def _slots(page: int) -> tuple[int, int]:
+    """The slots of which a page has at least a byte, the last one excluded."""
+    first = (page * _PAGE - PARTITION_HEADER_BYTES) // _STRIDE
+    return max(0, first), -(-((page + 1) * _PAGE - PARTITION_HEADER_BYTES) // _STRIDE)
+
+
+def _told(problem: Problem, page: int) -> str:
+    assert (problem.code, problem.file, problem.offset) == ("I19", ONE, page * _PAGE)
+    last = min((page + 1) * _PAGE, PARTITION_HEADER_BYTES + _MANY * _STRIDE) - 1
+    where = f"bytes {page * _PAGE} to {last} cannot be read from the disk (EIO)"
+    assert problem.message.startswith(where)
+    assert "--repair" in problem.message
+    return problem.message
+
+
+@pytest.mark.parametrize("page", [0, 1, 5, 9])
+def test_a_bad_page_of_a_partition_is_one_finding(
+    mind: Path, broken: Break, page: int, proof: Proof
+) -> None:
+    made = _ids(mind)
+    broken(mind / ONE, {page})
+    report = spector.check(mind)
+    (problem,) = report.problems
+    message = _told(problem, page)
+    low, high = _slots(page)
+    assert problem.ids == tuple(made[low:high])
+    assert f"{min(high, _MANY) - low} memories ({made[low]}, " in message
+    assert ("the partition's header" in message) == (page == 0)
+    assert (report.count, report.unlisted, report.records) == (1, 0, _MANY)
+    proof("T9", unreadable_pages=1, findings=1)
+
+
+def test_each_stretch_is_told_once_and_so_is_each_memory(mind: Path, broken: Break) -> None:
+    made = _ids(mind)
+    broken(mind / ONE, {1, 2, 4, 5, 8})
+    report = spector.check(mind)
+    spans = [(1, 3), (4, 6), (8, 9)]
+    assert [p.offset for p in report.problems] == [low * _PAGE for low, _ in spans]
+    for problem, (low, high) in zip(report.problems, spans, strict=True):
+        assert problem.message.startswith(f"bytes {low * _PAGE} to {high * _PAGE - 1} ")
+        assert set(problem.ids) == set(made[_slots(low)[0] : _slots(high - 1)[1]])
+    assert sum(len(p.ids) for p in report.problems) == len({i for p in report.problems
+                                                            for i in p.ids})  # fmt: skip
+    assert report.records == _MANY
+
+
+def test_damage_beside_a_bad_page_is_still_found(mind: Path, broken: Break) -> None:
+    made = _ids(mind)
+    slot = 250
+    data = bytearray((mind / ONE).read_bytes())
+    data[PARTITION_HEADER_BYTES + slot * _STRIDE + 70] ^= 1
+    (mind / ONE).write_bytes(data)
+    broken(mind / ONE, {2})
+    found = spector.check(mind).problems
+    assert [p.code for p in found] == ["I19", "I3"]
+    assert found[1].id == made[slot]
+
+
+def test_a_bad_page_of_forgotten_memories_concerns_none(mind: Path, broken: Break) -> None:
+    made = _ids(mind)
+    low, high = _slots(5)
+    with spector.open(mind, embedder=None, dim=DIM) as memory:
+        memory.forget(made[low:high])
+    broken(mind / ONE, {5})
+    (problem,) = spector.check(mind).problems
+    assert "no memory, only what is left of forgotten ones" in _told(problem, 5)
+    assert problem.ids == ()
+
+
+def test_memories_that_the_journal_still_has_are_not_concerned(
+    tmp_path: Path, broken: Break
+) -> None:
+    with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
+        for n in range(20):
+            memory.remember(f"memory {n}", vector=vector_of(str(n)), tier="semantic")
+        broken(tmp_path / "mind" / ONE, {0})
+        (problem,) = memory.check().problems
+        assert "in them: the partition's header; --repair" in problem.message
+        assert problem.ids == ()
+
+
+def test_a_disk_that_reads_nothing_of_a_partition_is_one_finding(
+    mind: Path, broken: Break
+) -> None:
+    made = _ids(mind)
+    broken(mind / ONE, set(range(12)))
+    (problem,) = spector.check(mind).problems
+    assert problem.ids == tuple(made)
+    end = PARTITION_HEADER_BYTES + _MANY * _STRIDE
+    assert problem.message.startswith(f"bytes 0 to {end - 1} ")
+
+
+@pytest.mark.parametrize("suffix", [".idx", ".lex"])
+def test_a_bad_page_of_a_derived_file_is_a_note_at_most(
+    mind: Path, broken: Break, suffix: str
+) -> None:
+    """It is read through calls: in a map the sector would end the process."""
+    with spector.open(mind, embedder=None, dim=DIM) as memory:
+        memory.recall("memory", vector=vector_of("1"))
+    for each in mind.rglob(f"*{suffix}"):
+        broken(each, set(range(100)))
+    report = spector.check(mind)
+    assert report.ok
+    if suffix == ".idx":
+        assert any("cannot be read from the disk (EIO)" in note.message for note in report.notes)
+
+
+# -- the catalog ---------------------------------------------------------------------------------
+
+
+def check_beside_bad_pages(name: str, closed: bool) -> list[Any]:
+    """In a process whose reads, SQLite's too, see the bad page: what check says of each page."""
+    out = []
+    with scratch() as root:
+        patient = Patient(Path(root) / "mind", closed=closed)
+        shim = Shim()
+        shim.arm(patient.path)
+        pages = -(-os.path.getsize(f"{patient.path}/{name}") // _PAGE)
+        for page in range(pages):
+            shim.bad(f"/{name}", page * _PAGE, (page + 1) * _PAGE)
+            report = spector.check(patient.path)
+            out.append([[p.code, p.file, p.offset, list(p.ids), p.message]
+                        for p in report.problems])
+        shim.bad("", 0, 0)
+        assert spector.check(patient.path).ok
+    return out
+
+
+@pytest.mark.parametrize(("name", "closed"), [("catalog.db", True), ("catalog.db-wal", False)])
+def test_a_bad_page_of_the_catalog_or_its_log_is_one_finding(
+    name: str, closed: bool, proof: Proof
+) -> None:
+    pages = in_shimmed_process(
+        "tests.store.test_check_sectors:check_beside_bad_pages", name=name, closed=closed
+    )
+    assert len(pages) > 5
+    for page, problems in enumerate(pages):
+        assert [found[:3] for found in problems] == [["I19", name, page * _PAGE]], page
+        assert "--repair" in problems[0][4]
+    if closed:  # the pages of rows and of words name all of the eleven memories each
+        assert max(len(problems[0][3]) for problems in pages) == 11
+    proof("T10", unreadable_pages=len(pages), findings=len(pages))
+
+
+# -- many problems -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ruined(tmp_path: Path) -> Iterator[Path]:
+    """A store with a flipped bit in each of its 1,200 records."""
+    path = tmp_path / "ruined"
+    with spector.open(path, embedder=None, dim=DIM) as memory:
+        memory.remember_many([
+            {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
+            for n in range(1200)
+        ])
+    data = bytearray((path / ONE).read_bytes())
+    for slot in range(1200):
+        data[PARTITION_HEADER_BYTES + slot * _STRIDE + 34] ^= 1  # the source's confidence
+    (path / ONE).write_bytes(data)
+    yield path
+    shutil.rmtree(path)
+
+
+def test_problems_beyond_the_limit_are_counted(ruined: Path) -> None:
+    report = spector.check(ruined)
+    assert (len(report.problems), report.unlisted, report.count) == (1000, 200, 1200)
+    few = spector.check(ruined, limit=7)
+    assert (len(few.problems), few.count, few.ok) == (7, 1200, False)
+    assert few.problems == report.problems[:7]
+    everything = spector.check(ruined, limit=None)
+    assert (len(everything.problems), everything.unlisted) == (1200, 0)
+
+
+def test_a_live_memory_counts_them_as_well(ruined: Path) -> None:
+    with spector.open(ruined, embedder=None, dim=DIM, mode="r") as memory:
+        assert memory.check().count == 1200
+        assert len(memory.check(limit=None).problems) == 1200
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "10"])
+def test_a_limit_that_is_none_is_refused(tmp_path: Path, limit: Any) -> None:
+    open_tiny(str(tmp_path / "mind")).close()
+    with pytest.raises(spector.InvalidInputError, match="limit is"):
+        spector.check(tmp_path / "mind", limit=limit)
+
+
+def test_words_without_a_memory_are_all_counted(tmp_path: Path) -> None:
+    """SQL that stops at twenty would say that there are twenty."""
+    with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
+        memory.remember_many([
+            {"text": f"memory {n}", "vector": vector_of(str(n)), "tags": ["t"]} for n in range(50)
+        ])
+    db = sqlite3.connect(tmp_path / "mind" / "catalog.db")
+    with db:
+        db.execute("DELETE FROM record_tag")
+    db.close()
+    missing = [p for p in spector.check(tmp_path / "mind").problems if "missing from" in p.message]
+    assert len(missing) == 50
