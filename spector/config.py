@@ -34,10 +34,15 @@ class Config:
     semantic_capacity: int = 10_000
     procedural_capacity: int = 500
     working_capacity: int = 100
-    #: a file grows by a quarter of its size, but never by less than this
+    #: a file begins with a page, and grows by a quarter of its size, but never by less than this
     min_extent_bytes: int = 16 * 1024
     #: ... and never by more than this
     max_extent_bytes: int = 16 * 1024 * 1024
+
+    #: read every page of a partition before recalls look at it: a sector that the disk cannot read
+    #: is then an error when the store is opened, and not the end of the process (SIGBUS). Opening
+    #: takes as long as reading all vectors
+    guard_reads: bool = False
 
     # limits on what a caller may store
     max_text_bytes: int = 1024 * 1024
@@ -112,6 +117,12 @@ class Config:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
+            if isinstance(field.default, bool):
+                if not isinstance(value, bool):
+                    raise InvalidInputError(
+                        f"Config.{field.name} is {value!r}", hint="pass True or False"
+                    )
+                continue
             zero_is_fine = field.name in _MAY_BE_ZERO
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             # a field that counts something was given its default as an int

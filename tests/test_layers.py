@@ -25,6 +25,7 @@ MODULES = sorted(path.relative_to(REPO).as_posix() for path in PACKAGE.rglob("*.
 MAY_TOUCH_FILES = {
     "spector/store/files.py": "it is the seam",
     "spector/store/guard.py": "looks at what files.py opens, and takes rights from others",
+    "spector/store/maps.py": "maps what files.py opens",
     "spector/store/trees.py": "whole directories get and change their names here",
     "spector/store/places.py": "looks at what is in the way of a copy before anything changes",
     "spector/store/lock.py": "a lock lives in a descriptor, not in bytes",

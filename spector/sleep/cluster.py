@@ -27,7 +27,7 @@ from spector.store.compact import (
     record_ids,
     wrong_checksums,
 )
-from spector.store.segment import Partition
+from spector.store.segment import Partition, require_readable
 from spector.store.store import Store
 from spector.tiers.router import TierRouter
 
@@ -95,6 +95,7 @@ def arrange(
     partition = _due(router, store, segment_id, config)
     if partition is None:
         return None
+    require_readable(partition.data, path_of(store, segment_id))
     alive = (partition.headers()["flags"] & Flag.TOMBSTONE) == 0
     images = partition.data[alive]
     if len(wrong_checksums(images, store.uuid)):

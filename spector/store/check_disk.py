@@ -18,7 +18,7 @@ __all__ = ["check_disk", "check_unopened"]
 
 
 def check_disk(files: Files, catalog: Catalog, found: Findings) -> None:
-    """I19 of the catalog and of its log, and the memories whose row or words are concerned.
+    """I20 of the catalog and of its log, and the memories whose row or words are concerned.
 
     Which of several stretches has which memory is not known, so the first one names them all.
     """

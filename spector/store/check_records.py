@@ -73,7 +73,7 @@ def check_partition(
     db: sqlite3.Connection, files: Files, expected: Expected, found: Findings,
     earlier: Raw | None = None,
 ) -> None:
-    """I1, I2, I3, I4, I8, I10, I11, I16, I19 of one partition.
+    """I1, I2, I3, I4, I8, I10, I11, I16, I20 of one partition.
 
     ``earlier`` are its bytes, if they were read before.
     """
@@ -151,7 +151,7 @@ def _slots_in(stretch: Stretch, stride: int) -> slice:
 def _check_unread(
     db: sqlite3.Connection, expected: Expected, records: _Records, found: Findings
 ) -> int:
-    """I19: a finding for each stretch. Returns the memories in them, each of which is told once."""
+    """I20: a finding for each stretch. Returns the memories in them, each of which is told once."""
     if not records.bad:
         return 0
     names: dict[int, int] = {}

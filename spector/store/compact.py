@@ -14,7 +14,7 @@ from spector.layout import RECORD_DTYPE, Flag, PartitionState
 from spector.store.files import Bytes
 from spector.store.hydrate import damaged_record
 from spector.store.rows import move_rows
-from spector.store.segment import Segment
+from spector.store.segment import Segment, require_readable
 from spector.store.store import Store
 
 __all__ = [
@@ -197,6 +197,7 @@ def live_images(store: Store, segment: Segment) -> Bytes:
         PartitionCorruptError: naming the damaged memories as the catalog knows them.
     """
     partition = segment.partition()
+    require_readable(partition.data, segment.where)
     alive = alive_in(store, segment)
     images: Bytes = np.ascontiguousarray(partition.data[alive])
     if len(images) != segment.row.live:

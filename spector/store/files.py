@@ -11,9 +11,7 @@ directories are 0700 and files 0600.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
-import mmap
 import os
 import re
 import secrets
@@ -37,6 +35,7 @@ from spector.store.guard import (
     regular,
     tighten,
 )
+from spector.store.maps import Map, populate
 from spector.store.sectors import join, read_around
 
 __all__ = ["DiskFiles", "File", "Files", "MemoryFiles", "translated"]
@@ -155,42 +154,6 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
     return found
 
 
-class _Map:
-    """A map that needs no descriptor to stay alive: shared and read-only, or private and writable.
-
-    ``mmap.mmap`` duplicates the descriptor before Python 3.13, and a store of ten years has more
-    day partitions than a process may have descriptors. Arrays hold the map through their base.
-    """
-
-    def __init__(self, fd: int, length: int, *, private: bool = False) -> None:
-        self._length = length
-        protection = mmap.PROT_READ | (mmap.PROT_WRITE if private else 0)
-        kind = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
-        address = _libc.mmap(None, length, protection, kind, fd, 0)
-        if address is None or address == ctypes.c_void_p(-1).value:
-            self._address = 0
-            code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code))
-        self._address = int(address)
-        self.__array_interface__ = {
-            "version": 3, "typestr": "|u1", "shape": (length,),
-            "data": (self._address, not private),
-        }
-
-    def __del__(self) -> None:
-        if self._address:
-            _libc.munmap(self._address, self._length)
-            self._address = 0
-
-
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.mmap.restype = ctypes.c_void_p
-_libc.mmap.argtypes = (
-    ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong,
-)
-_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
-
-
 class DiskFile:
     """A file descriptor with positioned reads and writes."""
 
@@ -241,7 +204,7 @@ class DiskFile:
                     f"cannot map {self._path}: it has {self.size()} bytes, expected {length}",
                     hint="the file was truncated; run: spector check PATH",
                 )
-            return np.asarray(_Map(self._fd, length))
+            return np.asarray(Map(self._fd, length))
 
     def sync(self) -> None:
         with translated("sync", self._path):
@@ -325,7 +288,7 @@ class DiskFiles:
             fd = os.open(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
             size = regular(fd, path).st_size
             try:
-                return os.pread(fd, head, 0), np.asarray(_Map(fd, size)) if size else _NOTHING
+                return os.pread(fd, head, 0), np.asarray(Map(fd, size)) if size else _NOTHING
             finally:
                 os.close(fd)
         except StoreError:
@@ -342,7 +305,9 @@ class DiskFiles:
                 status = os.fstat(fd)
                 if not stat.S_ISREG(status.st_mode) or not status.st_size:
                     return None
-                return np.asarray(_Map(fd, status.st_size, private=True))
+                mapped: Bytes = np.asarray(Map(fd, status.st_size, private=True))
+                populate(mapped)  # all of it is going to be read: rather an error than a signal
+                return mapped
             finally:
                 os.close(fd)
         except FileNotFoundError:

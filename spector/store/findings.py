@@ -50,8 +50,8 @@ class Findings:
         )
 
     def unread(self, stretch: Stretch, what: str, ids: Sequence[int] = ()) -> None:
-        """I19. ``what`` is in those bytes; ``ids`` are the memories concerned."""
-        self.add("I19", stretch.file, f"{stretch}; {what}", offset=stretch.low, ids=ids)
+        """I20. ``what`` is in those bytes; ``ids`` are the memories concerned."""
+        self.add("I20", stretch.file, f"{stretch}; {what}", offset=stretch.low, ids=ids)
 
     def catalog(self, code: str, message: str, record_id: int | None = None) -> None:
         self.add(code, CATALOG_NAME, message, record_id=record_id)

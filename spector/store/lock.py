@@ -82,13 +82,18 @@ def last_word(root: str) -> Word | None:
 class WriterLock:
     """Held from open to close by the one process that may write.
 
+    Args:
+        speaks: leave word of what is durable. Who builds a store does not: where there is a word, a
+            store has been in use.
+
     Raises:
         StoreLockedError: a living process holds it, or a dead one's child still does after
             ``DEAD_HOLDER_WAIT_S``.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *, speaks: bool = True) -> None:
         path = os.path.join(root, "LOCK")
+        self._speaks = speaks
         with translated("open", path):
             # a link here would have the file behind it emptied below
             self._fd = os.open(path, OPEN_FLAGS | os.O_RDWR | os.O_CREAT, 0o600)
@@ -109,7 +114,7 @@ class WriterLock:
 
     def vouch(self, uuid: bytes, change_seq: int) -> None:
         """Leave word that a store is durable up to this change; to nobody's harm if that fails."""
-        if self._fd >= 0:
+        if self._fd >= 0 and self._speaks:
             self.word = Word(uuid, change_seq)
             with contextlib.suppress(OSError):
                 self._write()

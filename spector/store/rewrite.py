@@ -22,7 +22,7 @@ from spector.store.compact import alive_in, live_images, wrong_checksums
 from spector.store.files import Bytes, as_bytes
 from spector.store.idx import remove_idx
 from spector.store.rows import move_rows
-from spector.store.segment import Segment
+from spector.store.segment import Segment, require_readable
 from spector.store.store import Store
 
 __all__ = ["Progress", "Transform", "rewrite_all"]
@@ -107,7 +107,9 @@ def _write_all(
 
 
 def _live(store: Store, segment: Segment) -> Bytes:
-    return np.ascontiguousarray(segment.partition().data[alive_in(store, segment)])
+    data = segment.partition().data
+    require_readable(data, segment.where)
+    return np.ascontiguousarray(data[alive_in(store, segment)])
 
 
 def _ids_of(store: Store, segment: Segment, count: int) -> NDArray[np.int64]:

@@ -35,14 +35,17 @@ from spector.layout import (
 )
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, File, Files, as_bytes
+from spector.store.maps import populate
 
 __all__ = [
     "IndexState", "Partition", "Segment", "check_transition", "is_ahead", "later_than_catalog",
     "pack_header",
+    "require_readable",
     "unpack_header",
 ]
 
 
+_READ_AHEAD_BYTES = 1 << 20
 #: ``PARTITION_DTYPE`` without the checksum
 _HEADER = struct.Struct("<8IiI16sI")
 
@@ -128,6 +131,26 @@ def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, An
     }
 
 
+def require_readable(view: Bytes, where: str) -> bool:
+    """Read every page under an array from a map now; False where the system does not know how.
+
+    Whoever is about to read all of it anyway loses nothing by asking first.
+
+    Raises:
+        PartitionCorruptError: the disk cannot read some of it, or somebody has cut the file off.
+    """
+    try:
+        return populate(view)
+    except OSError as error:
+        found = PartitionCorruptError(
+            f"{where}: the disk cannot read some of it, or it was cut off",
+            hint="run: spector check PATH; what can be read is salvaged by spector check PATH"
+            " --repair DEST",
+        )
+        found.errno = error.errno
+        raise found from error
+
+
 def is_ahead(header: dict[str, Any], row: SegmentRow) -> bool:
     """True for the header of a later commit than the catalog's row of the same file.
 
@@ -190,9 +213,11 @@ class Segment:
 
     def __init__(
         self, files: Files, row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes,
-        writable: bool = True, version: int = FORMAT_VERSION,
+        writable: bool = True, version: int = FORMAT_VERSION, guard: bool = False,
     ) -> None:
+        """``guard``: read every page of a map before it is used, see ``require_readable``."""
         self.row = row
+        self._guard = guard
         self._writable = writable
         self.dirty = False
         self._files = files
@@ -257,6 +282,8 @@ class Segment:
             self._check_header(raw)
         if sized:
             self._check_size(len(mapped))
+        if self._guard:
+            self._read_ahead(mapped)
         self._mapped = mapped
         self.glanced = raw
 
@@ -443,9 +470,25 @@ class Segment:
             return self.patched[: self.row.slots]
         if self._mapped is None or len(self._mapped) < need:
             with self._borrowed() as file:
-                self._mapped = file.map(max(need, file.size()))
+                mapped = file.map(max(need, file.size()))
+                if self._guard:
+                    self._read_ahead(mapped)
+                self._mapped = mapped
         body = self._mapped[PARTITION_HEADER_BYTES:need]
         return body.reshape(self.row.slots, self._stride)
+
+    def _read_ahead(self, mapped: Bytes) -> None:
+        """Raise now where a scan would end the process; where the system has no way, read it all.
+
+        What has been read through calls is in the system's cache, and so in the map.
+        """
+        mapped = mapped[: self.bytes_used()]
+        if require_readable(mapped, self.where):
+            return
+        with self._borrowed() as file:
+            at = 0
+            while at < len(mapped) and (data := file.read_at(at, _READ_AHEAD_BYTES)):
+                at += len(data)
 
     def forget_partition(self) -> None:
         """Drop the cached snapshot (after bytes changed in place in a memory slab)."""

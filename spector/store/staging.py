@@ -1,7 +1,8 @@
 """Building a directory beside the place where it is to appear: one at a time, whole or not at all.
 
 A run that was killed leaves its directory behind, under a name that only depends on the place. The
-lock in it died with the process, so the next run to the same place takes it over and empties it.
+lock in it died with the process, so the next run to the same place takes it over and empties it,
+unless somebody has taken it for a store and written to it.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from spector.errors import StoreError, StoreLockedError
+from spector.errors import StoreError, StoreExistsError, StoreLockedError
 from spector.store.files import DiskFiles
-from spector.store.lock import WriterLock
+from spector.store.lock import Word, WriterLock, last_word
 from spector.store.places import Place, refuse_strange
 from spector.store.trees import missing_above, put_in_place, remove_folders, remove_tree
 
@@ -44,11 +45,13 @@ def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
 
     Raises:
         StoreLockedError: another one is being made for the same place.
+        StoreExistsError: what is in the way has been in use as a store since.
         StoreError: what is in the way was left by no copy.
     """
     made = missing_above(place.target)
     try:
         refuse_strange(place.staging)  # it does not even get a lock file
+        _refuse_used(place, last_word(place.staging))
         files = DiskFiles(place.staging)
         if files.root != place.staging:
             raise StoreError(f"{place.staging} is a symbolic link", hint="take it away")
@@ -56,6 +59,7 @@ def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
         lock = _claim(files, place)
         try:
             refuse_strange(place.staging, mine=False)  # now nobody who builds here changes it
+            _refuse_used(place, lock.word)
             with _removed_on_failure(place):
                 place.put_back()
                 clear(files)
@@ -80,13 +84,26 @@ def _removed_on_failure(place: Place) -> Iterator[None]:
 def _claim(files: DiskFiles, place: Place) -> WriterLock:
     """Who has the lock builds here; leftovers are of somebody dead."""
     try:
-        lock = WriterLock(files.root)
+        lock = WriterLock(files.root, speaks=False)
     except StoreLockedError as error:
         raise _busy(place) from error
     if not files.exists("LOCK"):  # the other one finished between our two steps
         lock.release()
         raise _busy(place)
     return lock
+
+
+def _refuse_used(place: Place, word: Word | None) -> None:
+    """Raise for a store that somebody has opened to write: what it has learned may be only there.
+
+    What a killed copy has left may be complete, and only its name keeps people from using it.
+    """
+    if word is not None:
+        raise StoreExistsError(
+            f"{place.staging} is a store that has been in use; a copy to {place.target} would be"
+            " built in its place",
+            hint="rename it or move it away, or choose another destination",
+        )
 
 
 def clear(files: DiskFiles) -> None:

@@ -60,6 +60,8 @@ BACKUP_NOTE = "backup"
 #: the log that a relaxed writer had (``Log.salts``), of which a power cut may have left anything
 RELAXED_LOG = "relaxed_log"
 _SNAPSHOT_ATTEMPTS = 20
+#: a file begins with one page: of most days a store has few memories
+FIRST_EXTENT_BYTES = 4096
 #: beyond every number of a journal entry
 _NEVER = (1 << 63) - 1
 #: partitions that keep their descriptor between writes
@@ -318,6 +320,7 @@ class Store:
         return Segment(
             self.files, row, magic=tier.magic, stride=self.stride, dim=self.dim, uuid=self.uuid,
             writable=self.writable, version=self.format_version,
+            guard=self.config.guard_reads and self.files.durable,
         )
 
     def meet(self, segment: Segment) -> None:
@@ -518,9 +521,8 @@ class Store:
         """Create the file of a partition, durably, with room for ``slots`` records."""
         segment = self.segment_of(row)
         whole = row.capacity * self.stride
-        room = whole if not self.files.durable else min(
-            whole, max(slots * self.stride, self.config.min_extent_bytes - PARTITION_HEADER_BYTES)
-        )
+        first = min(self.config.min_extent_bytes, FIRST_EXTENT_BYTES) - PARTITION_HEADER_BYTES
+        room = min(whole, max(slots * self.stride, first)) if self.files.durable else whole
         segment.create(row.path, allocate=room)
         return segment
 

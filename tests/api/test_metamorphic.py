@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -114,6 +115,18 @@ LIMITS: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
     "max_scope_bytes": (3, {"user_id": "abc"}, {"user_id": "abcd"}),
     "max_parents": (2, {"parents": [1, 2]}, {"parents": [1, 2, 3]}),
 }
+
+
+@case(CONFIG, "guard_reads")
+def a_guarded_store_asks_for_every_page_before_it_looks(path: Path) -> None:
+    with mind(path / "mind") as memory:
+        memory.remember("x", tier="semantic")
+    asked: list[int] = []
+    with mock.patch("spector.store.segment.populate", lambda view: asked.append(view.nbytes) or 1):
+        for guarded in (False, True):
+            with mind(path / "mind", guard_reads=guarded) as memory:
+                assert texts(memory.recall("x")) == ["x"]
+            assert bool(asked) == guarded
 
 
 @case(CONFIG, *LIMITS)

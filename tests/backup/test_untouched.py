@@ -128,6 +128,36 @@ def test_what_no_copy_has_left_is_neither_emptied_nor_followed(
     assert everything(mind.parent) == before
 
 
+@COPIES
+def test_a_store_in_use_that_has_the_name_of_a_leftover_is_left_alone(
+    copy: Copy, mind: Path
+) -> None:
+    """What a killed copy left may be complete, and somebody may have gone on with it."""
+    left = mind.parent / ".out.spector-incomplete"
+    shutil.copytree(mind, left)
+    (left / "LOCK").unlink()
+    with open_tiny(str(left)) as memory:
+        memory.remember("only here", vector=vector_of("only here"))
+    before = everything(mind.parent)
+    with pytest.raises(spector.StoreExistsError, match="has been in use") as caught:
+        copy(mind, mind.parent / "out")
+    assert str(left) in caught.value.message
+    assert "rename it" in caught.value.hint
+    assert everything(mind.parent) == before
+
+
+@COPIES
+def test_a_complete_copy_that_nobody_has_written_to_gives_way(copy: Copy, mind: Path) -> None:
+    left = mind.parent / ".out.spector-incomplete"
+    copy(mind, left)
+    with open_tiny(str(left), mode="r") as memory:  # looking at it is not using it
+        texts = texts_of(memory)
+    copy(mind, mind.parent / "out")
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["mind", "out"]
+    with open_tiny(str(mind.parent / "out"), mode="r") as memory:
+        assert texts_of(memory) == texts
+
+
 def test_leftovers_of_another_user_are_left_alone(mind: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can make what belongs to somebody else")

@@ -63,5 +63,5 @@ def test_check_of_an_unreadable_sector_names_it_and_the_memories(
     assert "memories in " in shown.out
     assert "--repair" in shown.err
     (problem,) = run("check", filled, "--json").json["problems"]
-    assert (problem["code"], problem["file"].split("/")[-1]) == ("I19", victim.name)
+    assert (problem["code"], problem["file"].split("/")[-1]) == ("I20", victim.name)
     assert problem["ids"]

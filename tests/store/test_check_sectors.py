@@ -78,7 +78,7 @@ def _slots(page: int) -> tuple[int, int]:
 
 
 def _told(problem: Problem, page: int) -> str:
-    assert (problem.code, problem.file, problem.offset) == ("I19", ONE, page * _PAGE)
+    assert (problem.code, problem.file, problem.offset) == ("I20", ONE, page * _PAGE)
     last = min((page + 1) * _PAGE, PARTITION_HEADER_BYTES + _MANY * _STRIDE) - 1
     where = f"bytes {page * _PAGE} to {last} cannot be read from the disk (EIO)"
     assert problem.message.startswith(where)
@@ -125,7 +125,7 @@ def test_damage_beside_a_bad_page_is_still_found(mind: Path, broken: Break) -> N
     (mind / ONE).write_bytes(data)
     broken(mind / ONE, {2})
     found = spector.check(mind).problems
-    assert [p.code for p in found] == ["I19", "I3"]
+    assert [p.code for p in found] == ["I20", "I3"]
     assert found[1].id == made[slot]
 
 
@@ -208,7 +208,7 @@ def test_a_bad_page_of_the_catalog_or_its_log_is_one_finding(
     )
     assert len(pages) > 5
     for page, problems in enumerate(pages):
-        assert [found[:3] for found in problems] == [["I19", name, page * _PAGE]], page
+        assert [found[:3] for found in problems] == [["I20", name, page * _PAGE]], page
         assert "--repair" in problems[0][4]
     if closed:  # the pages of rows and of words name all of the eleven memories each
         assert max(len(problems[0][3]) for problems in pages) == 11

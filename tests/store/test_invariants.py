@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import spector
+from spector.errors import SpectorError
 from spector.kernel.crc import crc32c, crc32c_rows
 from spector.layout import PARTITION_HEADER_BYTES, RECORD_DTYPE, stride_of
 from spector.store.lock import WriterLock, last_word
@@ -227,7 +228,32 @@ def test_check_names_a_broken_invariant(store: Path, name: str) -> None:
 
 
 def test_every_invariant_of_the_product_is_broken_once(proof: Any) -> None:
-    """I13 is about an audit trail, which does not exist yet; nor do edges, trust and quotas."""
+    """I13 is about an audit trail, which does not exist yet; nor do edges, trust and quotas.
+
+    I20 is about the disk: see test_check_sectors.
+    """
     codes = {code for code, _ in BROKEN.values()}
     assert codes == {f"I{n}" for n in range(1, 20)} - {"I13"}
     proof("I1-I15", invariants=len(codes), breaks=len(BROKEN), named=len(BROKEN))
+
+
+def test_partition_of_a_moment_ago_in_which_only_strengths_are_older_is_found(
+    store_path: Path,
+) -> None:
+    """Its header says nothing of it, so it opens; check and every look at the memory tell."""
+    with open_tiny(str(store_path)) as memory:
+        ids = [
+            memory.remember(f"w{n}", vector=vector_of(f"w{n}"), tier="semantic").id
+            for n in range(3)
+        ]
+    before = (store_path / ONE).read_bytes()
+    with open_tiny(str(store_path)) as memory:
+        memory.reinforce(ids[1])
+    (store_path / ONE).write_bytes(before)
+    (problem,) = spector.check(store_path).problems
+    assert (problem.code, problem.id, problem.slot) == ("I16", ids[1], 1)
+    for mode in ("r", "rw"):
+        with open_tiny(str(store_path), mode=mode) as memory:
+            assert memory.get(ids[0]).text == "w0"
+            with pytest.raises(SpectorError, match=str(ids[1])):
+                memory.get(ids[1])

@@ -16,6 +16,7 @@ import pytest
 
 import spector
 from spector.errors import (
+    CatalogCorruptError,
     StoreClosedError,
     StoreError,
     StoreLockedError,
@@ -312,3 +313,60 @@ def test_open_store_that_loses_its_permissions_says_so(unwritable: Path) -> None
     """A reader refuses to write whatever the file modes say."""
     with open_tiny(str(unwritable), mode="r") as memory, pytest.raises(StoreReadOnlyError):
         memory.compact()
+
+
+# -- the file LOCK of another store ----------------------------------------------------------------
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path]:
+    """Two stores, of which the second has seen more."""
+    for name, count in (("one", 1), ("other", 5)):
+        with open_tiny(str(tmp_path / name)) as memory:
+            for n in range(count):
+                memory.remember(f"{name} {n}", vector=vector_of(f"{name} {n}"))
+    return tmp_path / "one", tmp_path / "other"
+
+
+@pytest.mark.parametrize("put", [shutil.copy, os.link], ids=["copied", "linked"])
+def test_lock_of_another_store_is_no_obstacle(two: tuple[Path, Path], put: Any) -> None:
+    one, other = two
+    (one / "LOCK").unlink()
+    put(other / "LOCK", one / "LOCK")
+    assert spector.check(one).ok
+    with open_tiny(str(one), mode="r") as memory:
+        assert len(memory) == 1
+    with open_tiny(str(one)) as memory:
+        memory.remember("more", vector=vector_of("more"))
+    assert spector.check(one).ok
+    assert spector.check(other).ok
+    with open_tiny(str(other)) as memory:
+        assert len(memory) == 5
+
+
+def test_stores_that_share_one_lock_are_written_one_after_the_other(
+    two: tuple[Path, Path]
+) -> None:
+    """Nothing is lost by it, and who waits is told of the process that writes."""
+    one, other = two
+    (one / "LOCK").unlink()
+    os.link(other / "LOCK", one / "LOCK")
+    with open_tiny(str(one)), pytest.raises(StoreLockedError, match=f"process {os.getpid()}"):
+        open_tiny(str(other))
+    open_tiny(str(other)).close()
+
+
+def test_lock_of_a_later_state_of_the_same_store_says_what_to_do(tmp_path: Path) -> None:
+    """It looks as if commits were lost, and only somebody who knows better can say otherwise."""
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        memory.remember("first", vector=vector_of("first"))
+    shutil.copytree(tmp_path / "mind", tmp_path / "before")
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        memory.remember("second", vector=vector_of("second"))
+    shutil.copy(tmp_path / "mind" / "LOCK", tmp_path / "before" / "LOCK")
+    with pytest.raises(CatalogCorruptError, match="lost commits") as caught:
+        open_tiny(str(tmp_path / "before"))
+    assert "delete the file LOCK" in caught.value.hint
+    (tmp_path / "before" / "LOCK").unlink()
+    with open_tiny(str(tmp_path / "before")) as memory:
+        assert len(memory) == 1
