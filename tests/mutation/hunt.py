@@ -78,6 +78,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/lineage.py": ("tests/backup/test_lineage.py",),
     "spector/store/lost.py": ("tests/store/test_lost_commits.py", "tests/store/test_frames.py"),
     "spector/store/sectors.py": ("tests/store/test_bad_sectors.py",),
+    "spector/store/word_checks.py": ("tests/store/test_word_files.py",),
     "spector/store/word_files.py": ("tests/store/test_word_files.py",),
     "spector/store/words.py": ("tests/store/test_words.py",),
     "spector/store/fates.py": ("tests/store/test_log_salvage.py",),

@@ -579,3 +579,19 @@ def test_files_of_an_older_layout_are_read_anew_and_replaced(
         assert reading.texts == len(made)
         agree(memory)
     assert noted(path) == {}
+
+
+def test_a_link_in_the_place_of_the_list_is_noted_and_never_followed(tmp_path: Path) -> None:
+    path = tmp_path / "mind"
+    make(path, 60)
+    rows, elsewhere = path / FOLDER / "rows.lex", tmp_path / "elsewhere"
+    rows.rename(elsewhere)
+    rows.symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+    assert "built anew" in noted(path)[f"{FOLDER}rows.lex"]
+    with opened(path) as memory:
+        agree(memory)
+        fill(memory, 700, 2)
+    assert elsewhere.read_bytes() == before
+    assert not rows.is_symlink()
+    assert noted(path) == {}
