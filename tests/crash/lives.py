@@ -136,6 +136,22 @@ def _update(scene: Scene) -> None:
     scene.did("update")
 
 
+def _supersede(scene: Scene) -> None:
+    """Memories of several partitions end with the commit of the one that takes their place."""
+    memory = _living(scene)
+    ids = ids_of(memory)
+    first = remember(memory, "moved0 version 0", supersedes=[ids["old2"], ids["fact3"]])
+    scene.did("remember")
+    remember(memory, "moved1 version 0", supersedes=first, tier="semantic")
+    scene.did("remember")
+    new = remember(memory, "moved2 version 0", supersedes=ids["new1"], user_id="u")
+    scene.did("remember")
+    memory.forget(new)
+    scene.did("forget")
+    memory.reinstate(ids["new1"])
+    scene.did("reinstate")
+
+
 def _forget(scene: Scene) -> None:
     memory = _living(scene)
     ids = ids_of(memory)
@@ -353,6 +369,7 @@ LIVES: dict[str, Life] = {
     "bulk": Life(_bulk, prepared),
     "update": Life(_update, prepared),
     "forget": Life(_forget, prepared),
+    "supersede": Life(_supersede, prepared),
     "strength": Life(_strength, prepared),
     "reflect": Life(_reflect, prepared),
     "cluster": Life(_reflect, ordered, _half_ordered),
