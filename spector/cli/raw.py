@@ -27,7 +27,7 @@ from spector.layout import (
     TierCode,
 )
 from spector.store.catalog import CATALOG_NAME, Catalog, Row, SegmentRow
-from spector.store.links import parted
+from spector.store.links import parted, successors
 from spector.store.segment import unpack_header
 
 __all__ = ["PartitionFile", "RawStore"]
@@ -155,7 +155,18 @@ class RawStore:
         if place is not None:
             out.update(self._record(*place, record_id))
         out["catalog"] = None if row is None else _catalog_view(row)
+        if row is not None:
+            out["catalog"]["superseded_by"] = self._newer(row)
         return out
+
+    def _newer(self, row: Row) -> list[int]:
+        """Ids of the memories that supersede one, as far as the catalog can say."""
+        assert self.catalog is not None, "it has the row"
+        try:
+            return list(successors(self.catalog, [row.id]).get(row.id, ()))
+        except SpectorError as error:
+            self.problems.append(error.message)
+            return []
 
     def _row(self, record_id: int) -> Row | None:
         if self.catalog is None:

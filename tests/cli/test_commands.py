@@ -488,6 +488,26 @@ def test_inspect_shows_the_header_of_one_record(run: Run, filled: Path) -> None:
     assert str(record) in run("inspect", filled, record).out
 
 
+def test_a_memory_supersedes_another_from_the_shell(run: Run, tmp_path: Path) -> None:
+    mind = tmp_path / "mind"
+    old = run("remember", mind, "I live in Berlin", "--event-time", "2026-03-10T00:00Z", "--json")
+    told = run("remember", mind, "I live in Lisbon", "--supersedes", old.json["id"],
+               "--event-time", "2026-06-05T00:00Z")  # fmt: skip
+    assert told.code == 0
+    assert f"instead of {old.json['id']}" in told.out
+    (new,) = (h["id"] for h in run("recall", mind, "where do I live", "--json").json["hits"])
+    then = run("recall", mind, "where do I live", "--as-of", "2026-04-01T00:00Z", "--json").json
+    assert [hit["superseded_by"] for hit in then["hits"]] == [[new]]
+    assert "Berlin" in run("context", mind, "where do I live", "--as-of", "2026-04-01T00:00Z").out
+    shown = [run("inspect", mind, each, "--json").json["catalog"] for each in (old.json["id"], new)]
+    assert [(each["supersedes"], each["superseded_by"], each["tags"]) for each in shown] == [
+        ([], [new], []), ([old.json["id"]], [], []),
+    ]
+    again = run("remember", mind, "I live in Porto", "--supersedes", old.json["id"])
+    assert (again.code, "superseded" in again.err) == (2, True)
+    assert run("check", mind).code == 0
+
+
 def test_inspect_works_on_a_damaged_store(run: Run, filled: Path) -> None:
     record = ids_by_text(run, filled)["The cat is called Quokka"]
     first, second = sorted(filled.glob("episodic/*.mem"))

@@ -52,6 +52,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/idx.py": ("tests/store/test_scan_index_files.py",),
     "spector/store/indexes.py": ("tests/store/test_scan_index_files.py",),
     "spector/store/leaving.py": (_LIFE, "tests/sleep/test_compact.py"),
+    "spector/store/links.py": ("tests/api/test_facts.py", "tests/store/test_invariants.py"),
     "spector/store/lock.py": ("tests/store/test_lock.py",),
     "spector/store/log.py": ("tests/store/test_log.py", _LIFE),
     "spector/store/migrate.py": ("tests/backup/test_formats.py",),
