@@ -38,8 +38,9 @@ __all__ = ["BY_SCORE", "BY_WORDS", "Places", "Weigher"]
 
 I64 = NDArray[np.int64]
 
-#: candidates by score and by words, and how many of the latter must pass the gates
-BY_SCORE: Final = 128
+#: candidates by score and by words, and how many of the latter must pass the gates; the scan of a
+#: large store slows down with what it is asked for (bench/LOG.md, "How many candidates")
+BY_SCORE: Final = 64
 BY_WORDS: Final = 128
 _ENOUGH: Final = 48
 _MOST_BY_WORDS: Final = 8192

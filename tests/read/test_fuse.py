@@ -18,6 +18,8 @@ import pytest
 
 import spector
 from spector import PROFILES, Config, InvalidInputError, ManualClock, Memory, Ranking
+from spector.kernel.base import ScanResult
+from spector.read.weigh import Weigher
 from tests.api.helpers import ids, texts
 from tests.conftest import NOW
 
@@ -383,6 +385,24 @@ def test_the_best_of_a_large_store_are_those_of_the_same_store_ranked_whole(cue:
             found.append((ids(hits), [hit.score for hit in hits]))
     assert found[0][0] == found[1][0]
     assert found[0][1] == pytest.approx(found[1][1], abs=5e-3)
+
+
+def test_the_scan_of_a_large_store_is_asked_for_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mechanism: the time of a scan grows with the hits wanted of it. Damage: at 400,000 memories
+    128 candidates took as long as reading every vector."""
+    seen: list[int] = []
+    best_of = Weigher.best_of
+
+    def spied(*args: Any, **more: Any) -> Any:
+        seen.append(len(next(each for each in args if isinstance(each, ScanResult))))
+        return best_of(*args, **more)
+
+    monkeypatch.setattr(Weigher, "best_of", spied)
+    with mind(rank_all_records=1) as memory:
+        crowd(memory)
+        memory.recall(CUES[0], vector=CUE, k=10)
+        memory.recall(CUES[0], vector=CUE, k=50)
+    assert seen == [64, 100]
 
 
 def test_the_order_of_writing_does_not_matter_but_for_ids() -> None:
