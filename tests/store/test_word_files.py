@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from spector.errors import StoreError
 from spector.lexical import block as block_module
 from spector.lexical import index as index_module
 from spector.lexical.analysis import analyse, cue_terms, pair_hashes, term_hash
+from spector.lexical.saved import ROWS_DTYPE, pack_rows, read_rows
 from spector.store import word_files
 from spector.store.store import Store
 from spector.store.word_files import FOLDER, is_words
@@ -594,4 +596,26 @@ def test_a_link_in_the_place_of_the_list_is_noted_and_never_followed(tmp_path: P
         fill(memory, 700, 2)
     assert elsewhere.read_bytes() == before
     assert not rows.is_symlink()
+    assert noted(path) == {}
+
+
+def test_sound_blocks_that_do_not_belong_together_are_noted(tmp_path: Path) -> None:
+    """A list with right checksums that names the same memories twice."""
+    path = tmp_path / "mind"
+    make(path, 60)
+    rows = path / FOLDER / "rows.lex"
+    (block,) = (each for each in files_in(path) if each != rows)
+    (path / FOLDER / "00000077.lex").write_bytes(block.read_bytes())
+    image = np.frombuffer(rows.read_bytes(), np.uint8)
+    header = np.array(image[: ROWS_DTYPE.itemsize]).view(ROWS_DTYPE)[0]
+    uuid, analysis = header["uuid"].tobytes(), int(header["analysis"])
+    saved, _ = read_rows(image, uuid=uuid, analysis=analysis)
+    assert saved is not None
+    named = np.concatenate([saved.named, saved.named])
+    named["number"][1] = 77
+    twice = {name: np.tile(getattr(saved, name), 2) for name in ("segment", "slot", "alive")}
+    rows.write_bytes(pack_rows(replace(saved, named=named, **twice), uuid=uuid, analysis=analysis))
+    assert "belong together" in noted(path)[f"{FOLDER}rows.lex"]
+    with opened(path) as memory:
+        agree(memory)
     assert noted(path) == {}
