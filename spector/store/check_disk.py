@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 
-from spector.errors import SpectorError, StoreNotFoundError
+from spector.errors import SpectorError, StoreError
 from spector.records import CheckReport
 from spector.store.catalog import CATALOG_NAME, Catalog, close_raw
 from spector.store.files import DiskFiles, Files
@@ -36,24 +36,26 @@ def check_disk(files: Files, catalog: Catalog, found: Findings) -> None:
 def check_unopened(files: DiskFiles) -> CheckReport | None:
     """The same of a catalog that SQLite cannot even open; None when the disk can read all of it."""
     found = Findings()
-    file = files.open(CATALOG_NAME, writable=False)
-    try:
-        stretches = [*unread_in(CATALOG_NAME, file), *_unread_in_log(files)]
-    finally:
-        close_raw(file, f"{files.root}/{CATALOG_NAME}")
+    stretches: list[Stretch] = []
+    with contextlib.suppress(StoreError):
+        file = files.open(CATALOG_NAME, writable=False)
+        try:
+            stretches += unread_in(CATALOG_NAME, file)
+        finally:
+            close_raw(file, f"{files.root}/{CATALOG_NAME}")
+    stretches += _unread_in_log(files)
     _tell(stretches, (), found)
     return CheckReport(problems=tuple(found.problems)) if stretches else None
 
 
 def _unread_in_log(files: Files) -> tuple[Stretch, ...]:
-    try:
+    with contextlib.suppress(StoreError):  # most often there is none
         log = files.open(LOG_NAME, writable=False)
-    except StoreNotFoundError:
-        return ()
-    try:
-        return unread_in(LOG_NAME, log)
-    finally:
-        log.close()
+        try:
+            return unread_in(LOG_NAME, log)
+        finally:
+            log.close()
+    return ()
 
 
 def _tell(stretches: list[Stretch], ids: tuple[int, ...], found: Findings) -> None:

@@ -24,7 +24,7 @@ from tests.crash.harness import in_fresh_process, run_and_exit, scratch
 from tests.crash.workload import DIM, vector_of, warm_up
 from tests.proof import Proof, seed
 
-_ROUNDS = 12
+_ROUNDS = 6
 _WORDS = "guitar tent music lake river bank coffee tea run walk boat car".split()
 
 
