@@ -50,7 +50,7 @@ def test_spoken_turns_lose_their_marks_and_keep_who_said_what() -> None:
 
 
 def test_a_turn_whose_speaker_is_missing_is_kept() -> None:
-    """Mechanism: only turns of the usual form were read. Damage: 11 of MADial's 80 cues had lost a
+    """Mechanism: only turns of the usual form were read. Damage: ten of MADial's 80 cues had lost a
     turn, in silence."""
     turns = ["<BOD>\n", '<Bart>: "One"\n', '"Two"\n', '<Bart>: "Three"\n', "<Four!>\n",
              '<Bart>: "Five"\n', '<Assistant>: "Six"\n', "<EOD>\n"]  # fmt: skip
