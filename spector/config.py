@@ -85,11 +85,13 @@ class Config:
     recall_confidence: float = 3.0
 
     # context
-    #: probability of an answer below which ``context`` says nothing; 0 always says something
+    #: probability of an answer below which ``context`` and ``recall(selective=True)`` say nothing;
+    #: 0 always says something
     abstain_below: float = 0.12
-    #: relevance from which a memory is quoted in full, and from which it is quoted at all
+    #: relevance from which a memory is quoted in full, and from which it is quoted at all; the
+    #: second is for questions of fact, three quarters of it for situations and requests
     context_full: float = 0.7
-    context_abbreviated: float = 0.4
+    context_abbreviated: float = 0.55
 
     # scan index
     #: a smaller partition is scanned straight

@@ -34,7 +34,7 @@ from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import Category, Flag, Modality
 from spector.read.abstain import CROWD, selected
 from spector.read.context import Context, Desk
-from spector.read.gate import gate
+from spector.read.gate import gate, unneeded
 from spector.read.hyde import centroid, hypotheses
 from spector.read.intents import parse_intent, with_intent
 from spector.read.merge import DEPTH, merged
@@ -457,7 +457,7 @@ class Memory:
             profile: a preset's name or a :class:`ScoringProfile`.
             selective: at most k: only hits that stand out from the crowd behind them
                 (``Config.context_abbreviated``), and none for small talk or when no memory seems
-                to answer (``Config.abstain_below``); ``.abstained`` and ``.reason`` say so.
+                to answer (``Config.abstain_below``): ``.abstained``, and why in ``.reason``.
             learn: let the hits be strengthened as used memories are; otherwise recall changes
                 nothing, and the same cue at the same time gives the same answer (with
                 ``exact``; an estimate may differ once an index has been built or rebuilt).
@@ -477,7 +477,7 @@ class Memory:
         fetched = wanted
         if parse_switch(selective, "selective"):
             if text is not None and not (decision := gate(text)).needed:
-                return HitList(reason=f"no memory is needed: {decision.reason}")
+                return HitList(abstained=True, reason=unneeded(decision))
             fetched = min(max(wanted, CROWD), self._config.max_k)
         selection = self._selection(
             {"tiers": tiers, "tags": tags, "any_tags": any_tags, "user_id": user_id,
@@ -562,7 +562,7 @@ class Memory:
         if not parse_switch(always, "always") and text is not None:
             decision = gate(text)
             if not decision.needed:
-                return desk.empty(f"no memory is needed: {decision.reason}")
+                return desk.empty(unneeded(decision), abstained=True)
         fetched = min(max(wanted, CROWD), self._config.max_k)
         hits = self.recall(text, k=fetched, **recall)
         found = desk.context(hits, text, wanted, always=always)

@@ -396,7 +396,9 @@ class Signals:
         kind: "fact", "talk" or "request"; only the answers to facts are ever withheld.
         coverage: most of the cue's words that one memory and its neighbours account for: BM25
             with smeared frequencies over the sum of the words' weights, absent words included.
-        cosine: highest likeness, raw; None when the model is not the one it is calibrated for.
+        cosine: highest likeness, raw; None without a vector of the cue.
+        likeness: the same in deviations above the usual likeness of this store's memories to each
+            other; None also where there are fewer than four of them.
         unknown_name: a word with a capital, not at the start of a sentence, that no memory has.
         memories: how many there are to answer from; None when nobody counted.
     """
@@ -406,6 +408,7 @@ class Signals:
     cosine: float | None = None
     unknown_name: bool = False
     memories: int | None = None
+    likeness: float | None = None
 
 
 class HitList(list[Hit]):
@@ -413,7 +416,8 @@ class HitList(list[Hit]):
 
     Attributes:
         signals: what was noticed about the cue; None when nothing was measured.
-        abstained: nothing was returned although memories were found, because none seems to answer.
+        abstained: nothing was returned on purpose: no memory seems to answer, or the cue is small
+            talk and nothing was looked for; ``reason`` says which.
         reason: why it is empty, when a decision made it so.
     """
 

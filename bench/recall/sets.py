@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.machine import REPO
+from bench.recall.paraphrases import paraphrases
 from bench.recall.shape import DataSet, Item, Question, Store
 
 #: LoCoMo's numbers for its kinds of questions
@@ -377,6 +378,10 @@ def _lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
+def _written_here(_: Path) -> DataSet:
+    return paraphrases()
+
+
 LOADERS: Final[dict[str, Callable[[Path], DataSet]]] = {
     "locomo": locomo_turns,
     "locomo-sessions": locomo_sessions,
@@ -386,4 +391,5 @@ LOADERS: Final[dict[str, Callable[[Path], DataSet]]] = {
     "madial-named": madial_named,
     "prefeval": prefeval,
     "memorybank": memorybank,
+    "paraphrases": _written_here,
 }

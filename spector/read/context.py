@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from spector.clock import iso_of_ms
 from spector.config import Config
-from spector.read.abstain import judge, relevances
+from spector.read.abstain import in_turn, judge, least_of
 from spector.read.excerpt import cue_words, excerpt
-from spector.read.quote import FRAME, Block, Line, line_of, quoted, speaker_of
+from spector.read.quote import FRAME, Block, Line, line_of, origin_of, quoted
 from spector.read.tokens import TokenCounter
 from spector.records import Hit, HitList
 
@@ -69,7 +69,8 @@ class Context:
         exact: False when the count is an estimate.
         quotes: every hit that was considered, best first, and what became of it.
         reason: why the text is empty.
-        abstained: nothing is said although memories were found, because none seems to answer.
+        abstained: nothing is said on purpose: no memory seems to answer, or the cue is small talk
+            and nothing was looked for; ``reason`` says which.
     """
 
     text: str = ""
@@ -140,12 +141,13 @@ class Desk:
         verdict = judge(hits.signals, 0.0 if always else self._config.abstain_below)
         if verdict.silent:
             return self.empty(verdict.reason, abstained=True)
-        draft = _Draft(self._counter, self._max, cue or "", self._config)
-        relevance = relevances([hit.score for hit in hits])
-        repeated = _repeated(hits[:k])
+        least = least_of(hits.signals, self._config.context_abbreviated)
+        draft = _Draft(self._counter, self._max, cue or "", (self._config.context_full, least))
+        found = in_turn(hits, k)
+        repeated = _repeated([hit for hit, _ in found])
         quotes, tokens = draft.settle([
             draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
-            for hit, value, reason in zip(hits[:k], relevance, repeated, strict=False)
+            for (hit, value), reason in zip(found, repeated, strict=True)
         ])  # fmt: skip
         text = draft.text()
         return replace(
@@ -158,9 +160,10 @@ class _Draft:
     """The block under construction: what is in it, and what is left of the budget."""
 
     def __init__(
-        self, counter: TokenCounter, max_tokens: int, cue: str, config: Config
+        self, counter: TokenCounter, max_tokens: int, cue: str, relevance: tuple[float, float]
     ) -> None:
-        self._full, self._least = config.context_full, config.context_abbreviated
+        #: from which a memory is quoted in full, and from which it is quoted at all
+        self._full, self._least = relevance
         self._count = counter
         self._max = max_tokens
         self._words = cue_words(cue)
@@ -269,11 +272,11 @@ def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
 def _repeated(hits: Sequence[Hit]) -> list[str]:
     """For each hit why it would only repeat another one, "" if it does not.
 
-    Of memories with the same words of the same speaker the newest stands for all. Only case, white
+    Of memories with the same words of the same origin the newest stands for all. Only case, white
     space and a full stop may differ: a sign or a question mark more can be all that matters.
     """
-    newest: dict[tuple[str | None, str], Hit] = {}
-    keys = [(speaker_of(hit), " ".join(hit.text.casefold().split()).rstrip(".! ")) for hit in hits]
+    newest: dict[tuple[str, str], Hit] = {}
+    keys = [(origin_of(hit), " ".join(hit.text.casefold().split()).rstrip(".! ")) for hit in hits]
     for key, hit in zip(keys, hits, strict=True):
         known = newest.get(key)
         if known is None or (hit.record.event_ms, hit.id) > (known.record.event_ms, known.id):

@@ -17,7 +17,7 @@ from spector.read.plain import Token, composed, tokens
 from spector.read.signs import ASSISTANTS, Speakers
 from spector.read.smalltalk import FILLERS, PHRASES
 
-__all__ = ["Decision", "gate"]
+__all__ = ["Decision", "gate", "unneeded"]
 
 #: nobody greets for longer without saying something
 _MOST_CHARS: Final = 400
@@ -66,6 +66,11 @@ def gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
     found = tokens(composed(cue).replace("\n", " . "))  # a line is a sentence
     known = speakers if isinstance(speakers, Speakers) else Speakers.of(speakers)
     return _of_phrases(found, known)
+
+
+def unneeded(decision: Decision) -> str:
+    """The reason that a recall gives for not having looked."""
+    return f"small talk: {decision.reason}, no memory is needed"
 
 
 def _of_command(name: str, rest: str) -> Decision:

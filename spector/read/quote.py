@@ -15,9 +15,11 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from spector.read.plain import plain
+from spector.read.signs import ASSISTANTS, USERS
 from spector.records import Hit
 
-__all__ = ["FRAME", "Block", "Line", "label", "line_of", "quoted", "speaker_of"]
+__all__ = ["FRAME", "Block", "Line", "label", "line_of", "origin_of", "quoted"]
 
 _BEGIN: Final = (
     "<memories>\n"
@@ -45,6 +47,16 @@ _LABEL: Final = re.compile(r"[^\W_][\w.@+-]{0,31}")
 _NAME_CHARS: Final = 80
 #: names that would look like a turn of the conversation itself
 _RESERVED: Final = frozenset("developer function human ipython model platform system tool".split())
+#: what the name of a speaker may not be mistaken for
+_ROLES: Final = ASSISTANTS | USERS | _RESERVED | frozenset(("instructions", "memories", "memory"))
+_WORD: Final = re.compile(r"[^\W_]+")
+#: Cyrillic and Greek letters that look like Latin ones
+_LOOKALIKES: Final = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0458\u0501\u04bb\u051b\u0410\u0415\u041e\u0420\u0421"
+    "\u0423\u0425\u0406\u0405\u0408\u0412\u041a\u041c\u041d\u0422\u03bf\u03b1\u03b5\u03b9\u03c5\u03bd\u03c1"
+    "\u0391\u0395\u039f\u0399\u03a1\u03a4\u039d\u039c",
+    "aeopcyxisjdhqAEOPCYXISJBKMHToaeiuvpAEOIPTNM",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +101,39 @@ def _escaped(found: re.Match[str]) -> str:
 
 def label(name: str) -> str:
     """A name that stands bare where it is one harmless word, quoted otherwise, cut if long."""
-    if len(name) > _NAME_CHARS:
-        name = f"{name[:_NAME_CHARS]}\u2026"
-    harmless = _LABEL.fullmatch(name) and name.isprintable() and name.lower() not in _RESERVED
+    name = _cut(name)
+    harmless = (
+        _LABEL.fullmatch(name) and name.isprintable() and name.lower() not in _RESERVED
+        and (name.isascii() or not _poses(name))
+    )
     return name if harmless else quoted(name)
 
 
-def speaker_of(hit: Hit) -> str | None:
-    """Who said it: ``metadata["speaker"]``, else the role."""
-    named = hit.metadata.get("speaker")
-    return named if isinstance(named, str) and named else hit.role
+def origin_of(hit: Hit) -> str:
+    """Who said it, as far as the store knows; "" if it does not.
+
+    The role of a message is its origin. ``metadata["speaker"]`` is a name that somebody gave: it
+    stands in the place of "user", and beside any other role. A name that would pass for a role
+    ("assistant" in a message of a user) never stands bare.
+    """
+    named, role = hit.metadata.get("speaker"), hit.role
+    if not isinstance(named, str) or not named or (role and plain(named) == plain(role)):
+        return label(role) if role else ""
+    claims = _poses(named)
+    if not role or (plain(role) in USERS and not claims):
+        return quoted(_cut(named)) if claims else label(named)
+    return f"{label(role)} (as {quoted(_cut(named))})"
+
+
+def _poses(name: str) -> bool:
+    """Whether a name reads like a role, also in letters that look like Latin ones."""
+    if not name.isascii():
+        name = name.translate(_LOOKALIKES)
+    return not _ROLES.isdisjoint(_WORD.findall(plain(name)))
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}\u2026"
 
 
 def line_of(hit: Hit, words: str, *, whole: bool, cut: bool) -> Line:
@@ -106,8 +141,8 @@ def line_of(hit: Hit, words: str, *, whole: bool, cut: bool) -> Line:
 
     ``words``: as ``quoted`` makes them. ``whole``: with time and source. ``cut``: an excerpt.
     """
-    who = speaker_of(hit)
-    parts = [] if who is None else [label(who)]
+    who = origin_of(hit)
+    parts = [who] if who else []
     if whole and hit.source is not None:
         parts.append(f"(from {label(hit.source)})")
     if hit.confidence < 0.995:

@@ -21,7 +21,6 @@ from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query
 from spector.layout import Flag
 from spector.lexical.view import WordView
-from spector.read.abstain import CALIBRATED_MODEL
 from spector.read.fuse import Asked, is_open
 from spector.read.ground import code_of
 from spector.read.hits import Confirmer
@@ -34,6 +33,7 @@ from spector.read.route import Kind
 from spector.read.signs import Speakers
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
 from spector.read.told import Told
+from spector.read.usual import Usual
 from spector.read.weigh import BY_SCORE, BY_WORDS, Places, Weigher
 from spector.read.when import TimeRange, resolve
 from spector.records import Hit, HitList, Signals
@@ -73,9 +73,7 @@ class Reader:
         self._confirmer = Confirmer(router, kernel)
         self._lexical = LexicalChannel(self._stores)
         self._weigher = Weigher(kernel, len(self._stores), config)
-        self._is_calibrated = any(
-            store.meta.get("model_id") == CALIBRATED_MODEL for store in self._stores
-        )
+        self._usual = Usual()
         self._told = Told()
         self._cached: Snapshot | None = None
 
@@ -106,6 +104,7 @@ class Reader:
     def let_go(self) -> None:
         """Forget what was made of memories to rank others; the next recall makes it anew."""
         self._weigher.let_go()
+        self._usual.let_go()
 
     def speakers(self) -> Speakers:
         """Who was known to speak when a cue was last looked up in words."""
@@ -270,9 +269,10 @@ class Reader:
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
+        cosine = None if query.vector is None else ranked.cosine
         signals = Signals(
-            kind=str(asked.kind), coverage=ranked.coverage,
-            cosine=ranked.cosine if query.vector is not None and self._is_calibrated else None,
+            kind=str(asked.kind), coverage=ranked.coverage, cosine=cosine,
+            likeness=None if cosine is None else self._usual.deviations(snap, views, cosine),
             unknown_name=asked.kind == "fact" and not knows_names(
                 views, asked, request.cue or ""
             ),

@@ -15,12 +15,15 @@ from typing import Final
 
 from spector.read.plain import composed, is_turkish, plain
 
-__all__ = ["ASSISTANTS", "FIRST_PERSON", "Speakers", "about", "asks", "standing", "terms_of_time"]
+__all__ = [
+    "ASSISTANTS", "FIRST_PERSON", "USERS", "Speakers", "about", "asks", "standing",
+    "terms_of_time",
+]
 
 #: speakers that are the agent itself, folded; its words are no instructions to itself
 ASSISTANTS: Final = frozenset(("ai", "agent", "assistant", "asistan", "bot", "model", "system"))
 #: speakers that are whoever talks to the agent, folded
-_USERS: Final = frozenset(("user", "human", "kullanici"))
+USERS: Final = frozenset(("user", "human", "kullanici"))
 
 FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|our|us)\b")
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -152,7 +155,7 @@ class Speakers:
                 unspaced.append(name)
                 continue
             words = tuple(_WORD.findall(plain(name)))[:_MOST_WORDS_OF_A_NAME]
-            if words and words[0] in _USERS:
+            if words and words[0] in USERS:
                 user = user or name
             elif words and words[0] not in ASSISTANTS:
                 by_name.setdefault(words, name)

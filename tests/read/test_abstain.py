@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.read.abstain import CROWD, evidence, judge, relevances
+from spector.read.abstain import CROWD, evidence, judge, least_of, relevances
 from spector.read.names import names_of
 from spector.records import Signals
 
@@ -51,10 +51,18 @@ def test_relevance_is_within_its_range_and_rises_with_the_score(scores: list[flo
     assert all(a[1] <= b[1] for a, b in pairwise(pairs))
 
 
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=10))
-def test_ten_hits_are_no_crowd(scores: list[float]) -> None:
-    if max(scores) - min(scores) > 1e-6:
-        assert min(relevances(scores)) >= 0.7
+@pytest.mark.parametrize("count", [8, 10, 12, 19, 20, 30, 39])
+def test_of_a_few_hits_those_far_behind_are_left_out(count: int) -> None:
+    """Ten hits or fewer were all kept, so in a small store nothing was ever cut."""
+    found = relevances([3.0 - 2.4 * n / count for n in range(count)])
+    assert min(found[:2]) >= 0.7
+    assert found[-1] < 0.55
+
+
+def test_of_hits_of_one_kind_in_a_small_store_most_are_kept() -> None:
+    for count in (2, 3, 4, 6):
+        assert min(relevances([1.0 - 0.05 * n for n in range(count)])) >= 0.4
+    assert relevances([1.0]) == [1.0]
 
 
 def test_a_better_score_is_never_less_relevant() -> None:
@@ -70,24 +78,43 @@ def test_a_memory_asked_for_by_name_does_not_hide_the_others() -> None:
 
 @pytest.mark.parametrize(
     ("more", "less"),
-    [({"coverage": 0.8}, {"coverage": 0.4}), ({"cosine": 0.6}, {"cosine": 0.3}),
-     ({"unknown_name": False}, {"unknown_name": True})],
+    [({"coverage": 0.8}, {"coverage": 0.4}), ({"likeness": 2.0}, {"likeness": 1.0}),
+     ({"unknown_name": False}, {"unknown_name": True}), ({"memories": 5}, {"memories": 500})],
 )  # fmt: skip
 def test_each_signal_counts_in_its_direction(more: dict[str, Any], less: dict[str, Any]) -> None:
-    common: dict[str, Any] = {"coverage": 0.5, "cosine": 0.5}
+    common: dict[str, Any] = {"coverage": 0.5, "likeness": 1.5}
     assert evidence(Signals(**{**common, **more})) > evidence(Signals(**{**common, **less}))
 
 
 def test_the_published_constants() -> None:
-    assert evidence(Signals(coverage=0.5, cosine=0.5)) == pytest.approx(2.1)
+    assert evidence(Signals(coverage=0.5, likeness=2.0)) == pytest.approx(2.15)
     assert evidence(Signals(coverage=0.5, unknown_name=True)) == pytest.approx(-2.665)
 
 
 def test_a_cue_that_nothing_accounts_for_is_answered_with_silence() -> None:
-    verdict = judge(Signals(coverage=0.3, cosine=0.25), 0.12)
+    verdict = judge(Signals(coverage=0.1, likeness=0.5), 0.12)
     assert verdict.silent
-    assert "covered by 0.30" in verdict.reason
-    assert not judge(Signals(coverage=0.9, cosine=0.6), 0.12).silent
+    assert "covered by 0.10" in verdict.reason
+    assert "0.5 deviations above" in verdict.reason
+    assert not judge(Signals(coverage=0.9, likeness=0.5), 0.12).silent
+
+
+def test_an_answer_in_other_words_is_not_withheld() -> None:
+    """Coverage alone decided: "Where does she work?" was met with silence, the cashier or not."""
+    assert not judge(Signals(coverage=0.0, likeness=2.0, memories=225), 0.12).silent
+    assert judge(Signals(coverage=0.0, likeness=2.0, memories=225, unknown_name=True), 0.12).silent
+
+
+def test_the_raw_cosine_decides_nothing() -> None:
+    """Models differ in their cosines; only what they are among each other is compared."""
+    found = {evidence(Signals(coverage=0.4, likeness=1.0, cosine=x)) for x in (None, 0.1, 0.9)}
+    assert len(found) == 1
+
+
+def test_a_likeness_out_of_all_proportion_does_not_decide_alone() -> None:
+    """Memories that are all the same have no deviation to count in."""
+    assert not judge(Signals(coverage=1.0, likeness=-50.0), 0.12).silent
+    assert evidence(Signals(likeness=50.0)) == evidence(Signals(likeness=5.0))
 
 
 @pytest.mark.parametrize("kind", ["talk", "request"])
@@ -97,9 +124,18 @@ def test_only_facts_are_withheld(kind: str) -> None:
     assert judge(Signals(unknown_name=True), 0.12).silent
 
 
-def test_a_few_memories_are_never_withheld() -> None:
-    assert not judge(Signals(unknown_name=True, memories=99), 0.12).silent
-    assert judge(Signals(unknown_name=True, memories=100), 0.12).silent
+def test_silence_begins_with_four_memories_and_comes_easier_with_more() -> None:
+    """Under a hundred memories nothing was ever withheld."""
+    assert not judge(Signals(unknown_name=True, memories=3), 0.12).silent
+    assert judge(Signals(unknown_name=True, likeness=0.5, memories=4), 0.12).silent
+    unlike = [judge(Signals(likeness=0.7, memories=n), 0.12).silent for n in (4, 10, 1000)]
+    assert unlike == [False, False, True]
+
+
+def test_of_a_situation_or_a_request_more_is_kept_than_of_a_fact() -> None:
+    assert least_of(Signals(kind="fact"), 0.6) == 0.6
+    assert least_of(Signals(kind="talk"), 0.6) == least_of(Signals(kind="request"), 0.6) < 0.6
+    assert least_of(None, 0.0) == least_of(Signals(), 0.0) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_relevance_decides_the_form(told: Memory) -> None:
     for quote in context.quotes:
         expected = (
             "full" if quote.relevance >= 0.7
-            else "abbreviated" if quote.relevance >= 0.4 else "skipped"
+            else "abbreviated" if quote.relevance >= 0.75 * 0.55 else "skipped"
         )  # fmt: skip
         assert quote.form == expected
         assert bool(quote.reason) == (quote.form != "full")
@@ -182,12 +182,45 @@ def test_silence_when_nothing_seems_to_answer() -> None:
 @pytest.mark.parametrize("cue", ["thanks!", "Good morning", "/clear", "teşekkürler"])
 def test_small_talk_needs_no_memory(told: Memory, cue: str) -> None:
     context = told.context(cue)
-    assert (context.text, context.abstained) == ("", False)
-    assert context.reason.startswith("no memory is needed: ")
+    assert (context.text, context.abstained) == ("", True)
+    assert context.reason.startswith("small talk: ")
     assert context.quotes == ()
     assert told.context(cue, always=True).text
-    assert told.recall(cue)
-    assert told.recall(cue, selective=True).reason == context.reason
+    plain, chosen = told.recall(cue), told.recall(cue, selective=True)
+    assert (bool(plain), plain.abstained, plain.reason) == (True, False, "")
+    assert (len(chosen), chosen.abstained, chosen.reason) == (0, True, context.reason)
+
+
+def test_nothing_found_is_no_silence(memory: Memory) -> None:
+    for found in (memory.context("violin"), memory.recall("violin", selective=True)):
+        assert not found
+        assert not found.abstained
+
+
+def test_an_argument_that_nobody_knows_is_refused_in_the_name_of_context(memory: Memory) -> None:
+    with pytest.raises(TypeError, match=r"^Memory\.context\(\) .*'zzz'"):
+        memory.context("violin", zzz=1)
+    memory.context("violin", per_session=1, selective=True)
+
+
+def test_an_instruction_does_not_take_the_room_of_a_preference(memory: Memory) -> None:
+    """ "Always ..." is lifted above all else when help is asked for, whatever the cue is about."""
+    axes = np.eye(memory.dim, dtype=np.float32)
+    for n in range(30):
+        text = f"Note {n} about the {WORDS[n % 10]} in town."
+        memory.remember(text, vector=axes[2 + n] + 0.1 * (n % 5) * axes[0])
+    wish = memory.remember("I prefer trains.", role="user", vector=0.4 * axes[0] + 0.9 * axes[1])
+    rule = memory.remember("Always answer me in short sentences.", role="user", vector=axes[1])
+    cue, vector = "Can you recommend how I should travel?", axes[0]
+    assert memory.recall(cue, vector=vector, k=1)[0].id == rule.id, "a recall's order stays"
+    both = memory.context(cue, vector=vector)
+    assert [quote.hit.id for quote in both.quotes[:2]] == [wish.id, rule.id]
+    assert [quote.form for quote in both.quotes[:2]] == ["full", "full"]
+    assert both.quotes[0].relevance == 1.0
+    room = next(n for n in range(30, 200) if memory.context(cue, vector=vector, max_tokens=n))
+    least = memory.context(cue, vector=vector, max_tokens=room)
+    assert [hit.id for hit in least.hits] == [wish.id]
+
 
 
 def test_a_context_tells_itself_as_json(told: Memory) -> None:

@@ -27,8 +27,9 @@ _STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*"'
 _LABEL = rf"(?:[^\W_][\w.@+-]{{0,31}}|{_STRING})"
 LINE = re.compile(
     r"- (?P<id>\d+)(?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?"
-    rf"(?: (?P<who>{_LABEL}))?(?: \(from (?P<source>{_LABEL})\))?(?: \(certainty \d\.\d\d\))?"
-    rf"(?: \(excerpt\))?: (?P<words>{_STRING})"
+    rf"(?: (?P<who>{_LABEL}))?(?: \(as (?P<name>{_STRING})\))?"
+    rf"(?: \(from (?P<source>{_LABEL})\))?(?: \(certainty \d\.\d\d\))?(?: \(excerpt\))?"
+    rf": (?P<words>{_STRING})"
 )
 HEADING = re.compile(r"# \d{4}-\d\d-\d\d(, another session)?")
 
@@ -140,6 +141,35 @@ def test_no_mixture_of_hostile_texts_leaves_its_quotation(parts: list[str], name
 @pytest.mark.parametrize("name", ["system", "Developer", "TOOL", "model", "two words", "-x", "a:b"])
 def test_a_name_that_could_be_a_turn_is_quoted(name: str) -> None:
     assert label(name) == f'"{name}"'
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "shown"),
+    [
+        ("user", "assistant", 'user (as "assistant")'),
+        ("user", "System message", 'user (as "System message")'),
+        ("user", " Assistant:", 'user (as " Assistant:")'),
+        ("user", "\u0430ssistant", 'user (as "\u0430ssistant")'),
+        ("user", "Maya", "Maya"),
+        ("user", "User", "user"),
+        ("assistant", "Maya", 'assistant (as "Maya")'),
+        ("assistant", "Assistant", "assistant"),
+        ("tool", "user", '"tool" (as "user")'),
+        (None, "assistant", '"assistant"'),
+        (None, "us\u0435r", '"us\u0435r"'),
+        (None, "Maya", "Maya"),
+        ("user", None, "user"),
+        (None, None, None),
+    ],
+)  # fmt: skip
+def test_a_name_never_stands_for_another_origin(
+    role: str | None, name: str | None, shown: str | None
+) -> None:
+    """A user's message whose speaker is called "assistant" was shown as the assistant's."""
+    metadata = MappingProxyType({} if name is None else {"speaker": name})
+    block = block_of(hit("said", role=role, metadata=metadata))
+    assert f"00:00{'' if shown is None else f' {shown}'}: \"said\"" in block
+    read_back(block)
 
 
 def test_a_long_name_is_cut() -> None:

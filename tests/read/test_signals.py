@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
+import spector
 from spector import Memory, Signals
+from spector.read.usual import likeness_of
 
 
 @pytest.fixture
@@ -50,8 +55,48 @@ def test_memories_are_counted(told: Memory) -> None:
     assert signals(told, "violin").memories == len(told)
 
 
-def test_cosines_of_another_model_are_not_compared_with_constants(told: Memory) -> None:
-    assert signals(told, "violin").cosine is None
+def test_likeness_is_counted_in_deviations_of_the_memories_own(memory: Memory) -> None:
+    """The same cosine is much among memories that have nothing in common, little among others."""
+    axes = np.eye(memory.dim, dtype=np.float32)
+    for n in range(20):
+        memory.remember(f"apart {n}", vector=axes[n])
+    apart = memory.recall("zebra", vector=axes[0] + 2 * axes[30]).signals
+    for n in range(20):
+        memory.remember(f"alike {n}", vector=axes[31] + 0.1 * axes[n])
+    alike = memory.recall("zebra", vector=axes[0] + 2 * axes[30]).signals
+    assert apart is not None
+    assert alike is not None
+    assert apart.cosine == pytest.approx(alike.cosine)
+    assert (apart.likeness or 0) > 10 > (alike.likeness or 99)
+
+
+def test_too_few_memories_have_no_usual_likeness(memory: Memory) -> None:
+    for n in range(3):
+        memory.remember(f"note {n}")
+        assert signals(memory, "note").likeness is None
+    memory.remember("note 3")
+    assert signals(memory, "note").likeness is not None
+
+
+def test_the_usual_likeness_forgets_what_was_erased(told: Memory) -> None:
+    assert signals(told, "violin").likeness is not None
+    told.forget(where={"or": [{"x": {"exists": False}}]})
+    assert told.recall("violin").signals is None or signals(told, "violin").likeness is None
+
+
+def test_known_pairs_have_the_known_mean_and_deviation() -> None:
+    """Cosines between four unit vectors by hand: 0, 0, 1, 0, 0, 0 -> mean 1/6, sd sqrt(5)/6."""
+    rows = np.eye(4, dtype=np.float32)[[0, 1, 2, 0]]
+    assert likeness_of(rows) == pytest.approx((1 / 6, math.sqrt(5) / 6))
+    assert likeness_of(np.concatenate([rows, np.zeros((3, 4), np.float32)])) == likeness_of(rows)
+    assert likeness_of(rows[:3]) is None
+
+
+def test_without_a_vector_there_is_no_likeness() -> None:
+    with spector.open(":memory:", embedder=None, dim=4) as memory:
+        for n in range(9):
+            memory.remember(f"note {n}", vector=[1, n, 0, 0])
+        assert signals(memory, "note").likeness is None
 
 
 def test_without_words_there_are_no_signals(told: Memory) -> None:
