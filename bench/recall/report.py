@@ -43,6 +43,8 @@ _METHOD: Final = (
     "- Intervals are 95 %, from 10,000 bootstrap draws of whole conversations (of topics in "
     "PrefEval, of dialogues in MADial); differences are paired by question, and bold when the "
     "interval leaves 0 out. Five conversations make a rough interval.",
+    "- The paraphrases were written for this project (bench/recall/paraphrases.py): no question "
+    "shares a word with its answer, so whoever decides by words withholds it.",
     "- Malformed evidence is repaired, not dropped; a question counts when an item that it names "
     "exists.",
 )
@@ -190,7 +192,8 @@ def _set(figures: dict[str, Any]) -> list[str]:
             "something back as the arm is, and with a threshold that is set on the other folds so "
             "that 80 % of them get nothing; the last column is what the answerable ones then lose. "
             "The threshold of a plain arm is on how much of the cue's words its best text covers, "
-            "plus the best cosine; that of spector on the best score it returned.",
+            "plus the best cosine; that of spector on the probability of an answer by which a "
+            "context says nothing, of a context that is never silent on its best score.",
             "",
             *silence,
         ]

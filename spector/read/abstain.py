@@ -27,9 +27,9 @@ CROWD: Final = 40
 #: the best counts for no more than twice the lead of the third: a memory asked for by name must not
 #: make all others look irrelevant
 _LEAD: Final = 2.0
-#: weight, in hits, of the belief that the crowd is as far behind the last hit as that is behind the
-#: best: what a few hits have behind them cannot be seen
-_UNSEEN: Final = 4.0
+#: weight, in hits squared, of the belief that the crowd is as far behind the last hit as that is
+#: behind the best: what a few hits have behind them cannot be seen
+_UNSEEN: Final = 32.0
 #: of so few memories none is withheld
 _FEWEST: Final = 4
 #: log odds for an answer that a store of no memories would have, and the size at which half is left
@@ -167,7 +167,7 @@ def relevances(scores: Sequence[float]) -> list[float]:
     crowd = ordered[count // 2 :]
     floor = sum(crowd) / len(crowd)
     if count < CROWD // 2:
-        unseen = _UNSEEN / (_UNSEEN + count)
+        unseen = _UNSEEN / (_UNSEEN + count * count)
         floor += unseen * (2 * last - best - floor)
     lead = min(best - floor, _LEAD * (ordered[min(2, count - 1)] - floor))
     if lead <= 0:  # all alike, or one far ahead of others that are all alike

@@ -270,12 +270,10 @@ class Reader:
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
         cosine = None if query.vector is None else ranked.cosine
+        unknown = asked.kind == "fact" and not knows_names(views, asked, request.cue or "")
         signals = Signals(
-            kind=str(asked.kind), coverage=ranked.coverage, cosine=cosine,
-            likeness=None if cosine is None else self._usual.deviations(snap, views, cosine),
-            unknown_name=asked.kind == "fact" and not knows_names(
-                views, asked, request.cue or ""
-            ),
+            kind=str(asked.kind), coverage=ranked.coverage, cosine=cosine, unknown_name=unknown,
+            likeness=self._usual.deviations(snap, views, cosine),
             memories=sum(view.n_rows for view in views),
         )
         return HitList(hits, stats_of(snap, select, result, self._kernel.name), signals=signals)

@@ -51,9 +51,11 @@ class Usual:
         self._kept = None
 
     def deviations(
-        self, snap: Snapshot, views: Sequence[WordView], cosine: float
+        self, snap: Snapshot, views: Sequence[WordView], cosine: float | None
     ) -> float | None:
         """How far a cosine is above the usual one; None where there are too few memories."""
+        if cosine is None:
+            return None
         rows = tuple(view.n_rows for view in views)
         kept = self._kept
         if kept is None or _drifted(kept.rows, rows):

@@ -16,6 +16,8 @@ import pytest
 
 from bench.recall.evaluate import foreign_questions
 from bench.recall.sets import LOADERS, NoDataError, data_root, load, repaired, spoken
+from spector.lexical.analysis import cue_terms, is_stop, words
+from spector.read.route import kind
 
 KNOWN = {"D8:6", "D9:17", "D11:26", "D30:5", "D1:1"}
 
@@ -241,3 +243,17 @@ def test_every_set_has_a_loader() -> None:
         "locomo", "locomo-sessions", "locomo-merged", "beam", "madial", "madial-named", "prefeval",
         "memorybank",
     }  # fmt: skip
+
+
+def test_a_paraphrase_shares_no_word_with_its_answer() -> None:
+    """Otherwise the set says nothing about cues that only likeness can answer."""
+    data = load("paraphrases", Path("nowhere"))
+    assert len(data.questions) >= 60
+    for store, questions in data.by_store():
+        assert len(store.items) - len(questions) >= 200
+        told = {item.id: set(words(item.text)) for item in store.items}
+        for question in questions:
+            assert kind(question.cue) == "fact", question.cue
+            asked = {form for term in cue_terms(question.cue) for form in term.forms}
+            shared = {form for form in asked & told[question.gold[0]] if not is_stop(form)}
+            assert not shared, question.cue

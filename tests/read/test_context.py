@@ -197,12 +197,6 @@ def test_nothing_found_is_no_silence(memory: Memory) -> None:
         assert not found.abstained
 
 
-def test_an_argument_that_nobody_knows_is_refused_in_the_name_of_context(memory: Memory) -> None:
-    with pytest.raises(TypeError, match=r"^Memory\.context\(\) .*'zzz'"):
-        memory.context("violin", zzz=1)
-    memory.context("violin", per_session=1, selective=True)
-
-
 def test_an_instruction_does_not_take_the_room_of_a_preference(memory: Memory) -> None:
     """ "Always ..." is lifted above all else when help is asked for, whatever the cue is about."""
     axes = np.eye(memory.dim, dtype=np.float32)
