@@ -67,7 +67,8 @@ class Context:
         tokens: of the text, never more than ``max_tokens``.
         tokenizer: who counted: "estimate", an encoding, or "yours".
         exact: False when the count is an estimate.
-        quotes: every hit that was considered, best first, and what became of it.
+        quotes: every hit that was considered and what became of it, in the order in which they
+            were given room: best first, but for standing instructions, which take turns.
         reason: why the text is empty.
         abstained: nothing is said on purpose: no memory seems to answer, or the cue is small talk
             and nothing was looked for; ``reason`` says which.

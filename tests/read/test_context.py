@@ -121,6 +121,20 @@ def test_the_same_words_are_said_once_by_the_newest(memory: Memory) -> None:
     assert str(new.id) in skipped.reason
 
 
+def test_a_borrowed_name_does_not_take_the_place_of_what_the_assistant_said(
+    memory: Memory,
+) -> None:
+    text = "The code is 1234."
+    said = memory.remember(text, event_time="2025-01-01", role="assistant")
+    memory.remember(
+        text, event_time="2026-01-01", role="user", metadata={"speaker": "assistant"}
+    )
+    context = memory.context("what is the code?", kind="talk")
+    assert said.id in {hit.id for hit in context.hits}
+    assert 'user (as "assistant"): ' in context.text
+    assert " assistant: " in context.text
+
+
 def test_relevance_decides_the_form(told: Memory) -> None:
     context = told.context("violin", max_tokens=5000, k=40)
     for quote in context.quotes:
