@@ -241,7 +241,7 @@ def test_the_real_sets_are_read_whole(
 def test_every_set_has_a_loader() -> None:
     assert set(LOADERS) == {
         "locomo", "locomo-sessions", "locomo-merged", "beam", "madial", "madial-named", "prefeval",
-        "memorybank",
+        "memorybank", "paraphrases",
     }  # fmt: skip
 
 
