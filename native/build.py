@@ -17,7 +17,7 @@ SOURCES = (
     "native/scan.c", "native/gate.c", "native/dot.c", "native/columns.c", "native/score.c",
     "native/popcount.c", "native/crc32c.c", "native/isa.c", "native/index.c", "native/sketch.c",
     "native/indexed.c", "native/gates.c", "native/bounds.c", "native/promising.c",
-    "native/sample.c", "native/slices.c", "native/lexical.c",
+    "native/sample.c", "native/slices.c", "native/lexical.c", "native/around.c",
     "native/gather.c",
 )  # fmt: skip
 HEADER = "native/spector.h"
@@ -25,7 +25,7 @@ HEADER = "native/spector.h"
 _STRUCTS = (
     "spector_partition_header", "spector_index_header", "spector_extremes", "spector_record",
     "spector_part", "spector_query", "spector_hit", "spector_postings", "spector_tail",
-    "spector_words", "spector_word_hit", "spector_lexical_room",
+    "spector_words", "spector_word_hit", "spector_lexical_room", "spector_around",
 )  # fmt: skip
 _CONSTANTS = (
     "SPECTOR_HEADER_BYTES", "SPECTOR_CRC_SPAN", "SPECTOR_TOMBSTONE", "SPECTOR_PINNED",
@@ -42,6 +42,7 @@ _FUNCTIONS = (
     "spector_index_append", "spector_index_update", "spector_index_refresh", "spector_rotate_f32",
     "spector_lexical_find", "spector_lexical_best", "spector_lexical_all",
     "spector_lexical_counts", "spector_lexical_having", "spector_lexical_check",
+    "spector_words_around", "spector_mixed_norms", "spector_chained",
 )  # fmt: skip
 
 

@@ -311,6 +311,23 @@ static uint32_t seek(const uint16_t *row, uint32_t from, uint32_t end, uint32_t 
     return from;
 }
 
+/* The first of rows[from..n) that is at least sought: as seek, for row numbers. */
+static uint32_t seek_row(const uint32_t *rows, uint32_t from, uint32_t n, uint32_t sought) {
+    uint32_t step = 1;
+    while (n - from > step && rows[from + step - 1] < sought) {
+        from += step;
+        step *= 2;
+    }
+    uint32_t stop = n - from > step ? from + step : n;
+    while (from < stop) {
+        const uint32_t middle = from + (stop - from) / 2;
+        if (rows[middle] < sought) from = middle + 1;
+        else stop = middle;
+    }
+    return from;
+}
+
+/* Goes through whichever is shorter, the rows or the word's list, and seeks in the other. */
 static void count_in_block(const spector_postings *block, const int32_t *position, uint32_t words,
                            const uint32_t *rows, uint32_t n, uint32_t all, uint8_t *counts,
                            uint8_t *lengths) {
@@ -319,11 +336,19 @@ static void count_in_block(const spector_postings *block, const int32_t *positio
         if (position[t] < 0) continue;
         uint32_t at = block->start[position[t]];
         const uint32_t end = block->start[position[t] + 1];
+        uint8_t *line = counts + (size_t)t * all;
+        if (end - at < n) {
+            for (uint32_t i = 0; at < end && i < n; at++) {
+                const uint32_t row = block->first + block->row[at];
+                i = seek_row(rows, i, n, row);
+                if (i < n && rows[i] == row) line[i] = block->count[at];
+            }
+            continue;
+        }
         for (uint32_t i = 0; i < n && at < end; i++) {
             const uint32_t slot = rows[i] - block->first;
             at = seek(block->row, at, end, slot);
-            if (at < end && block->row[at] == slot)
-                counts[(size_t)t * all + i] = block->count[at];
+            if (at < end && block->row[at] == slot) line[i] = block->count[at];
         }
     }
 }

@@ -316,6 +316,34 @@ enum {
 };
 uint32_t spector_lexical_check(const spector_postings *block, uint32_t postings);
 
+/* To whom rows give of their words: share[rows], target[rows][reach] (ranked and above: nobody) and
+ * factor[reach]. The first ranked rows are ranked, the others only give. */
+typedef struct spector_around {
+    const float *share;
+    const uint32_t *target;
+    const double *factor;
+    uint32_t rows, ranked, reach, reserved;
+} spector_around;
+
+/* Adds to out[ranked] what the words are worth: weight * (tf / (tf + room)), tf being what the rows
+ * around give, then counts[words][rows], then extra[words][ranked] unless that is NULL. sums[ranked]
+ * are 0 before and after. */
+void spector_words_around(const spector_around *around, const uint8_t *counts,
+                          const uint8_t *extra, uint32_t words, const float *weight,
+                          const float *room, double *sums, float *out);
+
+/* Lengths of n of m records' vectors, those numbered at[n], each with share of the vectors of the
+ * records before[n] and after[n] it added; m and above: none. 1 for one that stands alone. */
+void spector_mixed_norms(const spector_part *parts, const uint32_t *part, const uint32_t *slot,
+                         uint32_t m, const uint32_t *at, const uint32_t *before,
+                         const uint32_t *after, uint32_t n, double share, float *out);
+
+/* out[n][2 * reach]: the rows that come before at[n], nearest first, then those after, by the links
+ * before[rows] and after[rows]; -1 for none. Rows that are not alive are passed over, and links to
+ * rows from rows on end a chain. alive: NULL when all are. */
+void spector_chained(const int32_t *before, const int32_t *after, const uint8_t *alive,
+                     uint32_t rows, const int64_t *at, uint32_t n, uint32_t reach, int64_t *out);
+
 /* CRC-32C (Castagnoli, reflected, RFC 3720) of n bytes, continuing from crc; 0 to begin. */
 uint32_t spector_crc32c(const uint8_t *data, size_t n, uint32_t crc);
 

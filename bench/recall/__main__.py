@@ -5,6 +5,8 @@ python -m bench.recall                     all sets, all arms, ablations, choice
 python -m bench.recall --sets locomo beam --arms bm25 spector
 python -m bench.recall --parts arms        without ablations, choices and times
 python -m bench.recall vectors             only embed what is missing
+python -m bench.recall times               how long a recall of 6,000 turns takes, and its stages
+python -m bench.recall times --store PATH  the same of a store that is there
 python -m bench.recall report              docs/recall.md and docs/recall.svg from the newest run
 """
 
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import machine, results
+from bench.data import NOW
 from bench.recall import report
 from bench.recall.ablations import ABLATIONS, LADDER, LAST_STEP, SETTINGS, ablations_of
 from bench.recall.arms import ARMS, Arm
@@ -34,8 +37,10 @@ from bench.recall.metrics import Outcome
 from bench.recall.product import Product
 from bench.recall.sets import LOADERS, NoDataError, load
 from bench.recall.shape import DataSet
-from bench.recall.timing import timings
+from bench.recall.stages import stage_table
+from bench.recall.timing import of_store, timings
 from bench.recall.vectors import Memoised, Vectors, default_folder, no_vectors, vectors_of
+from spector.clock import ManualClock
 from spector.embed import Embedder, MiniLMEmbedder
 
 #: sets whose questions have known answers
@@ -64,6 +69,8 @@ def main(arguments: list[str] | None = None, prog: str = "python -m bench.recall
     except NoDataError as error:
         print(error, file=sys.stderr)
         return 2
+    if options.verb == "times":
+        return _print_times(sets, embedder, folder, options.store)
     if options.verb == "vectors":
         for data in sets:
             for template, by_parts in _templates(data, options):
@@ -76,6 +83,23 @@ def main(arguments: list[str] | None = None, prog: str = "python -m bench.recall
     results.save(run, path)
     print(report.summary(run))
     print(f"\nsaved as {os.path.relpath(path)}; the page: python -m bench.recall report")
+    return 0
+
+
+def _print_times(
+    sets: list[DataSet], embedder: Embedder, folder: Path, store: str | None
+) -> int:
+    """The table of times and that of the stages; nothing is saved."""
+    if store is None:
+        times = timings(sets, embedder, folder)
+    else:
+        data = next(each for each in sets if each.name == "locomo")
+        vectors = vectors_of(data, embedder, folder, "plain").cues
+        cues = [(each.cue, vectors[each.id]) for each in data.questions]
+        times = of_store(store, cues, ManualClock(NOW))
+    print(f"{times['turns']:,} memories, load {os.getloadavg()[0]:.1f}")
+    print("\n".join([*report.tables.times_table({"times": times}), "",
+                     *stage_table(times["stages_us"])]))
     return 0
 
 
@@ -254,7 +278,8 @@ def _templates(data: DataSet, options: argparse.Namespace) -> list[tuple[str, bo
 def _parse(arguments: list[str] | None, prog: str) -> argparse.Namespace:
     about = (__doc__ or "").partition(": ")[2].split("\n\n")[0]
     parser = argparse.ArgumentParser(prog=prog, description=about)
-    parser.add_argument("verb", nargs="?", choices=["run", "vectors", "report"], default="run")
+    verbs = ["run", "vectors", "times", "report"]
+    parser.add_argument("verb", nargs="?", choices=verbs, default="run")
     parser.add_argument("--sets", nargs="+", choices=LOADERS, default=list(SETS))
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
@@ -265,6 +290,7 @@ def _parse(arguments: list[str] | None, prog: str) -> argparse.Namespace:
         "--jobs", type=int, default=min(2, os.cpu_count() or 1), help="sets at a time; default 2"
     )
     parser.add_argument("--again", action="store_true", help="ask all, whatever is known")
+    parser.add_argument("--store", metavar="PATH", help="times: of this store")
     parser.add_argument("--out", metavar="FILE", help="where to save the results")
     parser.add_argument("--file", metavar="FILE", help="report: the run to make the page from")
     return parser.parse_args(arguments)

@@ -230,7 +230,12 @@ def times_table(run: Run) -> list[str]:
         "recall_with_embedding_ms": "recall, cue embedded",
         "recall_with_embedding_cpu_ms": "the same, processor time",
         "context_ms": "a context of 1,000 tokens, vector of the cue given",
+        "recall_by_vector_ms": "recall by vector alone",
+        "recall_by_vector_cpu_ms": "the same, processor time",
         "write_to_readable_ms": "`remember` until a recall has it",
+        "first_recall_without_words_ms": "first recall of an opened store, without files of words",
+        "first_recall_ms": "the same with them",
+        "recall_of_few_by_vector_ms": f"{times.get('few', 0):,} memories: by vector, and the texts",
     }
     rows = ["| ms | best | p50 | p95 | p99 |", "|---|---|---|---|---|"]
     for key, title in names.items():

@@ -16,7 +16,8 @@ from bench import machine
 from bench.recall.metrics import K
 from bench.recall.product import remember_texts, told_until
 from bench.recall.shape import DataSet, Item, Store
-from bench.recall.vectors import Matrix, Vectors, vectors_of
+from bench.recall.stages import stages_of
+from bench.recall.vectors import Matrix, Row, Vectors, vectors_of
 from bench.results import round_to, statistics
 from spector.clock import ManualClock
 from spector.embed import Embedder
@@ -27,6 +28,11 @@ _CUES: Final = 300
 #: first cues, which load the model and build the index
 _WARM: Final = 20
 _WRITES: Final = 100
+#: records of the store whose recall by vector alone is timed, and how often
+_FEW: Final = 1000
+_PLAIN: Final = 1000
+#: cues whose stages are told apart
+_STAGED: Final = 40
 
 
 def timings(sets: Sequence[DataSet], embedder: Embedder, folder: Path) -> dict[str, Any]:
@@ -38,22 +44,79 @@ def timings(sets: Sequence[DataSet], embedder: Embedder, folder: Path) -> dict[s
     vectors = vectors_of(data, embedder, folder, "plain")
     store, rows = _grown(data, vectors, TURNS)
     clock = ManualClock(told_until(store))
-    with (
-        tempfile.TemporaryDirectory(dir=machine.scratch_root()) as place,
-        spector.open(f"{place}/mind", embedder=embedder, clock=clock, threads=1) as memory,
-    ):
-        remember_texts(memory, store.items, rows, "plain")
-        given, whole, context = _Laps(), _Laps(), _Laps()
-        for question in data.questions[: _CUES + _WARM]:
-            given.run(partial(memory.recall, question.cue, vector=vectors.cues[question.id], k=K))
-            # nobody asked exactly this before, so no cached vector answers
-            whole.run(partial(memory.recall, f"{question.cue} ?", k=K))
-            context.run(
-                partial(memory.context, question.cue, vector=vectors.cues[question.id])
-            )
-        lag, late = _lag(memory, rows)
+    opened = partial(spector.open, embedder=embedder, clock=clock, threads=1)
+    with tempfile.TemporaryDirectory(dir=machine.scratch_root()) as place:
+        with opened(f"{place}/mind") as memory:
+            remember_texts(memory, store.items, rows, "plain")
+        first = {
+            "first_recall_without_words_ms": _first(opened(f"{place}/mind"), rows[0]),
+            "first_recall_ms": _first(opened(f"{place}/mind"), rows[0]),
+        }
+        with opened(f"{place}/mind") as memory:
+            times = _of_a_talk(memory, data, vectors, rows)
+        with opened(f"{place}/few", durability="relaxed") as memory:
+            remember_texts(memory, store.items[:_FEW], rows[:_FEW], "plain")
+            few = _Laps()
+            for n in range(_PLAIN + _WARM):
+                few.run(partial(_texts_of, memory, rows[-n - 1]))
     return {
-        "turns": len(store.items),
+        "turns": len(store.items), **times, **first,
+        "few": min(_FEW, len(store.items)),
+        "recall_of_few_by_vector_ms": _short(few.wall_ms[_WARM:]),
+    }
+
+
+def of_store(path: str, cues: Sequence[tuple[str, Row]], clock: ManualClock) -> dict[str, Any]:
+    """The same recalls of a store that is there; each cue is asked once, as in life."""
+    dim = len(cues[0][1])
+    with spector.open(path, mode="r", embedder=None, dim=dim, clock=clock, threads=1) as memory:
+        for cue, vector in cues[:_WARM]:
+            memory.recall(cue, vector=vector, k=K)
+        words, plain = _Laps(), _Laps()
+        for cue, vector in cues[_WARM:]:
+            words.run(partial(memory.recall, cue, vector=vector, k=K))
+        for _, vector in cues[_WARM:]:
+            plain.run(partial(memory.recall, vector=vector, k=K))
+        stages = stages_of([
+            partial(memory.recall, cue, vector=vector, k=K) for cue, vector in cues[-_STAGED:]
+        ])
+        return {
+            "turns": memory.stats()["records"],
+            "recall_ms": _short(words.wall_ms), "recall_cpu_ms": _short(words.cpu_ms),
+            "recall_by_vector_ms": _short(plain.wall_ms),
+            "recall_by_vector_cpu_ms": _short(plain.cpu_ms), "stages_us": stages,
+        }
+
+
+def _first(opening: spector.Memory, vector: Row) -> dict[str, float]:
+    """The first recall after an opening."""
+    with opening as memory:
+        laps = _Laps()
+        laps.run(partial(memory.recall, "who has been to the lake", vector=vector, k=K))
+    return _short(laps.wall_ms)
+
+
+def _texts_of(memory: spector.Memory, vector: Row) -> list[str]:
+    return [hit.text for hit in memory.recall(vector=vector, k=K)]
+
+
+def _of_a_talk(
+    memory: spector.Memory, data: DataSet, vectors: Vectors, rows: Matrix
+) -> dict[str, Any]:
+    """What a store of a long talk answers in which time."""
+    given, whole, context = _Laps(), _Laps(), _Laps()
+    for question in data.questions[: _CUES + _WARM]:
+        vector = vectors.cues[question.id]
+        given.run(partial(memory.recall, question.cue, vector=vector, k=K))
+        # nobody asked exactly this before, so no cached vector answers
+        whole.run(partial(memory.recall, f"{question.cue} ?", k=K))
+        context.run(partial(memory.context, question.cue, vector=vector))
+    stages = stages_of([
+        partial(memory.recall, each.cue, vector=vectors.cues[each.id], k=K)
+        for each in data.questions[:_STAGED]
+    ])
+    lag, late = _lag(memory, rows)
+    return {
         "recall_ms": _short(given.wall_ms[_WARM:]),
         "recall_cpu_ms": _short(given.cpu_ms[_WARM:]),
         "recall_with_embedding_ms": _short(whole.wall_ms[_WARM:]),
@@ -61,6 +124,7 @@ def timings(sets: Sequence[DataSet], embedder: Embedder, folder: Path) -> dict[s
         "context_ms": _short(context.wall_ms[_WARM:]),
         "write_to_readable_ms": _short(lag),
         "not_in_the_first_recall": late,
+        "stages_us": stages,
     }
 
 

@@ -28,6 +28,7 @@ from spector.kernel.base import (
 )
 from spector.kernel.gather import NumpyGather
 from spector.kernel.index_reference import sign_flips
+from spector.kernel.jit_around import NumbaAround
 from spector.kernel.jit_heap import offer, sort_best_first
 from spector.kernel.jit_index import NumbaIndex
 from spector.kernel.jit_lexical import NumbaLexical
@@ -52,7 +53,7 @@ from spector.layout import CRC_SPAN, HEADER_BYTES
 __all__ = ["NumbaKernel"]
 
 
-class NumbaKernel(NumbaIndex, NumbaLexical, NumpyGather):
+class NumbaKernel(NumbaIndex, NumbaLexical, NumbaAround, NumpyGather):
     """The scan as LLVM compiles it for this machine."""
 
     name = "numba"

@@ -20,14 +20,15 @@ from spector.kernel.base import (
     ScanResult,
     Select,
     check_gather,
-    check_records,
     check_scan,
     result_of_hits,
     table_of,
 )
 from spector.kernel.gather import check_span
 from spector.kernel.index_reference import NumpyIndex
+from spector.kernel.native_around import NativeAround
 from spector.kernel.native_lexical import NativeLexical
+from spector.kernel.parts import check_records
 from spector.kernel.query import QUERY_DTYPE, Query
 
 __all__ = ["CAPS", "NativeKernel", "caps_names", "set_caps", "stream"]
@@ -74,7 +75,7 @@ def caps_names() -> tuple[str, ...]:
     return tuple(name for name, bit in CAPS.items() if _active_caps & bit)
 
 
-class NativeKernel(NumpyIndex, NativeLexical):
+class NativeKernel(NumpyIndex, NativeLexical, NativeAround):
     """The scan in C11."""
 
     name = "native"
@@ -140,7 +141,7 @@ class NativeKernel(NumpyIndex, NativeLexical):
     def gather(
         self, table: PartTable, parts: ArrayLike, slots: ArrayLike, offset: int, size: int
     ) -> NDArray[np.uint8]:
-        chosen = [each.astype(np.uint32) for each in check_records(table, parts, slots)]
+        chosen = [_u32(each) for each in check_records(table, parts, slots)]
         check_span(table, offset, size)
         out = np.empty((len(chosen[0]), size), np.uint8)
         _lib.spector_gather(
@@ -214,6 +215,10 @@ class NativeKernel(NumpyIndex, NativeLexical):
 def stream(data: NDArray[np.uint8]) -> int:
     """XOR of all words of (n,) bytes: a plain read, the yardstick of scan benchmarks."""
     return int(_lib.spector_stream(_pointer("uint8_t *", data), data.size))
+
+
+def _u32(values: NDArray[Any]) -> NDArray[np.uint32]:
+    return np.ascontiguousarray(values, np.uint32)
 
 
 def _pointer(kind: str, array: NDArray[Any]) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spector.kernel.around import NumpyAround
 from spector.kernel.base import (
     DROP_PHASES,
     HIT_DTYPE,
@@ -51,7 +52,7 @@ _CHUNK: Final = 4096
 F32 = NDArray[np.float32]
 
 
-class ReferenceKernel(NumpyIndex, NumpyLexical, NumpyGather):
+class ReferenceKernel(NumpyIndex, NumpyLexical, NumpyAround, NumpyGather):
     """The slow, plain backend."""
 
     name = "reference"

@@ -167,13 +167,13 @@ def _analyse_unicode(text: str) -> Analysed:
     return Analysed(terms_of(forms, turkish), joined, turkish, forms)
 
 
-def cue_terms(cue: str) -> list[Term]:
+def cue_terms(cue: str | Analysed) -> list[Term]:
     """What a cue is looked up as: its different terms, in order, the most telling kind first.
 
     Stop words are left out when anything else remains. Joined identifiers come first. Nothing is
     cut off: an index can say which terms are the most informative, the order of the words cannot.
     """
-    found = analyse(cue)
+    found = analyse(cue) if isinstance(cue, str) else cue
     plain = dict.fromkeys(found.content())
     strong = [*found.joined, *plain] or list(dict.fromkeys(found.words))
     other = _in_the_other_language(found)
@@ -182,9 +182,9 @@ def cue_terms(cue: str) -> list[Term]:
     ]
 
 
-def cue_pairs(cue: str) -> list[Term]:
+def cue_pairs(cue: str | Analysed) -> list[Term]:
     """The pairs of neighbouring words of a cue, different ones, in order."""
-    found = analyse(cue).content()
+    found = (analyse(cue) if isinstance(cue, str) else cue).content()
     pairs = (a + PAIR + b for a, b in itertools.pairwise(found))
     return [Term(text) for text in dict.fromkeys(pairs)]
 
@@ -257,13 +257,19 @@ _HALF: Final = np.uint64(32)
 _ALL_BITS: Final = (1 << 64) - 1
 
 
-def term_hash(term: str, key: bytes = b"") -> int:
-    """64 bits of a term: BLAKE2b of its UTF-8, keyed (with a store's uuid). Pairs: mixed."""
+def term_hash(term: str, key: bytes = b"", known: dict[str, int] | None = None) -> int:
+    """64 bits of a term: BLAKE2b of its UTF-8, keyed (with a store's uuid). Pairs: mixed.
+    ``known`` has hashes with the same key, and is given more: words of a cue are in its pairs."""
+    if known is not None and term in known:
+        return known[term]
     if PAIR in term:
-        first, second = (term_hash(word, key) for word in term.split(PAIR, 1))
-        return _pair_hash(first, second)
+        first, second = term.split(PAIR, 1)
+        return _pair_hash(term_hash(first, key, known), term_hash(second, key, known))
     raw = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
-    return int.from_bytes(raw, "little")
+    found = int.from_bytes(raw, "little")
+    if known is not None:
+        known[term] = found
+    return found
 
 
 def pair_hashes(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:

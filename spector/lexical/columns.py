@@ -95,6 +95,7 @@ class FieldTable:
         self.places: list[tuple[int, int, bool]] = []
         self._names: list[str] = []
         self._speakers: dict[str, int] = {}
+        self._codes = np.zeros(0, np.int64)
         #: hash of a term -> the pairs that have it
         self._having: dict[int, list[int]] = {}
 
@@ -152,4 +153,7 @@ class FieldTable:
 
     def speaker_codes(self) -> NDArray[np.int64]:
         """(pairs,) code of each pair's speaker."""
-        return np.array([code for code, *_ in self.places], np.int64)
+        codes = self._codes
+        if len(codes) != len(self.places):
+            codes = self._codes = np.array([code for code, *_ in self.places], np.int64)
+        return codes

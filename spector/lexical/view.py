@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -106,32 +107,36 @@ class WordView:
         """The postings of terms. Every method that takes terms takes this as well."""
         if isinstance(terms, Lookup):
             return terms
-        hashes = [self._hashes(term) for term in terms]
-        known = np.unique(np.array([h for each in hashes for h in each], np.uint64))
-        positions, rows = self._kernel.lexical_find(self._table, known, self._living)
-        at = {value: n for n, value in enumerate(known.tolist())}
-        forms = tuple(tuple(at[value] for value in each) for each in hashes)
-        df = np.array([self._either(known, rows, each) for each in forms], np.int64)
-        return Lookup(tuple(terms), df, known, positions, forms)
+        known_hashes: dict[str, int] = {}
+        hashes = [self._hashes(term, known_hashes) for term in terms]
+        ascending = sorted({value for each in hashes for value in each})
+        known = np.array(ascending, np.uint64)
+        positions, found = self._kernel.lexical_find(self._table, known, self._living)
+        at, rows = {value: n for n, value in enumerate(ascending)}, found.tolist()
+        forms = tuple([tuple([at[value] for value in each]) for each in hashes])
+        df = [
+            rows[each[0]] if len(each) == 1 else self._either(known, rows, each) for each in forms
+        ]
+        return Lookup(tuple(terms), np.array(df, np.int64), known, positions, forms)
 
-    def _hashes(self, term: Term) -> list[int]:
+    def _hashes(self, term: Term, known: dict[str, int]) -> list[int]:
         """Of the forms of a term; the second one mostly where there are Turkish texts only."""
         forms = term.forms if self._turkish or term.anyway else term.forms[:1]
-        return [term_hash(form, self._key) for form in forms]
+        return [term_hash(form, self._key, known) for form in forms]
 
     def _either(
-        self, hashes: NDArray[np.uint64], rows: NDArray[np.int64], forms: tuple[int, ...]
+        self, hashes: NDArray[np.uint64], rows: Sequence[int], forms: tuple[int, ...]
     ) -> int:
         """Memories that have any form of a term."""
         there = [n for n in dict.fromkeys(forms) if rows[n]]
         if len(there) < 2:
-            return int(rows[there[0]]) if there else 0
+            return rows[there[0]] if there else 0
         both = np.sort(hashes[there])  # a word has two forms at most
         places, _ = self._kernel.lexical_find(self._table, both)
         twice = self._kernel.lexical_having(
             self._table, both, places, len(self), self._living
         )
-        return int(rows[there].sum()) - len(twice)
+        return sum(rows[n] for n in there) - len(twice)
 
     def df(self, terms: Sequence[Term] | Lookup) -> NDArray[np.int64]:
         """(t,) i64: memories that have each term, in their text or in their field."""
@@ -180,58 +185,70 @@ class WordView:
 
     def counts(
         self, rows: Rows, terms: Sequence[Term] | Lookup,
-        fields: NDArray[np.uint8] | None = None,
+        fields: Sequence[tuple[int, NDArray[np.bool_]]] | None = None,
     ) -> NDArray[np.uint8]:
         """(t, n) u8: how often each row's text has each term (not its field).
 
-        ``fields`` are those of the same rows and of the first terms, where the others have none.
+        ``fields`` are the `field_lines` of the same rows, if they are known.
         """
         lookup = self.look_up(terms)
         rows = np.asarray(rows, np.int64)
-        known, back = rows, None
-        if len(rows) and (rows[0] < 0 or (rows[1:] <= rows[:-1]).any()):
-            known, back = np.unique(rows, return_inverse=True)
-        absent = int(np.searchsorted(known, 0))
-        found = np.zeros((len(lookup.hashes), len(known)), np.uint8)
-        found[:, absent:], _ = self._kernel.lexical_counts(
-            self._table, lookup.hashes, lookup.positions, known[absent:]
-        )
+        found = self._counts(rows, lookup)
         out = found[[forms[0] for forms in lookup.forms]]
         for line, forms in zip(out, lookup.forms, strict=True):
             if len(forms) > 1:
                 line[:] = found[list(forms)].max(axis=0)
-        if back is not None:
-            out = out[:, back]
         if fields is None:
-            for n, there in self._field_lines(rows, lookup):
-                out[n] -= there & (out[n] > 0)
-        else:
-            out[: len(fields)] -= np.minimum(fields, out[: len(fields)])
+            fields = self.field_lines(self.field_numbers(rows), lookup)
+        for n, there in fields:
+            out[n] -= there & (out[n] > 0)
         return out
+
+    def _counts(self, rows: Rows, lookup: Lookup) -> NDArray[np.uint8]:
+        """(hashes, n) u8: occurrences in text and field; 0 for -1."""
+        runs = [0, *(np.flatnonzero(rows[1:] <= rows[:-1]) + 1).tolist(), len(rows)]
+        if len(runs) > 3 or int(rows.min(initial=0)) < 0:
+            known, back = np.unique(rows, return_inverse=True)
+            absent = int(np.searchsorted(known, 0))
+            found = np.zeros((len(lookup.hashes), len(known)), np.uint8)
+            found[:, absent:] = self._counts(known[absent:], lookup)
+            return found[:, back]
+        # rows of interest and those around them: each ascends
+        each = [
+            self._kernel.lexical_counts(
+                self._table, lookup.hashes, lookup.positions, rows[start:stop]
+            )[0]
+            for start, stop in pairwise(runs)
+        ]
+        return each[0] if len(each) == 1 else np.concatenate(each, axis=1)
 
     def fields(self, rows: Rows, terms: Sequence[Term] | Lookup) -> NDArray[np.uint8]:
         """(t, n) u8: 1 where the field of a row (speaker, day, month, year) has a term."""
         count = len(terms.terms if isinstance(terms, Lookup) else terms)
         out = np.zeros((count, len(rows)), np.uint8)
-        for n, there in self._field_lines(np.asarray(rows, np.int64), terms):
-            out[n] |= there
+        for n, there in self.field_lines(self.field_numbers(rows), terms):
+            out[n] = there
         return out
 
-    def _field_lines(
-        self, rows: Rows, terms: Sequence[Term] | Lookup
-    ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-        """Numbers of terms that any field has, and (n,) which rows' fields have them."""
+    def field_numbers(self, rows: Rows) -> NDArray[np.int64]:
+        """(n,) numbers of the fields of rows, for `field_lines`; -1 for -1."""
+        rows = np.asarray(rows, np.int64)
+        if not len(rows) or int(rows.min()) >= 0:
+            return self._columns["field"][rows].astype(np.int64)
+        return np.where(rows < 0, -1, self._of("field", rows))
+
+    def field_lines(
+        self, numbers: NDArray[np.int64], terms: Sequence[Term] | Lookup
+    ) -> list[tuple[int, NDArray[np.bool_]]]:
+        """Numbers of terms that any field has, and (n,) which of the given fields have them."""
         if isinstance(terms, Lookup):
-            hashes = [[int(terms.hashes[n]) for n in forms] for forms in terms.forms]
+            known = terms.hashes.tolist()
+            hashes = [[known[n] for n in forms] for forms in terms.forms]
         else:
-            hashes = [self._hashes(term) for term in terms]
-        field: NDArray[np.int64] | None = None
-        for n, forms in enumerate(hashes):
-            pairs = self._fields.having(forms)
-            if pairs is not None:
-                if field is None:
-                    field = self._of("field", rows)
-                yield n, pairs[field] & (rows >= 0)
+            hashes = [self._hashes(term, {}) for term in terms]
+        found = [(n, self._fields.having(forms)) for n, forms in enumerate(hashes)]
+        # behind the last field stands the one of -1, which has nothing
+        return [(n, np.append(pairs, False)[numbers]) for n, pairs in found if pairs is not None]
 
     def lengths(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) words of each row's text that are no stop words."""
@@ -299,34 +316,11 @@ class WordView:
         Columns: 1 before, 2 before, ..., ``reach`` before, 1 after, ..., ``reach`` after. The chain
         is that of the memories of one session that have a speaker, by event time, then id.
         """
-        rows = np.asarray(rows, np.int64)
-        out = np.full((len(rows), 2 * reach), -1, np.int64)
-        for side, name in enumerate(("before", "after")):
-            at = rows
-            for step in range(reach):
-                at = self._step(at, self._columns[name])
-                out[:, side * reach + step] = at
-        return out
-
-    def _step(self, at: Rows, links: NDArray[np.int32]) -> Rows:
-        """The next row of the chain that is a memory of this view."""
-        if not len(self):
-            return np.full(len(at), -1, np.int64)
-        at = np.where(at >= 0, links[at], -1).astype(np.int64)
-        at[at >= len(self)] = -1  # linked to since this view was made
-        skip = (at >= 0) & ~self.alive[at]
-        return self._stepped_over(at, skip, links) if not self._whole and skip.any() else at
-
-    def _stepped_over(
-        self, at: Rows, skip: NDArray[np.bool_], links: NDArray[np.int32]
-    ) -> Rows:
-        """Rows with the dead ones among them replaced by the first living one behind."""
-        at = at.copy()
-        while skip.any():
-            at[skip] = links[at[skip]]
-            at[at >= len(self)] = -1
-            skip = (at >= 0) & ~self.alive[at]
-        return at
+        columns = self._columns
+        return self._kernel.chained(
+            columns["before"], columns["after"], None if self._whole else self.alive,
+            np.asarray(rows, np.int64), reach,
+        )
 
     def _of(self, name: str, rows: Rows) -> NDArray[np.int64]:
         """A column at rows as i64; 0 for -1."""

@@ -36,12 +36,12 @@ class Forms:
 
 def mark_of(text: str, speaker: str | None) -> int:
     """The form of a text as one byte, see `forms_of`; what the agent says instructs nobody."""
-    words = _NO_QUESTION
+    words, folded = _NO_QUESTION, plain(text)
     if asks(text):
         words = min(len(_WORD.findall(text.partition("[shares ")[0])), _NO_QUESTION)
     return (
-        (standing(text) and plain(speaker or "") not in ASSISTANTS) * _STANDING
-        | min(terms_of_time(text), 2) << _TIME_SHIFT
+        (standing(text, folded) and plain(speaker or "") not in ASSISTANTS) * _STANDING
+        | min(terms_of_time(text, 2, folded), 2) << _TIME_SHIFT
         | words << _QUESTION_SHIFT
     )
 

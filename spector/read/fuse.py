@@ -12,13 +12,14 @@ bench/LOG.md for where each term comes from and what it buys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.base import Scanner, ScanResult
+from spector.kernel.choose import get_kernel
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
@@ -27,12 +28,11 @@ from spector.lexical.view import Lookup
 from spector.read.ground import Ground, NormCache
 from spector.read.rank import (
     TYPICAL_DEVIATION,
-    bm25,
     deviation,
     idf_of,
     mixed,
     reciprocal_ranks,
-    smeared,
+    room_of,
 )
 from spector.read.ranked import Ranked, beyond
 from spector.read.snapshot import Snapshot
@@ -48,6 +48,8 @@ I64 = NDArray[np.int64]
 FEW: Final = 10
 #: words that a cue which only names something has at most; longer ones ask something about it
 _NAME_WORDS: Final = 2
+#: of a cosine, with the rounding of codes
+_HIGHEST: Final = np.float32(1.01)
 #: what the factors of a usual profile (mood, tier, category, ...) multiply out to at most
 _HIGHEST_MODIFIER: Final = 1.25
 
@@ -73,20 +75,20 @@ class Asked:
     time: TimeRange | None = None
     wish: F32 | None = None
     is_name: bool = False
+    _df: list[I64] = field(default_factory=list, repr=False, compare=False)
 
     def df(self) -> I64:
         """(t,) memories of all stores that have each term."""
-        return _summed(self.words)[: len(self.terms)]
+        return self._summed()[: len(self.terms)]
 
     def pair_df(self) -> I64:
-        return _summed(self.words)[len(self.terms) :]
+        return self._summed()[len(self.terms) :]
 
-
-def _summed(lookups: Sequence[Lookup]) -> I64:
-    total: I64 = np.zeros(len(lookups[0].df), np.int64)
-    for lookup in lookups:
-        total += lookup.df
-    return total
+    def _summed(self) -> I64:
+        if not self._df:
+            first, *others = (lookup.df for lookup in self.words)
+            self._df.append(sum(others, first))
+        return self._df[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +132,8 @@ class Fuser:
         if spread is None:
             spread = deviation(wanted) if query.vector is not None else TYPICAL_DEVIATION
         evidence, named = self._terms(grounds, asked, corpus, profile)
-        coverage = _coverage(
-            evidence, fused, asked, corpus, profile.ranking.words(asked.kind)
-        )
+        gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
+        coverage = _coverage(evidence, gone, asked, corpus, profile.ranking.words(asked.kind))
         scale = np.float32(profile.w_lexical) * spread
         evidence = {name: values * scale for name, values in evidence.items()}
         if query.vector is not None:
@@ -151,7 +152,7 @@ class Fuser:
         ranked.coverage = coverage
         ranked.scale = float(scale)
         if query.vector is not None:
-            ranked.cosine = max(-1.0, _highest(likeness, fused))
+            ranked.cosine = max(-1.0, _highest(likeness, gone))
         return ranked
 
     # -- likeness -----------------------------------------------------------------------------
@@ -185,7 +186,8 @@ class Fuser:
             dots = np.zeros(len(part), np.float32)
             self._kernel.score(snap.table, bare_query(query.vector, query.now_ms), part, slot,
                                similarity=dots)
-        fused[np.isnan(fused)] = -np.inf
+        if len(fused) and np.isnan(fused.min()):
+            fused[np.isnan(fused)] = -np.inf
         sound = _sound(similarity)
         return fused[ranked], sound[ranked], sound if dots is similarity else _sound(dots)
 
@@ -243,7 +245,9 @@ def _sound(cosines: F32) -> F32:
 
     The record itself is verified before it is shown.
     """
-    return np.where(np.abs(cosines) <= np.float32(1.01), cosines, np.float32(0))
+    if not len(cosines) or (cosines.max() <= _HIGHEST and cosines.min() >= -_HIGHEST):
+        return cosines  # none: a comparison with what is no number is false
+    return np.where(np.abs(cosines) <= _HIGHEST, cosines, np.float32(0))
 
 
 def _terms_of(
@@ -257,19 +261,24 @@ def _terms_of(
     own = np.zeros((t, n), np.uint8)
     if t:
         lookup = asked.words[ground.store]
-        fields = ground.words.fields(ground.rows, asked.terms)
-        counts = ground.words.counts(ground.rows, lookup, fields)
-        own = counts[:t, :n]
-        tf = smeared(counts, ground.shares(ranking), ground.around, ranking)
+        lines = ground.words.field_lines(ground.field_numbers(), lookup)
+        counts = ground.words.counts(ground.rows, lookup, lines)
+        own, fields = counts[:t, :n], None
+        for at, there in lines:
+            if at < t:  # a pair is in no field
+                fields = np.zeros((t, n), np.uint8) if fields is None else fields
+                fields[at] = there[:n]
+        around, kernel = ground.surroundings(ranking), get_kernel()
+        most = np.float32(ranking.k1 + 1)
         if weight:
-            tf[:t] += fields[:, :n]
-            out["words"] = np.float32(weight) * bm25(
-                tf[:t], plain + ground.field_lengths, idf_of(asked.df(), corpus.rows),
-                corpus.mean_length, ranking,
+            out["words"] = np.float32(weight) * kernel.words_around(
+                around, counts[:t], fields, idf_of(asked.df(), corpus.rows) * most,
+                room_of(plain + ground.field_lengths, corpus.mean_length, ranking),
             )
         if weight and ranking.pairs and asked.pairs:
-            out["pairs"] = np.float32(weight * ranking.pairs) * bm25(
-                tf[t:], plain, idf_of(asked.pair_df(), corpus.rows), corpus.mean_plain, ranking
+            out["pairs"] = np.float32(weight * ranking.pairs) * kernel.words_around(
+                around, counts[t:], None, idf_of(asked.pair_df(), corpus.rows) * most,
+                room_of(plain, corpus.mean_plain, ranking),
             )
     if any(code >= 0 for code in asked.about) and ranking.about:
         spoken = ground.speakers() == asked.about[ground.store]
@@ -287,19 +296,19 @@ def _terms_of(
 
 
 def _coverage(
-    evidence: dict[str, F32], fused: F32, asked: Asked, corpus: Corpus, weight: float
+    evidence: dict[str, F32], gone: NDArray[np.bool_] | None, asked: Asked, corpus: Corpus,
+    weight: float,
 ) -> float:
     """The best evidence of words among what may be an answer, by the sum of the terms' idf."""
     if "words" not in evidence:
         return 0.0
-    most = max(0.0, _highest(evidence["words"], fused))
+    most = max(0.0, _highest(evidence["words"], gone))
     return most / weight / max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
 
 
-def _highest(values: F32, fused: F32) -> float:
-    """The highest value of what may be an answer."""
-    alive = fused > -np.inf
-    some = values if alive.all() else values[alive]
+def _highest(values: F32, gone: NDArray[np.bool_] | None) -> float:
+    """The highest value of what may be an answer; what may not is ``gone``, if anything is."""
+    some = values if gone is None else values[~gone]
     return float(some.max(initial=-np.inf))
 
 

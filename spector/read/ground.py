@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.around import Surroundings
 from spector.kernel.choose import get_kernel
 from spector.kernel.ranking import REACH, Ranking
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.lexical.view import WordView
 from spector.read.facts import Forms, forms_of
-from spector.read.rank import Around, mixed_norms, of_forms, shares, spread
+from spector.read.rank import Around, of_forms, shares, spread
 from spector.read.snapshot import Snapshot
 
 __all__ = [
-    "NOWHERE", "Ground", "NormCache", "ascending", "code_of", "ground_of", "mixed_vectors",
+    "NOWHERE", "Ground", "NormCache", "code_of", "ground_of", "marked", "mixed_vectors",
     "places_of", "unit_vectors", "whole_ground",
 ]
 
@@ -59,8 +60,10 @@ class Ground:
     field_lengths: F32
     _kept: dict[Any, F32] = field(default_factory=dict, repr=False)
     _codes: NDArray[np.uint64] | None = None
+    _fields: I64 | None = None
     _speakers: I64 | None = None
     _forms: Forms | None = None
+    _surroundings: tuple[Any, Surroundings] | None = None
     _form_terms: tuple[Any, dict[str, F32]] | None = None
 
     def __len__(self) -> int:
@@ -70,11 +73,24 @@ class Ground:
         """(n,) f32 lengths of the vectors mixed with their neighbours'."""
         return self._keep(("norms", share), lambda: cache.norms(snap, self, share))
 
+    def field_numbers(self) -> I64:
+        """(m,) see ``WordView.field_numbers``."""
+        if self._fields is None:
+            self._fields = self.words.field_numbers(self.rows)
+        return self._fields
+
     def shares(self, ranking: Ranking) -> F32:
         """(m,) f32: what each row gives of its words to those around it."""
         return self._keep(
             ("shares", ranking.long_words), lambda: shares(self.lengths, ranking)
         )
+
+    def surroundings(self, ranking: Ranking) -> Surroundings:
+        """To whom each row gives of its words."""
+        key = (ranking.before, ranking.after, ranking.long_words)
+        if self._surroundings is None or self._surroundings[0] != key:
+            self._surroundings = (key, self.around.given_by(self.shares(ranking), ranking))
+        return self._surroundings[1]
 
     def spread_lengths(self, ranking: Ranking) -> F32:
         """(n,) f32 lengths of the texts with the shares of the turns around."""
@@ -134,10 +150,7 @@ def whole_ground(snap: Snapshot, n: int, words: WordView) -> Ground:
 def ground_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> Ground:
     """Some memories of a store, ascending and once each, and those around them."""
     near = words.neighbours(ranked, REACH)
-    mark = np.zeros(len(words), np.bool_)
-    mark[near[near >= 0]] = True
-    mark[ranked] = False
-    others = np.flatnonzero(mark)
+    others = marked(len(words), [near.ravel()], without=ranked)
     rows = np.concatenate([ranked, others])
     near = np.concatenate([near, words.neighbours(others, REACH)])
     part, slot = places_of(snap, n, words, rows)
@@ -153,17 +166,56 @@ def _lay(
     n: int, words: WordView, rows: I64, ranked: int, part: NDArray[np.uint32],
     slot: NDArray[np.uint32], near: I64,
 ) -> Ground:
-    own, m = rows[:ranked], len(rows)
-    # where each row stands in ``rows``, 0 for nowhere: mostly pages that nobody touches
-    place = np.zeros(len(words) + 1, np.int64)
-    place[rows] = np.arange(m) - m
-    position = place[near] + m  # what is nowhere, and -1, is behind the last
+    own = rows[:ranked]
+    position = _positions(len(words), rows, near)
     lengths = words.lengths(rows).astype(np.float32)
     return Ground(
         n, words, rows, words.ids(own), part, slot,
         Around(position[:, :REACH], position[:, REACH:], ranked),
         words.event_ms(own), lengths, words.sizes(own).astype(np.float32) - lengths[:ranked],
     )
+
+
+class _Room(threading.local):
+    """What is written on for a moment, one a thread: of a large store, megabytes of fresh memory
+    would take longer than all that is done in it. Nothing is in it before a use and after it.
+    """
+
+    mark: NDArray[np.bool_] | None = None
+    place: NDArray[np.int32] | None = None
+
+
+_room: Final = _Room()
+
+
+def marked(count: int, some: Sequence[I64], without: I64 | None = None) -> I64:
+    """Rows of ``count`` that are in any of some arrays (-1 is none) and not in the last, ascending
+    and once each."""
+    mark, _room.mark = _room.mark, None  # gone, should anything fail
+    if mark is None or len(mark) <= count:
+        mark = np.zeros(count + count // 8 + 1, np.bool_)
+    for rows in some:
+        mark[rows] = True  # -1 is behind the last
+    if without is not None:
+        mark[without] = False
+    out = np.flatnonzero(mark[:count])
+    mark[out] = False
+    mark[-1] = False
+    _room.mark = mark
+    return out
+
+
+def _positions(count: int, rows: I64, near: I64) -> I64:
+    """Where rows near by stand in ``rows`` (m,): m for those that do not, and for -1."""
+    m = len(rows)
+    place, _room.place = _room.place, None
+    if place is None or len(place) <= count:
+        place = np.zeros(count + count // 8 + 1, np.int32)
+    place[rows] = np.arange(m, dtype=np.int32) - np.int32(m)
+    position = place[near].astype(np.int64) + m
+    place[rows] = 0
+    _room.place = place
+    return position
 
 
 # -- places ---------------------------------------------------------------------------------------
@@ -215,12 +267,6 @@ def gathered(
     return get_kernel().gather(snap.table, part, slot, offset, size)
 
 
-def ascending(numbers: I64) -> I64:
-    """Different numbers from 0 on, in order: ``np.unique`` in a tenth of its time for thousands."""
-    ordered = np.sort(numbers)
-    return ordered[np.diff(ordered, prepend=-1) > 0] if len(ordered) else ordered
-
-
 def unit_vectors(
     snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint32]
 ) -> F32:
@@ -255,9 +301,8 @@ class NormCache:
             self._grow(int(rows.max(initial=-1)) + 1)
             out = self._lengths[rows]
             missing = np.flatnonzero(self._keys[rows] != keys)
-            for start in range(0, len(missing), _VECTORS_AT_ONCE):
-                some = missing[start : start + _VECTORS_AT_ONCE]
-                out[some] = _norms_at(snap, ground, some, share)
+            if len(missing):
+                out[missing] = _norms_at(snap, ground, missing, share)
             self._keys[rows[missing]] = keys[missing]
             self._lengths[rows[missing]] = out[missing]
         return out
@@ -273,8 +318,6 @@ class NormCache:
             )
 
 
-#: vectors that are widened at once, and those beside them
-_VECTORS_AT_ONCE: Final = 1024
 _MIX: Final = tuple(
     np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 )
@@ -294,14 +337,7 @@ def _keys_of(ground: Ground, share: float) -> NDArray[np.uint64]:
 
 def _norms_at(snap: Snapshot, ground: Ground, some: I64, share: float) -> F32:
     before, after = ground.around.before[some, 0], ground.around.after[some, 0]
-    m = len(ground.rows)
-    sides = np.concatenate([before, after])
-    sides = ascending(sides[sides < m])
-    needed = np.concatenate([some, np.setdiff1d(sides, some)])
-    vectors = unit_vectors(snap, ground.part[needed], ground.slot[needed])
-    place = np.full(m + 1, len(needed), np.int64)
-    place[needed] = np.arange(len(needed))
-    position = np.full((2, len(needed), 1), len(needed), np.int64)
-    position[0, : len(some), 0], position[1, : len(some), 0] = place[before], place[after]
-    around = Around(position[0], position[1], len(some))
-    return mixed_norms(vectors, around, share)
+    return get_kernel().mixed_norms(
+        snap.table, ground.part, ground.slot, some.astype(np.uint32), before.astype(np.uint32),
+        after.astype(np.uint32), share,
+    )

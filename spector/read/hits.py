@@ -23,7 +23,7 @@ from spector.tiers.router import TierRouter
 
 __all__ = ["Confirmer", "image_of"]
 
-#: candidates that are looked up at once: at least, and at most
+#: candidates that are looked up at once: at least where a filter may lose some, and at most
 _CHUNK = 16
 _MAX_CHUNK = 512
 #: ids lie below; only damage makes larger ones, which SQLite could not be asked for
@@ -56,7 +56,8 @@ class Confirmer:
         hits: list[Hit] = []
         seen: set[int] = set()
         dropped = 0
-        start, step = 0, max(k, _CHUNK)
+        # without a filter hardly any candidate is lost
+        start, step = 0, k if all(each is None for each in filters) else max(k, _CHUNK)
         while start < len(ordered):
             chunk = [c for c in ordered[start : start + step] if c.id not in seen]
             start, step = start + step, min(2 * step, _MAX_CHUNK)

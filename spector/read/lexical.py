@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from spector.clock import MS_PER_DAY, from_ms
-from spector.lexical.analysis import Term, cue_pairs, cue_terms, is_stop
+from spector.lexical.analysis import Term, analyse, cue_pairs, cue_terms, is_stop
 from spector.lexical.view import Lookup, WordView
 from spector.read.facts import MARK_VERSION, mark_of
 from spector.read.fuse import Asked
@@ -23,7 +23,7 @@ from spector.read.when import TimeRange, when
 from spector.store.store import Store
 from spector.store.words import Words
 
-__all__ = ["MAX_TERMS", "LexicalChannel", "id_in", "knows_names"]
+__all__ = ["MAX_TERMS", "LexicalChannel", "id_in", "kind_of", "knows_names"]
 
 #: words of a long cue that are looked up: the most telling ones; likewise pairs
 MAX_TERMS: Final = 48
@@ -58,10 +58,11 @@ class LexicalChannel:
         """What a cue asks for, looked up in every store."""
         cue = request.cue or ""
         ranking = request.profile.ranking
-        how = Kind(request.kind) if request.kind else kind(cue)
+        how = kind_of(request)
         weight = ranking.words(how)
-        terms = _telling(views, cue_terms(cue)) if weight or ranking.by_name else ()
-        pairs = _telling(views, cue_pairs(cue)) if weight and ranking.pairs else ()
+        words = analyse(cue)
+        terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
+        pairs = _telling(views, cue_pairs(words)) if weight and ranking.pairs else ()
         return Asked(
             kind=how,
             terms=terms,
@@ -76,7 +77,7 @@ class LexicalChannel:
     def time_of(self, snap: Snapshot, request: RecallRequest) -> TimeRange | None:
         """The time that a cue speaks of; counted from an event, it has no spans yet."""
         cue = request.cue or ""
-        how = Kind(request.kind) if request.kind else kind(cue)
+        how = kind_of(request)
         of, years = self._years
         if of is not snap:
             years = _years(snap)
@@ -106,6 +107,11 @@ class LexicalChannel:
             known = _Known(len(names), Speakers.of(filter(None, names)), code_of)
             self._known[n] = known
         return known
+
+
+def kind_of(request: RecallRequest) -> Kind:
+    """What the cue is, as it was said or by its wording."""
+    return Kind(request.kind) if request.kind else kind(request.cue or "")
 
 
 def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:

@@ -8,17 +8,19 @@ standard deviations of the store's likeness.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.around import Surroundings
 from spector.kernel.ranking import REACH, Ranking
 
 __all__ = [
-    "TYPICAL_DEVIATION", "Around", "bm25", "deviation", "diverse", "idf_of", "mixed",
-    "mixed_norms", "of_forms", "reciprocal_ranks", "shares", "smeared", "spread",
+    "TYPICAL_DEVIATION", "Around", "deviation", "diverse", "idf_of", "mixed", "of_forms",
+    "reciprocal_ranks", "room_of", "shares", "spread",
 ]
 
 F32 = NDArray[np.float32]
@@ -32,7 +34,7 @@ _LEAST_DEVIATION: Final = np.float32(0.02)
 _LEAST: Final = np.float32(1e-9)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Around:
     """What stands around each row in its session: (m, REACH) i64 each, nearest first, ``m`` where
     there is nothing. The first ``ranked`` rows are ranked, the others are there for those.
@@ -41,17 +43,25 @@ class Around:
     before: I64
     after: I64
     ranked: int
-    _both: list[I64] = field(default_factory=list, repr=False)
 
     @property
     def rows(self) -> int:
         return len(self.before)
 
-    def given_to(self) -> I64:
-        """(m, 2 REACH): whom each row stands before, then whom it stands after, nearest first."""
-        if not self._both:
-            self._both.append(np.concatenate([self.after, self.before], axis=1))
-        return self._both[0]
+    @cached_property
+    def beside(self) -> tuple[I64, I64]:
+        """(ranked,) each: the rows right before and right after the ranked ones."""
+        n = self.ranked
+        return np.ascontiguousarray(self.before[:n, 0]), np.ascontiguousarray(self.after[:n, 0])
+
+    def given_by(self, share: F32, ranking: Ranking) -> Surroundings:
+        """To whom each row gives of its words: to those that it stands before and after."""
+        # what stands before a row has that row after itself
+        target = np.concatenate([self.after, self.before], axis=1).astype(np.uint32)
+        factor = np.zeros(2 * REACH)
+        factor[: len(ranking.before)] = ranking.before
+        factor[REACH : REACH + len(ranking.after)] = ranking.after
+        return Surroundings(share, target, factor, self.ranked)
 
 
 def deviation(likeness: F32) -> np.float32:
@@ -74,7 +84,7 @@ def mixed(dots: F32, around: Around, norms: F32, share: float) -> F32:
 
     Args:
         dots: (m,) float32, the cue's dot product with the vectors of the rows.
-        norms: (n,) float32, length of each mixed vector, see `mixed_norms`.
+        norms: (n,) float32, length of each mixed vector, see ``AroundKernel.mixed_norms``.
 
     Returns:
         (n,) float32: ``(d(i) + share d(i-1) + share d(i+1)) / |mixed vector|``.
@@ -83,28 +93,9 @@ def mixed(dots: F32, around: Around, norms: F32, share: float) -> F32:
     if not share:
         return dots[:n]
     padded = _padded(dots)
-    sides = padded[around.before[:n, 0]] + padded[around.after[:n, 0]]
+    before, after = around.beside
+    sides = padded[before] + padded[after]
     return np.asarray((dots[:n] + np.float32(share) * sides) / norms, np.float32)
-
-
-def mixed_norms(vectors: F32, around: Around, share: float) -> F32:
-    """Lengths of the mixed vectors.
-
-    Args:
-        vectors: (m, dim) float32, the stored vectors.
-
-    Returns:
-        (n,) float32, at least a small positive number.
-    """
-    n = around.ranked
-    total = vectors[:n].copy()
-    for side in (around.before[:n, 0], around.after[:n, 0]):
-        there = np.flatnonzero(side < around.rows)
-        total[there] += np.float32(share) * vectors[side[there]]
-    lengths = np.maximum(np.sqrt(np.einsum("nd,nd->n", total, total)), _LEAST)
-    # alone a vector is what it is: stored ones are of length 1, give or take their rounding
-    alone = (around.before[:n, 0] >= around.rows) & (around.after[:n, 0] >= around.rows)
-    return np.where(alone, np.float32(1), lengths)
 
 
 def idf_of(df: NDArray[Any], rows: int) -> F32:
@@ -114,30 +105,18 @@ def idf_of(df: NDArray[Any], rows: int) -> F32:
     return np.asarray(np.where(found == 0, np.log1p(float(rows)), out), np.float32)
 
 
-def bm25(
-    tf: NDArray[np.float64], length: F32, idf: F32, mean_length: float, ranking: Ranking
-) -> F32:
-    """BM25 of the ranked rows from term frequencies that were smeared over their neighbours.
+def room_of(length: F32, mean_length: float, ranking: Ranking) -> F32:
+    """What BM25 adds to a word's frequency before it divides by it: (n,) float32, above 0.
 
     Args:
-        tf: (t, n), see `smeared`; 1 more where the speaker or the date of the row has the term.
-        length: (n,), smeared in the same way. mean_length: the same over the store.
-        idf: (t,).
+        length: (n,), with shares of the texts around. mean_length: the same over the store.
 
     Returns:
-        (n,) float32: sum over terms of ``idf (k1 + 1) tf / (tf + k1 (1 - b + b length / mean))``.
+        ``k1 (1 - b + b length / mean)``.
     """
     k1, b = ranking.k1, ranking.b
-    room = np.float32(k1 * (1 - b) + _LEAST) + length * np.float32(k1 * b / max(mean_length, 1e-6))
-    weights = idf * np.float32(k1 + 1)
-    touched = np.flatnonzero(tf.any(axis=0))
-    if 2 * len(touched) < tf.shape[1]:  # pairs, rare words
-        out = np.zeros(tf.shape[1], np.float32)
-        some = tf[:, touched].astype(np.float32)
-        out[touched] = weights @ (some / (some + room[touched]))
-        return out
-    every = tf.astype(np.float32)
-    return np.asarray(weights @ (every / (every + room)), np.float32)
+    slope = np.float32(k1 * b / max(mean_length, 1e-6))
+    return np.float32(k1 * (1 - b) + _LEAST) + length * slope
 
 
 def shares(lengths: F32, ranking: Ranking) -> F32:
@@ -146,7 +125,7 @@ def shares(lengths: F32, ranking: Ranking) -> F32:
 
 
 def spread(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
-    """`smeared` for (m,) values that are hardly ever 0: (n,) float32."""
+    """Own values (m,) of the ranked rows plus their shares of those around: (n,) float32."""
     n = around.ranked
     given = _padded(values * share)
     out = values[:n].astype(np.float32)
@@ -154,41 +133,6 @@ def spread(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
         for step, weight in enumerate(weights[:REACH]):
             if weight:
                 out += np.float32(weight) * given[sides[:n, step]]
-    return out
-
-
-def smeared(
-    values: NDArray[Any], share: F32, around: Around, ranking: Ranking
-) -> NDArray[np.float64]:
-    """Own values of the ranked rows plus their shares of those around.
-
-    A row's value goes to the few around it, so the work is that of the values that are not 0.
-
-    Args:
-        values: (t, m). share: (m,) float32.
-
-    Returns:
-        (t, n) float64, a new array.
-    """
-    t, m = values.shape
-    at = np.flatnonzero(values)
-    line = at // m if m else at
-    row = at - line * m
-    own = values[line, row].astype(np.float64)
-    given = own * share[row]
-    # what stands before a row has that row after itself
-    weights = np.zeros(2 * REACH)
-    weights[: len(ranking.before)] = ranking.before
-    weights[REACH : REACH + len(ranking.after)] = ranking.after
-    targets = around.given_to()[row]
-    targets += (line * (m + 1))[:, None]
-    total = np.bincount(
-        targets.ravel(), (given[:, None] * weights).ravel(), minlength=t * (m + 1)
-    )
-    out: NDArray[np.float64] = np.asarray(total, np.float64).reshape(t, m + 1)  # of nothing: ints
-    out = out[:, : around.ranked]
-    mine = row < around.ranked
-    out[line[mine], row[mine]] += own[mine]
     return out
 
 

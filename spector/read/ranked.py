@@ -53,6 +53,8 @@ class Ranked(Sequence[Candidate]):
         self._evidence = evidence
         self._left = np.flatnonzero(fused > -np.inf)
         self._count = len(self._left)
+        #: rows that are left are all there are, in their order
+        self._is_fresh = self._count == len(fused)
         self._order = np.zeros(0, np.int64)
         self.coverage = 0.0
         self.cosine = 0.0
@@ -62,7 +64,8 @@ class Ranked(Sequence[Candidate]):
         """Bring at least the first ``count`` into their order; few are ever looked at."""
         while len(self._order) < min(count, self._count):
             left, want = self._left, max(count - len(self._order), _SORTED_AT_ONCE)
-            values = self._total[left]
+            values = self._total if self._is_fresh else self._total[left]
+            self._is_fresh = False
             if len(left) > want:
                 least = np.partition(values, len(left) - want)[len(left) - want]
                 best = values >= least  # with all that are equal to the last
@@ -90,6 +93,7 @@ class Ranked(Sequence[Candidate]):
         column[rows] = values
         self._evidence[name] = column
         self._total[rows] += values
+        self._is_fresh = False
         self._left = np.concatenate([self._order, self._left])
         self._order = self._order[:0]
 
@@ -99,6 +103,7 @@ class Ranked(Sequence[Candidate]):
         mine = code_of(self._part[self._left], self._slot[self._left])
         self._left = self._left[np.isin(mine, codes)]
         self._count, self._order = len(self._left), self._order[:0]
+        self._is_fresh = False
 
     @overload
     def __getitem__(self, at: int) -> Candidate: ...
@@ -109,17 +114,27 @@ class Ranked(Sequence[Candidate]):
     def __getitem__(self, at: int | slice) -> Candidate | list[Candidate]:
         if isinstance(at, slice):
             self._sort(len(range(self._count)[: at.stop]))
-            return [self._made(row) for row in self._order[: self._count][at].tolist()]
+            return self._made(self._order[: self._count][at])
         self._sort(range(self._count)[at] + 1)
-        return self._made(int(self._order[at]))
+        return self._made(self._order[at : at + 1])[0]
 
-    def _made(self, row: int) -> Candidate:
-        return Candidate(
-            int(self._ids[row]), int(self._store[row]), int(self._part[row]),
-            int(self._slot[row]), float(self._fused[row]), float(self._similarity[row]),
-            {name: float(values[row]) for name, values in self._evidence.items() if values[row]},
-            float(self._total[row]),
+    def _made(self, rows: I64) -> list[Candidate]:
+        """Candidates of some rows, column by column: NumPy's numbers are slow one by one."""
+        columns = (self._ids, self._store, self._part, self._slot, self._fused, self._similarity)
+        names, values = tuple(self._evidence), self._evidence.values()
+        terms = zip(*(each[rows].tolist() for each in values), strict=True) if names else (
+            [()] * len(rows)
         )
+        return [
+            Candidate(
+                *found, {name: value for name, value in zip(names, mine, strict=True) if value},
+                total,
+            )
+            for *found, mine, total in zip(
+                *(each[rows].tolist() for each in columns), terms, self._total[rows].tolist(),
+                strict=True,
+            )
+        ]
 
 
 class _Top(Sequence[Candidate]):

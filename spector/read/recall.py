@@ -19,12 +19,11 @@ from spector.config import Config
 from spector.errors import StoreError
 from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query
-from spector.layout import Flag
 from spector.lexical.view import WordView
+from spector.read.among import allowed, conditions, partitions_of
 from spector.read.fuse import Asked, is_open
-from spector.read.ground import code_of
 from spector.read.hits import Confirmer
-from spector.read.lexical import LexicalChannel, id_in, knows_names
+from spector.read.lexical import LexicalChannel, id_in, kind_of, knows_names
 from spector.read.phases import lacks_words, query_of, scored_all, stats_of
 from spector.read.pick import few_of_each, most_diverse, vectors_of
 from spector.read.ranked import Ranked, from_hits
@@ -34,7 +33,7 @@ from spector.read.signs import Speakers
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
 from spector.read.told import Told
 from spector.read.usual import Usual
-from spector.read.weigh import BY_SCORE, BY_WORDS, Places, Weigher
+from spector.read.weigh import BY_SCORE, BY_WORDS, Weigher
 from spector.read.when import TimeRange, resolve
 from spector.records import Hit, HitList, Signals
 from spector.store.filters import SqlFilter
@@ -47,6 +46,9 @@ __all__ = ["Reader"]
 _CANDIDATES_BEFORE_BITMAP = 2048
 #: records taken from the scan before it is known whether more are needed
 _CANDIDATES = 128
+#: standard errors of an estimate that are enough to find candidates by: a hit lies far above the
+#: last of them (see "Candidates of a large store" in bench/LOG.md)
+_LOOSE = 1.0
 #: attempts before writers of this process are made to wait
 _ATTEMPTS = 8
 #: hits among which different ones are looked for: so many times those wanted, and at least
@@ -163,6 +165,8 @@ class Reader:
             request = self._with_feedback(snap, request)
         if request.cue is None or not (request.lexical and request.profile.w_lexical):
             return self._answer(snap, request)
+        if not request.kind:
+            request = replace(request, kind=str(kind_of(request)))
         time = self._lexical.time_of(snap, request) if ranking.date or ranking.restrict else None
         if time is None:
             return self._answer(snap, request)
@@ -198,10 +202,8 @@ class Reader:
 
     def _answer(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """The best of a snapshot, with evidence where the cue has words that count."""
-        # a reader of an older format has one such store, and nothing in any other
-        version = min(store.format_version for store in self._stores)
-        query = query_of(request, self._config, version)
-        filters = self._filters(snap, request)
+        query = query_of(request, self._config, self._version())
+        filters = conditions(snap, request)
         if request.cue is not None and request.lexical:
             if request.profile.w_lexical:
                 return self._weighed(snap, request, query, filters)
@@ -213,12 +215,16 @@ class Reader:
                     return HitList([hit, *rest][: request.k], found.stats)
         return self._scanned(snap, request, query, filters)
 
+    def _version(self) -> int:
+        """Of the format; a reader of an older one has one such store, and nothing in any other."""
+        return min(store.format_version for store in self._stores)
+
     def _scanned(
         self, snap: Snapshot, request: RecallRequest, query: Query,
         filters: Sequence[SqlFilter | None],
     ) -> HitList:
         """By the kernel's score alone, widened until no filter has truncated the answer."""
-        select = self._select(snap, request)
+        select = partitions_of(self._router, snap, request)
         filtered = any(f is not None for f in filters)
         want = max(request.k, _CANDIDATES) if filtered else request.k
         allow: AllowList | None = None
@@ -232,7 +238,7 @@ class Reader:
                 want = max(_CANDIDATES_BEFORE_BITMAP, 2 * want)
             elif allow is None and filtered:
                 # exact from here on; nothing more will be dropped by it
-                allow = self._allow(snap, request).allow
+                allow = allowed(snap, request).allow
             elif dropped:
                 want = 2 * want + dropped
             else:
@@ -244,7 +250,7 @@ class Reader:
         filters: Sequence[SqlFilter | None],
     ) -> HitList:
         """By the kernel's score and all evidence."""
-        select = self._select(snap, request)
+        select = partitions_of(self._router, snap, request)
         chosen = None
         if select is not None:
             chosen = np.zeros(len(snap.table), np.bool_)
@@ -288,7 +294,7 @@ class Reader:
         hits, _ = self._confirmer.first(snap, request.k, query, filters, some)
         if len(hits) == request.k or len(some) == len(ranked):
             return hits
-        ranked.only(self._allow(snap, request).codes)
+        ranked.only(allowed(snap, request).codes)
         return self._confirmer.first(snap, request.k, query, filters, ranked)[0]
 
     def _best_of_many(
@@ -299,9 +305,10 @@ class Reader:
         views, asked, select, chosen = known
         filtered = any(f is not None for f in filters)
         want, by_words, allow = max(2 * request.k, BY_SCORE), max(request.k, BY_WORDS), None
+        loose = query_of(request, self._config, self._version(), confidence=_LOOSE)
         while True:
             result = self._kernel.scan(
-                snap.table, query, want, allow=allow.allow if allow else None, select=select
+                snap.table, loose, want, allow=allow.allow if allow else None, select=select
             )
             ranked = self._weigher.best_of(
                 snap, views, query, asked, result, chosen, by_words, allow
@@ -313,7 +320,7 @@ class Reader:
             if len(hits) == request.k or len(result) < want:
                 return hits, result, ranked
             if filtered and allow is None:
-                allow = self._allow(snap, request)
+                allow = allowed(snap, request)
             else:
                 want, by_words = 4 * want, 4 * by_words
 
@@ -325,7 +332,7 @@ class Reader:
         record_id = id_in(request.cue)
         if record_id is None:
             return None
-        select = self._select(snap, request)
+        select = partitions_of(self._router, snap, request)
         for n, store in enumerate(snap.stores):
             for found, (segment_id, slot) in store.catalog.places_of([record_id]).items():
                 part = snap.position_of(n, segment_id, slot)
@@ -345,46 +352,6 @@ class Reader:
                 if hits:
                     return hits[0]
         return None
-
-    def _select(self, snap: Snapshot, request: RecallRequest) -> list[int] | None:
-        """Positions of partitions that can hold an answer; None for all of them."""
-        selection = request.selection
-        if selection.tiers is None and selection.min_ms is None and selection.max_ms is None:
-            return None
-        tiers = self._router.select(selection.tiers)
-        low = -(1 << 62) if selection.min_ms is None else selection.min_ms
-        high = 1 << 62 if selection.max_ms is None else selection.max_ms
-        return [
-            snap.position(n, partition.segment_id)
-            for n, view in enumerate(snap.views)
-            for partition in self._router.partitions(view, tiers, min_ms=low, max_ms=high)
-        ]
-
-    def _filters(
-        self, snap: Snapshot, request: RecallRequest, *, whole_store: bool = False
-    ) -> list[SqlFilter | None]:
-        """Per store: what the catalog has to confirm of a candidate."""
-        return [
-            request.selection.exact(
-                now_ms=request.now_ms if snap.has_validity(n) else None,
-                whole_store=whole_store, replaced=request.replaced,
-                ended=not request.replaced and not request.drop_flags & Flag.SUPERSEDED,
-            )
-            for n in range(len(snap.stores))
-        ]
-
-    def _allow(self, snap: Snapshot, request: RecallRequest) -> Places:
-        """Exactly the records that satisfy the filters."""
-        parts: list[int] = []
-        slots: list[int] = []
-        filters = self._filters(snap, request, whole_store=True)
-        for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
-            sql, params = (condition.sql, condition.params) if condition else ("1", ())
-            for segment_id, slot, _ in store.catalog.places(sql, params):
-                parts.append(snap.position_of(n, segment_id, slot))
-                slots.append(slot)
-        codes = code_of(np.array(parts, np.uint32), np.array(slots, np.uint32))
-        return Places(np.sort(codes), AllowList.from_records(snap.table, parts, slots))
 
     def _snapshot(self, views: tuple[View, ...]) -> Snapshot:
         """The views as a kernel table, patched where a view has changed."""

@@ -72,13 +72,13 @@ _ALSO_WORDS: Final = frozenset(
 _MOST_WORDS_OF_A_NAME: Final = 4
 
 
-def standing(text: str) -> bool:
+def standing(text: str, folded: str | None = None) -> bool:
     """Whether the text is an instruction that holds until revoked ("Always use metric units").
 
     Term *standing* of the ranking formula: such a memory is favoured when the cue is a request and
     its speaker is not in `ASSISTANTS`. Turkish: "bundan sonra ...", "... sorduğumda", "asla ...".
     """
-    folded = plain(text)
+    folded = plain(text) if folded is None else folded
     if _STANDING_FIRST.match(folded) or "from now on" in folded:
         return True
     if " i " in folded and _STANDING_ANYWHERE.search(folded):
@@ -90,14 +90,14 @@ def standing(text: str) -> bool:
     return bool(_STANDING_ANYWHERE_TR.search(folded)) and is_turkish(text, folded)
 
 
-def terms_of_time(text: str, most: int = 2) -> int:
-    """How many words of time a text has, counted up to ``most``.
+def terms_of_time(text: str, most: int = 2, folded: str | None = None) -> int:
+    """How many words of time a text has, counted up to ``most``; ``folded`` is its `plain` form.
 
     Part of *prior* in the ranking formula: a fact told with its time ("last week", "in June 2021")
     is worth more than the same without.
     """
     known = _TIME
-    folded = plain(text)
+    folded = plain(text) if folded is None else folded
     if not text.isascii() and is_turkish(text, folded):
         known = _TIME_BOTH
     if len(folded) <= _SHORT:

@@ -10,8 +10,8 @@ resolves the filter to a list of all records that pass.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from spector.read.ground import (
     NOWHERE,
     Ground,
     ground_of,
+    marked,
     mixed_vectors,
     places_of,
     whole_ground,
@@ -67,6 +68,18 @@ class _Whole:
     snap: Snapshot
     views: tuple[WordView, ...]
     grounds: tuple[Ground, ...]
+    _corpus: dict[Any, Corpus] = field(default_factory=dict)
+
+    def corpus(self, ranking: Ranking) -> Corpus:
+        """Figures of everything, which no cue changes."""
+        key = (ranking.before, ranking.after, ranking.long_words)
+        found = self._corpus.get(key)
+        if found is None:
+            rows = sum(view.n_rows for view in self.views)
+            plain = _mean([ground.spread_lengths(ranking) for ground in self.grounds], 1.0)
+            more = _mean([ground.field_lengths for ground in self.grounds], 0.0)
+            found = self._corpus[key] = Corpus(rows, plain + more, plain)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,12 +121,7 @@ class Weigher:
                 whole_ground(snap, n, view) for n, view in enumerate(views) if view.n_rows
             )
             whole = self._whole = _Whole(snap, views, grounds)
-        ranking = query.profile.ranking
-        plain = np.concatenate([g.spread_lengths(ranking) for g in whole.grounds])
-        fields = np.concatenate([g.field_lengths for g in whole.grounds])
-        mean_plain = float(np.mean(plain, dtype=np.float64)) if len(plain) else 1.0
-        mean_field = float(np.mean(fields, dtype=np.float64)) if len(fields) else 0.0
-        corpus = Corpus(sum(v.n_rows for v in views), mean_plain + mean_field, mean_plain)
+        corpus = whole.corpus(query.profile.ranking)
         return self._fuser.ranked(
             snap, whole.grounds, query, asked, corpus, result, select
         )
@@ -151,9 +159,7 @@ class Weigher:
             _in_time(view, asked),
         ])
         near = view.neighbours(found, REACH)
-        mark = np.zeros(len(view), np.bool_)
-        mark[found] = mark[near[near >= 0]] = True
-        return ground_of(snap, n, view, np.flatnonzero(mark))
+        return ground_of(snap, n, view, marked(len(view), [found, near.ravel()]))
 
     def _by_words(
         self, snap: Snapshot, n: int, view: WordView, query: Query, asked: Asked, count: int,
@@ -199,11 +205,9 @@ class Weigher:
             alive = np.flatnonzero(view.alive)
             chosen = (np.arange(int(len(alive) / share)) * share).astype(np.int64)
             grounds.append(ground_of(snap, n, view, alive[chosen]))
-        plain = np.concatenate([ground.spread_lengths(ranking) for ground in grounds])
-        fields = np.concatenate([ground.field_lengths for ground in grounds])
+        mean = _mean([ground.spread_lengths(ranking) for ground in grounds], 1.0)
+        more = _mean([ground.field_lengths for ground in grounds], 0.0)
         vectors = np.concatenate([mixed_vectors(snap, g, ranking.near) for g in grounds])
-        mean = float(np.mean(plain, dtype=np.float64)) if len(plain) else 1.0
-        more = float(np.mean(fields, dtype=np.float64)) if len(fields) else 0.0
         self._sample = kept = _Sample(rows, ranking, vectors, mean + more, mean)
         return kept
 
@@ -215,6 +219,12 @@ class Weigher:
         if asked.wish is not None and shift:
             wanted = wanted - np.float32(shift) * asked.wish
         return deviation(sample.vectors[:, : len(wanted)] @ wanted)  # stored ones are padded
+
+
+def _mean(arrays: Sequence[NDArray[np.float32]], none: float) -> float:
+    """Of all numbers in some arrays; ``none`` if there are none."""
+    values = np.concatenate(arrays)
+    return float(np.mean(values, dtype=np.float64)) if len(values) else none
 
 
 def _in_time(view: WordView, asked: Asked) -> I64:

@@ -199,7 +199,12 @@ def _text_of(row: tuple[Any, ...]) -> Text | None:
     record_id, segment_id, slot, event_ms, *written, seal = row
     if not (_is_place(segment_id) and _is_place(slot) and type(event_ms) is int):
         return None
-    session, agent, user, text, role, metadata = map(_decoded, written)
+    try:
+        session, agent, user, text, role, metadata = [
+            each.decode() if type(each) is bytes else None for each in written
+        ]
+    except UnicodeDecodeError:  # one of them is damaged
+        session, agent, user, text, role, metadata = map(_decoded, written)
     if session:
         # sessions of two users may bear one name: who shares a scope only partly shares no talk
         session = _OF.join((session, agent or "", user or ""))
@@ -228,6 +233,8 @@ def _is_seal(value: object) -> bool:
 
 def speaker_of(role: object, metadata_json: object) -> str | None:
     """The same of values as the catalog has them."""
+    if metadata_json is None:
+        return role if isinstance(role, str) and role else None
     metadata: object = None
     if type(metadata_json) is str and ('"speaker"' in metadata_json or '"name"' in metadata_json):
         try:
