@@ -58,7 +58,7 @@ def timings(sets: Sequence[DataSet], embedder: Embedder, folder: Path) -> dict[s
             remember_texts(memory, store.items[:_FEW], rows[:_FEW], "plain")
             few = _Laps()
             for n in range(_PLAIN + _WARM):
-                few.run(partial(_texts_of, memory, rows[-n - 1]))
+                few.run(partial(_texts_of, memory, rows[-n % len(rows)]))
     return {
         "turns": len(store.items), **times, **first,
         "few": min(_FEW, len(store.items)),

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import spector
+from bench.data import NOW
 from bench.recall.ablations import ABLATIONS, ablations_of
 from bench.recall.arms import ARMS, TURNS, Plain
 from bench.recall.channels import (
@@ -27,9 +28,10 @@ from bench.recall.evaluate import ask_all, ask_together
 from bench.recall.ledger import Ledger, digest, read_lines
 from bench.recall.product import Product, evidence_of, remember_texts
 from bench.recall.shape import DataSet, Item, Question, Store
-from bench.recall.timing import timings
+from bench.recall.timing import of_store, timings
 from bench.recall.vectors import TEMPLATES, Memoised, Vectors, no_vectors, vectors_of
 from spector import HitList, ScoringProfile, Signals
+from spector.clock import ManualClock
 from spector.kernel.profile import get_profile
 from spector.read.abstain import evidence
 from tests.bench.recall_samples import DAY, TEXTS, Recording, a_set, a_store
@@ -342,8 +344,28 @@ def test_times_are_of_a_store_on_disk_and_every_write_is_read(
     monkeypatch.setattr("bench.recall.timing.TURNS", 40)
     monkeypatch.setattr("bench.recall.timing._WRITES", 5)
     monkeypatch.setattr("bench.recall.timing._WARM", 1)
+    monkeypatch.setattr("bench.recall.timing._PLAIN", 5)
     told = timings([a_set()], Recording(), tmp_path)
     assert told["turns"] == 40
     assert told["not_in_the_first_recall"] == 0
     assert told["write_to_readable_ms"]["p50"] > 0
+    assert told["few"] == 40
+    assert {"hits confirmed", "scores and cosines"} <= set(told["stages_us"])
     assert timings([], Recording(), tmp_path) == {}
+
+
+def test_times_of_a_store_that_is_there_are_read_only_and_leave_nothing_wrapped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.recall.timing._WARM", 1)
+    rng, clock, recall = np.random.default_rng(3), ManualClock(NOW), spector.Memory.recall
+    with spector.open(tmp_path / "mind", embedder=None, dim=8, clock=clock) as memory:
+        memory.remember_many([
+            {"text": f"the cat sat {n} times", "vector": rng.normal(size=8)} for n in range(30)
+        ])
+    cues = [(f"cat {n}", rng.normal(size=8).astype(np.float32)) for n in range(4)]
+    told = of_store(str(tmp_path / "mind"), cues, clock)
+    assert told["turns"] == 30
+    assert told["recall_ms"]["p50"] >= told["recall_ms"]["best"] > 0
+    assert "hits confirmed" in told["stages_us"]
+    assert spector.Memory.recall is recall
