@@ -48,7 +48,7 @@ _CANDIDATES_BEFORE_BITMAP = 2048
 _CANDIDATES = 128
 #: standard errors of an estimate that are enough to find candidates by: a hit lies far above the
 #: last of them (see "Candidates of a large store" in bench/LOG.md)
-_LOOSE = 1.0
+_LOOSE = 1.5
 #: attempts before writers of this process are made to wait
 _ATTEMPTS = 8
 #: hits among which different ones are looked for: so many times those wanted, and at least
