@@ -539,6 +539,9 @@ class Catalog:
                     hint="pass the directory of a spector store",
                 )
             refuse_planted(self.main, self.path, _FULLTEXT)
+            if self._mode == "rw":
+                # SQLite only reads a file that it could not open to write, and says so when it must
+                self.main.execute("DELETE FROM meta WHERE 0")
             meta = dict(self.main.execute("SELECT key, value FROM meta"))
             self._row_sql = f"SELECT {ROW_COLUMNS}, {self.seal_column()}{_FROM}"
         try:
