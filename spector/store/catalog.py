@@ -43,6 +43,7 @@ from spector.errors import (
     StoreFullError,
 )
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
+from spector.store.damage import SQL_ERRORS
 from spector.store.files import File, Files
 from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
@@ -592,7 +593,7 @@ class Catalog:
             pool, self._pool = self._pool, []
         order = [*pool, self.main]
         if failed and not self.in_memory and self._mode == "rw":
-            with contextlib.suppress(sqlite3.Error, StoreError):
+            with contextlib.suppress(*SQL_ERRORS, StoreError):
                 pool.append(self._connect(readonly=True))
             if any(map(_has_opened, pool)):
                 order = [self.main, *pool]
@@ -612,7 +613,7 @@ class Catalog:
 
     def _leave_open(self) -> None:
         """Let the writing connection live as long as the process, holding no lock that matters."""
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(*SQL_ERRORS):
             if self.main.in_transaction:
                 self.main.execute("ROLLBACK")
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.main))
@@ -860,7 +861,7 @@ def _has_opened(connection: sqlite3.Connection) -> bool:
     """Whether a connection has the catalog open now, so that no other one is the last."""
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.Error:
+    except SQL_ERRORS:
         return False
     return True
 
