@@ -622,7 +622,10 @@ class Memory:
         self._ensure()
         if not isinstance(record_id, int) or not 0 <= record_id < 1 << 63:
             return False
-        return any(record_id in s.catalog.fetch([record_id]) for s in self._router.stores())
+        if any(record_id in s.catalog.fetch([record_id]) for s in self._router.stores()):
+            return True
+        self._writer.refuse_hidden([record_id])
+        return False
 
     # -- sleep and upkeep -----------------------------------------------------------------------
 

@@ -129,9 +129,13 @@ class Confirmer:
                 del rows[candidate.id]  # a ring slot was overwritten while it was read
 
     def _refuse_damaged(self, snap: Snapshot, unknown: list[Candidate]) -> None:
-        """Raise when an id that the catalog did not confirm is one that damage made up.
+        """Raise when an id that the catalog did not confirm is one that damage made up or hides.
 
         What a filter left out, or somebody forgot, has bytes that are whole.
+
+        Raises:
+            PartitionCorruptError: the bytes are not a record's. CatalogCorruptError: the catalog
+            has the memory, and does not find it.
         """
         mine = [c for c in unknown if snap.stores[c.store].files.durable]
         if not mine:
@@ -148,6 +152,12 @@ class Confirmer:
                 segment = store.segments.get(place[0])
                 where = segment.where if segment else "a partition"
                 raise damaged_record(where, place[1], record_id)
+        ids = [candidate.id for candidate in mine if candidate.id < _NO_ID]
+        marks = ",".join("?" * len(ids))
+        known = {each for _, _, each in store.catalog.places(f"record.id IN ({marks})", ids)}
+        lost = set(ids) - known  # those that no filter left out
+        if lost:
+            store.catalog.refuse_hidden(sorted(lost))
 
     def _seed(self, uuid: bytes) -> int:
         seed = self._seeds.get(uuid)

@@ -43,6 +43,7 @@ from spector.errors import (
     StoreFullError,
 )
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
+from spector.store.damage import SQL_ERRORS
 from spector.store.files import File, Files
 from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
@@ -540,6 +541,9 @@ class Catalog:
                     hint="pass the directory of a spector store",
                 )
             refuse_planted(self.main, self.path, _FULLTEXT)
+            if self._mode == "rw":
+                # SQLite only reads a file that it could not open to write, and says so when it must
+                self.main.execute("DELETE FROM meta WHERE 0")
             meta = dict(self.main.execute("SELECT key, value FROM meta"))
             self._row_sql = f"SELECT {ROW_COLUMNS}, {self.seal_column()}{_FROM}"
         try:
@@ -590,7 +594,7 @@ class Catalog:
             pool, self._pool = self._pool, []
         order = [*pool, self.main]
         if failed and not self.in_memory and self._mode == "rw":
-            with contextlib.suppress(sqlite3.Error, StoreError):
+            with contextlib.suppress(*SQL_ERRORS, StoreError):
                 pool.append(self._connect(readonly=True))
             if any(map(_has_opened, pool)):
                 order = [self.main, *pool]
@@ -605,7 +609,7 @@ class Catalog:
 
     def _leave_open(self) -> None:
         """Let the writing connection live as long as the process, holding no lock that matters."""
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(*SQL_ERRORS):
             if self.main.in_transaction:
                 self.main.execute("ROLLBACK")
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.main))
@@ -832,6 +836,27 @@ class Catalog:
                     out[record_id] = (segment_id, slot)
         return out
 
+    def refuse_hidden(self, ids: Sequence[int]) -> None:
+        """Raise when one of these ids, which were not found, is there and only cannot be reached.
+
+        A damaged key in the table of memories leads the search for others astray. What knows them
+        as well is the index of places, which is read from end to end: 80 ms for a million memories.
+
+        Raises:
+            CatalogCorruptError: the index of places, or their text, knows of a memory that its
+                table does not find.
+        """
+        for chunk in chunked(ids):
+            marks = ",".join("?" * len(chunk))
+            with self.reading() as connection:
+                hidden = connection.execute(_HIDDEN.format(marks=marks), tuple(chunk) * 2)
+                found = hidden.fetchone()
+            if found is not None:
+                raise CatalogCorruptError(
+                    f"{self.path}: one table knows memory {found[0]}, another does not find it",
+                    hint=way_out(None),
+                )
+
     def has_validity(self) -> bool:
         """True when any live record has a validity window."""
         with self.reading() as connection:
@@ -851,11 +876,19 @@ def close_raw(file: File, path: str) -> None:
     file.close()
 
 
+#: one statement, so of one moment. A plus before a column keeps the planner from searching by it.
+_HIDDEN = """SELECT id FROM content WHERE id IN ({marks})
+  AND NOT EXISTS (SELECT 1 FROM record WHERE record.id = content.id)
+UNION ALL SELECT id FROM record AS place INDEXED BY record_place WHERE +id IN ({marks})
+  AND NOT EXISTS (SELECT 1 FROM record JOIN content ON content.id = record.id
+                  WHERE record.id = place.id)"""
+
+
 def _has_opened(connection: sqlite3.Connection) -> bool:
     """Whether a connection has the catalog open now, so that no other one is the last."""
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.Error:
+    except SQL_ERRORS:
         return False
     return True
 

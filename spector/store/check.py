@@ -14,6 +14,7 @@ from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow
 from spector.store.check_catalog import check_catalog, check_words
 from spector.store.check_disk import check_disk
 from spector.store.check_records import Expected, check_partition
+from spector.store.damage import SQL_ERRORS
 from spector.store.files import Files
 from spector.store.findings import Findings
 from spector.store.idx import idx_of, is_idx, problem_of_file
@@ -294,5 +295,5 @@ def _look_again(
 def _change_seq(catalog: Catalog) -> int:
     try:
         return catalog.head().change_seq
-    except (SpectorError, sqlite3.Error):  # a catalog this broken is the report's business
+    except (SpectorError, *SQL_ERRORS):  # a catalog this broken is the report's business
         return -1

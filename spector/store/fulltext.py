@@ -12,6 +12,7 @@ import sqlite3
 from typing import Final
 from urllib.parse import quote
 
+from spector.store.damage import SQL_ERRORS
 from spector.store.planted import confine
 
 __all__ = ["problem_of_full_text", "seems_damaged"]
@@ -35,7 +36,7 @@ def seems_damaged(path: str) -> bool:
         db = sqlite3.connect(
             f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, isolation_level=None
         )
-    except (sqlite3.Error, MemoryError):
+    except (*SQL_ERRORS, MemoryError):
         return False
     try:
         confine(db)
@@ -43,7 +44,7 @@ def seems_damaged(path: str) -> bool:
         return _asks_too_much(db) or (
             pages <= _PAGES_IN_MEMORY and problem_of_full_text(db) is not None
         )
-    except (sqlite3.Error, MemoryError):
+    except (*SQL_ERRORS, MemoryError):
         return False
     finally:
         db.close()
@@ -75,7 +76,7 @@ def problem_of_full_text(db: sqlite3.Connection) -> str | None:
             if not _has_room():
                 raise
             return _ENDLESS
-    except sqlite3.Error as error:
+    except SQL_ERRORS as error:
         return str(error)
     finally:
         copy.close()

@@ -233,14 +233,18 @@ def _open_reader(
 def _refuse_lost_commits(store: Store) -> None:
     """A commit is visible before its partition's header says so, so a second look must suffice.
 
+    It does for what the first one has met. What the second meets for the first time may be ahead
+    of it again, if somebody goes on writing.
+
     Raises:
         PartitionCorruptError: it does not: the catalog is an old copy, or its log is damaged.
     """
-    if UNSYNCED in store.meta or not any(s.was_met_later() for s in store.segments.values()):
+    ahead = [segment for segment in store.segments.values() if segment.was_met_later()]
+    if UNSYNCED in store.meta or not ahead:
         return
     store.view()
-    for segment in store.segments.values():
-        if segment.was_met_later():
+    for segment in ahead:
+        if store.segments.get(segment.row.id) is segment and segment.was_met_later():
             raise later_than_catalog(segment.where)
 
 

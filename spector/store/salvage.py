@@ -28,6 +28,7 @@ from spector.layout import (
 )
 from spector.store.catalog import CATALOG_NAME, translated_sql
 from spector.store.compact import wrong_checksums
+from spector.store.damage import SQL_ERRORS
 from spector.store.files import Bytes, DiskFiles
 from spector.store.guard import refuse_other_than_files
 from spector.store.pages import Pages, rows_of
@@ -106,7 +107,7 @@ def _read_all(path: str, out: Remains) -> None:
             "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0",
             "locking_mode=EXCLUSIVE",  # no file for shared memory: a full disk reads as damage
         ):
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(*SQL_ERRORS):
                 db.execute(f"PRAGMA {pragma}")
         for row in read_table(db, "meta", out.lost, key=None):
             out.meta[str(row["key"])] = str(row["value"])
@@ -131,7 +132,7 @@ def _read_indexes(db: sqlite3.Connection, out: Remains) -> None:
     """What a record's row says in columns that have an index is in that index as well."""
     for column in ("session_id", "agent_id", "user_id", "valid_from_ms", "valid_until_ms"):
         index = "record_" + column.split("_")[column.startswith("valid")]
-        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
+        with contextlib.suppress(*SQL_ERRORS):
             for record_id, value in db.execute(
                 f"SELECT id, {column} FROM record INDEXED BY {index} WHERE {column} IS NOT NULL"
             ):
@@ -193,7 +194,7 @@ def read_table(
     """
     try:
         names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
-    except sqlite3.Error as error:
+    except SQL_ERRORS as error:
         lost.append(LostTable(table, 0, _MAX_ROWID, str(error)))
         return
     if not names:
@@ -215,7 +216,7 @@ def read_table(
                 reached = found[key]
                 yield found
             return
-        except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+        except (*SQL_ERRORS, OverflowError) as error:
             reason = str(error)
         following = _next_readable(db, table, key, reached + 1)
         lost.append(LostTable(table, reached + 1, following - 1, reason))
@@ -251,7 +252,7 @@ def _last_readable(
 def _last_key(db: sqlite3.Connection, table: str, key: str) -> int:
     try:
         found = db.execute(f"SELECT max({key}) FROM {table} NOT INDEXED").fetchone()[0]
-    except (sqlite3.Error, OverflowError):
+    except (*SQL_ERRORS, OverflowError):
         return _MAX_ROWID
     return found if isinstance(found, int) else -1
 
@@ -262,7 +263,7 @@ def _readable(db: sqlite3.Connection, table: str, key: str, low: int) -> bool:
         return db.execute(
             f"SELECT * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key} LIMIT 1", (low,)
         ).fetchone() is not None
-    except (sqlite3.Error, UnicodeDecodeError, OverflowError):
+    except (*SQL_ERRORS, OverflowError):
         return False
 
 
@@ -272,7 +273,7 @@ def _read_unkeyed(
     try:
         for row in db.execute(f"SELECT * FROM {table}"):
             yield dict(zip(names, row, strict=True))
-    except (sqlite3.Error, UnicodeDecodeError) as error:
+    except SQL_ERRORS as error:
         lost.append(LostTable(table, 0, _MAX_ROWID, str(error)))
 
 

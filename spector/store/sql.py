@@ -23,6 +23,7 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
+from spector.store.damage import SQL_ERRORS
 from spector.store.fulltext import seems_damaged
 
 __all__ = [
@@ -183,7 +184,7 @@ class Pinning:
         self._catalog.pinned.connection = None
         try:
             # after a statement that met damage, and said so, even this fails; nothing was written
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(*SQL_ERRORS):
                 if self._connection.in_transaction:
                     self._connection.execute("COMMIT")
         finally:
@@ -194,7 +195,7 @@ class Pinning:
 def end_failed(connection: sqlite3.Connection) -> None:
     """Roll back a transaction that is still open; what went wrong first is what matters."""
     if connection.in_transaction:
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(*SQL_ERRORS):
             connection.execute("ROLLBACK")
 
 

@@ -381,6 +381,7 @@ class Writer:
                         gone.append(row.id)
             missing = set(wanted) - set(gone) - set(kept)
             if named and missing:
+                self.refuse_hidden(sorted(missing))
                 raise unknown(min(missing))
             for store, rows in doomed.items():
                 self._delete(store, rows, 0 if at_once else self._due_ms())
@@ -436,7 +437,18 @@ class Writer:
                 hint="what the files still hold of it is erased by forget(id, purge=True) or"
                 " compact(): spector compact PATH",
             )
+        self.refuse_hidden([int(record_id)])
         raise unknown(record_id)
+
+    def refuse_hidden(self, ids: Sequence[int]) -> None:
+        """Raise for an id that was not found only because the catalog is damaged.
+
+        Raises:
+            CatalogCorruptError: it is.
+        """
+        possible = [each for each in ids if 0 <= each < 1 << 63]
+        for store in self._router.stores():
+            store.catalog.refuse_hidden(possible)
 
     def is_forgotten(self, record_id: object) -> bool:
         """True when a memory is gone from every answer and waits to be gone from the files."""

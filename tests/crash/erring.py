@@ -14,6 +14,7 @@ import resource
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import spector
@@ -281,8 +282,9 @@ def tight(
 def errors(
     error: int, classes: int, times: int = 1, names: list[str] | None = None, start: int = 1,
     step: int = 1, durability: str = "strict", long_bytes: int | None = None,
+    most: int | None = None,
 ) -> dict[str, Any]:
-    """Fail call ``start``, ``start + step``, ... of each life, until there are no more.
+    """Fail call ``start``, ``start + step``, ... of each life: all of them, or ``most``.
 
     ``long_bytes`` is how long the catalog's log becomes before it is copied.
     """
@@ -294,7 +296,7 @@ def errors(
     cases = retried = 0
     for name in names or LIVES:
         with staged(name, durability) as stage:
-            for at in _points(start, step):
+            for at in islice(_points(start, step), most):
                 report, found = survive(stage, failing(stage, error, classes, at, times))
                 if found:
                     wrong[f"{name} {at}"] = found

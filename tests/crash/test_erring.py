@@ -128,6 +128,12 @@ def test_failed_sync_while_a_long_log_is_copied_fails_the_store(durability: str)
     assert set(found["outcomes"]) >= {"StoreFailedError, failed"}
 
 
+def test_store_is_never_opened_to_write_with_a_catalog_that_can_only_be_read() -> None:
+    """SQLite is content with that when a failing disk keeps it from opening the file to write."""
+    found = _errors(None, "EIO once", 1, names=["open"], start=4, most=5)
+    assert found["outcomes"]["StoreReadOnlyError"] + found["outcomes"]["StoreError"] > 0
+
+
 def test_backup_whose_catalog_cannot_be_synced_fails_at_once() -> None:
     """SQLite swallows a failed sync when it closes, and ours would then succeed on lost bytes."""
     found = _errors(None, "EIO of a sync", 4, names=["restore"], start=2)

@@ -13,11 +13,17 @@ import os
 import random
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import spector
-from spector.errors import SpectorError, StoreFailedError, StoreLockedError
+from spector.errors import (
+    SpectorError,
+    StoreExistsError,
+    StoreFailedError,
+    StoreLockedError,
+)
 from spector.store import backup, recover
 from tests.crash.workload import TINY
 from tests.model.life import Setup, copy_as_killed, difference
@@ -49,10 +55,12 @@ class System(World):
         self._wrong: list[str] = []
         #: the reader that is in the middle of something itself
         self._busy: spector.Memory | None = None
-        self._backups: dict[int, tuple[Oracle, set[int]]] = {}
+        self._backups: dict[int, _Copy] = {}
+        #: the copies that this store has been the source of, or was restored from
+        self._past: list[_Copy] = []
         self.counts = dict.fromkeys(
             ("looks_within", "faults", "faults_told", "stores_failed", "recoveries_killed",
-             "backups", "restores", "compared_handles"), 0
+             "backups", "backups_refused", "restores", "compared_handles"), 0
         )  # fmt: skip
         self.days = 0.0
         super().__init__(setup, root)
@@ -308,9 +316,9 @@ class System(World):
 
     def do_backup(self, where: int, by_reader: bool, new: dict[str, Any]) -> list[int]:
         """By a reader the writer goes on meanwhile: the copy shows the moment it was begun."""
-        path, ids = f"{self._root}/backup{where}", []
+        ids: list[int] = []
         # a copy knows no ids of the working tier: what goes on from it may give them again
-        moment = self.oracle.without_volatile(), set(self._lasting)
+        moment = _Copy(self.oracle.without_volatile(), set(self._lasting), tuple(self._past))
         source = self.memory
         progress = None
         if by_reader and self._readers:
@@ -322,7 +330,7 @@ class System(World):
                     self._states.append(self.oracle.copy())
 
         try:
-            source.backup(path, progress=progress)
+            self._back_up(source, where, progress)
         except SpectorError:
             self._camera.rest()
             self._compare_backup(where)
@@ -330,9 +338,27 @@ class System(World):
         finally:
             self._busy = None
         self._backups[where] = moment
+        self._past.append(moment)
         self._compare_backup(where)
         self.counts["backups"] += 1
         return ids
+
+    def _back_up(self, source: spector.Memory, where: int, progress: Any) -> None:
+        """What a restored store never was is replaced only by force, and by it always."""
+        path, there = f"{self._root}/backup{where}", self._backups.get(where)
+        try:
+            source.backup(path, progress=progress)
+        except StoreExistsError as error:
+            refused = "went its own way" in error.message
+            if not refused or there is None or there in self._past:
+                raise
+            self._compare_backup(where)
+            self.counts["backups_refused"] += 1
+            source.backup(path, progress=progress, force=True)
+        else:
+            lost = there is not None and there not in self._past
+            if lost and all(there.oracle.records != copy.oracle.records for copy in self._past):
+                raise AssertionError(f"backup {where} was replaced by a store that never was it")
 
     def _compare_backup(self, where: int) -> None:
         path, armed = f"{self._root}/backup{where}", self._camera.armed
@@ -343,7 +369,7 @@ class System(World):
             with self._opened_at(path) as copy:
                 seen = {record.id: record for record in copy}
                 problems = copy.check().problems
-            expected = self._backups[where][0].records
+            expected = self._backups[where].oracle.records
             assert seen == expected, difference(seen, expected, f"backup {where}")
             assert not problems, problems
         self._camera.armed = armed
@@ -366,11 +392,21 @@ class System(World):
         self._lives += 1
         spector.restore(f"{self._root}/backup{where}", self._path)
         self.memory = self._open()
-        oracle, known = self._backups[where]
-        self.oracle, self._lasting = oracle.copy(), set(known)
+        copy = self._backups[where]
+        self.oracle, self._lasting = copy.oracle.copy(), set(copy.lasting)
+        self._past = [*copy.past, copy]
         self._fleeting.clear()
         self.handles = {h: i for h, i in self.handles.items() if i in self.oracle.records}
         self.counts["restores"] += 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Copy:
+    """What a backup holds, and the copies of the same store that were made before it."""
+
+    oracle: Oracle
+    lasting: set[int]
+    past: tuple[_Copy, ...]
 
 
 class _Done:

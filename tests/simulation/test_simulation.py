@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from spector.store import recover
+from spector.store import backup, recover
 from spector.store.reader import ReadStore
 from spector.store.store import Store
 from tests.proof import Proof, seed
@@ -80,11 +80,17 @@ def _failures_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Store, "fail", lambda *a: None)
 
 
+def _backups_replace_what_they_never_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only copy of what a restored store has lost is overwritten."""
+    monkeypatch.setattr(backup._Wanted, "refuse_others", lambda *a: None)
+
+
 @pytest.mark.parametrize(
     "plant",
     [_readers_that_trust_the_files,
      pytest.param(_recovery_that_trusts_the_files, marks=pytest.mark.slow),
-     pytest.param(_failures_are_forgotten, marks=pytest.mark.slow)],
+     pytest.param(_failures_are_forgotten, marks=pytest.mark.slow),
+     pytest.param(_backups_replace_what_they_never_were, marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_a_planted_bug_is_found_and_repeated_from_its_number(
     plant: Callable[[pytest.MonkeyPatch], Any], monkeypatch: pytest.MonkeyPatch, proof: Proof

@@ -12,6 +12,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from spector.store.catalog import Catalog
 from spector.store.files import DiskFiles
 from spector.store.frames import broken_at
 from spector.store.lock import WriterLock, last_word
+from spector.store.reader import ReadStore
 from spector.store.store import RELAXED_LOG, UNSYNCED
 from tests.crash.workload import DIM, TINY, open_tiny, texts_of, vector_of
 
@@ -334,6 +336,27 @@ def test_reader_beside_a_writer_that_makes_partitions_is_not_refused(store_path:
             with open_tiny(str(store_path), mode="r") as reader:
                 assert len(reader) == n + 1
             assert spector.check(store_path).ok
+
+
+def test_partition_that_a_reader_meets_on_its_second_look_may_be_ahead_again(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer commits between each look at the catalog and that at the partitions it names."""
+    with open_tiny(str(store_path)) as memory:
+        _put(memory, "first", tier="semantic")
+        numbers = iter(range(12))
+        with monkeypatch.context() as patched:
+            follow = ReadStore._follow
+
+            def beside(store: ReadStore, *rest: Any) -> None:
+                for n in islice(numbers, 4):
+                    _put(memory, f"more {n}", tier="semantic")
+                follow(store, *rest)
+
+            patched.setattr(ReadStore, "_follow", beside)
+            reader = open_tiny(str(store_path), mode="r")
+        with reader:
+            assert len(reader) == len(memory) > 5
 
 
 def test_partition_that_cannot_be_removed_leaves_the_note_of_a_relaxed_writer(

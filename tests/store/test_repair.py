@@ -20,7 +20,13 @@ import pytest
 
 import spector
 from spector import Flag
-from spector.errors import SpectorError, StoreError, StoreLockedError, StoreNotFoundError
+from spector.errors import (
+    CatalogCorruptError,
+    SpectorError,
+    StoreError,
+    StoreLockedError,
+    StoreNotFoundError,
+)
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.store.lock import WriterLock
 from tests.api.helpers import ids
@@ -327,3 +333,21 @@ def test_a_catalog_that_is_a_link_is_not_followed(patient: Patient, dest: Path) 
         path.unlink()
         patient.restore()
         assert not dest.exists()
+
+
+@pytest.mark.parametrize("bad", [b"\xe0\x00", b"\xff"])
+def test_schema_whose_damage_is_no_text_is_salvaged_around(tmp_path: Path, bad: bytes) -> None:
+    """SQLite quotes the damaged bytes in its message, and Python cannot decode them."""
+    path = tmp_path / "mind"
+    with open_tiny(str(path)) as memory:
+        memory.remember("kept", vector=vector_of("kept"))
+    raw = (path / "catalog.db").read_bytes()
+    at = raw.index(b"(id INTEGER PRIMARY KEY") + 3
+    (path / "catalog.db").write_bytes(raw[:at] + bad + raw[at + len(bad) :])
+    assert not spector.check(path).ok
+    with pytest.raises(CatalogCorruptError):
+        open_tiny(str(path))
+    report = spector.repair(path, tmp_path / "saved")
+    assert (report.kept, len(report.lost)) == (1, 0)
+    with open_tiny(str(tmp_path / "saved")) as memory:
+        assert [record.text for record in memory] == ["kept"]

@@ -1,0 +1,102 @@
+"""A damaged key in a table of the catalog leads searches astray: what it hides is not "unknown".
+
+Mechanism: one bit of the key of a row, in the leaf of the table of memories or of their texts. The
+row is there and whole, only the search for it goes elsewhere. Damage: an agent is told that a
+memory never was, a recall leaves it out, and only ``check`` knows better.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector.errors import CatalogCorruptError, UnknownRecordError
+from tests.crash.workload import open_tiny, vector_of
+
+TABLES = pytest.mark.parametrize("table", ["record", "content"])
+
+
+@pytest.fixture
+def ids(tmp_path: Path) -> list[int]:
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        made = [memory.remember(f"text {n}", vector=vector_of(f"{n}")).id for n in range(9)]
+        memory.forget(made[4])
+    return made
+
+
+def _varint(data: bytes, at: int) -> int:
+    """Where the one that begins at ``at`` ends."""
+    while data[at] & 0x80:
+        at += 1
+    return at + 1
+
+
+def _spoil_key(path: str, table: str, nth: int) -> None:
+    """Flip a bit in the key of the n-th row: https://www.sqlite.org/fileformat2.html, section 1.6.
+
+    The bit is so high that the key is out of order, as a search notices or does not.
+    """
+    file = f"{path}/catalog.db"
+    with sqlite3.connect(file) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        root = db.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)
+        ).fetchone()[0]
+        size = db.execute("PRAGMA page_size").fetchone()[0]
+    db.close()
+    with open(file, "r+b") as out:
+        page = os.pread(out.fileno(), size, (root - 1) * size)
+        assert page[0] == 0x0D, "the table has grown beyond one leaf"
+        cell = int.from_bytes(page[8 + 2 * nth : 10 + 2 * nth], "big")
+        key = _varint(page, cell)  # behind the length of the row
+        out.seek((root - 1) * size + key)
+        out.write(bytes([page[key] ^ 0x20]))
+
+
+def _asks(memory: spector.Memory, hidden: int) -> dict[str, Callable[[], object]]:
+    return {
+        "get": lambda: memory.get(hidden),
+        "in": lambda: hidden in memory,
+        "recall": lambda: memory.recall(vector=vector_of("1"), k=20),
+    }
+
+
+@TABLES
+@pytest.mark.parametrize("mode", ["r", "rw"])
+@pytest.mark.parametrize("ask", ["get", "in", "recall"])
+def test_a_memory_that_a_search_misses_is_damaged_not_unknown(
+    tmp_path: Path, ids: list[int], table: str, mode: str, ask: str
+) -> None:
+    path = str(tmp_path / "mind")
+    _spoil_key(path, table, 3)
+    with open_tiny(path, mode=mode) as memory:
+        with pytest.raises(CatalogCorruptError) as caught:
+            _asks(memory, ids[3])[ask]()
+        assert "check" in str(caught.value.hint)
+    assert not spector.check(path).ok
+
+
+@TABLES
+def test_a_memory_that_a_search_misses_is_not_forgotten_as_unknown(
+    tmp_path: Path, ids: list[int], table: str
+) -> None:
+    path = str(tmp_path / "mind")
+    _spoil_key(path, table, 3)
+    with open_tiny(path) as memory, pytest.raises(CatalogCorruptError):
+        memory.forget(ids[3])
+
+
+def test_what_is_unknown_stays_unknown(tmp_path: Path, ids: list[int]) -> None:
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        for absent in (ids[4], ids[0] - 1, 5, 0):
+            assert absent not in memory
+            with pytest.raises(UnknownRecordError):
+                memory.get(absent)
+            with pytest.raises(UnknownRecordError):
+                memory.forget(absent)
+        assert {hit.id for hit in memory.recall(vector=vector_of("1"), k=20)} == {*ids} - {ids[4]}
