@@ -34,6 +34,7 @@ I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 
 #: vectors that are widened at once, and those beside them
+_TYPES: Final = (np.float32, np.uint32, np.float64)
 _AT_ONCE: Final = 512
 #: bytes of a record that hold its vector's scale
 _SCALE: Final = slice(4, 8)
@@ -64,7 +65,7 @@ class Surroundings:
         rows = len(self.share)
         arrays = (self.share, self.target, self.factor)
         if (
-            tuple(each.dtype for each in arrays) != (np.float32, np.uint32, np.float64)
+            [each.dtype for each in arrays] != [np.dtype(t) for t in _TYPES]
             or self.target.shape != (rows, len(self.factor))
             or not all(each.flags.c_contiguous for each in arrays)
             or not 0 <= self.ranked <= rows
@@ -270,4 +271,5 @@ class _Vectors:
     def product(self, other: _Vectors) -> NDArray[np.float64]:
         """(n,) dot products, row by row."""
         sums = np.einsum("nd,nd->n", self.codes, other.codes)
-        return self.scales * other.scales * sums.astype(np.float64)
+        out: NDArray[np.float64] = self.scales * other.scales * sums.astype(np.float64)
+        return out

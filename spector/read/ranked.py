@@ -127,10 +127,10 @@ class Ranked(Sequence[Candidate]):
         )
         return [
             Candidate(
-                *found, {name: value for name, value in zip(names, mine, strict=True) if value},
-                total,
+                record_id, store, part, slot, fused, similarity,
+                {name: value for name, value in zip(names, mine, strict=True) if value}, total,
             )
-            for *found, mine, total in zip(
+            for record_id, store, part, slot, fused, similarity, mine, total in zip(
                 *(each[rows].tolist() for each in columns), terms, self._total[rows].tolist(),
                 strict=True,
             )

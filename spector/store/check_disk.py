@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 
 from spector.errors import SpectorError, StoreError
 from spector.records import CheckReport
 from spector.store.catalog import CATALOG_NAME, Catalog, close_raw
+from spector.store.damage import SQL_ERRORS
 from spector.store.files import DiskFiles, Files
 from spector.store.findings import Findings
 from spector.store.log import LOG_NAME
@@ -76,11 +76,11 @@ def memories_behind(catalog: Catalog) -> tuple[int, ...]:
                 for _ in read_table(db, table, lost):
                     pass
                 for each in lost:
-                    with contextlib.suppress(sqlite3.Error):
+                    with contextlib.suppress(*SQL_ERRORS):
                         ids.update(found for (found,) in db.execute(
                             f"SELECT id FROM {other} WHERE id BETWEEN ? AND ?",
                             (each.low, min(each.high, (1 << 63) - 1)),
                         ))
-    except (SpectorError, sqlite3.Error):
+    except (SpectorError, *SQL_ERRORS):
         pass
     return tuple(sorted(i for i in ids if type(i) is int))
