@@ -620,12 +620,13 @@ class Memory:
 
     def __contains__(self, record_id: object) -> bool:
         self._ensure()
-        if not isinstance(record_id, int) or not 0 <= record_id < 1 << 63:
+        if not isinstance(record_id, int) or isinstance(record_id, bool):
             return False
-        if any(record_id in s.catalog.fetch([record_id]) for s in self._router.stores()):
-            return True
-        self._writer.refuse_hidden([record_id])
-        return False
+        try:
+            self._writer.find(record_id)
+        except UnknownRecordError:
+            return False
+        return True
 
     # -- sleep and upkeep -----------------------------------------------------------------------
 

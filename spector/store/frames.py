@@ -17,6 +17,7 @@ The layout is that of "The Write-Ahead Log" in sqlite.org/fileformat2.html: 32 b
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -69,8 +70,13 @@ def salts_of(file: File) -> str:
     return head[16:24].hex() if len(head) == _HEAD else ""
 
 
-def broken_at(file: File, page_bytes: int) -> Broken | None:
+def broken_at(
+    file: File, page_bytes: int, database: Callable[[], File] | None = None
+) -> Broken | None:
     """Where a log is damaged, if the frames behind that place prove it.
+
+    A log begins anew once all of it is in the database, and a kill may tear the head that is
+    written then. So a damaged head in front of frames which are all in ``database`` proves nothing.
 
     Somebody may be writing to it: only what is found twice at the same place counts. A frame that
     was being written when it was read is whole before a second commit comes behind it.
@@ -78,7 +84,7 @@ def broken_at(file: File, page_bytes: int) -> Broken | None:
     before: tuple[bytes, Broken | None] | None = None
     for _ in range(_LOOKS):
         head = file.read_at(0, _HEAD)
-        found = _look(file, head, page_bytes)
+        found = _look(file, head, page_bytes, database)
         if file.read_at(0, _HEAD) != head:  # it began anew meanwhile
             continue
         if found is None:
@@ -90,7 +96,9 @@ def broken_at(file: File, page_bytes: int) -> Broken | None:
     return None
 
 
-def _look(file: File, head: bytes, page_bytes: int) -> Broken | None:
+def _look(
+    file: File, head: bytes, page_bytes: int, database: Callable[[], File] | None
+) -> Broken | None:
     sound, byte_order, salts = read_head(head)
     frames = read_frames(file, head, page_bytes, byte_order, salts if sound else None)
     heads, linked = frames.heads, frames.linked
@@ -106,11 +114,36 @@ def _look(file: File, head: bytes, page_bytes: int) -> Broken | None:
     follows = np.zeros(len(heads), dtype=np.bool_)
     follows[1:] = linked[1:] & fit[1:] & fit[:-1] & (heads["salts"][1:] == heads["salts"][:-1])
     follows[: shown + 1] = False
+    if not sound and database is not None:
+        copied = _copied(file, frames, page_bytes, database())
+        if copied:  # what else is there, and was written after it, is not of an earlier log
+            follows &= heads["salts"] == heads["salts"][0]
+            follows[:copied] = False
     commits = _most_in_a_row(follows[shown:], _ends(heads)[shown:])
     if commits < 2:
         return None
     offset = _HEAD + shown * (_FRAME_HEAD + page_bytes) if sound else 0
     return Broken(offset, commits)
+
+
+def _copied(file: File, frames: Frames, page_bytes: int, database: File) -> int:
+    """How many frames a log without its head begins with, if all they say is in the database."""
+    heads = frames.heads
+    row = frames.linked & (heads["salts"] == heads["salts"][0])
+    row[0] = True  # it follows the head, which is gone
+    count = len(row) if row.all() else int(np.argmin(row))
+    ends = np.flatnonzero(heads["size_after"][:count])
+    if not len(ends):
+        return 0
+    pages = int(heads["size_after"][ends[-1]])
+    newest = {int(page): n for n, page in enumerate(heads["page"][: ends[-1] + 1])}
+    for page, n in newest.items():
+        if not 0 < page <= pages:
+            continue
+        ours = file.read_at(_HEAD + n * (_FRAME_HEAD + page_bytes) + _FRAME_HEAD, page_bytes)
+        if ours != database.read_at((page - 1) * page_bytes, page_bytes):
+            return 0
+    return count
 
 
 def _ends(heads: NDArray[np.void]) -> NDArray[np.bool_]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from spector.errors import (
     CatalogCorruptError,
@@ -118,7 +119,7 @@ def broken_log(files: Files, catalog: Catalog, meta: Mapping[str, str]) -> Broke
         # what a relaxed writer left behind the end of this log may be anything
         if not file.size() or meta.get(RELAXED_LOG) == salts_of(file):
             return None
-        return broken_at(file, catalog.page_bytes())
+        return broken_at(file, catalog.page_bytes(), partial(catalog.raw_file, files))
     finally:
         file.close()
 

@@ -77,7 +77,8 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
             f"{message}: no room for {path}-shm",
             hint="free some space, then try again; if there was enough, look at the disk",
         )
-    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+    no_text = code is None and "decode to UTF-8" in str(error)  # Python says that, not SQLite
+    if no_text or primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return CatalogCorruptError(message, hint=_DAMAGED)
     if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
         return StoreReadOnlyError(message, hint='check the permissions, or open with mode="r"')

@@ -458,9 +458,12 @@ class Writer:
         if not 0 <= named < 1 << 63:
             return False
         stores = self._router.stores()
-        return any(awaits_erasure(store, named) for store in stores) and not any(
-            store.catalog.fetch([named]) for store in stores
-        )
+        if any(store.catalog.fetch([named]) for store in stores) or not any(
+            awaits_erasure(store, named) for store in stores
+        ):
+            return False
+        self.refuse_hidden([named])  # the words that an update replaced await erasure, too
+        return True
 
     def _header(self, store: Store, row: Row) -> tuple[TierStore, Any]:
         header = _current_bytes(store, row)[:64].view(RECORD_DTYPE)[0]

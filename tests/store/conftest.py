@@ -1,4 +1,4 @@
-"""What the tests of repairs share: a store to damage, and where its repair goes."""
+"""What the tests of damage share: a store to damage, and where its repair goes."""
 
 from __future__ import annotations
 

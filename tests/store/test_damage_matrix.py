@@ -20,7 +20,7 @@ import spector
 from spector.errors import SpectorError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.store import hydrate
-from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
+from tests.crash.workload import DIM, open_tiny, vector_of
 from tests.proof import seed
 from tests.store.damage import Outcome, Patient, ram, tally
 
@@ -34,14 +34,6 @@ SIZES = pytest.mark.parametrize("full", [pytest.param(False, id="some"), SLOW])
 def _no_writer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers need not wait for a writer to finish what it is doing: there is none."""
     monkeypatch.setattr(hydrate, "_ATTEMPTS", 2)
-
-
-@pytest.fixture(scope="module")
-def patient() -> Iterator[Patient]:
-    warm_up()
-    root = Path(tempfile.mkdtemp(dir=ram()))
-    yield Patient(root / "mind")
-    shutil.rmtree(root)
 
 
 def _values(byte: int, rng: np.random.Generator) -> list[int]:

@@ -8,9 +8,6 @@ dimension and every edge of a stride gives the cosine of its own components only
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,24 +27,16 @@ from spector.layout import (
     stride_of,
 )
 from spector.store import hydrate
-from tests.crash.workload import DIM, START, warm_up
+from tests.crash.workload import DIM, START
 from tests.kernel.blocks import NOW_MS, headers_of, instruction_sets, kernels, make_rows
 from tests.proof import Proof
-from tests.store.damage import Patient, ram
+from tests.store.damage import Patient
 
 STRIDE = stride_of(DIM)
 FIRST = PARTITION_HEADER_BYTES
 #: around the edges of registers, of a stride, of the scan index and of what a store may have
 EDGES = (63, 64, 65, 127, 128, 129, 383, 384, 385, 4095, 4096, 4097, 65_535, 65_536)
 SLOW = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def patient() -> Iterator[Patient]:
-    warm_up()
-    root = Path(tempfile.mkdtemp(dir=ram()))
-    yield Patient(root / "mind")
-    shutil.rmtree(root)
 
 
 def turned(raw: bytes, dtype: np.dtype[Any]) -> bytearray:

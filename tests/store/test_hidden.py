@@ -91,6 +91,22 @@ def test_a_memory_that_a_search_misses_is_not_forgotten_as_unknown(
         memory.forget(ids[3])
 
 
+@TABLES
+def test_a_hidden_memory_whose_old_words_await_erasure_is_not_said_to_be_forgotten(
+    tmp_path: Path, ids: list[int], table: str
+) -> None:
+    path = str(tmp_path / "mind")
+    with open_tiny(path) as memory:
+        memory.update(ids[3], text="other words", vector=vector_of("other words"))
+    _spoil_key(path, table, 3)
+    with open_tiny(path) as memory:
+        for ask in ("get", "in"):
+            with pytest.raises(CatalogCorruptError):
+                _asks(memory, ids[3])[ask]()
+        with pytest.raises(CatalogCorruptError):
+            memory.forget(ids[3], purge=True)
+
+
 def test_what_is_unknown_stays_unknown(tmp_path: Path, ids: list[int]) -> None:
     with open_tiny(str(tmp_path / "mind")) as memory:
         for absent in (ids[4], ids[0] - 1, 5, 0):

@@ -9,7 +9,9 @@ these tests takes the others away.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -195,6 +197,29 @@ def test_writer_refuses_before_it_writes_and_a_reader_beside_it_is_not_needed(da
 
 
 # -- what is legal --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["r", "rw"])
+def test_head_that_a_kill_tore_when_the_log_began_anew_loses_nothing(
+    updated: Path, mode: str
+) -> None:
+    """All that stands behind it is in the database; only then does SQLite begin anew."""
+    _without_lock(updated)
+    log = updated / "catalog.db-wal"
+    raw = log.read_bytes()
+    torn = raw[:15] + bytes([raw[15] + 1]) + raw[16:]
+    log.write_bytes(torn)
+    with pytest.raises(CatalogCorruptError):
+        open_tiny(str(updated), mode=mode)
+    log.write_bytes(raw)
+    with contextlib.closing(sqlite3.connect(updated / "catalog.db")) as db:
+        assert db.execute("PRAGMA wal_checkpoint(FULL)").fetchone()[0] == 0
+        before = log.read_bytes()  # closing deletes it
+    log.write_bytes(torn)
+    assert before == raw
+    assert spector.check(updated).ok
+    with open_tiny(str(updated), mode=mode) as memory:
+        assert len(memory) > 1
 
 
 def test_torn_last_commit_of_a_power_cut_opens(updated: Path) -> None:
