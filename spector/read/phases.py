@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spector.config import MAX_CONFIDENCE, Config
+from spector.config import Config
 from spector.kernel.base import DROP_PHASES, ScanResult, empty_result
 from spector.kernel.query import Query, make_query
 from spector.kernel.tags import tag_mask
@@ -18,10 +18,8 @@ from spector.records import ScanStats
 __all__ = ["lacks_words", "query_of", "scored_all", "stats_of"]
 
 
-def query_of(
-    request: RecallRequest, config: Config, version: int, confidence: float = MAX_CONFIDENCE
-) -> Query:
-    """The question to a scan; ``confidence`` is at most so much, if anything is estimated."""
+def query_of(request: RecallRequest, config: Config, version: int) -> Query:
+    """The question to a scan."""
     selection = request.selection
     any_masks = [tag_mask(tag, version) for tag in selection.any_tags]
     tags_all = selection.bloom_all(version)
@@ -36,7 +34,7 @@ def query_of(
         importance_floor=request.min_importance, drop_flags=request.drop_flags,
         modality_mask=request.modality_mask, category_mask=request.category_mask,
         mood=request.mood,
-        recall_confidence=0.0 if request.exact else min(config.recall_confidence, confidence),
+        recall_confidence=0.0 if request.exact else config.recall_confidence,
     )
 
 

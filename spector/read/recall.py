@@ -46,9 +46,6 @@ __all__ = ["Reader"]
 _CANDIDATES_BEFORE_BITMAP = 2048
 #: records taken from the scan before it is known whether more are needed
 _CANDIDATES = 128
-#: standard errors of an estimate that are enough to find candidates by: a hit lies far above the
-#: last of them (see "Candidates of a large store" in bench/LOG.md)
-_LOOSE = 1.5
 #: attempts before writers of this process are made to wait
 _ATTEMPTS = 8
 #: hits among which different ones are looked for: so many times those wanted, and at least
@@ -305,10 +302,9 @@ class Reader:
         views, asked, select, chosen = known
         filtered = any(f is not None for f in filters)
         want, by_words, allow = max(2 * request.k, BY_SCORE), max(request.k, BY_WORDS), None
-        loose = query_of(request, self._config, self._version(), confidence=_LOOSE)
         while True:
             result = self._kernel.scan(
-                snap.table, loose, want, allow=allow.allow if allow else None, select=select
+                snap.table, query, want, allow=allow.allow if allow else None, select=select
             )
             ranked = self._weigher.best_of(
                 snap, views, query, asked, result, chosen, by_words, allow
