@@ -32,6 +32,7 @@ enum {
 };
 enum { NOTHING, KILL, KILL_AFTER, TORN, FAIL, SHORT };
 enum { HALF = -1 };
+#define SECTOR 512
 #define FDS 65536
 #define ROOM 4096
 #define PAGE(n) (((n) + 4095) / 4096 * 4096)
@@ -385,6 +386,14 @@ int close(int fd) {
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
+/* Bytes of a write that is torn in the middle: it ends where a sector does, for neither a kill nor a
+ * power cut divides one. Nothing of a write that lies in one sector. */
+static size_t torn(int64_t at, size_t n) {
+    int64_t middle = (at + (int64_t)(n / 2)) / SECTOR * SECTOR;
+    if (middle <= at) middle += SECTOR;
+    return middle - at < (int64_t)n ? (size_t)(middle - at) : 0;
+}
+
 static ssize_t write_any(const char *name, int fd, const void *data, size_t n, int64_t offset) {
     const char *path = armed ? ours(fd) : NULL;
     if (!path)
@@ -402,7 +411,7 @@ static ssize_t write_any(const char *name, int fd, const void *data, size_t n, i
         result = -error;
     } else {
         size_t allowed = n;
-        if (error == HALF) allowed = fault.action == SHORT && n / 2 == 0 ? n : n / 2;
+        if (error == HALF) allowed = fault.action == SHORT ? (n < 2 ? n : n / 2) : torn(at, n);
         int64_t end = charge(fd, at + (int64_t)allowed);
         allowed = end > at ? (size_t)(end - at) : 0;
         if (allowed == 0 && n && error != HALF) result = -ENOSPC;

@@ -82,8 +82,9 @@ CLASSES = {
     "link": LINK, "chmod": CHMOD, "map": MAP, "share": SHARE, "read": READ, "close": CLOSE,
 }
 
-#: what a fault does at its call: die before it; die after it; write half, then die (other calls:
-#: die before); return an errno; write half and say so
+#: what a fault does at its call: die before it; die after it; write half, to the end of a
+#: sector of 512 bytes, then die (other calls, and writes within one sector: die before); return an
+#: errno; write half and say so
 NOTHING, KILL, KILL_AFTER, TORN, FAIL, SHORT = range(6)
 FOR_EVER = -1
 
