@@ -35,11 +35,11 @@ def conditions(
     snap: Snapshot, request: RecallRequest, *, whole_store: bool = False
 ) -> list[SqlFilter | None]:
     """Per store: what the catalog has to confirm of a candidate."""
+    superseded = not request.drop_flags & Flag.SUPERSEDED
     return [
         request.selection.exact(
-            now_ms=request.now_ms if snap.has_validity(n) else None,
-            whole_store=whole_store, replaced=request.replaced,
-            ended=not request.replaced and not request.drop_flags & Flag.SUPERSEDED,
+            now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
+            whole_store=whole_store, replaced=request.replaced, ended=superseded,
         )
         for n in range(len(snap.stores))
     ]

@@ -85,7 +85,7 @@ class Selection:
             params += self.where.params
         if now_ms is not None:
             parts.append("(valid_from_ms IS NULL OR valid_from_ms <= ?)")
-            anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended else ""
+            anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended and not replaced else ""
             parts.append(f"(valid_until_ms IS NULL OR valid_until_ms > ?{anyway})")
             params += [now_ms, now_ms]
         if replaced:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
 from spector.kernel.base import Edit, Part, PartTable, Scanner
+from spector.store.links import has_windows
 from spector.store.segment import Partition
 from spector.store.store import Store, View
 
@@ -35,8 +36,8 @@ class Snapshot:
     offsets: tuple[int, ...]
     #: per store: segment id -> index in the view
     indexes: tuple[dict[int, int], ...]
-    #: per store: has any of its memories a validity window; None until somebody asks
-    validity: list[bool | None]
+    #: (store, are superseded ones asked for): has any a validity window; filled as somebody asks
+    validity: dict[tuple[int, bool], bool]
     _seats: dict[int, tuple[NDArray[np.uint32], NDArray[np.int64]]] = field(default_factory=dict)
 
     def seats(self, n: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -51,18 +52,21 @@ class Snapshot:
             found = self._seats[n] = (position, room)
         return found
 
-    def has_validity(self, n: int) -> bool:
-        """False when no memory of a store has a validity window.
+    def has_validity(self, n: int, *, superseded: bool) -> bool:
+        """False when no memory of a store has a validity window; without ``superseded``, none but
+        those that are superseded, which the scan leaves out anyway.
 
         A store on disk is asked once: its catalog is of the same moment as the view. A catalog in
         memory may be ahead of it.
         """
-        found = self.validity[n]
+        found = self.validity.get((n, superseded))
         if found is None:
             store = self.stores[n]
             found = bool(self.views[n].partitions) and store.catalog.has_validity()
+            if found and not superseded:
+                found = has_windows(store.catalog)
             if store.files.durable:
-                self.validity[n] = found
+                self.validity[n, superseded] = found
         return found
 
     def store_of(self, position: int) -> int:
@@ -127,7 +131,7 @@ def make_snapshot(
     table = kernel.prepare([_part(p) for view in views for p in view.partitions])
     return Snapshot(
         stores, views, table, _offsets(views), tuple(_indexes(view.partitions) for view in views),
-        [None] * len(views),
+        {},
     )
 
 
@@ -149,7 +153,7 @@ def patched_snapshot(old: Snapshot, views: tuple[View, ...]) -> Snapshot:
             indexes[n] = _indexes(after.partitions)
     return Snapshot(
         old.stores, views, old.table.patched(edits) if edits else old.table, _offsets(views),
-        tuple(indexes), [None] * len(views),
+        tuple(indexes), {},
     )
 
 

@@ -18,12 +18,14 @@ from spector.store.catalog import Catalog, Row, StoredRow, chunked
 from spector.store.store import Store
 
 __all__ = [
-    "LINKED_SQL", "LINKS_SQL", "SUPERSEDED_SQL", "has_ended", "link_tags", "newer_than", "parted",
-    "successors",
+    "LINKED_SQL", "LINKS_SQL", "SUPERSEDED_SQL", "has_ended", "has_windows", "link_tags",
+    "newer_than", "parted", "successors",
 ]
 
 #: flags begin a mutable block, and SUPERSEDED is in their first byte
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
+#: memories with an end that are looked at to see whether any is not superseded
+_MANY: Final = 256
 #: a condition on ``record``: the flag SUPERSEDED is set
 SUPERSEDED_SQL: Final = (
     "substr(hex(substr(record.mutable, 1, 1)), 1, 1) IN ('4','5','6','7','C','D','E','F')"
@@ -82,3 +84,18 @@ def successors(catalog: Catalog, ids: Sequence[int]) -> dict[int, tuple[int, ...
 def newer_than(store: Store, row: Row | StoredRow) -> tuple[int, ...]:
     """The living memories that supersede the one of a row, ascending."""
     return successors(store.catalog, [row.id]).get(row.id, ()) if has_ended(row) else ()
+
+
+def has_windows(catalog: Catalog) -> bool:
+    """False when no memory has a validity window but superseded ones, which their flag leaves out.
+
+    Where many have an end nobody looks at each of them, and the answer is True.
+    """
+    with catalog.reading() as connection:
+        found = connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL AND NOT"
+            f" {SUPERSEDED_SQL}) OR (SELECT count(*) = {_MANY} OR total(NOT {SUPERSEDED_SQL}) > 0"
+            f" FROM (SELECT mutable FROM record WHERE valid_until_ms IS NOT NULL LIMIT {_MANY})"
+            " AS record)"
+        )
+        return bool(found.fetchone()[0])
