@@ -226,7 +226,7 @@ def is_name(cue: str) -> bool:
     "Where is Ann?" has one word that says something, too, but it asks about her: whatever chatter
     has her name in it is no answer.
     """
-    folded = plain(cue).strip()
+    folded = plain(cue).strip().rstrip(".,;:")
     if len(folded) > _MOST_OF_A_LOOKUP or not _LOOKUP.fullmatch(folded):
         return False
     asks = _QUESTION.match(folded)

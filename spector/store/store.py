@@ -570,7 +570,12 @@ class Store:
                 return
             try:
                 if self.writable and self._failed is None:
-                    self.checkpoint()
+                    try:
+                        self.checkpoint()
+                    except StoreFullError:
+                        if self._failed is not None:
+                            raise
+                        # every commit is in the log: the next opening finishes what had no room
                     if not sys.is_finalizing():
                         self.indexes.save_all()
                         if self.words is not None:

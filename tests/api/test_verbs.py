@@ -25,6 +25,7 @@ from spector import (
 )
 from tests.api.helpers import DIM, files_with, fingerprint, ids, own_vectors, texts, vector, vectors
 from tests.fakes import FailingEmbedder, FakeEmbedder
+from tests.images import image_of
 
 EVERYTHING: dict[str, Any] = {
     "tags": ["tea", "home"],
@@ -516,7 +517,7 @@ def test_forgotten_words_are_in_no_byte_of_any_file_after_compact(
     words = ("swordfish", "vault", "aardvark", "bandicoot", "bilby", "capybara", "dugong",
              "echidna", "fossa", "gerenuk")  # fmt: skip
     assert all(files_with(store_path, word) for word in words)
-    image = memory._vectors.of(memory._image_of(secret.id)[1])
+    image = memory._vectors.of(image_of(memory, secret.id))
     assert image is not None
     memory.forget(secret.id)
     report = memory.compact()

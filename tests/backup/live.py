@@ -47,7 +47,7 @@ class History:
         model = Model()
         for n in range(len(lines) + 1):
             if n >= first:
-                found = Model(dict(model.alive), set(model.gone), model.doubt).settle(seen)
+                found = Model(dict(model.alive), set(model.gone), doubt=model.doubt).settle(seen)
                 if not found:
                     return []
             if n < len(lines):

@@ -115,7 +115,7 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     [
         (CheckReport(problems=(Problem(code="c", where="w", message="m"),)).problems[0],
          {"code": "c", "where": "w", "message": "m", "file": None, "offset": None, "slot": None,
-          "id": None}),
+          "id": None, "ids": []}),
         ((np.float32(0.5), np.int64(3)), [0.5, 3]),
         (Category.PLAN, "plan"),
         (datetime(2026, 1, 1, tzinfo=UTC), "2026-01-01T00:00:00+00:00"),

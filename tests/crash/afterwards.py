@@ -33,7 +33,8 @@ def examine(root: str, thorough: bool) -> dict[str, Any]:
         new = memory.remember(_NEW, vector=vector(_NEW, memory.dim)).id
         for record_id in [new, *list(state)[:: max(1, len(state) // 2)]]:
             text = state[record_id]["text"] if record_id in state else _NEW
-            wrong += _not_recalled(memory, record_id, text)
+            if not memory.get(record_id).superseded:  # those are not recalled unless asked for
+                wrong += _not_recalled(memory, record_id, text)
     if thorough:
         with open_any(path) as memory:
             if {i: e for i, e in describe(memory).items() if i != new} != state:

@@ -148,6 +148,11 @@ def test_full_disk_is_a_typed_error_and_the_store_goes_on_after_space_is_freed(
             except StoreFullError:
                 break
             del acked[record_id]
+    with open_tiny(str(small_disk / "mind"), mode="r") as memory:
+        assert texts_of(memory) == acked, "closing without room lost something"
+    with contextlib.suppress(StoreFullError), open_tiny(str(small_disk / "mind")) as memory:
+        assert texts_of(memory) == acked
+    subprocess.run(["mount", "-o", "remount,size=9m", str(small_disk)], check=True)
     with open_tiny(str(small_disk / "mind")) as memory:
         assert texts_of(memory) == acked
         assert memory.check().ok

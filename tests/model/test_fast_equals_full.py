@@ -17,10 +17,13 @@ import pytest
 import spector
 from spector import Config
 from spector.clock import ManualClock
+from spector.kernel.profile import ScoringProfile
 from tests.crash.workload import START
 from tests.proof import Proof, seed
 
 DIM = 48
+#: so that a block of unimportant memories can be passed over whatever its vectors are
+IMPORTANT = ScoringProfile(name="vital", w_similarity=0.40, w_importance=0.60)
 _FILTERS: tuple[dict[str, Any], ...] = (
     {}, {}, {}, {"tags": ["a"]}, {"any_tags": ["b", "c"]}, {"min_importance": 0.8},
     {"tiers": ["semantic"]}, {"valence": (0.0, 1.0)}, {"where": {"n": 3}},
@@ -41,7 +44,7 @@ def _fill(memory: spector.Memory, rng: np.random.Generator, count: int) -> list[
 
 
 def _compare(
-    confidence: float, count: int, recalls: int, start: int, profile: str
+    confidence: float, count: int, recalls: int, start: int, profile: str | ScoringProfile
 ) -> dict[str, int]:
     clock, numbers, choices = ManualClock(START), np.random.default_rng(start), random.Random(start)
     config = Config(
@@ -84,7 +87,7 @@ def _change(memory: spector.Memory, choices: random.Random, ids: list[int], n: i
 
 def test_without_estimates_the_index_answers_as_a_full_scan(proof: Proof) -> None:
     start = seed(26)
-    found = _compare(0.0, 6000, 20, start, "importance")
+    found = _compare(0.0, 6000, 20, start, IMPORTANT)
     proof("T26", **found, seeds=str(start))
     assert found["passed_over"] > 0, "no index was used"
     assert found["missed"] == 0, f"SPECTOR_SEED={start}"

@@ -72,6 +72,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/salvaged.py": ("tests/store/test_repair.py",),
     "spector/store/check_disk.py": ("tests/store/test_check_sectors.py",),
     "spector/store/unreadable.py": ("tests/store/test_check_sectors.py",),
+    "spector/store/maps.py": ("tests/store/test_guarded_maps.py",),
     "spector/store/residue.py": ("tests/security/test_erasure.py",),
     "spector/store/rewrite.py": ("tests/security/test_erasure.py", "tests/sleep/test_compact.py"),
     "spector/store/rows.py": (_LIFE, "tests/store/test_moments.py", *_CHECKS),

@@ -82,7 +82,8 @@ def test_chatter_with_the_name_in_it_is_no_answer_to_a_question(cue: str) -> Non
     ("cue", "is_one"),
     [
         ("Ann", True), ("palimpsest", True), ("deployment steps", True), (" Will ", True),
-        ("mi casa", True), ("王芳", True), ("kim", True), ("", False), ("Ann?", False),
+        ("mi casa", True), ("王芳", True), ("kim", True), ("Grüße,", True), ("Ann.", True),
+        ("", False), ("Ann?", False),
         ("Where is Ann", False), ("who's Ann", False), ("Ayşe nerede", False), ("ne zaman", False),
         ("Hello, Ann", False), ("my old dentist", False), ("where\nAnn", False), ("x" * 99, False),
         ("Ann" + " " * 999 + "went home early", False),

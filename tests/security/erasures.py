@@ -12,6 +12,7 @@ from tests.api.helpers import files_with
 from tests.crash import faults
 from tests.crash.harness import in_fork, scratch
 from tests.crash.workload import open_tiny, vector_of, warm_up
+from tests.images import codes_of
 
 WORDS = ("zqxsecret", "zqtag", "zqmeta", "zquser")
 
@@ -25,7 +26,7 @@ def _fill(path: str) -> tuple[int, list[bytes]]:
             "zqxsecret opens it", vector=vector_of("zqxsecret"), tags=["zqtag"],
             metadata={"k": "zqmeta"}, user_id="zquser",
         )
-        codes = bytes(memory._image_of(secret.id)[1][64 : 64 + memory.dim])
+        codes = codes_of(memory, secret.id)
     return secret.id, [*(word.encode() for word in WORDS), codes]
 
 

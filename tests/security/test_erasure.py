@@ -22,6 +22,7 @@ from spector.store.catalog import Catalog
 from spector.store.idx import TEMPORARY, idx_of
 from tests.api.helpers import files_with, ids, vectors
 from tests.fakes import FakeEmbedder
+from tests.images import codes_of
 
 #: rare letters first, so that the words keep a beginning of their own in the full-text index
 SECRET: dict[str, Any] = {
@@ -31,11 +32,6 @@ SECRET: dict[str, Any] = {
 }  # fmt: skip
 WORDS = ("zqxswordfish", "qzjvault", "zqaardvark", "zqbandicoot", "zqbilby", "zqcapybara",
          "zqdugong", "zqechidna", "zqfossa", "zqgerenuk")  # fmt: skip
-
-
-def codes_of(memory: Memory, record_id: int) -> bytes:
-    """The vector of a memory as partitions, journals and backups have it."""
-    return bytes(memory._image_of(record_id)[1][64 : 64 + memory.dim])
 
 
 def left_of(path: Path, *needles: str | bytes) -> dict[str | bytes, list[str]]:
