@@ -43,6 +43,7 @@ from spector.errors import (
     StoreFullError,
 )
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
+from spector.store import raw
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import File, Files
 from spector.store.guard import identity, refuse_other_than_files
@@ -51,8 +52,7 @@ from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 
 __all__ = ["CATALOG_NAME", "SPENT", "Catalog", "Head", "Row", "SegmentRow", "StoredRow",
-           "close_raw", "decoded",
-           "translated_sql", "verify_stored", "way_out"]
+           "decoded", "translated_sql", "verify_stored", "way_out"]
 
 CATALOG_NAME = "catalog.db"
 #: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
@@ -399,7 +399,6 @@ class Catalog:
         #: per thread: the connection of the snapshot it is in
         self.pinned = threading.local()
         self.only = threading.RLock()  # guards the sole connection of an in-memory catalog
-        self._raw: list[File] = []
         self._closed = False
         #: which file this is, once it is open
         self._identity: tuple[int, int] | None = None
@@ -420,10 +419,15 @@ class Catalog:
             uri = f"file:{quote(os.fsencode(self.path))}?mode={'ro' if readonly else 'rwc'}"
             if self._immutable:
                 uri += "&immutable=1"
-        connection = sqlite3.connect(
-            uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10,
-            cached_statements=256,
-        )
+        raw.hold(self.path)  # before SQLite has any lock on it
+        try:
+            connection = sqlite3.connect(
+                uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10,
+                cached_statements=256,
+            )
+        except BaseException:
+            raw.let_go(self.path)
+            raise
         self._connections.append(connection)
         try:
             confine(connection)
@@ -463,6 +467,7 @@ class Catalog:
     def _disconnect(self, connection: sqlite3.Connection) -> None:
         connection.close()
         self._connections.remove(connection)
+        raw.let_go(self.path)
 
     def abandon(self) -> None:
         """In a child after a fork: never close what was inherited.
@@ -604,8 +609,6 @@ class Catalog:
         for connection in order:
             if connection in self._connections:
                 self._disconnect(connection)
-        while self._raw:
-            close_raw(self._raw.pop(), self.path)
 
     def _leave_open(self) -> None:
         """Let the writing connection live as long as the process, holding no lock that matters."""
@@ -616,15 +619,8 @@ class Catalog:
         _left_open.append(self)
 
     def raw_file(self, files: Files) -> File:
-        """The catalog's file, to be read byte by byte; nobody may close it.
-
-        Closing a file drops every lock that the process has on it, SQLite's too. So it stays open
-        until the last catalog of this process that has the same file open has closed.
-        """
-        with self._pool_lock:
-            if not self._raw:
-                self._raw.append(files.open(CATALOG_NAME, writable=False))
-            return self._raw[0]
+        """The catalog's file, to be read byte by byte; nobody may close it, see ``raw``."""
+        return raw.raw_file(files, CATALOG_NAME, self.path, self._identity)
 
     def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """Until the end, every read that this thread asks of this catalog sees one moment.
@@ -865,15 +861,6 @@ class Catalog:
                 " OR EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL)"
             )
             return bool(found.fetchone()[0])
-
-
-def close_raw(file: File, path: str) -> None:
-    """Close the file of a catalog, or leave that to whoever has it open: see ``raw_file``."""
-    for other in _catalogs:
-        if not other._closed and other._connections and other.path == path:
-            other._raw.append(file)
-            return
-    file.close()
 
 
 #: one statement, so of one moment. A plus before a column keeps the planner from searching by it.

@@ -6,11 +6,12 @@ import contextlib
 
 from spector.errors import SpectorError, StoreError
 from spector.records import CheckReport
-from spector.store.catalog import CATALOG_NAME, Catalog, close_raw
+from spector.store.catalog import CATALOG_NAME, Catalog
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import DiskFiles, Files
 from spector.store.findings import Findings
 from spector.store.log import LOG_NAME
+from spector.store.raw import held, raw_file
 from spector.store.salvage import LostTable, read_table
 from spector.store.unreadable import Stretch, name_some, unread_in
 
@@ -37,12 +38,9 @@ def check_unopened(files: DiskFiles) -> CheckReport | None:
     """The same of a catalog that SQLite cannot even open; None when the disk can read all of it."""
     found = Findings()
     stretches: list[Stretch] = []
-    with contextlib.suppress(StoreError):
-        file = files.open(CATALOG_NAME, writable=False)
-        try:
-            stretches += unread_in(CATALOG_NAME, file)
-        finally:
-            close_raw(file, f"{files.root}/{CATALOG_NAME}")
+    path = f"{files.root}/{CATALOG_NAME}"
+    with contextlib.suppress(StoreError), held(path):
+        stretches += unread_in(CATALOG_NAME, raw_file(files, CATALOG_NAME, path))
     stretches += _unread_in_log(files)
     _tell(stretches, (), found)
     return CheckReport(problems=tuple(found.problems)) if stretches else None

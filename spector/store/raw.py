@@ -1,0 +1,93 @@
+"""Files of catalogs that are open to be read byte by byte, and stay so while SQLite has them open.
+
+Closing a file drops every lock that the process has on it, SQLite's too. So one descriptor of each
+catalog is shared by all who want to read its bytes, and it is closed with the last of them and with
+the last connection to that path in this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from spector.store.files import File, Files
+from spector.store.guard import identity
+
+__all__ = ["held", "hold", "let_go", "raw_file"]
+
+_Identity = tuple[int, int]
+
+
+@dataclass(slots=True)
+class _Shared:
+    #: connections to the path, and readers of its bytes
+    holders: int = 0
+    #: which file it was when it was opened, None when another one came just then; and the file
+    files: list[tuple[_Identity | None, File]] = field(default_factory=list)
+
+
+_shared: dict[str, _Shared] = {}
+_lock = threading.Lock()
+
+
+def _begin_anew_in_child() -> None:
+    """What the parent has open stays open: it may have been about to close it just then."""
+    global _lock
+    _lock = threading.Lock()
+    _shared.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew_in_child)
+
+
+def hold(path: str) -> None:
+    """From now on no file of this path is closed."""
+    with _lock:
+        _shared.setdefault(path, _Shared()).holders += 1
+
+
+def let_go(path: str) -> None:
+    """The opposite of `hold`; the last one closes what was opened."""
+    with _lock:
+        shared = _shared.get(path)
+        if shared is None:  # held before a fork
+            return
+        shared.holders -= 1
+        if not shared.holders:
+            del _shared[path]
+            for _, file in shared.files:
+                file.close()
+
+
+@contextlib.contextmanager
+def held(path: str) -> Iterator[None]:
+    """Hold it meanwhile."""
+    hold(path)
+    try:
+        yield
+    finally:
+        let_go(path)
+
+
+def raw_file(files: Files, name: str, path: str, wanted: _Identity | None = None) -> File:
+    """A file to be read, which nobody may close; its path must be held as long as it is used.
+
+    One that is open already is used again: ``wanted``, or else what has the name now.
+
+    Raises:
+        StoreError: it cannot be opened.
+    """
+    with _lock:
+        shared = _shared.setdefault(path, _Shared())
+        now = identity(path)
+        for which in (wanted, now):
+            for known, file in shared.files:
+                if known is not None and known == which:
+                    return file
+        opened = files.open(name, writable=False)
+        shared.files.append((now if now == identity(path) else None, opened))
+        return opened
