@@ -119,11 +119,14 @@ void spector_mixed_norms(const spector_part *parts, const uint32_t *part, const 
 
 /* ---- chains of rows ---- */
 
-/* The next row of a chain that is alive; -1 at its end. */
+/* The next row of a chain that is alive; -1 at its end, and where it leads in a circle. */
 static int64_t step(const int32_t *links, const uint8_t *alive, int64_t rows, int64_t at) {
-    do at = links[at];
-    while (at >= 0 && at < rows && alive && !alive[at]);
-    return at < rows ? at : -1;
+    for (int64_t left = rows; left > 0; left--) {
+        at = links[at];
+        if (at < 0 || at >= rows) return -1;
+        if (!alive || alive[at]) return at;
+    }
+    return -1;
 }
 
 void spector_chained(const int32_t *before, const int32_t *after, const uint8_t *alive,

@@ -339,8 +339,9 @@ void spector_mixed_norms(const spector_part *parts, const uint32_t *part, const 
                          const uint32_t *after, uint32_t n, double share, float *out);
 
 /* out[n][2 * reach]: the rows that come before at[n], nearest first, then those after, by the links
- * before[rows] and after[rows]; -1 for none. Rows that are not alive are passed over, and links to
- * rows from rows on end a chain. alive: NULL when all are. */
+ * before[rows] and after[rows]; -1 for none. Rows that are not alive are passed over; links to rows
+ * that there are not, and circles of rows that are not alive, end a chain. alive: NULL when all
+ * are. */
 void spector_chained(const int32_t *before, const int32_t *after, const uint8_t *alive,
                      uint32_t rows, const int64_t *at, uint32_t n, uint32_t reach, int64_t *out);
 

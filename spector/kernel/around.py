@@ -33,8 +33,9 @@ U32 = NDArray[np.uint32]
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 
-#: vectors that are widened at once, and those beside them
+#: of the arrays of `Surroundings`
 _TYPES: Final = (np.float32, np.uint32, np.float64)
+#: vectors that are widened at once, and those beside them
 _AT_ONCE: Final = 512
 #: bytes of a record that hold its vector's scale
 _SCALE: Final = slice(4, 8)
@@ -124,7 +125,8 @@ class AroundKernel(Protocol):
 
         Args:
             before, after: (rows,) int32, the links; -1, and rows that there are not, end a chain.
-            alive: (rows,) bool, those that are not are passed over; None when all are.
+            alive: (rows,) bool, those that are not are passed over; None when all are. A chain that
+                leads in a circle of them has no next row.
             rows: (n,) int64, at least -1.
 
         Returns:
@@ -155,6 +157,9 @@ def check_beside(
 ) -> tuple[U32, U32, U32, U32, U32]:
     """Arguments of `AroundKernel.mixed_norms` as the backends want them."""
     part, slot = check_records(table, parts, slots)
+    # a negative number would become a large one when it is made one of these
+    if any(each.dtype != np.uint32 or each.ndim != 1 for each in (at, before, after)):
+        raise InvalidInputError("rows and those before and after them must be (n,) uint32")
     if not len(at) == len(before) == len(after):
         raise InvalidInputError(f"{len(at)} rows, {len(before)} before and {len(after)} after them")
     if len(at) and int(at.max()) >= len(part):
@@ -240,14 +245,16 @@ def _next(links: I32, alive: U8 | None, at: I64) -> I64:
     count = len(links)
     out = at.copy()
     going = np.flatnonzero(at >= 0)
-    while len(going):
+    for _ in range(count):
+        if not len(going):
+            break
         found = links[out[going]].astype(np.int64)
-        found[found >= count] = -1
+        found[(found < 0) | (found >= count)] = -1
         out[going] = found
-        dead = found >= 0 if alive is not None else np.zeros(len(found), np.bool_)
-        if alive is not None:
-            dead &= alive[found] == 0
-        going = going[dead]
+        if alive is None:
+            return out
+        going = going[(found >= 0) & (alive[found] == 0)]
+    out[going] = -1  # more links than rows: a circle
     return out
 
 

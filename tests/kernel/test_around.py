@@ -153,6 +153,22 @@ def test_chains_are_walked_alike_everywhere_past_what_is_dead(kernel: Kernel) ->
             assert found.tolist() == wanted, f"seed {seed(13)}, {kernel.name}"
 
 
+def test_chains_that_lead_nowhere_or_in_a_circle_of_the_dead_end(kernel: Kernel) -> None:
+    """Columns that memory has damaged: a walk that is not bounded by the rows would not end."""
+    before = np.array([-5, -(2**31), 1, 4, 3, 5, 7, 6], np.int32)
+    after = np.array([2**31 - 1, 8, 2, 4, 3, 5, 7, 6], np.int32)
+    alive = np.array([1, 1, 1, 0, 0, 0, 1, 1], np.bool_)
+    found = kernel.chained(before, after, alive, np.arange(8), 2)
+    assert found.tolist() == [
+        [-1, -1, -1, -1], [-1, -1, -1, -1], [1, -1, 2, 2], [-1] * 4, [-1] * 4, [-1] * 4,
+        [7, 6, 7, 6], [6, 7, 6, 7],
+    ]  # fmt: skip
+    found = kernel.chained(before, after, None, np.arange(8), 1)
+    assert found.tolist() == [
+        [-1, -1], [-1, -1], [1, 2], [4, 4], [3, 3], [5, 5], [7, 7], [6, 6],
+    ]  # fmt: skip
+
+
 def test_what_does_not_fit_is_refused(kernel: Kernel) -> None:
     around = surroundings(np.random.default_rng(2), 5, 3, 2)
     counts, weight = np.zeros((2, 5), np.uint8), np.ones(2, np.float32)
@@ -174,6 +190,10 @@ def test_what_does_not_fit_is_refused(kernel: Kernel) -> None:
     wrong_places: list[tuple[Any, ...]] = [
         (nine, one, one, one, one), (one, nine, one, one, one), (one, one, nine, one, one),
         (one, one, one, one[:0], one),
+        *((one, one, at, one, one) for at in (
+            np.array([-1]), np.array([-1], np.int32), np.zeros(1), np.zeros((1, 1), np.uint32),
+        )),
+        (one, one, one, np.array([-1]), one), (one, one, one, one, np.array([-1])),
     ]  # fmt: skip
     for places in wrong_places:
         with pytest.raises(InvalidInputError):
