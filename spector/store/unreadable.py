@@ -83,16 +83,28 @@ def read_raw(files: Files, name: str, length: int) -> Raw:
         file.close()
 
 
-def read_file(files: Files, name: str) -> bytes:
+def read_file(files: Files, name: str) -> bytearray:
     """All of a derived file, through calls and not through a map.
+
+    It is read as long as it is when it is opened: a writer may put another one in its place.
 
     Raises:
         StoreError: some of it cannot be read.
     """
-    raw = read_raw(files, name, files.size_of(name))
-    if raw.bad:
-        raise StoreError(str(raw.bad[0]), hint="delete it: it is derived, and built anew")
-    return raw.data
+    file = files.open(name, writable=False)
+    try:
+        noting, bad = _Noting(file), list[tuple[int, int]]()
+        data, at = bytearray(file.size()), 0
+        for block in _blocks(noting, len(data), bad):
+            data[at : at + len(block)] = block
+            at += len(block)
+    finally:
+        file.close()
+    if bad:
+        first = _stretches(name, bad, noting)[0]
+        raise StoreError(str(first), hint="delete it: it is derived, and built anew")
+    del data[at:]
+    return data
 
 
 def first_bytes(files: Files, name: str, count: int) -> bytes:

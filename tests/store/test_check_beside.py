@@ -11,6 +11,8 @@ import pytest
 import spector
 from spector.layout import stride_of
 from spector.store import check as checking
+from spector.store.files import DiskFiles
+from spector.store.unreadable import read_file
 
 DIM = 8
 
@@ -79,3 +81,19 @@ def test_damage_beside_a_writer_that_never_pauses_is_found(
     report = spector.check(tmp_path / "mind")
     assert {problem.code for problem in report.problems} >= {"I3"}
     assert {problem.slot for problem in report.problems} == {2}
+
+
+def test_a_derived_file_that_is_replaced_while_it_is_opened_is_not_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its length is that of the file that was opened, not of the one that had its name before."""
+    (tmp_path / "a.idx").write_bytes(b"before")
+    plain = DiskFiles.open
+
+    def overtaken(files: DiskFiles, name: str, **how: bool) -> object:
+        (tmp_path / "new").write_bytes(b"longer afterwards")
+        (tmp_path / "new").replace(tmp_path / name)
+        return plain(files, name, **how)
+
+    monkeypatch.setattr(DiskFiles, "open", overtaken)
+    assert bytes(read_file(DiskFiles(str(tmp_path)), "a.idx")) == b"longer afterwards"
