@@ -22,8 +22,10 @@ __all__ = ["LOG_NAME", "LONG_BYTES", "Log"]
 LONG_BYTES = 32 << 20
 #: how much further it may grow when it could not begin anew
 _STEP_BYTES: Final = 4 << 20
-#: how long a commit then waits for readers who look at an older moment; recalls are shorter
+#: how long a commit then waits for readers who look at an older moment; most recalls are shorter
 _PATIENCE_MS: Final = 50
+#: beside readers who look longer it waits longer, the longer the log, up to this
+_MOST_PATIENCE_MS: Final = 2000
 LOG_NAME: Final = f"{CATALOG_NAME}-wal"
 
 
@@ -61,8 +63,11 @@ class Log:
         """After a commit: copy a long log, so that the next commit begins it anew.
 
         That needs a moment in which no reader looks at an older one. Beside readers who never pause
-        there is none by chance, and the log would grow for ever; so they are waited for, a little,
-        each time that it has grown by a step. Those who begin meanwhile need no log.
+        there is none by chance, and the log would grow for ever. So they are waited for, a little
+        at first, and four times as long when the log is twice as long as it should be; those who
+        begin meanwhile need no log. Where that was in vain, the log grows by a quarter before the
+        next attempt. So it begins anew at last if no reader looks at one moment for longer than
+        ``_MOST_PATIENCE_MS``; beside those who do it grows as long as they take turns.
 
         Raises:
             StoreError: it failed, and the store with it.
@@ -85,7 +90,14 @@ class Log:
         self._catalog.limit_log(long)
         marks = self._catalog.marks()
         copied = marks is not None and marks != UNKNOWN_MARKS and marks.frames == marks.seen_by_all
-        if not copied:
-            self._catalog.restart_log(_PATIENCE_MS)
-        # one that begins anew is cut, and then shorter than this; else it is looked at a step later
-        self._enough = size + (_STEP_BYTES if not copied else _STEP_BYTES // 4)
+        over = size / max(1, long)
+        # one that is all copied begins anew by itself, unless readers of its end keep it from that
+        if not copied or over >= 2:
+            copied = self._catalog.restart_log(_patience_ms(over))
+        # one that begins anew is cut, and then shorter than this; else it is looked at later
+        self._enough = size + (_STEP_BYTES // 4 if copied else max(_STEP_BYTES, size // 4))
+
+
+def _patience_ms(over: float) -> int:
+    """How long to wait for readers when the log is so many times as long as it should be."""
+    return max(_PATIENCE_MS, min(_MOST_PATIENCE_MS, int(_PATIENCE_MS * over**2)))

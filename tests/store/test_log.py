@@ -20,6 +20,7 @@ import spector
 from spector.errors import CatalogCorruptError, StoreError, StoreFailedError
 from spector.store import log
 from spector.store.catalog import Catalog
+from spector.store.hydrate import verify_strength
 from spector.store.store import Store
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
@@ -173,6 +174,53 @@ def test_reader_who_stays_costs_a_commit_one_wait_for_each_step(
             if (tmp_path / "mind" / "catalog.db-wal").stat().st_size <= 100_000:
                 break
         assert (tmp_path / "mind" / "catalog.db-wal").stat().st_size < 5_000_000
+
+
+def test_log_beside_readers_who_look_longer_is_waited_for_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: a wait that is always shorter than what readers need is paid again and again.
+
+    Damage without the guard: the log grows for as long as they take turns, and each step of it
+    costs a commit that wait. Guard: the wait grows with the log, and with it the next step.
+    """
+    monkeypatch.setattr(log, "LONG_BYTES", 100_000)
+    monkeypatch.setattr(log, "_STEP_BYTES", 20_000)
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        catalog = _store(memory).catalog
+        asked: list[tuple[int, int]] = []
+        wal = tmp_path / "mind" / "catalog.db-wal"
+
+        def restart(patience: int) -> bool:
+            asked.append((wal.stat().st_size, patience))
+            return False
+
+        monkeypatch.setattr(catalog, "restart_log", restart)
+        staying = sqlite3.connect(tmp_path / "mind" / "catalog.db", isolation_level=None)
+        staying.execute("BEGIN")
+        staying.execute("SELECT count(*) FROM record").fetchone()
+        while len(asked) < 8:
+            _put(memory, f"platypus{len(memory)}", tier="procedural")
+        staying.close()
+    patience = [each for _, each in asked]
+    assert patience == sorted(patience)
+    assert patience[0] < 200
+    assert patience[-1] >= 4 * patience[0]
+    assert all(later >= 1.25 * size for (size, _), (later, _) in itertools.pairwise(asked))
+    assert log._patience_ms(1000.0) == 2000
+
+
+def test_recall_that_sees_a_newer_strength_waits_for_no_commit(tmp_path: Path) -> None:
+    """The commit may wait for the recall, so that the log begins anew: one for the other."""
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        kept, store = _put(memory, "platypus"), _store(memory)
+        row = store.catalog.fetch_stored([kept])[kept]
+        memory.reinforce(kept)
+        reader = threading.Thread(target=verify_strength, args=(store, row), daemon=True)
+        with store.lock:
+            reader.start()
+            reader.join(60)
+            assert not reader.is_alive()
 
 
 def test_failure_to_copy_the_log_spares_the_write_and_fails_the_store(
