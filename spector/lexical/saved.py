@@ -18,8 +18,8 @@ from spector.kernel.postings import BLOCK_ROWS
 from spector.lexical.block import packed, spans_of
 
 __all__ = [
-    "EXTENT_DTYPE", "FIELD_DTYPE", "NAMED_DTYPE", "ROWS_DTYPE", "ROWS_MAGIC", "SavedRows",
-    "blocks_named", "pack_rows", "read_rows",
+    "EXTENT_DTYPE", "FIELD_DTYPE", "MOST_BLOCKS", "NAMED_DTYPE", "ROWS_DTYPE", "ROWS_MAGIC",
+    "SavedRows", "blocks_named", "pack_rows", "read_rows",
 ]  # fmt: skip
 
 U8 = NDArray[np.uint8]
@@ -27,6 +27,8 @@ U8 = NDArray[np.uint8]
 ROWS_MAGIC: Final = b"SLXR"
 _VERSION: Final = 1
 _MOST: Final = 2**31
+#: numbers of blocks are below: their files have names of eight digits
+MOST_BLOCKS: Final = 10**8
 
 ROWS_DTYPE: Final = np.dtype(
     {
@@ -189,6 +191,8 @@ def _problem(saved: SavedRows, alive: U8) -> str:
     counts = saved.named["rows"].astype(np.int64)
     if counts.sum() != len(alive) or ((counts < 1) | (counts > BLOCK_ROWS)).any():
         return "blocks of other rows"
+    if (saved.named["number"] >= MOST_BLOCKS).any():
+        return "names that no file has"
     for values in (saved.named["number"], saved.extents["segment_id"]):
         if len(np.unique(values)) != len(values):
             return "the same thing twice"

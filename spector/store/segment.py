@@ -18,6 +18,7 @@ from spector.errors import (
     PartitionCorruptError,
     SpectorError,
     StateTransitionError,
+    StoreError,
     StoreNotFoundError,
 )
 from spector.kernel.crc import crc32c
@@ -36,6 +37,7 @@ from spector.layout import (
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, File, Files, as_bytes
 from spector.store.maps import populate
+from spector.store.sectors import is_of_disk
 
 __all__ = [
     "IndexState", "Partition", "Segment", "check_transition", "is_ahead", "later_than_catalog",
@@ -142,13 +144,17 @@ def require_readable(view: Bytes, where: str) -> bool:
     try:
         return populate(view)
     except OSError as error:
-        found = PartitionCorruptError(
-            f"{where}: the disk cannot read some of it, or it was cut off",
-            hint="run: spector check PATH; what can be read is salvaged by spector check PATH"
-            " --repair DEST",
-        )
-        found.errno = error.errno
-        raise found from error
+        raise _unreadable(where, error.errno) from error
+
+
+def _unreadable(where: str, code: int | None) -> PartitionCorruptError:
+    found = PartitionCorruptError(
+        f"{where}: the disk cannot read some of it, or it was cut off",
+        hint="run: spector check PATH; what can be read is salvaged by spector check PATH"
+        " --repair DEST",
+    )
+    found.errno = code
+    return found
 
 
 def is_ahead(header: dict[str, Any], row: SegmentRow) -> bool:
@@ -228,6 +234,8 @@ class Segment:
         self._version = version
         self._file: File | None = None
         self._mapped: Bytes | None = None
+        #: bytes of the map that were read before they were used
+        self._ahead = 0
         self._partition: Partition | None = None
         #: a reader's private copy with committed bytes that the writer has not put in place yet
         self.patched: Bytes | None = None
@@ -266,10 +274,14 @@ class Segment:
             return
         with self._named_if_missing():
             file = self._files.open(self.row.path, writable=self._writable)
-        if verify:
-            self._check_header(file.read_at(0, PARTITION_HEADER_BYTES))
-        if sized:
-            self._check_size(file.size())
+        try:
+            if verify:
+                self._check_header(file.read_at(0, PARTITION_HEADER_BYTES))
+            if sized:
+                self._check_size(file.size())
+        except BaseException:
+            file.close()
+            raise
         self._file = file
 
     def look(self, *, verify: bool, sized: bool = True) -> None:
@@ -282,9 +294,7 @@ class Segment:
             self._check_header(raw)
         if sized:
             self._check_size(len(mapped))
-        if self._guard:
-            self._read_ahead(mapped)
-        self._mapped = mapped
+        self._adopt_map(mapped)
         self.glanced = raw
 
     def was_met_later(self) -> bool:
@@ -424,9 +434,11 @@ class Segment:
     def _borrowed(self) -> Iterator[File]:
         """The file, closed afterwards if it was not open: partitions outnumber descriptors."""
         was_open = self._file is not None
-        yield self.file()
-        if not was_open:
-            self.release()
+        try:
+            yield self.file()
+        finally:
+            if not was_open:
+                self.release()
 
     @property
     def is_open(self) -> bool:
@@ -470,25 +482,36 @@ class Segment:
             return self.patched[: self.row.slots]
         if self._mapped is None or len(self._mapped) < need:
             with self._borrowed() as file:
-                mapped = file.map(max(need, file.size()))
-                if self._guard:
-                    self._read_ahead(mapped)
-                self._mapped = mapped
+                self._adopt_map(file.map(max(need, file.size())))
+        elif self._guard and self._ahead < need:  # rows that came into it since
+            self._ahead = self._read_ahead(self._mapped, self._ahead)
+        assert self._mapped is not None
         body = self._mapped[PARTITION_HEADER_BYTES:need]
         return body.reshape(self.row.slots, self._stride)
 
-    def _read_ahead(self, mapped: Bytes) -> None:
+    def _adopt_map(self, mapped: Bytes) -> None:
+        """From now on records are those of this map; raises first if they cannot be read."""
+        ahead = self._read_ahead(mapped, 0) if self._guard else 0
+        self._mapped, self._ahead = mapped, ahead
+
+    def _read_ahead(self, mapped: Bytes, low: int) -> int:
         """Raise now where a scan would end the process; where the system has no way, read it all.
 
-        What has been read through calls is in the system's cache, and so in the map.
+        What has been read through calls is in the system's cache, and so in the map. Looks at what
+        records have from ``low`` on, and returns where they end.
         """
-        mapped = mapped[: self.bytes_used()]
-        if require_readable(mapped, self.where):
-            return
-        with self._borrowed() as file:
-            at = 0
-            while at < len(mapped) and (data := file.read_at(at, _READ_AHEAD_BYTES)):
-                at += len(data)
+        end = min(self.bytes_used(), len(mapped))
+        if not require_readable(mapped[low:end], self.where):
+            with self._borrowed() as file:
+                try:
+                    at = low
+                    while at < end and (data := file.read_at(at, _READ_AHEAD_BYTES)):
+                        at += len(data)
+                except StoreError as error:
+                    if is_of_disk(error):
+                        raise _unreadable(self.where, error.errno) from error
+                    raise
+        return end
 
     def forget_partition(self) -> None:
         """Drop the cached snapshot (after bytes changed in place in a memory slab)."""
@@ -502,7 +525,7 @@ class Segment:
         if self._file is not None:
             self._file.close()
         self._file = None
-        self._mapped = None
+        self._mapped, self._ahead = None, 0
         self._partition = None
 
     def _header(self) -> bytes:

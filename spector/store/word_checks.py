@@ -16,7 +16,14 @@ from spector.errors import StoreError
 from spector.kernel.choose import get_kernel
 from spector.lexical.block import Block, read_block
 from spector.lexical.keeping import kept_of
-from spector.lexical.saved import NAMED_DTYPE, ROWS_DTYPE, SavedRows, blocks_named, read_rows
+from spector.lexical.saved import (
+    MOST_BLOCKS,
+    NAMED_DTYPE,
+    ROWS_DTYPE,
+    SavedRows,
+    blocks_named,
+    read_rows,
+)
 from spector.store.files import Files
 from spector.store.store import Store
 from spector.store.word_files import LIST, body_crc, bytes_of, is_words, name_of
@@ -147,7 +154,12 @@ def _named(files: Files, uuid: bytes) -> set[str] | None:
         raw = file.read_at(len(head), NAMED_DTYPE.itemsize * count)
     finally:
         file.close()
-    return {name_of(int(number)) for number in np.frombuffer(raw, NAMED_DTYPE)["number"]}
+    if len(raw) != NAMED_DTYPE.itemsize * count:  # cut off just now
+        return None
+    numbers = np.frombuffer(raw, NAMED_DTYPE)["number"]
+    if (numbers >= MOST_BLOCKS).any():
+        return None
+    return {name_of(int(number)) for number in numbers}
 
 
 def _crc_of_list(files: Files) -> int | None:

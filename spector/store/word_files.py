@@ -27,6 +27,7 @@ from spector.lexical.block import Block as StoredBlock
 from spector.lexical.keeping import Kept, kept_of, stored
 from spector.lexical.saved import (
     EXTENT_DTYPE,
+    MOST_BLOCKS,
     NAMED_DTYPE,
     SavedRows,
     pack_rows,
@@ -45,11 +46,11 @@ FOLDER: Final = "lexical/"
 _LEX: Final = ".lex"
 #: names the blocks that make up an index
 LIST: Final = f"{FOLDER}rows{_LEX}"
-_NAME: Final = re.compile(r"lexical/(rows|[0-9]{8})\.lex(\.tmp)?")
+#: eight digits are written; files with more are ours as well, and have to go with the others
+_NAME: Final = re.compile(r"lexical/(rows|[0-9]{8,})\.lex(\.tmp)?")
 _RECORD_CRC: Final = slice(36, 40)
 #: rows that no file has, from which on writing them is worth it
 _WORTH_WRITING: Final = 256
-_MOST_BLOCKS: Final = 10**8
 #: larger than any block of texts that people write, and what a file may make us read
 _MOST_BYTES: Final = 1 << 30
 
@@ -165,22 +166,20 @@ class WordFiles:
     def _save(self, kept: Kept, partitions: Sequence[Partition]) -> None:
         taken = {number for _, number, _ in self._written.values()}
         taken |= {_number_of(name) for name in self._files.listing() if is_words(name)}
-        following = max(taken, default=-1) + 1
+        free = (number for number in range(MOST_BLOCKS) if number not in taken)
         written: dict[int, tuple[object, int, int]] = {}
         named = np.zeros(len(kept.blocks), NAMED_DTYPE)
         for n, block in enumerate(kept.blocks):
             known = self._written.get(id(block))
             if known is None or known[0] is not block:
-                if following >= _MOST_BLOCKS:
-                    return
+                number = next(free)
                 image = pack_block(
                     stored(block, kept.columns), uuid=self._store.uuid, analysis=self._analysis
                 )
                 if len(image) > _MOST_BYTES:
                     return
-                self._write(name_of(following), image)
-                known = (block, following, body_crc(np.frombuffer(image, np.uint8)))
-                following += 1
+                self._write(name_of(number), image)
+                known = (block, number, body_crc(np.frombuffer(image, np.uint8)))
             written[id(block)] = known
             named[n] = (known[1], block.rows, known[2], 0)
         columns = kept.columns
@@ -278,7 +277,7 @@ def _remove(files: Files, *, keep: set[str]) -> int:
 
 
 def name_of(number: int) -> str:
-    """Of the file of a block."""
+    """Of the file of a block; ``number`` is below `MOST_BLOCKS`."""
     return f"{FOLDER}{number:08d}{_LEX}"
 
 
