@@ -186,14 +186,35 @@ class _Room(threading.local):
 
 
 _room: Final = _Room()
+#: rows of a store up to which each thread keeps its own, five bytes a row
+_MOST_KEPT: Final = 1 << 20
+#: of larger stores one for all threads; who finds it taken makes another and lets it go afterwards
+_large: Final[dict[str, NDArray[Any]]] = {}
+
+
+def _taken(name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Zeros for ``count`` rows and one more, nobody else's until they are given back."""
+    if count > _MOST_KEPT:
+        kept = _large.pop(name, None)
+        most = count + count // 8
+    else:
+        kept = getattr(_room, name)
+        setattr(_room, name, None)  # gone, should anything fail
+        most = min(count + count // 8, _MOST_KEPT)
+    return np.zeros(most + 1, kind) if kept is None or len(kept) <= count else kept
+
+
+def _give_back(name: str, zeros: NDArray[Any]) -> None:
+    if len(zeros) > _MOST_KEPT + 1:
+        _large[name] = zeros
+    else:
+        setattr(_room, name, zeros)
 
 
 def marked(count: int, some: Sequence[I64], without: I64 | None = None) -> I64:
     """Rows of ``count`` that are in any of some arrays (-1 is none) and not in the last, ascending
     and once each."""
-    mark, _room.mark = _room.mark, None  # gone, should anything fail
-    if mark is None or len(mark) <= count:
-        mark = np.zeros(count + count // 8 + 1, np.bool_)
+    mark = _taken("mark", count, np.bool_)
     for rows in some:
         mark[rows] = True  # -1 is behind the last
     if without is not None:
@@ -201,20 +222,18 @@ def marked(count: int, some: Sequence[I64], without: I64 | None = None) -> I64:
     out = np.flatnonzero(mark[:count])
     mark[out] = False
     mark[-1] = False
-    _room.mark = mark
+    _give_back("mark", mark)
     return out
 
 
 def _positions(count: int, rows: I64, near: I64) -> I64:
     """Where rows near by stand in ``rows`` (m,): m for those that do not, and for -1."""
     m = len(rows)
-    place, _room.place = _room.place, None
-    if place is None or len(place) <= count:
-        place = np.zeros(count + count // 8 + 1, np.int32)
+    place = _taken("place", count, np.int32)
     place[rows] = np.arange(m, dtype=np.int32) - np.int32(m)
     position = place[near].astype(np.int64) + m
     place[rows] = 0
-    _room.place = place
+    _give_back("place", place)
     return position
 
 
