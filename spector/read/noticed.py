@@ -26,7 +26,7 @@ from spector.read.pick import vectors_of
 from spector.read.ranked import Ranked
 from spector.read.request import RecallRequest
 from spector.read.snapshot import Snapshot
-from spector.read.usual import SAMPLE, Usual, above, evenly, in_order, likeness_of
+from spector.read.usual import Usual, above, evenly, in_order, likeness_of
 from spector.records import Hit, Signals
 from spector.store.filters import SqlFilter
 
@@ -34,6 +34,8 @@ __all__ = ["Noticer", "is_scoped"]
 
 I64 = NDArray[np.int64]
 
+#: of those that may pass, so many are put to the catalog and compared
+_SAMPLE: Final = 128
 #: memories of a large store that are looked at for those that pass
 _LOOKED_AT: Final = 4096
 #: of fewer that pass, although not all were looked at, nothing is said
@@ -41,6 +43,8 @@ _ENOUGH: Final = 32
 #: the best are put to the catalog in chunks, the first that passes counts; at most so many
 _CHUNK: Final = 32
 _MOST: Final = 512
+#: filters whose answer is kept until the store changes
+_FILTERS: Final = 64
 
 
 def is_scoped(request: RecallRequest) -> bool:
@@ -56,15 +60,15 @@ def is_scoped(request: RecallRequest) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Among:
-    """What is left by a filter: rows of what was ranked, or the best of them.
+    """What is left by a filter, whatever the cue.
 
     Attributes:
-        rows: numbers of ranked rows that hold the highest values.
+        ids: of all of them, where that is known.
         memories: how many there are. usual: see `likeness_of`.
         measured: False when too few were seen to tell how alike they are.
     """
 
-    rows: I64
+    ids: I64 | None
     memories: int
     usual: tuple[float, float] | None
     measured: bool = True
@@ -76,9 +80,11 @@ class Noticer:
     def __init__(self, kernel: Scanner) -> None:
         self._kernel = kernel
         self._usual = Usual()
+        self._kept: tuple[Snapshot | None, dict[Any, _Among]] = (None, {})
 
     def let_go(self) -> None:
         self._usual.let_go()
+        self._kept = (None, {})
 
     def signals(
         self, snap: Snapshot, request: RecallRequest, query: Query,
@@ -102,22 +108,51 @@ class Noticer:
                 memories=sum(view.n_rows for view in views),
             )
         if len(hits) < request.k:
-            among = _of_hits(ranked, hits)
-        elif ranked.is_whole:
-            among = _of_ranked(snap, request, filters, ranked, hits)
+            among = _of_hits(hits)
         else:
-            among = self._of_large(snap, query, filters, (views, chosen), ranked, hits)
-        coverage, likest = ranked.noticed(among.rows)
+            among = self._among(snap, request, query, filters, (views, chosen), ranked)
+        if among.ids is not None:
+            rows = ranked.rows_of(among.ids)
+        elif ranked.allowed is not None or _is_open(filters):
+            rows = ranked.passing()
+        else:
+            rows = _best_rows(snap, filters, ranked, hits)
+        coverage, likest = ranked.noticed(rows)
         if query.vector is None:
             likest = None
         return Signals(
             kind=str(asked.kind), coverage=coverage, cosine=likest, unknown_name=unknown,
-            likeness=above(likest, among.usual), memories=among.memories, measured=among.measured,
+            likeness=above(likest, among.usual), memories=max(among.memories, len(hits)),
+            measured=among.measured,
         )
+
+    def _among(
+        self, snap: Snapshot, request: RecallRequest, query: Query,
+        filters: Sequence[SqlFilter | None], known: tuple[tuple[WordView, ...], Any],
+        ranked: Ranked,
+    ) -> _Among:
+        """The same for every cue, so it is kept for those that follow."""
+        key = (
+            request.selection, request.valence, request.min_importance, request.category_mask,
+            request.modality_mask, request.drop_flags, tuple(filters), ranked.allowed is None,
+            query.retention_floor and (query.profile, query.now_ms),
+        )  # fmt: skip
+        snapshot, kept = self._kept
+        if snapshot is not snap or len(kept) >= _FILTERS:
+            kept = {}
+            self._kept = (snap, kept)
+        found = kept.get(key)
+        if found is None:
+            if ranked.is_whole:
+                found = _of_ranked(snap, request, filters, ranked)
+            else:
+                found = self._of_large(snap, query, filters, known, ranked)
+            kept[key] = found
+        return found
 
     def _of_large(
         self, snap: Snapshot, query: Query, filters: Sequence[SqlFilter | None],
-        known: tuple[tuple[WordView, ...], Any], ranked: Ranked, hits: Sequence[Hit],
+        known: tuple[tuple[WordView, ...], Any], ranked: Ranked,
     ) -> _Among:
         """By memories at even distances: those that the gates let through, and the catalog."""
         views, chosen = known
@@ -137,49 +172,48 @@ class Noticer:
             passing &= chosen[part]
         some = np.flatnonzero(passing)
         passed = len(some)
-        some = some[evenly(passed, SAMPLE)]
+        some = some[evenly(passed, _SAMPLE)]
         ids, store, part, slot = ids[some], store[some], part[some], slot[some]
         kept = np.ones(len(ids), np.bool_) if exact else _confirmed(snap, filters, store, ids)
         seen = int(np.count_nonzero(kept))
-        rows = ranked.passing() if exact else _best_rows(snap, filters, ranked, hits)
         if seen < _ENOUGH and looked < count:
-            return _Among(rows, max(seen, len(hits)), None, measured=False)
+            return _Among(None, seen, None, measured=False)
         memories = round(count * (passed / max(1, looked)) * (seen / max(1, len(ids))))
         usual = likeness_of(unit_vectors(snap, part[kept], slot[kept]))
-        return _Among(rows, max(memories, len(hits)), usual)
+        return _Among(None, memories, usual)
 
 
-def _of_hits(ranked: Ranked, hits: Sequence[Hit]) -> _Among:
+def _of_hits(hits: Sequence[Hit]) -> _Among:
     """All that pass are hits."""
     ids = np.array([hit.id for hit in hits], np.int64)
     usual = None
     if len(hits):
-        order = np.argsort(ids)[evenly(len(ids), SAMPLE)].tolist()
+        order = np.argsort(ids)[evenly(len(ids), _SAMPLE)].tolist()
         usual = likeness_of(vectors_of([hits[n] for n in order]))
-    return _Among(ranked.rows_of(ids), len(hits), usual)
+    return _Among(ids, len(hits), usual)
 
 
 def _of_ranked(
-    snap: Snapshot, request: RecallRequest, filters: Sequence[SqlFilter | None], ranked: Ranked,
-    hits: Sequence[Hit],
+    snap: Snapshot, request: RecallRequest, filters: Sequence[SqlFilter | None], ranked: Ranked
 ) -> _Among:
     """Everything was ranked, so what may pass is known, and mostly what does."""
     rows = ranked.passing()
     rows = rows[np.argsort(ranked.ids[rows])]
     memories = len(rows)
-    some = rows[evenly(memories, SAMPLE)]
-    best = rows
+    some = rows[evenly(memories, _SAMPLE)]
+    ids = None
     if ranked.allowed is None and not _is_open(filters):
         kept = some[_confirmed(snap, filters, ranked.store[some], ranked.ids[some])]
         if len(kept) < _ENOUGH and len(some) < memories:
-            best = rows = rows[np.isin(ranked.codes(rows), allowed(snap, request).codes)]
-            memories, kept = len(rows), rows[evenly(len(rows), SAMPLE)]
+            rows = rows[np.isin(ranked.codes(rows), allowed(snap, request).codes)]
+            memories, kept, ids = len(rows), rows[evenly(len(rows), _SAMPLE)], ranked.ids[rows]
         else:
-            memories = round(memories * len(kept) / len(some))
-            best = kept if len(some) == len(rows) else _best_rows(snap, filters, ranked, hits)
+            if len(some) == memories:
+                ids = ranked.ids[kept]
+            memories = round(memories * len(kept) / max(1, len(some)))
         some = kept
     usual = likeness_of(unit_vectors(snap, ranked.part[some], ranked.slot[some]))
-    return _Among(best, max(memories, len(hits)), usual)
+    return _Among(ids, memories, usual)
 
 
 def _best_rows(

@@ -23,7 +23,7 @@ AXES = np.eye(DIM)
 
 
 def _open(*, small: bool = True) -> Memory:
-    config = Config(rank_all_records=8192 if small else 100)
+    config = Config(rank_all_records=8192 if small else 50)
     clock = spector.ManualClock(1_800_000_000_000)
     return spector.open(":memory:", embedder=None, dim=DIM, config=config, clock=clock)
 
@@ -70,7 +70,7 @@ def test_a_filter_gives_the_signals_of_a_store_without_the_rest(
     vector = AXES[0] + AXES[1]
     with _open(small=small) as memory, _open() as alone:
         _own(memory, count, **own)
-        _others(memory, 120, **others)
+        _others(memory, 60, **others)
         _own(alone, count)
         for k in (2, 10, 40, 100):
             found = memory.recall(CUE, vector=vector, k=k, **scope).signals
@@ -89,7 +89,7 @@ def test_a_filter_gives_the_signals_of_a_store_without_the_rest(
 def test_of_fewer_than_four_memories_in_a_scope_nothing_is_withheld(small: bool) -> None:
     with _open(small=small) as memory:
         _own(memory, 2, user_id="dan")
-        _others(memory, 120, user_id="carla")
+        _others(memory, 60, user_id="carla")
         common: dict[str, Any] = {"cue": "Where is Zorblax?", "vector": -AXES[0]}
         assert memory.recall(**common, selective=True).abstained, "it can be met with silence"
         hits = memory.recall(**common, user_id="dan", selective=True)
@@ -104,7 +104,7 @@ def test_a_filter_that_nothing_passes_tells_nothing_of_others(
     scope: dict[str, Any], small: bool
 ) -> None:
     with _open(small=small) as memory:
-        _others(memory, 120, user_id="carla")
+        _others(memory, 60, user_id="carla")
         found = memory.recall(CUE, vector=AXES[0], **scope)
     assert found == []
     assert found.signals is not None
