@@ -401,6 +401,11 @@ class Signals:
             other; None also where there are fewer than four of them.
         unknown_name: a word with a capital, not at the start of a sentence, that no memory has.
         memories: how many there are to answer from; None when nobody counted.
+        measured: False when a filter leaves so little of a large store that a sample does not show
+            how alike that is; then nothing is withheld.
+
+    With a filter all but ``unknown_name`` are those of what passes it, ``memories`` estimated where
+    that is more than 128.
     """
 
     kind: str = "fact"
@@ -409,6 +414,7 @@ class Signals:
     unknown_name: bool = False
     memories: int | None = None
     likeness: float | None = None
+    measured: bool = True
 
 
 class HitList(list[Hit]):

@@ -57,12 +57,13 @@ def judge(signals: Signals | None, below: float) -> Verdict:
 
     Args:
         signals: of the recall. Nothing is withheld without them (no cue, no words), for a cue that
-            is no question of fact, and of fewer than four memories.
+            is no question of fact, of fewer than four memories, and of a part of a large store that
+            was not measured.
         below: the probability under which nothing is returned, 0..1; 0 never withholds. At 0.12, 84
             of 100 LoCoMo questions asked of another conversation bring nothing back, and one of 100
             that have an answer is lost; docs/recall.md has the measurement.
     """
-    if signals is None or signals.kind != "fact":
+    if signals is None or signals.kind != "fact" or not signals.measured:
         return Verdict(False, 1.0, "")
     if signals.memories is not None and signals.memories < _FEWEST:
         return Verdict(False, 1.0, "")

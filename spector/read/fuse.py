@@ -133,7 +133,9 @@ class Fuser:
             spread = deviation(wanted) if query.vector is not None else TYPICAL_DEVIATION
         evidence, named = self._terms(grounds, asked, corpus, profile)
         gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
-        coverage = _coverage(evidence, gone, asked, corpus, profile.ranking.words(asked.kind))
+        words = evidence.get("words")
+        full = max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
+        full *= profile.ranking.words(asked.kind)
         scale = np.float32(profile.w_lexical) * spread
         evidence = {name: values * scale for name, values in evidence.items()}
         if query.vector is not None:
@@ -149,7 +151,11 @@ class Fuser:
             _joined([g.slot[: len(g)] for g in grounds]),
             fused, similarity, evidence, [] if result is None else beyond(snap, grounds, result),
         )
-        ranked.coverage = coverage
+        ranked.likeness = likeness
+        if words is not None:
+            # the best evidence of words among what may be an answer, by that of all its terms
+            ranked.words, ranked.full = words, full
+            ranked.coverage = max(0.0, _highest(words, gone)) / full
         ranked.scale = float(scale)
         if query.vector is not None:
             ranked.cosine = max(-1.0, _highest(likeness, gone))
@@ -293,17 +299,6 @@ def _terms_of(
     elif asked.kind == "request" and ranking.standing:
         out["standing"] = np.float32(ranking.standing) * ground.forms().standing
     return out, own
-
-
-def _coverage(
-    evidence: dict[str, F32], gone: NDArray[np.bool_] | None, asked: Asked, corpus: Corpus,
-    weight: float,
-) -> float:
-    """The best evidence of words among what may be an answer, by the sum of the terms' idf."""
-    if "words" not in evidence:
-        return 0.0
-    most = max(0.0, _highest(evidence["words"], gone))
-    return most / weight / max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
 
 
 def _highest(values: F32, gone: NDArray[np.bool_] | None) -> float:

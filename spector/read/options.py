@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -88,6 +88,8 @@ class RecallOptions:
     def __post_init__(self) -> None:
         for name in ("valence", "categories", "modalities", "include"):
             given = getattr(self, name)
+            if name == "valence" and isinstance(given, (Mapping, Set)):
+                continue  # has no order, and is refused
             if not isinstance(given, (str, tuple)) and isinstance(given, Iterable):
                 object.__setattr__(self, name, tuple(given))  # may be read once only
         parse_valence(self.valence)
@@ -191,6 +193,12 @@ def refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], verb: str) 
             )
 
 
+def _is_number(value: Any) -> bool:
+    """Python's and NumPy's numbers; True and False are none."""
+    numbers = (int, float, np.floating, np.integer)
+    return isinstance(value, numbers) and not isinstance(value, bool)
+
+
 def parse_valence(valence: Any) -> tuple[int, int]:
     """Inclusive range of stored valences from a pair of numbers in -1..1.
 
@@ -199,26 +207,32 @@ def parse_valence(valence: Any) -> tuple[int, int]:
     """
     if valence is None:
         return -128, 127
+    refusal = InvalidFilterError(
+        "valence must be a pair (min, max) of numbers in -1..1",
+        hint="(0.2, 1) asks for pleasant memories",
+    )
+    if isinstance(valence, (str, bytes, Mapping, Set)):  # of two, but no numbers in an order
+        raise refusal
     try:
-        low, high = (float(value) for value in valence)
-    except (TypeError, ValueError):
-        raise InvalidFilterError(
-            "valence must be a pair (min, max) in -1..1", hint="(0.2, 1) asks for pleasant memories"
-        ) from None
+        given = tuple(valence)
+    except TypeError:
+        raise refusal from None
+    if len(given) != 2 or not all(_is_number(value) for value in given):
+        raise refusal
+    low, high = given
     if not -1.0 <= low <= high <= 1.0:
         raise InvalidFilterError(
             f"valence range ({low}, {high}) is not within -1..1 in order",
             hint="(0.2, 1) asks for pleasant memories",
         )
-    return (-128 if low == -1.0 else round(low * 127)), round(high * 127)
+    return (-128 if low == -1.0 else round(float(low) * 127)), round(float(high) * 127)
 
 
 def parse_min_importance(value: Any) -> float:
     """The least importance of a hit, 0..1."""
     if value is None:
         return 0.0
-    numbers = (int, float, np.floating, np.integer)
-    if isinstance(value, bool) or not isinstance(value, numbers) or not 0 <= value <= 1:
+    if not _is_number(value) or not 0 <= value <= 1:
         raise InvalidInputError(
             f"min_importance must be a number in 0..1, got {value!r}",
             hint="0.8 keeps to what matters most; leave it out for all",
@@ -258,18 +272,18 @@ def parse_mood(mood: Any) -> int:
     """Stored valence of a mood in -1..1."""
     if mood is None:
         return 0
-    if isinstance(mood, bool) or not isinstance(mood, (int, float)) or not -1 <= mood <= 1:
+    if not _is_number(mood) or not -1 <= mood <= 1:
         raise InvalidInputError(
             f"mood must be a number in -1..1, got {mood!r}", hint="-1 is gloomy, 1 is elated"
         )
-    return round(127 * mood)
+    return round(127 * float(mood))
 
 
 def parse_mmr(value: Any) -> float | None:
     """The weight of relevance, 0..1."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+    if not _is_number(value) or not 0 <= value <= 1:
         raise InvalidInputError(
             f"mmr must be a number in 0..1, got {value!r}",
             hint="0.7 is usual; 1 ranks by score alone, less favours what is new",

@@ -29,6 +29,11 @@ class Ranked(Sequence[Candidate]):
         coverage: best evidence of words as a share of the most there could be, 0..1.
         cosine: highest likeness with neighbours.
         scale: what one deviation of the cue's likeness is in the score.
+        ids, store, part, slot: (N,) of every row, also of what the gates keep out.
+        words, full: (n,) f32 evidence of words of the rows of grounds, and the most there could be.
+        likeness: (n,) f32 with neighbours, of the same rows.
+        allowed: places (see `code_of`) beyond which nothing passes, once somebody has asked.
+        is_whole: every memory is in it.
     """
 
     def __init__(
@@ -48,7 +53,7 @@ class Ranked(Sequence[Candidate]):
         total = fused.astype(np.float64)
         for values in evidence.values():
             total += values
-        self._ids, self._store, self._part, self._slot = ids, store, part, slot
+        self.ids, self.store, self.part, self.slot = ids, store, part, slot
         self._fused, self._similarity, self._total = fused, similarity, total
         self._evidence = evidence
         self._left = np.flatnonzero(fused > -np.inf)
@@ -59,6 +64,10 @@ class Ranked(Sequence[Candidate]):
         self.coverage = 0.0
         self.cosine = 0.0
         self.scale = 1.0
+        self.words = self.likeness = np.zeros(0, np.float32)
+        self.full = 1.0
+        self.allowed: NDArray[np.uint64] | None = None
+        self.is_whole = False
 
     def _sort(self, count: int) -> None:
         """Bring at least the first ``count`` into their order; few are ever looked at."""
@@ -72,7 +81,7 @@ class Ranked(Sequence[Candidate]):
                 self._left, left, values = left[~best], left[best], values[best]
             else:
                 self._left = left[:0]
-            order = np.lexsort((self._slot[left], self._part[left], self._ids[left], -values))
+            order = np.lexsort((self.slot[left], self.part[left], self.ids[left], -values))
             self._order = np.concatenate([self._order, left[order]])
 
     def __len__(self) -> int:
@@ -100,10 +109,34 @@ class Ranked(Sequence[Candidate]):
     def only(self, codes: NDArray[np.uint64]) -> None:
         """Keep what is at one of these places (see `code_of`)."""
         self._left = np.concatenate([self._order, self._left])
-        mine = code_of(self._part[self._left], self._slot[self._left])
-        self._left = self._left[np.isin(mine, codes)]
+        self._left = self._left[np.isin(self.codes(self._left), codes)]
         self._count, self._order = len(self._left), self._order[:0]
         self._is_fresh = False
+        self.allowed = codes
+
+    def codes(self, rows: I64) -> NDArray[np.uint64]:
+        """(n,) u64 places of some rows."""
+        return code_of(self.part[rows], self.slot[rows])
+
+    def passing(self) -> I64:
+        """Rows that the gates, and `only`, have left."""
+        return np.sort(np.concatenate([self._order, self._left]))
+
+    def rows_of(self, ids: I64) -> I64:
+        """Rows of those of some memories that are here."""
+        return np.flatnonzero(np.isin(self.ids, ids))
+
+    def values(self) -> tuple[F32, F32]:
+        """What is noticed of the best: their words, their likeness."""
+        return self.words, self.likeness
+
+    def noticed(self, rows: I64) -> tuple[float, float | None]:
+        """``coverage`` and ``cosine`` of some rows alone; None without any."""
+        words, likeness = (values[rows[rows < len(values)]] for values in self.values())
+        return (
+            max(0.0, float(words.max(initial=0.0))) / self.full,
+            max(-1.0, float(likeness.max())) if len(likeness) else None,
+        )
 
     @overload
     def __getitem__(self, at: int) -> Candidate: ...
@@ -120,7 +153,7 @@ class Ranked(Sequence[Candidate]):
 
     def _made(self, rows: I64) -> list[Candidate]:
         """Candidates of some rows, column by column: NumPy's numbers are slow one by one."""
-        columns = (self._ids, self._store, self._part, self._slot, self._fused, self._similarity)
+        columns = (self.ids, self.store, self.part, self.slot, self._fused, self._similarity)
         names, values = tuple(self._evidence), self._evidence.values()
         terms = zip(*(each[rows].tolist() for each in values), strict=True) if names else (
             [()] * len(rows)

@@ -23,7 +23,8 @@ from spector.lexical.view import WordView
 from spector.read.among import allowed, conditions, partitions_of
 from spector.read.fuse import Asked, is_open
 from spector.read.hits import Confirmer
-from spector.read.lexical import LexicalChannel, id_in, kind_of, knows_names
+from spector.read.lexical import LexicalChannel, id_in, kind_of
+from spector.read.noticed import Noticer, is_scoped
 from spector.read.phases import lacks_words, query_of, scored_all, stats_of
 from spector.read.pick import few_of_each, most_diverse, vectors_of
 from spector.read.ranked import Ranked, from_hits
@@ -32,10 +33,9 @@ from spector.read.route import Kind
 from spector.read.signs import Speakers
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
 from spector.read.told import Told
-from spector.read.usual import Usual
 from spector.read.weigh import BY_SCORE, BY_WORDS, Weigher
 from spector.read.when import TimeRange, resolve
-from spector.records import Hit, HitList, Signals
+from spector.records import Hit, HitList
 from spector.store.filters import SqlFilter
 from spector.store.store import View
 from spector.tiers.router import TierRouter
@@ -72,7 +72,7 @@ class Reader:
         self._confirmer = Confirmer(router, kernel)
         self._lexical = LexicalChannel(self._stores)
         self._weigher = Weigher(kernel, len(self._stores), config)
-        self._usual = Usual()
+        self._noticer = Noticer(kernel)
         self._told = Told()
         self._cached: Snapshot | None = None
 
@@ -103,7 +103,7 @@ class Reader:
     def let_go(self) -> None:
         """Forget what was made of memories to rank others; the next recall makes it anew."""
         self._weigher.let_go()
-        self._usual.let_go()
+        self._noticer.let_go()
 
     def speakers(self) -> Speakers:
         """Who was known to speak when a cue was last looked up in words."""
@@ -171,7 +171,9 @@ class Reader:
             time = self._resolved(snap, request, time) if ranking.events else None
         request = replace(request, time=time)
         if time is not None and time.limit is not None and ranking.restrict:
-            hits = self._answer(snap, replace(request, selection=within(request.selection, time)))
+            limited = within(request.selection, time)
+            narrow = replace(request, selection=limited, scoped=is_scoped(request))
+            hits = self._answer(snap, narrow)
             if hits:
                 return hits
         return self._answer(snap, request)
@@ -269,16 +271,12 @@ class Reader:
             hits, result, ranked = self._best_of_many(
                 snap, request, query, filters, (views, asked, select, chosen)
             )
+        signals = self._noticer.signals(
+            snap, request, query, filters, (views, asked, chosen), ranked, hits
+        )
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
-        cosine = None if query.vector is None else ranked.cosine
-        unknown = asked.kind == "fact" and not knows_names(views, asked, request.cue or "")
-        signals = Signals(
-            kind=str(asked.kind), coverage=ranked.coverage, cosine=cosine, unknown_name=unknown,
-            likeness=self._usual.deviations(snap, views, cosine),
-            memories=sum(view.n_rows for view in views),
-        )
         return HitList(hits, stats_of(snap, select, result, self._kernel.name), signals=signals)
 
     def _confirmed(

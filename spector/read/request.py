@@ -141,6 +141,8 @@ class RecallRequest:
     category_mask: int = 0
     exact: bool = False
     lexical: bool = True
+    #: whether only some memories are asked, where the selection does not tell
+    scoped: bool | None = None
     #: what held then is wanted, also what has been superseded since
     replaced: bool = False
     #: weight of relevance against newness (maximal marginal relevance); None: relevance alone

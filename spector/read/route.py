@@ -152,6 +152,14 @@ _ORDERED: Final = re.compile(
 #: one or two words without a sign that ends a sentence
 _LOOKUP: Final = re.compile(r"[^\s.!?,;:]+(?: [^\s.!?,;:]+)?")
 _MOST_OF_A_LOOKUP: Final = 80
+#: the same, with dots in a word ("node.js") and after a short one that is cut off ("dr. weiss")
+_NAME: Final = re.compile(
+    r"(?:[^\s.!?,;:]+\.)*(?:[^\s.!?,;:]+|[^\W\d_]{1,3}\.(?= ))"
+    r"(?: [^\s.!?,;:]+(?:\.[^\s.!?,;:]+)*)?"
+)
+#: words of questions that people are called, in English or Turkish
+_CALLED: Final = frozenset({"can", "do", "kim", "will"})
+_PRONOUNS: Final = frozenset({"he", "i", "it", "she", "they", "we", "you"})
 
 _PAST_TR: Final = re.compile(
     r"\b(?:kac|soylemistim|soyledim|demistim|bahsetmistim|bahsettim|anlatmistim)\b"
@@ -227,12 +235,19 @@ def is_name(cue: str) -> bool:
     has her name in it is no answer.
     """
     folded = plain(cue).strip().rstrip(".,;:")
-    if len(folded) > _MOST_OF_A_LOOKUP or not _LOOKUP.fullmatch(folded):
+    if len(folded) > _MOST_OF_A_LOOKUP or not _NAME.fullmatch(folded):
         return False
-    asks = _QUESTION.match(folded)
-    if asks is None and is_turkish(cue, folded):
-        asks = _QUESTION_TR.search(folded)
-    return asks is None or asks.group() == folded  # Will and Kim are names as well
+    asking = (_QUESTION, _QUESTION_TR) if is_turkish(cue, folded) else (_QUESTION,)
+    if not any(words.search(folded) for words in asking):
+        return True
+    first, _, second = folded.partition(" ")
+    if first not in _CALLED or not second:
+        return first in _CALLED
+    written = cue.split()  # "Will Smith", but "will rain" and "Can Nerede"
+    return (
+        all(word[0].isupper() for word in written) and second not in _PRONOUNS
+        and not any(words.fullmatch(second) for words in asking)
+    )
 
 
 # -- intent and mode -------------------------------------------------------------------------------

@@ -18,30 +18,34 @@ from spector.lexical.view import WordView
 from spector.read.ground import NOWHERE, places_of, unit_vectors
 from spector.read.snapshot import Snapshot
 
-__all__ = ["Usual", "likeness_of"]
+__all__ = ["SAMPLE", "Usual", "above", "evenly", "in_order", "likeness_of"]
 
-#: memories whose cosines stand for those of all
-_SAMPLE: Final = 256
+#: memories whose cosines stand for those of all, and up to an eighth more
+SAMPLE: Final = 256
 #: of fewer memories nothing can be said
 _FEWEST: Final = 4
 #: the smallest deviation: memories that are all the same are no measure
 _LEAST: Final = 0.02
-#: a sample is taken anew when a store has grown or shrunk by one in so many
-_DRIFT: Final = 8
+#: beyond ``SAMPLE`` memories the sample is of a number that grows by one in so many
+_STEP: Final = 8
 #: a stored vector is of length 1, or all zeros where nothing was embedded
 _SOME: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
-    rows: tuple[int, ...]
+    views: tuple[WordView, ...]
+    #: ids and places of the sample: a vector never changes at its place
+    sample: bytes
     found: tuple[float, float] | None
 
 
 class Usual:
-    """Mean and deviation of the cosines between memories, kept until the store has changed much.
+    """Mean and deviation of the cosines between memories: a function of which there are.
 
-    Thread-safe: what it keeps is replaced as a whole.
+    Whoever recalls from the same memories finds the same, whatever was recalled before: a writer, a
+    reader, a store that was opened again. Measured anew when the sample has changed. Thread-safe:
+    what it keeps is replaced as a whole.
     """
 
     def __init__(self) -> None:
@@ -51,19 +55,32 @@ class Usual:
         self._kept = None
 
     def deviations(
-        self, snap: Snapshot, views: Sequence[WordView], cosine: float | None
+        self, snap: Snapshot, views: tuple[WordView, ...], cosine: float | None
     ) -> float | None:
         """How far a cosine is above the usual one; None where there are too few memories."""
         if cosine is None:
             return None
-        rows = tuple(view.n_rows for view in views)
         kept = self._kept
-        if kept is None or _drifted(kept.rows, rows):
-            kept = self._kept = _Kept(rows, likeness_of(_sample(snap, views)))
-        if kept.found is None:
-            return None
-        mean, deviation = kept.found
-        return (cosine - mean) / max(deviation, _LEAST)
+        if kept is None or kept.views != views:
+            rows = _sample(views)
+            mark = b"".join(
+                part.tobytes() for view, mine in zip(views, rows, strict=True)
+                for part in (view.ids(mine), *view.places(mine))
+            )  # fmt: skip
+            if kept is not None and kept.sample == mark:
+                found = kept.found
+            else:
+                found = likeness_of(_vectors(snap, views, rows))
+            kept = self._kept = _Kept(views, mark, found)
+        return above(cosine, kept.found)
+
+
+def above(cosine: float | None, usual: tuple[float, float] | None) -> float | None:
+    """How many deviations a cosine is above a mean, see `likeness_of`; None without either."""
+    if cosine is None or usual is None:
+        return None
+    mean, deviation = usual
+    return (cosine - mean) / max(deviation, _LEAST)
 
 
 def likeness_of(vectors: NDArray[np.float32]) -> tuple[float, float] | None:
@@ -78,22 +95,48 @@ def likeness_of(vectors: NDArray[np.float32]) -> tuple[float, float] | None:
     return float(cosines.mean(dtype=np.float64)), float(cosines.std(dtype=np.float64))
 
 
-def _drifted(before: tuple[int, ...], now: tuple[int, ...]) -> bool:
-    if len(before) != len(now):
-        return True
-    return any(abs(a - b) * _DRIFT > a for a, b in zip(before, now, strict=True))
+def in_order(view: WordView) -> NDArray[np.int64]:
+    """(n,) rows of all memories by ascending id; the order of rows is that in which they came."""
+    rows = np.flatnonzero(view.alive)
+    ids = view.ids(rows)
+    return rows if (ids[1:] > ids[:-1]).all() else rows[np.argsort(ids, kind="stable")]
 
 
-def _sample(snap: Snapshot, views: Sequence[WordView]) -> NDArray[np.float32]:
-    """(n, dim) f32 vectors of memories at even distances over all stores."""
-    share = max(1.0, sum(view.n_rows for view in views) / _SAMPLE)
+def evenly(count: int, most: int) -> NDArray[np.int64]:
+    """Positions at even distances among ``count``: all of them, or ``most``."""
+    return np.arange(count) if count <= most else np.arange(most) * count // most
+
+
+def _sample(views: Sequence[WordView]) -> list[NDArray[np.int64]]:
+    """Per store, rows at even distances in the order of their ids over all stores.
+
+    Of all memories up to ``SAMPLE``. Beyond, of so many of the first as the last step of an eighth
+    has: what is added after it changes nothing until the next one.
+    """
+    total = max(SAMPLE, _step(sum(view.n_rows for view in views)))
     found = []
-    for n, view in enumerate(views):
-        if not view.n_rows:
-            continue
-        alive = np.flatnonzero(view.alive)
-        rows = alive[(np.arange(int(len(alive) / share)) * share).astype(np.int64)]
-        part, slot = places_of(snap, n, view, rows)
-        there = slot != NOWHERE
-        found.append(unit_vectors(snap, part[there], slot[there]))
+    for view in views:
+        rows = in_order(view)
+        share = (_step(len(rows)) * SAMPLE + total - 1) // total
+        found.append(rows[np.arange(share) * total // SAMPLE])
+    return found
+
+
+def _step(count: int) -> int:
+    step = min(count, SAMPLE)
+    while step >= SAMPLE and step + step // _STEP <= count:
+        step += step // _STEP
+    return step
+
+
+def _vectors(
+    snap: Snapshot, views: Sequence[WordView], rows: Sequence[NDArray[np.int64]]
+) -> NDArray[np.float32]:
+    """(n, dim) f32 vectors of some rows of each store."""
+    found = []
+    for n, (view, mine) in enumerate(zip(views, rows, strict=True)):
+        if len(mine):
+            part, slot = places_of(snap, n, view, mine)
+            there = slot != NOWHERE
+            found.append(unit_vectors(snap, part[there], slot[there]))
     return np.concatenate(found)

@@ -122,9 +122,11 @@ class Weigher:
             )
             whole = self._whole = _Whole(snap, views, grounds)
         corpus = whole.corpus(query.profile.ranking)
-        return self._fuser.ranked(
+        ranked = self._fuser.ranked(
             snap, whole.grounds, query, asked, corpus, result, select
         )
+        ranked.is_whole = True
+        return ranked
 
     def best_of(
         self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: Asked,

@@ -581,7 +581,8 @@ class Store:
                         if self.words is not None:
                             self.words.save()
                     if self.catalog.relaxed:
-                        with self.noting_failure():
+                        # without room the note stays, and the next opening reconciles for nothing
+                        with contextlib.suppress(StoreFullError), self.noting_failure():
                             self.end_unsynced()
             finally:
                 self._closed = True

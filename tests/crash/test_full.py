@@ -183,6 +183,32 @@ def test_compacting_on_a_full_disk_changes_nothing_and_works_later(small_disk: P
         assert report.tombstones == 0
 
 
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
+@pytest.mark.parametrize("left", [0, 4096, 20_000])
+def test_closing_on_a_full_disk_is_no_error(small_disk: Path, durability: str, left: int) -> None:
+    """Mechanism: a relaxed writer's last commit, the note that all is durable, had no room. Damage:
+    `with spector.open(...)` ended in an error although nothing was lost. Guard: the note stays, and
+    the next opening reconciles."""
+    path = str(small_disk / "mind")
+    ballast = small_disk / "ballast"
+    memory = open_tiny(path, durability=durability)
+    acked = {}
+    for n in range(30):
+        text = f"m{n} version 0"
+        acked[memory.remember(text, vector=vector_of(text)).id] = text
+    room = os.statvfs(small_disk)
+    ballast.write_bytes(bytes(max(0, room.f_bavail * room.f_frsize - left)))
+    more, error = _fill(memory, "too late")
+    assert isinstance(error, StoreFullError), error
+    acked |= more
+    memory.close()
+    assert not memory._opened[0].store.failed
+    ballast.unlink()
+    with open_tiny(path) as memory:
+        assert texts_of(memory) == acked
+        assert memory.check().ok
+
+
 def test_file_size_limit_is_a_full_disk(store_path: Path) -> None:
     """EFBIG instead of ENOSPC: RLIMIT_FSIZE, which also holds for SQLite's files."""
     import resource

@@ -83,6 +83,12 @@ def test_chatter_with_the_name_in_it_is_no_answer_to_a_question(cue: str) -> Non
     [
         ("Ann", True), ("palimpsest", True), ("deployment steps", True), (" Will ", True),
         ("mi casa", True), ("王芳", True), ("kim", True), ("Grüße,", True), ("Ann.", True),
+        ("Will Smith", True), ("Can Yaman", True), ("Can Dündar", True), ("Do Kwon", True),
+        ("Kim Çağlar", True), ("WILL SMITH", True), ("Node.js", True), ("Dr. Weiss", True),
+        ("St. John", True), ("U.S. Steel", True), ("example.com", True), ("Ann Node.js.", True),
+        ("What", False), ("Has", False), ("are", False), ("will rain", False), ("Can Ann?", False),
+        ("Can I", False), ("Will You", False), ("Can Nerede", False), ("Ne zaman", False),
+        ("Is Ann", False), ("Hello. Ann", False), ("...", False), ("Dr.", True), ("a..b", False),
         ("", False), ("Ann?", False),
         ("Where is Ann", False), ("who's Ann", False), ("Ayşe nerede", False), ("ne zaman", False),
         ("Hello, Ann", False), ("my old dentist", False), ("where\nAnn", False), ("x" * 99, False),

@@ -31,7 +31,7 @@ def some(rng: np.random.Generator, count: int, dead: float) -> tuple[Ranked, NDA
 
 def expected(ranked: Ranked, total: NDArray[np.float64]) -> list[int]:
     rows = np.flatnonzero(total > -np.inf)
-    return [int(ranked._ids[n]) for n in sorted(rows, key=lambda n: (-total[n], ranked._ids[n]))]
+    return [int(ranked.ids[n]) for n in sorted(rows, key=lambda n: (-total[n], ranked.ids[n]))]
 
 
 @pytest.mark.parametrize("dead", [0.0, 0.4])

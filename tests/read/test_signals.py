@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,6 +86,67 @@ def test_the_usual_likeness_forgets_what_was_erased(told: Memory) -> None:
     assert signals(told, "violin").likeness is not None
     told.forget(where={"or": [{"x": {"exists": False}}]})
     assert told.recall("violin").signals is None or signals(told, "violin").likeness is None
+
+
+def _note(memory: Memory, n: int) -> int:
+    vector = np.random.default_rng(n).normal(size=memory.dim) + 0.02 * n * np.eye(memory.dim)[0]
+    return memory.remember(f"note {n}", vector=vector).id
+
+
+def _likeness(memory: Memory) -> float | None:
+    cue = np.eye(memory.dim)[0]
+    found = memory.recall("Where is the zebra?", vector=cue).signals
+    assert found is not None
+    return found.likeness
+
+
+@pytest.mark.parametrize("count", [40, 300])
+def test_the_usual_likeness_depends_on_the_memories_alone(
+    store_path: Path, clock: spector.ManualClock, count: int
+) -> None:
+    """Mechanism: a sample was kept until the store had grown by an eighth. Damage: who had recalled
+    before was met with silence where a reader, or the same store opened again, was answered. Guard:
+    the sample is a function of the memories; every recall in between finds what a new reader does.
+    """
+    path, config = str(store_path), spector.Config(index_min_rows=10**6)
+    common: dict[str, Any] = {"embedder": None, "dim": 32, "clock": clock, "config": config}
+    with spector.open(path, **common) as memory:
+        ids = [_note(memory, n) for n in range(count)]
+        steps: list[Callable[[], Any]] = [
+            *(partial(_note, memory, n) for n in range(count, count + 4)),
+            partial(memory.forget, ids[0]), partial(memory.forget, ids[count // 2]),
+            partial(memory.update, ids[9], vector=-np.ones(32)),
+            partial(memory.remember_many, [{"text": "x", "vector": np.ones(32)}] * (count // 6)),
+            memory.compact,
+        ]  # fmt: skip
+        for step in steps:
+            step()
+            found = _likeness(memory)
+            with spector.open(path, mode="r", **common) as reader:
+                assert _likeness(reader) == found, step
+    with spector.open(path, **common) as memory:
+        assert _likeness(memory) == found
+
+
+def test_the_sample_of_a_large_store_stays_while_it_grows_a_little(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else each recall after a write would measure anew."""
+    measured: list[int] = []
+
+    def counted(vectors: np.ndarray) -> tuple[float, float] | None:
+        measured.append(len(vectors))
+        return likeness_of(vectors)
+
+    monkeypatch.setattr("spector.read.usual.likeness_of", counted)
+    with spector.open(":memory:", embedder=None, dim=8) as memory:
+        for n in range(323):
+            _note(memory, n)
+        for n in range(323, 364):  # steps are at 324 and 364
+            _note(memory, n)
+            _likeness(memory)
+    assert len(measured) == 2
+    assert max(measured) <= 256
 
 
 def test_known_pairs_have_the_known_mean_and_deviation() -> None:
