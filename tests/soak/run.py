@@ -81,7 +81,9 @@ def soak(
                 _start(lambda n=n: read_until_told(path, board, n, seed, tell), nice)  # type: ignore[misc]
                 for n in range(readers)
             ]
+            began = time.monotonic()
             samples = _watch(path, board, writer, looking, seconds, progress)
+            minutes = (time.monotonic() - began) / 60
         finally:
             board["phase"] = 3
             _release(writer)
@@ -94,7 +96,7 @@ def soak(
             wrong += [line for line in lines.read().split("\n") if line]
     if table is not None:
         _write_table(table, samples)
-    return _report(samples, board, wrong, readers)
+    return {"minutes": round(minutes, 2), **_report(samples, board, wrong, readers)}
 
 
 # -- processes --------------------------------------------------------------------------------
