@@ -19,6 +19,7 @@ from spector.config import Config
 from spector.errors import StoreError
 from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query
+from spector.layout import Flag
 from spector.lexical.view import WordView
 from spector.read.among import allowed, conditions, partitions_of
 from spector.read.fuse import Asked, is_open
@@ -46,7 +47,7 @@ __all__ = ["Reader"]
 _CANDIDATES_BEFORE_BITMAP = 2048
 #: records taken from the scan before it is known whether more are needed
 _CANDIDATES = 128
-#: attempts before writers of this process are made to wait
+#: further attempts before writers of this process are made to wait
 _ATTEMPTS = 8
 #: hits among which different ones are looked for: so many times those wanted, and at least
 _POOL, _LEAST_POOL = 4, 40
@@ -80,18 +81,26 @@ class Reader:
         """The best k records, or fewer when fewer pass.
 
         Partitions and catalog are of one moment, and what a later one leaves behind stays until no
-        recall needs it. Only a store in memory knows no moments: when a memory moves there, the
-        recall starts over, in the end with the writers of this process made to wait.
+        recall needs it. But what is superseded meanwhile is flagged in place, and what takes its
+        place is not there yet: then the recall is done again, and has the catalog say what is
+        superseded, which is of that moment whatever is written. Only a store in memory knows no
+        moments: when a memory changes there, the recall starts over, in the end with the writers of
+        this process made to wait.
 
         Raises:
             StoreError: memories kept moving; never an answer that may lack one.
         """
+        hits = self._attempt(request)
+        if hits is not None:
+            return hits
+        request = replace(request, by_catalog=True)
         for _ in range(_ATTEMPTS):
+            for store in self._stores:
+                if not store.files.durable:
+                    store.await_view()
             hits = self._attempt(request)
             if hits is not None:
                 return hits
-            for store in self._stores:
-                store.await_view()
         with self._stores[0].lock:  # writers of this process wait for once
             hits = self._attempt(request)
         if hits is None:
@@ -115,10 +124,11 @@ class Reader:
             hits, views = self._in_snapshot(request, ())
         except Moved:
             return None
+        by_flags = request.drop_flags & Flag.SUPERSEDED and not request.by_catalog
         settled = all(
-            # on disk the epoch stands still: what a snapshot shows stays while it is looked at; and
+            # on disk what a snapshot shows stays while it is looked at, but for that flag; and
             # nothing can have moved away from where nothing was looked at
-            store.files.durable
+            (store.files.durable and not by_flags)
             or not view.partitions
             or store.retire_epoch() == view.retire_epoch
             for store, view in zip(self._stores, views, strict=True)

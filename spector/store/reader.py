@@ -50,9 +50,6 @@ class ReadStore(Store):
                 self.refresh(db)
             return self._view
 
-    def await_view(self) -> None:
-        time.sleep(_WAIT_S)
-
     def refresh(self, db: sqlite3.Connection) -> None:
         """Follow the catalog if another process has committed since the last look."""
         version = db.execute("PRAGMA data_version").fetchone()[0]

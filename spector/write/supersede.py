@@ -137,6 +137,7 @@ def apply(tx: Transaction, changes: Sequence[Ending]) -> None:
     """
     for change in changes:
         row = change.after
+        tx.hide()
         tx.set_mutable(row.segment_id, row.slot, row.mutable)
         catalog_rows.update_row(tx.connection, change.before, row)
 
