@@ -60,8 +60,8 @@ class Selection:
         With ``now_ms`` records outside their validity window are excluded as well; with
         ``replaced`` also superseded ones of which nobody knows until when they held; with ``ended``
         the end of superseded ones excludes none of them; with ``current`` superseded ones are
-        excluded. Tags are asked for in the way that is fast for finding all records with them (``whole_store``), or for
-        confirming a few hundred candidates; the answer is the same.
+        excluded. Tags are asked for in the way that is fast for finding all records with them
+        (``whole_store``), or for confirming a few hundred candidates; the answer is the same.
         """
         if self is EVERYTHING and now_ms is None and not current:
             return None
