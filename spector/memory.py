@@ -1013,10 +1013,9 @@ class Memory:
         if self._embedder is not None:
             vectors = list(embedded(self._embedder, parts))
         asked = [(request.cue, request.vector), *zip(parts, vectors, strict=True)]
-        found = [
-            self._reader.recall(replace(request, cue=part, vector=each, k=deep))
-            for part, each in asked
-        ]
+        found = self._reader.recall_all(
+            [replace(request, cue=part, vector=each, k=deep) for part, each in asked]
+        )
         return merged(found, request.k)
 
     def _iterate(

@@ -20,6 +20,7 @@ import pytest
 
 import spector
 from spector import Flag, Memory
+from spector.read.parts import split
 from tests.api.helpers import ids, own_vectors, texts, vector
 
 FOUND: dict[str, Callable[[Memory], spector.HitList]] = {
@@ -106,6 +107,18 @@ def test_a_flag_set_in_place_hides_nothing_from_an_older_snapshot(
             assert not hits[0].record.superseded
             assert len(calls) == (4 if mode == ":memory:" else 2), "it does not start over for ever"
         assert town.memory.check().ok
+
+
+@pytest.mark.parametrize("mode", ["rw", "r"])
+def test_the_parts_of_a_compound_cue_are_of_one_moment(
+    store_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _town(store_path, mode) as (town, memory):
+        _during(monkeypatch, memory, town.move, 99)
+        cue = "Where does Ann live now? And when did the noise begin to be so loud?"
+        assert len(split(cue, memory._reader.speakers())) > 1
+        hits = memory.recall(cue, vector=vector(1), user_id="ann", compound=True)
+        assert len(hits) == 1, texts(hits)
 
 
 @pytest.mark.parametrize("mode", ["rw", "r"])
