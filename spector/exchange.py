@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,11 +11,18 @@ from typing import Any, Final
 import numpy as np
 
 from spector.clock import to_ms
-from spector.errors import ImportFormatError, InvalidTimeError, ModelMismatchError, SpectorError
+from spector.errors import (
+    ImportFormatError,
+    InvalidInputError,
+    InvalidTimeError,
+    ModelMismatchError,
+    SpectorError,
+)
 from spector.layout import HEADER_BYTES, Flag
 from spector.records import MemoryRecord
 from spector.store.files import Bytes, read_lines, write_lines
 from spector.store.hydrate import header_of
+from spector.store.links import parted, reserved_last
 from spector.write.draft import Draft
 
 __all__ = ["Vectors", "export_lines", "import_lines"]
@@ -30,7 +38,7 @@ _ARGUMENTS = (
 _LINKS = ("parents", "supersedes")
 _RESTORED = ("stability_days", "utility", "access_count", "last_access", "flags")
 _KNOWN = frozenset(
-    (*_ARGUMENTS, *_RESTORED, "id", *_LINKS, "superseded_by", "recorded_at", "content",
+    (*_ARGUMENTS, *_RESTORED, "id", *_LINKS, "superseded_by", "own_until", "recorded_at", "content",
      "vector_model")
 )
 _BATCH = 512
@@ -112,18 +120,28 @@ def import_lines(
     vectors: Vectors,
     batch_records: int,
     progress: Progress | None,
+    change: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    limit: int | None = None,
 ) -> list[MemoryRecord]:
     """Store every line of ``path``, with the strength, use and flags that it tells.
 
     These are part of the append: a quarantined memory is so from the commit on that brings it.
+
+    Args:
+        change: makes another entry of each, before it becomes a memory.
+        limit: lines to read; None for all.
     """
+    if limit is not None and not _is_count(limit, sys.maxsize):
+        raise InvalidInputError(f"limit is {limit!r}", hint="pass a number of lines, or None")
     out: list[MemoryRecord] = []
     new_ids: dict[int, int] = {}
-    for start, batch in _batches(path, vectors, min(_BATCH, batch_records)):
+    for start, batch in _batches(path, vectors, min(_BATCH, batch_records), limit):
         try:
-            drafts = [draft_of(_arguments(entry, new_ids)) for entry in batch]
+            given = batch if change is None else [change(dict(entry)) for entry in batch]
+            drafts = [draft_of(_arguments(entry, new_ids)) for entry in given]
             for entry, draft in zip(batch, drafts, strict=True):
                 draft.restored = _restored(entry)
+                draft.tags = _with_own_end(draft, entry)
             stored = remember(drafts)
         except SpectorError as error:
             error.add_note(f"{path}: in lines {start} to {start + len(batch) - 1}")
@@ -138,22 +156,28 @@ def import_lines(
 
 
 def _batches(
-    path: str, vectors: Vectors, most: int
+    path: str, vectors: Vectors, most: int, limit: int | None
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """(number of its first line, entries); what one refers to is never in its own batch."""
     batch: list[dict[str, Any]] = []
     start = 1
     ids: set[int] = set()
+    told: set[int] = set()
+    left = sys.maxsize if limit is None else limit
     try:
         for number, line in read_lines(path):
             if not line.strip():
                 continue
+            if not left:
+                break
+            left -= 1
             # a byte-order mark is no part of the text
             entry = _entry(path, number, line.removeprefix("\ufeff") if number == 1 else line)
             if entry.get("vector") is not None and not vectors.accepts(
                 entry, f"{path} line {number}"
             ):
                 del entry["vector"]
+            _refuse_unknown(entry, told, f"{path} line {number}")
             if len(batch) == most or not all(
                 ids.isdisjoint(entry.get(name) or ()) for name in _LINKS
             ):
@@ -162,6 +186,7 @@ def _batches(
             batch.append(entry)
             if "id" in entry:
                 ids.add(entry["id"])
+                told.add(entry["id"])
     except UnicodeDecodeError as error:
         raise ImportFormatError(
             f"{path} is not UTF-8: {error.reason} at byte {error.start} of a line",
@@ -192,6 +217,20 @@ def _entry(path: str, number: int, line: str) -> dict[str, Any]:
                 f"{path} line {number}: {name} is {str(entry[name])[:60]!r}", hint=f"write {wanted}"
             )
     return entry
+
+
+def _refuse_unknown(entry: dict[str, Any], told: set[int], where: str) -> None:
+    """Raise when an entry supersedes what no entry before it has told.
+
+    Our own exports name what has been forgotten, too, and that is nobody's mistake.
+    """
+    for older in () if "recorded_at" in entry else entry.get("supersedes") or ():
+        if older not in told:
+            raise ImportFormatError(
+                f"{where}: supersedes {older}, which is the id of no line before it",
+                hint="name the older memory's id in its own line, further up; or, to supersede a"
+                " memory of the store, remember(..., supersedes=id)",
+            )
 
 
 def _is_number(value: Any, low: float, high: float) -> bool:
@@ -226,6 +265,7 @@ _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "stability_days": (lambda v: _is_number(v, 1e-3, 1e6), "a number of days from 0.001 on"),
     "utility": (lambda v: _is_number(v, 0.0, 1.0), "a number in 0..1"),
     "access_count": (lambda v: _is_count(v, 0xFFFF_FFFF), "an integer from 0 on"),
+    "own_until": (_is_instant, "a time like 2026-05-04T17:30:00Z, or null"),
     "last_access": (_is_instant, "a time like 2026-05-04T17:30:00Z"),
     "flags": (
         lambda v: isinstance(v, list)
@@ -243,6 +283,16 @@ def _arguments(entry: dict[str, Any], new_ids: dict[int, int]) -> dict[str, Any]
         if others:
             out[name] = others
     return out
+
+
+def _with_own_end(draft: Draft, entry: dict[str, Any]) -> tuple[str, ...]:
+    """The draft's tags, with the end that it had before something superseded it."""
+    if "own_until" not in entry:
+        return draft.tags
+    until = entry["own_until"]
+    until_ms = None if until is None else to_ms(until, name="own_until")
+    found = parted(draft.tags)
+    return reserved_last(found.own, found.supersedes, (until_ms,))
 
 
 def _restored(entry: dict[str, Any]) -> dict[str, Any]:

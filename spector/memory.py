@@ -14,7 +14,7 @@ from typing import Any, Self, Unpack
 
 from numpy.typing import ArrayLike
 
-from spector.clock import CheckedClock, Clock, iso_of_ms
+from spector.clock import CheckedClock, Clock, from_ms, iso_of_ms
 from spector.config import Config
 from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
 from spector.embed.validate import embedded
@@ -286,8 +286,12 @@ class Memory:
         gone from recall at once and from the files after :meth:`compact`. Pass None to clear
         metadata, scopes or a validity bound.
 
+        What a memory supersedes ends when it begins, so it follows a change of ``event_time`` or
+        ``valid_from``.
+
         Raises:
             UnknownRecordError, ImmutableRecordError, InvalidInputError
+            SupersededRecordError: ``valid_until`` was given for a memory that has been superseded.
         """
         self._ensure(write=True)
         refuse_unknown(changes, (*(f for f in FIELDS if f not in _ONCE), "text"),
@@ -335,17 +339,17 @@ class Memory:
         """Close an open matter: clears the mark that ``remember(unresolved=True)`` set."""
         return self._flag(record_id, Flag.UNRESOLVED, False)
 
-    def reinstate(self, record_id: int) -> MemoryRecord:
+    def reinstate(self, target: int | Hit | MemoryRecord) -> MemoryRecord:
         """Let a superseded memory hold again, once what superseded it has been forgotten.
 
-        Its end of validity is cleared. Forgetting the newer one alone does not bring the older one
-        back: that it no longer holds may be true all the same.
+        It gets back the end of validity that it had before, or none. Forgetting the newer one alone
+        does not bring the older one back: that it no longer holds may be true all the same.
 
         Raises:
             SupersededRecordError: what superseded it is still there.
         """
         self._ensure(write=True)
-        record = self._writer.reinstate(record_id)
+        record = self._writer.reinstate(_id_of(target))
         self.daemon.note_writes(1)
         return record
 
@@ -360,7 +364,8 @@ class Memory:
         """Forget memories: at once for every reader, from the files with ``purge=True``,
         :meth:`compact`, or the first :meth:`reflect` after ``Config.erase_after_s``.
 
-        What a forgotten memory superseded stays superseded; see :meth:`reinstate`.
+        What a forgotten memory superseded stays superseded, by what superseded the forgotten one
+        if there is such a memory; see :meth:`reinstate`.
 
         Args:
             target: an id, hit or record, several of them, or a metadata filter (like ``where``).
@@ -393,7 +398,7 @@ class Memory:
                 raise InvalidFilterError("give either ids or a filter, not both")
             several = isinstance(target, Iterable) and not isinstance(target, str)
             named: list[Any] = list(target) if several else [target]  # type: ignore[arg-type]
-            ids = [each.id if isinstance(each, (Hit, MemoryRecord)) else each for each in named]
+            ids = [_id_of(each) for each in named]
             if purge and not verify:  # of what is forgotten nobody knows what to search for
                 ids = [each for each in ids if not self._writer.is_forgotten(each)]
             for record_id in ids:
@@ -579,15 +584,15 @@ class Memory:
         self._ensure()
         return self._record_of(record_id)
 
-    def history(self, record_id: int) -> list[MemoryRecord]:
-        """A memory with all that it supersedes and that supersedes it, at any distance, the first
-        to hold first. What has been forgotten is not among them.
+    def history(self, target: int | Hit | MemoryRecord) -> list[MemoryRecord]:
+        """A memory with all that it supersedes and that supersedes it, at any distance: whatever
+        is superseded comes before what did so. What has been forgotten is not among them.
 
         Raises:
             UnknownRecordError: there is no such memory.
         """
         found: dict[int, MemoryRecord] = {}
-        ahead = [self.get(record_id)]
+        ahead = [self.get(_id_of(target))]
         while ahead:
             record = ahead.pop()
             found[record.id] = record
@@ -595,7 +600,7 @@ class Memory:
                 if each not in found:
                     with contextlib.suppress(UnknownRecordError):
                         ahead.append(self.get(each))
-        return sorted(found.values(), key=lambda each: (_begins_ms(each), each.id))
+        return [found[each] for each in sorted(found)]  # a link leads to a smaller id
 
     def records(
         self, *, as_of: datetime | str | None = None, **selection: Any
@@ -829,7 +834,9 @@ class Memory:
         return count
 
     def import_(
-        self, source: str | os.PathLike[str], *, progress: Progress | None = None
+        self, source: str | os.PathLike[str], *,
+        change: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+        limit: int | None = None, progress: Progress | None = None,
     ) -> list[MemoryRecord]:
         """Read memories that :meth:`export` wrote (or JSON lines with the same keys).
 
@@ -837,6 +844,11 @@ class Memory:
         after their child) are dropped. Strength, use and flags are restored; ``recorded_at`` is the
         time of the import. A vector is taken when the same model made it, or when neither it nor
         this store knows a model; otherwise the text is embedded again.
+
+        Args:
+            change: is given each line as a dictionary and returns the one to import, to add a tag
+                or to choose a tier; links, strength, use and flags stay as the line tells them.
+            limit: read so many lines at most.
 
         Raises:
             ImportFormatError: naming the line; the batches before it are stored.
@@ -846,6 +858,7 @@ class Memory:
         return import_lines(
             lambda item: self._draft(item, {}), self._remember, os.fspath(source),
             vectors=self._vectors, batch_records=self._config.batch_records, progress=progress,
+            change=change, limit=limit,
         )
 
     # -- life -----------------------------------------------------------------------------------
@@ -1000,10 +1013,9 @@ class Memory:
         if self._embedder is not None:
             vectors = list(embedded(self._embedder, parts))
         asked = [(request.cue, request.vector), *zip(parts, vectors, strict=True)]
-        found = [
-            self._reader.recall(replace(request, cue=part, vector=each, k=deep))
-            for part, each in asked
-        ]
+        found = self._reader.recall_all(
+            [replace(request, cue=part, vector=each, k=deep) for part, each in asked]
+        )
         return merged(found, request.k)
 
     def _iterate(
@@ -1023,8 +1035,8 @@ class Memory:
         return self._router.by_code(code).name
 
 
-def _begins_ms(record: MemoryRecord) -> int:
-    return record.event_ms if record.valid_from_ms is None else record.valid_from_ms
+def _id_of(target: Any) -> Any:
+    return target.id if isinstance(target, (Hit, MemoryRecord)) else target
 
 
 def _needles_given(verify: Iterable[str | bytes]) -> Needles | None:
@@ -1045,12 +1057,13 @@ def _needles_given(verify: Iterable[str | bytes]) -> Needles | None:
 
 
 def _fields_of(record: MemoryRecord) -> dict[str, Any]:
-    """A record as the arguments that would make it."""
+    """A record as the arguments that would make it, with its own end if it has been superseded."""
+    own = [None if ms is None else from_ms(ms) for ms in record.own_until_ms]
     return {
         "text": record.text, "tier": record.tier, "tags": record.tags,
         "importance": record.importance, "valence": record.valence, "arousal": record.arousal,
         "event_time": record.event_time, "valid_from": record.valid_from,
-        "valid_until": record.valid_until, "metadata": record.metadata,
+        "valid_until": own[0] if own else record.valid_until, "metadata": record.metadata,
         "session_id": record.session_id, "agent_id": record.agent_id, "user_id": record.user_id,
         "source": record.source, "confidence": record.confidence, "pinned": record.pinned,
         "immutable": record.immutable, "unresolved": record.unresolved,

@@ -76,6 +76,8 @@ class MemoryRecord:
     supersedes: tuple[int, ...] = ()
     #: ids of living memories that superseded this one
     superseded_by: tuple[int, ...] = ()
+    #: its own end (None: none), where being superseded has set another; () when it was not
+    own_until_ms: tuple[int | None, ...] = ()
 
     def __repr__(self) -> str:
         return f"MemoryRecord(id={self.id}, tier={self.tier!r}, text={_short(self.text)!r})"
@@ -153,6 +155,8 @@ class MemoryRecord:
             "supersedes": list(self.supersedes),
             "superseded_by": list(self.superseded_by),
         }
+        for until_ms in self.own_until_ms:
+            out["own_until"] = None if until_ms is None else iso_of_ms(until_ms)
         return out
 
 

@@ -264,10 +264,10 @@ def _header_view(header: Any) -> dict[str, Any]:
 
 
 def _catalog_view(row: Row) -> dict[str, Any]:
-    own, superseded = parted(row.tags)
+    found = parted(row.tags)
     return {
         "text": row.text,
-        "tags": list(own),
+        "tags": list(found.own),
         "metadata": row.metadata,
         "recorded_at": iso_of_ms(row.recorded_ms),
         "valid_from": None if row.valid_from_ms is None else iso_of_ms(row.valid_from_ms),
@@ -278,7 +278,7 @@ def _catalog_view(row: Row) -> dict[str, Any]:
         "role": row.role,
         "source": row.source,
         "parents": list(row.parents),
-        "supersedes": list(superseded),
+        "supersedes": list(found.supersedes),
     }
 
 

@@ -15,13 +15,18 @@ import mmh3
 from spector.errors import InvalidScopeError
 from spector.layout import FORMAT_VERSION
 
-__all__ = ["BLOOM_BITS", "BLOOM_HASHES", "LINK", "scope_tag", "tag_mask", "tags_mask"]
+__all__ = [
+    "BLOOM_BITS", "BLOOM_HASHES", "ENDED", "LINK", "RESERVED", "scope_tag", "tag_mask", "tags_mask",
+]
 
 BLOOM_BITS: Final = 64
 BLOOM_HASHES: Final = 4
-#: how the reserved tags of a memory begin that name what it supersedes (``spector.store.links``);
-#: no tag of a user's may hold a control character
+#: how reserved tags begin: no tag of a user's may hold a control character
+RESERVED: Final = "\1"
+#: those of a memory that name what it supersedes, and that of a superseded one with the end that it
+#: had before (``spector.store.links``)
 LINK: Final = "\1supersedes\1"
+ENDED: Final = "\1ended\1"
 _SCOPES: Final = ("user", "agent", "session")
 
 
@@ -53,10 +58,10 @@ def tag_mask(tag: str, version: int = FORMAT_VERSION) -> int:
 
 
 def tags_mask(tags: Iterable[str], version: int = FORMAT_VERSION) -> int:
-    """OR of the masks of all tags; 0 for none. Links have no bits: no cue ever asks for one."""
+    """OR of the masks of all tags; 0 for none. Reserved ones have no bits: no cue asks for any."""
     mask = 0
     for tag in tags:
-        if not tag.startswith(LINK):
+        if not tag.startswith(RESERVED):
             mask |= tag_mask(tag, version)
     return mask
 

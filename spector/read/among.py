@@ -40,6 +40,7 @@ def conditions(
         request.selection.exact(
             now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
             whole_store=whole_store, replaced=request.replaced, ended=superseded,
+            current=request.by_catalog and not superseded,
         )
         for n in range(len(snap.stores))
     ]

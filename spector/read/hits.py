@@ -11,7 +11,7 @@ import numpy as np
 from spector.kernel.base import Scanner
 from spector.kernel.query import Query
 from spector.kernel.reference import score_terms
-from spector.layout import HEADER_BYTES, RECORD_DTYPE, RECORD_PROOF
+from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, RECORD_PROOF, Flag
 from spector.read.snapshot import Candidate, Snapshot
 from spector.records import Explanation, Hit, MemoryRecord
 from spector.store.catalog import StoredRow, decoded, verify_stored
@@ -55,7 +55,7 @@ class Confirmer:
         """
         hits: list[Hit] = []
         seen: set[int] = set()
-        dropped = 0
+        dropped, hidden = 0, query.drop_flags & int(Flag.SUPERSEDED)
         # without a filter hardly any candidate is lost
         start, step = 0, k if all(each is None for each in filters) else max(k, _CHUNK)
         while start < len(ordered):
@@ -75,7 +75,8 @@ class Confirmer:
             kept: list[int] = []
             for n, candidate in enumerate(chunk):
                 row = rows.get(candidate.id)
-                if row is None or candidate.id in seen or _is_old(
+                # a flag may have been taken back since the snapshot; flags begin a mutable half
+                if row is None or candidate.id in seen or row.mutable[0] & hidden or _is_old(
                     snap, candidate, row, headers[n][_ID]
                 ):
                     dropped += 1
@@ -84,7 +85,7 @@ class Confirmer:
                 kept.append(n)
                 if len(seen) == k:
                     break
-            _verify_rows(snap, chunk, rows, headers, kept)
+            _verify_rows(snap, chunk, rows, headers, images, kept)
             newer = _newer(snap, chunk, rows, kept)
             hits += self._hits(chunk, rows, images, headers, kept, newer, query)
             if len(hits) == k:
@@ -239,12 +240,12 @@ def _is_old(snap: Snapshot, candidate: Candidate, row: StoredRow, found_id: int)
 
 def _verify_rows(
     snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow],
-    headers: list[tuple[Any, ...]], kept: list[int],
+    headers: list[tuple[Any, ...]], images: Bytes, kept: list[int],
 ) -> None:
     """Raise when a hit's words or strength are not what was written.
 
     The mutable half has no checksum, the catalog has its copy. A commit may have come between the
-    two looks; then they are read again.
+    two looks; then they are read again, and the hit gets what its snapshot knows.
 
     Raises:
         PartitionCorruptError, CatalogCorruptError
@@ -254,6 +255,7 @@ def _verify_rows(
         verify_stored(row, store.catalog.path)
         if headers[n][_MUTABLE] != row.mutable and store.files.durable:
             verify_strength(store, row)
+            images[n, MUTABLE_OFFSET:HEADER_BYTES] = np.frombuffer(row.mutable, np.uint8)
 
 
 def _newer(

@@ -10,6 +10,7 @@ from spector.config import Config
 from spector.kernel.base import DROP_PHASES, ScanResult, empty_result
 from spector.kernel.query import Query, make_query
 from spector.kernel.tags import tag_mask
+from spector.layout import Flag
 from spector.lexical.view import WordView
 from spector.read.request import RecallRequest
 from spector.read.snapshot import Snapshot
@@ -21,6 +22,9 @@ __all__ = ["lacks_words", "query_of", "scored_all", "stats_of"]
 def query_of(request: RecallRequest, config: Config, version: int) -> Query:
     """The question to a scan."""
     selection = request.selection
+    drop = request.drop_flags
+    if request.by_catalog:
+        drop &= ~int(Flag.SUPERSEDED)
     any_masks = [tag_mask(tag, version) for tag in selection.any_tags]
     tags_all = selection.bloom_all(version)
     overlap = tags_all
@@ -31,7 +35,7 @@ def query_of(request: RecallRequest, config: Config, version: int) -> Query:
         tags_all=tags_all, any_masks=any_masks, overlap_mask=overlap,
         valence_min=request.valence[0], valence_max=request.valence[1],
         event_min_ms=selection.min_ms, event_max_ms=selection.max_ms,
-        importance_floor=request.min_importance, drop_flags=request.drop_flags,
+        importance_floor=request.min_importance, drop_flags=drop,
         modality_mask=request.modality_mask, category_mask=request.category_mask,
         mood=request.mood,
         recall_confidence=0.0 if request.exact else config.recall_confidence,

@@ -19,6 +19,7 @@ from spector.config import Config
 from spector.errors import StoreError
 from spector.kernel.base import AllowList, Scanner, ScanResult
 from spector.kernel.query import Query
+from spector.layout import Flag
 from spector.lexical.view import WordView
 from spector.read.among import allowed, conditions, partitions_of
 from spector.read.fuse import Asked, is_open
@@ -46,7 +47,7 @@ __all__ = ["Reader"]
 _CANDIDATES_BEFORE_BITMAP = 2048
 #: records taken from the scan before it is known whether more are needed
 _CANDIDATES = 128
-#: attempts before writers of this process are made to wait
+#: further attempts before writers of this process are made to wait
 _ATTEMPTS = 8
 #: hits among which different ones are looked for: so many times those wanted, and at least
 _POOL, _LEAST_POOL = 4, 40
@@ -77,23 +78,35 @@ class Reader:
         self._cached: Snapshot | None = None
 
     def recall(self, request: RecallRequest) -> HitList:
-        """The best k records, or fewer when fewer pass.
+        """The best k records, or fewer when fewer pass; see `recall_all`."""
+        return self.recall_all([request])[0]
+
+    def recall_all(self, requests: Sequence[RecallRequest]) -> list[HitList]:
+        """The answers to several requests as of one moment.
 
         Partitions and catalog are of one moment, and what a later one leaves behind stays until no
-        recall needs it. Only a store in memory knows no moments: when a memory moves there, the
-        recall starts over, in the end with the writers of this process made to wait.
+        recall needs it. But what is superseded meanwhile is flagged in place, and what takes its
+        place is not there yet: then the recall is done again, and has the catalog say what is
+        superseded, which is of that moment whatever is written. Only a store in memory knows no
+        moments: when a memory changes there, the recall starts over, in the end with the writers of
+        this process made to wait.
 
         Raises:
             StoreError: memories kept moving; never an answer that may lack one.
         """
+        hits = self._attempt(requests)
+        if hits is not None:
+            return hits
+        requests = [replace(request, by_catalog=True) for request in requests]
         for _ in range(_ATTEMPTS):
-            hits = self._attempt(request)
+            for store in self._stores:
+                if not store.files.durable:
+                    store.await_view()
+            hits = self._attempt(requests)
             if hits is not None:
                 return hits
-            for store in self._stores:
-                store.await_view()
         with self._stores[0].lock:  # writers of this process wait for once
-            hits = self._attempt(request)
+            hits = self._attempt(requests)
         if hits is None:
             raise StoreError(
                 "memories kept moving while they were recalled", hint="try again in a moment"
@@ -109,16 +122,19 @@ class Reader:
         """Who was known to speak when a cue was last looked up in words."""
         return self._lexical.known_speakers()
 
-    def _attempt(self, request: RecallRequest) -> HitList | None:
-        """One recall in one snapshot; None when it must be done again."""
+    def _attempt(self, requests: Sequence[RecallRequest]) -> list[HitList] | None:
+        """Recalls in one snapshot; None when they must be done again."""
         try:
-            hits, views = self._in_snapshot(request, ())
+            hits, views = self._in_snapshot(requests, ())
         except Moved:
             return None
+        by_flags = any(
+            request.drop_flags & Flag.SUPERSEDED and not request.by_catalog for request in requests
+        )
         settled = all(
-            # on disk the epoch stands still: what a snapshot shows stays while it is looked at; and
+            # on disk what a snapshot shows stays while it is looked at, but for that flag; and
             # nothing can have moved away from where nothing was looked at
-            store.files.durable
+            (store.files.durable and not by_flags)
             or not view.partitions
             or store.retire_epoch() == view.retire_epoch
             for store, view in zip(self._stores, views, strict=True)
@@ -126,13 +142,14 @@ class Reader:
         return hits if settled else None
 
     def _in_snapshot(
-        self, request: RecallRequest, views: tuple[View, ...]
-    ) -> tuple[HitList, tuple[View, ...]]:
+        self, requests: Sequence[RecallRequest], views: tuple[View, ...]
+    ) -> tuple[list[HitList], tuple[View, ...]]:
         """The hits and the views of all stores; those given are held already."""
         if len(views) == len(self._stores):
-            return self._picked(self._snapshot(views), request), views
+            snap = self._snapshot(views)
+            return [self._picked(snap, request) for request in requests], views
         with self._stores[len(views)].snapshot() as view:
-            return self._in_snapshot(request, (*views, view))
+            return self._in_snapshot(requests, (*views, view))
 
     def _picked(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """The best k, or of more than those the most different ones and few of each session."""

@@ -53,17 +53,17 @@ class Selection:
 
     def exact(
         self, *, now_ms: int | None = None, whole_store: bool = True, replaced: bool = False,
-        ended: bool = False,
+        ended: bool = False, current: bool = False,
     ) -> SqlFilter | None:
         """The condition that an answer's row must satisfy; None when every row does.
 
         With ``now_ms`` records outside their validity window are excluded as well; with
         ``replaced`` also superseded ones of which nobody knows until when they held; with ``ended``
-        the end of superseded ones excludes none of them. Tags are asked
-        for in the way that is fast for finding all records with them (``whole_store``), or for
-        confirming a few hundred candidates; the answer is the same.
+        the end of superseded ones excludes none of them; with ``current`` superseded ones are
+        excluded. Tags are asked for in the way that is fast for finding all records with them
+        (``whole_store``), or for confirming a few hundred candidates; the answer is the same.
         """
-        if self is EVERYTHING and now_ms is None:
+        if self is EVERYTHING and now_ms is None and not current:
             return None
         has_tag = _TAG_OF_ALL if whole_store else _TAG_OF_ONE
         parts: list[str] = []
@@ -90,6 +90,8 @@ class Selection:
             params += [now_ms, now_ms]
         if replaced:
             parts.append(f"(valid_until_ms IS NOT NULL OR NOT {SUPERSEDED_SQL})")
+        if current:
+            parts.append(f"NOT {SUPERSEDED_SQL}")
         return SqlFilter(" AND ".join(parts), tuple(params)) if parts else None
 
     def with_times(self, exact: SqlFilter | None, tier_codes: Sequence[int] | None) -> SqlFilter:
@@ -145,6 +147,8 @@ class RecallRequest:
     scoped: bool | None = None
     #: what held then is wanted, also what has been superseded since
     replaced: bool = False
+    #: the catalog alone says what is superseded, not the flags of the partitions (see ``Reader``)
+    by_catalog: bool = False
     #: weight of relevance against newness (maximal marginal relevance); None: relevance alone
     mmr: float | None = None
     #: hits of one session at most; None: any number

@@ -222,16 +222,17 @@ def to_records(
 ) -> list[MemoryRecord]:
     """The user's views of many records, column by column."""
     given = {name: [getattr(row, name) for row in rows] for name in _ROW_FIELDS}
-    given["tags"], given["supersedes"] = tags_and_links(given["tags"])
+    given.update(tags_and_links(given["tags"]))
     return make_records({**given, "tier": tiers, **header_columns(headers)})
 
 
-def tags_and_links(
-    tags: Sequence[tuple[str, ...]]
-) -> tuple[list[tuple[str, ...]], list[tuple[int, ...]]]:
-    """Columns of tags and of what is superseded, from one of tags as they are stored."""
-    both = [parted(each) for each in tags]
-    return [own for own, _ in both], [links for _, links in both]
+def tags_and_links(tags: Sequence[tuple[str, ...]]) -> dict[str, list[Any]]:
+    """Those fields of the user's view that tags as they are stored tell, a list each."""
+    found = [parted(each) for each in tags]
+    return {
+        "tags": [each.own for each in found], "supersedes": [each.supersedes for each in found],
+        "own_until_ms": [each.until_ms for each in found],
+    }
 
 
 def header_columns(headers: NDArray[np.void]) -> dict[str, list[Any]]:
@@ -265,7 +266,7 @@ def _record(
     importance: float, valence: int, arousal: int, stability_days: float, utility: float,
     access_count: int, last_access_s: int, flags: int, category: int, modality: int,
 ) -> MemoryRecord:
-    tags, supersedes = parted(row.tags)
+    tags, supersedes, own_until_ms = parted(row.tags)
     return MemoryRecord(
         id=row.id, text=row.text, tier=tier, tags=tags, metadata=row.metadata,
         event_ms=event_ms, recorded_ms=row.recorded_ms, valid_from_ms=row.valid_from_ms,
@@ -278,4 +279,5 @@ def _record(
         category=_CATEGORIES.get(category, Category.OTHER),
         modality=_MODALITIES.get(modality, Modality.TEXT),
         parents=row.parents, supersedes=supersedes, superseded_by=superseded_by,
+        own_until_ms=own_until_ms,
     )

@@ -4,22 +4,25 @@ The tag begins with U+0001, which no user's tag may contain. So a link is sealed
 the memory that made it, found from either side (the tag index leads from the older one to the
 newer), and copied, repaired and checked like any tag, without a table of its own. An older memory
 is always there before the newer one, and ids ascend, so links make no cycle.
+
+The end that the older one had before is kept in a reserved tag of its own, for when it is
+reinstated: by then the newer one is gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
-from spector.kernel.tags import LINK
+from spector.kernel.tags import ENDED, LINK, RESERVED
 from spector.layout import Flag
 from spector.store.catalog import Catalog, Row, StoredRow, chunked
 from spector.store.store import Store
 
 __all__ = [
-    "LINKED_SQL", "LINKS_SQL", "SUPERSEDED_SQL", "has_ended", "has_windows", "link_tags",
-    "newer_than", "parted", "successors",
+    "LINKED_SQL", "LINKS_SQL", "SUPERSEDED_SQL", "Parted", "has_ended", "has_windows", "link_tags",
+    "newer_than", "parted", "reserved_last", "successors",
 ]
 
 #: flags begin a mutable block, and SUPERSEDED is in their first byte
@@ -48,18 +51,45 @@ def link_tags(superseded: Iterable[int]) -> tuple[str, ...]:
     return tuple(f"{LINK}{record_id}" for record_id in superseded)
 
 
-def parted(tags: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """A user's own tags, and the ids of what the memory supersedes."""
-    if not tags or not tags[-1].startswith(LINK):  # links come last
-        return tags, ()
+class Parted(NamedTuple):
+    """Tags by what they are: a user's own, and what the reserved ones say."""
+
+    own: tuple[str, ...]
+    #: ids of what the memory supersedes
+    supersedes: tuple[int, ...] = ()
+    #: the end that it had before it was superseded; () when it was not
+    until_ms: tuple[int | None, ...] = ()
+
+
+def reserved_last(
+    own: tuple[str, ...], supersedes: Iterable[int], until_ms: tuple[int | None, ...]
+) -> tuple[str, ...]:
+    """Tags as they are stored, from the parts that `parted` makes of them."""
+    ends = (ENDED if each is None else f"{ENDED}{each}" for each in until_ms)
+    return (*own, *ends, *link_tags(supersedes))
+
+
+def parted(tags: tuple[str, ...]) -> Parted:
+    """Tags as they are stored, by what they are."""
+    if not tags or not tags[-1].startswith(RESERVED):  # these come last
+        return Parted(tags)
     return _parted(tags)
 
 
 @lru_cache(maxsize=1024)
-def _parted(tags: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    own = tuple(tag for tag in tags if not tag.startswith(LINK))
-    links = (tag.removeprefix(LINK) for tag in tags[len(own) :])
-    return own, tuple(int(link) for link in links if link.isascii() and link.isdecimal())
+def _parted(tags: tuple[str, ...]) -> Parted:
+    own = tuple(tag for tag in tags if not tag.startswith(RESERVED))
+    links = (tag.removeprefix(LINK) for tag in tags if tag.startswith(LINK))
+    ends = [tag.removeprefix(ENDED) for tag in tags if tag.startswith(ENDED)]
+    return Parted(
+        own, tuple(int(link) for link in links if link.isascii() and link.isdecimal()),
+        tuple(_number(end) for end in ends[:1]),
+    )
+
+
+def _number(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdecimal() else None
 
 
 def has_ended(row: Row | StoredRow) -> bool:

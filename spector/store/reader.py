@@ -39,6 +39,8 @@ class ReadStore(Store):
         super().__init__(*args, **kwargs)
         self._data_version = -1
         self._seen = Head(0, -1, 0, 0)
+        #: SQLite's number of what it has noticed last, and the epoch of then
+        self._epoch_at = (-1, -1)
         #: partitions in whose file not all of the journal has been seen
         self._pending: set[int] = set()
 
@@ -50,8 +52,13 @@ class ReadStore(Store):
                 self.refresh(db)
             return self._view
 
-    def await_view(self) -> None:
-        time.sleep(_WAIT_S)
+    def retire_epoch(self) -> int:
+        """The epoch of the writing process, which is looked up only when something has changed."""
+        with self.lock, self.catalog.latest() as db:
+            version = db.execute("PRAGMA data_version").fetchone()[0]
+            if version != self._epoch_at[0]:
+                self._epoch_at = (version, self.catalog.head(db).retire_epoch)
+            return self._epoch_at[1]
 
     def refresh(self, db: sqlite3.Connection) -> None:
         """Follow the catalog if another process has committed since the last look."""

@@ -137,6 +137,7 @@ class Store:
         self._failed: BaseException | None = None
         self._closed = False
         self._head = catalog.head()
+        self._epoch = self._head.retire_epoch
         counted = max(astuple(self._head))
         if writable and counted >= SPENT:
             raise CatalogCorruptError(
@@ -282,8 +283,11 @@ class Store:
         """Epoch to compare after a scan: when it has moved on, the scan has to be repeated.
 
         Asked of the catalog, so that it moves with the commit and not when the commit's view has
-        been published: the places that a scan looks up in the catalog move at that same moment.
+        been published: the places that a scan looks up in the catalog move at that same moment. On
+        disk they move with the snapshot, and only flags change under a scan, after the commit.
         """
+        if self.writable and self.files.durable:
+            return self._epoch
         with self.catalog.reading() as connection:
             return self.catalog.head(connection).retire_epoch
 
@@ -366,6 +370,7 @@ class Store:
                     yield tx
                     tx.write_journal()
                 committed = True
+                self._epoch = tx.head().retire_epoch  # before a flag changes in any partition
                 if not self.catalog.relaxed:
                     self.vouch(tx.head().change_seq)
                 tx.apply()

@@ -51,6 +51,7 @@ class Transaction:
         self._dropped: list[tuple[int, str]] = []
         self._ahead: dict[int, Segment] = {}
         self._moves_places = False
+        self._hides = False
         self._overwritten: set[int] = set()
 
     # -- ids and partitions -------------------------------------------------------------------
@@ -164,6 +165,13 @@ class Transaction:
         self._rows.setdefault(segment_id, self.row(segment_id))
         self._journal.append((segment_id, JOURNAL_MUTABLE, slot, block))
 
+    def hide(self) -> None:
+        """Note that a memory hides or shows itself in place, while another one shows elsewhere.
+
+        A scan in an older snapshot would see the first half of that and not the second.
+        """
+        self._hides = True
+
     def tombstone(self, segment_id: int, slot: int, block: bytes, *, later: bool = False) -> None:
         """Stage the death of a record; ``later`` when the memory lives on in another slot."""
         row = self.row(segment_id)
@@ -184,9 +192,10 @@ class Transaction:
             change_seq=self._change_seq,
             journal_seq=self._before.journal_seq + len(self._journal),
             # Slots mean other records now: scans over the old slab must not mix the two. On disk
-            # nobody can: the old file and the catalog's snapshot are of one moment.
+            # nobody can: the old file and the catalog's snapshot are of one moment. But a flag that
+            # changes in place is not.
             retire_epoch=self._before.retire_epoch
-            + (self._moves_places and self.store.catalog.in_memory),
+            + (self._hides or (self._moves_places and self.store.catalog.in_memory)),
         )
 
     def changed(self) -> list[int]:

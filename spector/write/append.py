@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.tags import RESERVED
 from spector.records import MemoryRecord, make_records
 from spector.store import rows as catalog_rows
 from spector.store.hydrate import header_columns, tags_and_links
@@ -108,6 +109,6 @@ def records_of(
         **batch.given(*_VIEW),
         **header_columns(headers),
     }
-    if batch.given("supersedes"):
-        columns["tags"], columns["supersedes"] = tags_and_links(columns["tags"])
+    if any(tags and tags[-1].startswith(RESERVED) for tags in columns.get("tags", ())):
+        columns.update(tags_and_links(columns["tags"]))
     return make_records(columns)

@@ -1,30 +1,37 @@
 """What becomes of the older memory when a newer one takes its place.
 
 The older one held until the newer one begins: that is its ``valid_until``, and the flag SUPERSEDED
-keeps it out of every recall that does not ask for it or for an earlier moment. Nothing is deleted.
+keeps it out of every recall that does not ask for it or for an earlier moment. Nothing is deleted:
+the end that it had before is kept in a reserved tag. Its end follows the newer one when that is
+told to begin at another time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spector.errors import (
+    CatalogCorruptError,
     ImmutableRecordError,
     InvalidInputError,
     SupersededRecordError,
 )
 from spector.layout import MUTABLE_DTYPE, Flag
 from spector.store import rows as catalog_rows
-from spector.store.catalog import Row, verify_row
-from spector.store.links import newer_than
+from spector.store.catalog import Row, is_sealed, verify_row
+from spector.store.links import newer_than, parted, reserved_last, successors
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 from spector.write.draft import Draft
 
-__all__ = ["Ending", "apply", "endings", "reinstated", "starts_ms"]
+__all__ = [
+    "Ending", "apply", "endings", "inherited", "moved", "refuse_new_end", "reinstated",
+    "starts_ms", "with_end_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Ending:
     after: Row
 
 
-def starts_ms(draft: Draft, now_ms: int) -> int:
+def starts_ms(draft: Draft | Row, now_ms: int) -> int:
     """When a memory begins to hold, and what it supersedes stops to.
 
     What is told of the future takes the place of the older plan now; only ``valid_from`` says that
@@ -55,6 +62,7 @@ def endings(
         find: raises for an id that no memory of any store has.
 
     Raises:
+        UnknownRecordError, SupersededRecordError, ImmutableRecordError, InvalidInputError
     """
     out: dict[int, Ending] = {}
     for draft in drafts:
@@ -71,24 +79,24 @@ def endings(
                     " two cannot change together",
                     hint="remember without supersedes, then forget the other one",
                 )
-            if imported and (record_id in out or _flags(row) & Flag.SUPERSEDED
-                             or row.valid_until_ms is not None):
+            if imported and (record_id in out or _was_ended(row)):
                 continue  # the file has told its end
             _refuse(store, row, draft, out)
             out[record_id] = Ending(row, ended(row, starts_ms(draft, now_ms), now_ms))
     return list(out.values())
 
 
-def _refuse(store: Store, row: Row, draft: Draft, already: dict[int, Ending]) -> None:
+def _refuse(store: Store, row: Row, draft: Draft, already: Mapping[int, Ending]) -> None:
     """Raise when this memory may not be superseded by that draft."""
     verify_row(row, store.catalog.path)
+    if row.id in already:
+        raise SupersededRecordError(
+            f"memory {row.id} is superseded twice in one call",
+            hint="say in one item what takes its place, or in the later one none",
+        )
     newer = newer_than(store, row)
-    if newer or row.id in already or _flags(row) & Flag.SUPERSEDED:
-        hint = f"supersede the newest one, the last of history({row.id})"
-        if not newer and row.id not in already:
-            hint = f"the newer one has been forgotten; reinstate({row.id}) makes it hold again"
-        by = f" by memory {newer[-1]}" if newer else ""
-        raise SupersededRecordError(f"memory {row.id} has been superseded{by}", hint=hint)
+    if newer or _flags(row) & Flag.SUPERSEDED:
+        raise _superseded(store, row, newer)
     if _flags(row) & Flag.IMMUTABLE:
         raise ImmutableRecordError(
             f"record {row.id} is immutable", hint="remember the new one without supersedes"
@@ -101,21 +109,73 @@ def _refuse(store: Store, row: Row, draft: Draft, already: dict[int, Ending]) ->
         )
 
 
+def _superseded(store: Store, row: Row, newer: tuple[int, ...]) -> SupersededRecordError:
+    """The error for a change of what has been superseded before."""
+    if not newer:
+        return SupersededRecordError(
+            f"memory {row.id} has been superseded",
+            hint=f"the newer one has been forgotten; reinstate({row.id}) makes it hold again:"
+            f" spector reinstate PATH {row.id}",
+        )
+    last = newer
+    while further := successors(store.catalog, [last[-1]]).get(last[-1]):
+        last = further
+    return SupersededRecordError(
+        f"memory {row.id} has been superseded by memory {newer[-1]}",
+        hint=f"supersede the newest one, {last[-1]}; history({row.id}) has all of them:"
+        f" spector history PATH {row.id}",
+    )
+
+
+def refuse_new_end(store: Store, row: Row) -> None:
+    """Raise when a memory's end is not its own to tell any more, but that of what superseded it."""
+    if not _was_ended(row):
+        return
+    newer = newer_than(store, row)
+    by = f" by memory {newer[-1]}" if newer else ""
+    first = f"forget({newer[-1]}), then " if newer else ""
+    raise SupersededRecordError(
+        f"memory {row.id} has been superseded{by}, which is its end",
+        hint=f"if that is wrong: {first}reinstate({row.id}); or update when the newer one begins",
+    )
+
+
 def ended(row: Row, start_ms: int, now_ms: int) -> Row:
     """The row of a memory that held until ``start_ms``.
 
     One that had not begun by then never held: it gets no end, so that no moment shows it. One whose
     end is yet to come goes on being recalled until then, and has no flag.
     """
-    began_ms = row.event_ms if row.valid_from_ms is None else row.valid_from_ms
-    if start_ms <= began_ms:
-        return replace(row, valid_until_ms=None, mutable=_flagged(row, True))
-    end_ms = start_ms if row.valid_until_ms is None else min(row.valid_until_ms, start_ms)
-    return replace(row, valid_until_ms=end_ms, mutable=_flagged(row, end_ms <= now_ms))
+    own = own_row(row)
+    end_ms: int | None = start_ms
+    if start_ms <= _begins_ms(row):
+        end_ms = None
+    elif own.valid_until_ms is not None:
+        end_ms = min(own.valid_until_ms, start_ms)
+    return replace(
+        own, valid_until_ms=end_ms, mutable=_flagged(row, end_ms is None or end_ms <= now_ms),
+        tags=_with_end(own.tags, (own.valid_until_ms,)),
+    )
+
+
+def own_row(row: Row) -> Row:
+    """The row of a memory as if nothing had ever superseded it."""
+    if not _was_ended(row):
+        return row
+    found = parted(row.tags)
+    return replace(
+        row, valid_until_ms=found.until_ms[0] if found.until_ms else None,
+        mutable=_flagged(row, False), tags=_with_end(row.tags, ()),
+    )
+
+
+def with_end_of(row: Row, tags: tuple[str, ...]) -> tuple[str, ...]:
+    """New tags for a memory, with what its present ones keep of its own end."""
+    return _with_end(tags, parted(row.tags).until_ms)
 
 
 def reinstated(store: Store, row: Row) -> Ending | None:
-    """A superseded memory that holds again, without an end; None when nothing superseded it.
+    """A superseded memory that holds again, as long as it would have; None when nothing did.
 
     Raises:
         SupersededRecordError: what superseded it is still there.
@@ -125,11 +185,95 @@ def reinstated(store: Store, row: Row) -> Ending | None:
     if newer:
         raise SupersededRecordError(
             f"memory {row.id} has been superseded by memory {newer[-1]}",
-            hint=f"forget({newer[-1]}) first, or remember anew what holds",
+            hint=f"forget({newer[-1]}) first, or remember anew what holds: spector forget PATH"
+            f" {newer[-1]}",
         )
-    if not _flags(row) & Flag.SUPERSEDED:
-        return None
-    return Ending(row, replace(row, valid_until_ms=None, mutable=_flagged(row, False)))
+    return Ending(row, own_row(row)) if _was_ended(row) else None
+
+
+def moved(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list[Ending]]:
+    """What else follows when a memory begins to hold at another time: its row, and the others.
+
+    What it supersedes ends when it begins, and it ends when what supersedes it begins, unless that
+    was before.
+    """
+    if _was_ended(before):
+        after = replace(after, valid_until_ms=before.valid_until_ms)
+    if _starts_at(before) == _starts_at(after) and _begins_ms(before) == _begins_ms(after):
+        return after, []
+    others: list[Ending] = []
+    older = store.catalog.fetch(parted(before.tags).supersedes)
+    for row in older.values():
+        if not _was_ended(row):
+            continue
+        verify_row(row, store.catalog.path)
+        now = ended(row, _starts_at(after), now_ms)
+        others.append(Ending(row, now))
+    if _was_ended(before):
+        rows = store.catalog.fetch(newer_than(store, before))
+        start_ms = min((_starts_at(row) for row in rows.values()), default=None)
+        if start_ms is None:  # forgotten: the end that it set stays
+            start_ms = before.valid_until_ms
+        if start_ms is not None:
+            after = ended(after, start_ms, now_ms)
+    return after, others
+
+
+def inherited(store: Store, gone: Sequence[Row]) -> list[Ending]:
+    """Who supersedes what the memories that are forgotten superseded: whatever superseded them.
+
+    So a history stays in one piece, and nothing is reinstated beside what holds now.
+    """
+    linked = [row for row in gone if parted(row.tags).supersedes and _is_sound(row)]
+    if not linked:
+        return []
+    doomed = {row.id for row in gone}
+    by = successors(store.catalog, [row.id for row in gone])
+    links: dict[int, set[int]] = {}
+    for row in linked:
+        older = set(parted(row.tags).supersedes) - doomed
+        for heir in _heirs(row.id, by, doomed):
+            links.setdefault(heir, set()).update(older)
+    if not links:
+        return []
+    alive = store.catalog.places_of(sorted(set().union(*links.values())))
+    out = []
+    for heir, older in links.items():
+        now = _sound_row(store, heir)
+        if now is None:  # its damage is no reason to keep what is to be forgotten
+            continue
+        found = parted(now.tags)
+        every = sorted({*found.supersedes, *(older & alive.keys())})
+        if len(every) > len(found.supersedes):
+            tags = reserved_last(found.own, every, found.until_ms)
+            out.append(Ending(now, replace(now, tags=tags)))
+    return out
+
+
+def _heirs(
+    record_id: int, by: Mapping[int, Iterable[int]], doomed: set[int]
+) -> set[int]:
+    """The first memories behind one in its history that stay."""
+    out: set[int] = set()
+    ahead = [record_id]
+    while ahead:
+        for newer in by.get(ahead.pop(), ()):
+            if newer in doomed:
+                ahead.append(newer)
+            else:
+                out.add(newer)
+    return out
+
+
+def _sound_row(store: Store, record_id: int) -> Row | None:
+    with contextlib.suppress(CatalogCorruptError):
+        row = store.catalog.fetch([record_id]).get(record_id)
+        return row if row is not None and _is_sound(row) else None
+    return None
+
+
+def _is_sound(row: Row) -> bool:
+    return row.stored is None or is_sealed(row.stored)
 
 
 def apply(tx: Transaction, changes: Sequence[Ending]) -> None:
@@ -137,8 +281,28 @@ def apply(tx: Transaction, changes: Sequence[Ending]) -> None:
     """
     for change in changes:
         row = change.after
-        tx.set_mutable(row.segment_id, row.slot, row.mutable)
+        if row.mutable != change.before.mutable:
+            tx.hide()
+            tx.set_mutable(row.segment_id, row.slot, row.mutable)
         catalog_rows.update_row(tx.connection, change.before, row)
+
+
+def _was_ended(row: Row) -> bool:
+    """Whether something superseded it, or will; that may have been forgotten since."""
+    return bool(parted(row.tags).until_ms or _flags(row) & Flag.SUPERSEDED)
+
+
+def _begins_ms(row: Row) -> int:
+    return row.event_ms if row.valid_from_ms is None else row.valid_from_ms
+
+
+def _starts_at(row: Row) -> int:
+    return starts_ms(row, row.recorded_ms)
+
+
+def _with_end(tags: tuple[str, ...], until_ms: tuple[int | None, ...]) -> tuple[str, ...]:
+    found = parted(tags)
+    return reserved_last(found.own, found.supersedes, until_ms)
 
 
 def _flags(row: Row) -> int:

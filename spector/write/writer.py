@@ -84,12 +84,18 @@ class Writer:
         if len(by_store) == 1:
             return self._store_batch(tiers[0].store, drafts, tiers, importance, vectors)
         out: dict[int, MemoryRecord] = {}
-        for store, members in by_store.items():
-            records = self._store_batch(
-                store, [drafts[n] for n in members], [tiers[n] for n in members],
-                [importance[n] for n in members], None if vectors is None else vectors[members],
-            )
-            out.update(zip(members, records, strict=True))
+        with self._lock:  # whatever is refused is so before the first of the stores has any
+            _refuse_future_parents(drafts, self._next_id(self._clock.now_ms()))
+            for store, members in by_store.items():
+                own = [drafts[n] for n in members]
+                supersede.endings(store, own, self._clock.now_ms(), self.find)
+            # the disk first, which may have no room
+            for store, members in sorted(by_store.items(), key=lambda e: not e[0].files.durable):
+                records = self._store_batch(
+                    store, [drafts[n] for n in members], [tiers[n] for n in members],
+                    [importance[n] for n in members], None if vectors is None else vectors[members],
+                )
+                out.update(zip(members, records, strict=True))
         return [out[n] for n in range(len(drafts))]
 
     def _store_batch(
@@ -120,10 +126,13 @@ class Writer:
         The millisecond counts in the high bits; a clock that stands still or goes back only makes
         the ids count on from the last one.
         """
-        last = max(store.head.last_id for store in self._router.stores())
-        first = max(last + 1, min(max(now_ms, 0), (1 << 43) - 1) << 10)
+        first = self._next_id(now_ms)
         tx.note_id(first + count - 1)
         return list(range(first, first + count))
+
+    def _next_id(self, now_ms: int) -> int:
+        last = max(store.head.last_id for store in self._router.stores())
+        return max(last + 1, min(max(now_ms, 0), (1 << 43) - 1) << 10)
 
     def keep_last_id(self) -> None:
         """Before closing: let the durable store know of ids that only volatile tiers were given.
@@ -197,6 +206,9 @@ class Writer:
                 raise ImmutableRecordError(
                     f"record {record_id} is immutable", hint="remember a new one instead"
                 )
+            if "valid_until" in changes:
+                supersede.refuse_new_end(store, row)
+            draft.tags = supersede.with_end_of(row, draft.tags)
             encoded = self._changed_image(store, row, image, changes, draft, tier)
             moves = _indexed_of(draft) != _indexed_of(row) or bytes(
                 encoded.images[0, :MUTABLE_OFFSET]
@@ -209,7 +221,15 @@ class Writer:
                 row.recorded_ms,
             )
             after.segment_id, after.slot = row.segment_id, row.slot
+            after, others = supersede.moved(store, row, after, self._clock.now_ms())
+            hides = after.mutable[:2] != encoded.mutable(0)[:2]  # the flags
+            if hides:
+                encoded.headers["flags"] = np.frombuffer(after.mutable, "<u2", count=1)
+                encoded = reseal(encoded.images, store.uuid)
             with store.transaction() as tx:
+                supersede.apply(tx, others)
+                if hides:
+                    tx.hide()
                 if moves:
                     after.segment_id, after.slot = tier.relocate(
                         tx, row, encoded.images, int(encoded.headers[0]["event_ms"]),
@@ -395,7 +415,9 @@ class Writer:
     def _delete(self, store: Store, rows: list[Row], due_ms: int) -> None:
         if not rows:
             return
+        heirs = supersede.inherited(store, rows)
         with store.transaction() as tx:
+            supersede.apply(tx, heirs)
             for row in rows:
                 tx.tombstone(row.segment_id, row.slot, _with_flag(row.mutable, Flag.TOMBSTONE))
             catalog_rows.delete_rows(tx.connection, rows)

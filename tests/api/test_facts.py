@@ -20,6 +20,7 @@ import spector
 from spector import (
     Flag,
     ImmutableRecordError,
+    ImportFormatError,
     InvalidInputError,
     ManualClock,
     Memory,
@@ -120,9 +121,49 @@ def test_a_history_leads_through_every_change(memory: Memory) -> None:
         assert ids(memory.records(as_of=f"{year}-06-01")) == [made[held].id]
     assert memory.get(made[-1].id).superseded_by == memory.get(alone.id).superseded_by == (wide.id,)
     assert ids(memory.recall("lives")) == [wide.id]
-    memory.forget(made[1].id)
-    assert ids(memory.history(made[0].id)) == [made[0].id]
-    assert ids(memory.history(wide.id)) == ids(every[2:])
+    assert memory.check().ok
+
+
+def test_a_history_is_in_the_order_of_its_links_not_of_its_times(memory: Memory) -> None:
+    old = memory.remember("it is red", event_time=JUNE)
+    new = memory.remember("it was green all along", event_time=MARCH, supersedes=old)
+    assert ids(memory.history(old)) == ids(memory.history(memory.recall("green")[0])) == [
+        old.id, new.id
+    ]
+    last = memory.remember("it is blue", supersedes=memory.history(old.id)[-1])
+    with pytest.raises(SupersededRecordError, match=str(new.id)) as caught:
+        memory.remember("it is grey", supersedes=old)
+    assert str(last.id) in caught.value.hint, "it names the one to supersede"
+    assert str(new.id) not in caught.value.hint
+
+
+# -- what is between is forgotten -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("purge", [False, True])
+def test_forgetting_the_middle_leaves_one_history_and_one_that_holds(
+    memory: Memory, purge: bool
+) -> None:
+    first = memory.remember("lives in Ulm", event_time="2020-01-01")
+    beside = memory.remember("has no flat", event_time="2020-01-01")
+    middle = memory.remember("lives in Bonn", event_time="2021-01-01", supersedes=[first, beside])
+    later = memory.remember("lives in Rome", event_time="2022-01-01", supersedes=middle)
+    last = memory.remember("lives in Oslo", event_time="2023-01-01", supersedes=later)
+    memory.forget([middle.id, later.id], purge=purge)
+    for each in (first, beside, last):
+        assert ids(memory.history(each)) == [first.id, beside.id, last.id]
+    assert set(memory.get(last.id).supersedes) == {first.id, beside.id, later.id}
+    assert memory.get(first.id).superseded_by == (last.id,)
+    for moment, held in (("2020-06-01", {first.id, beside.id}), ("2021-06-01", set()),
+                         ("2023-06-01", {last.id})):  # fmt: skip
+        assert set(ids(memory.records(as_of=moment))) == held
+    with pytest.raises(SupersededRecordError, match=str(last.id)):
+        memory.reinstate(first)
+    assert ids(memory.recall("lives")) == [last.id]
+    assert memory.check().ok
+    memory.forget(last)
+    assert memory.reinstate(first).superseded_by == ()
+    assert ids(memory.recall("lives")) == [first.id]
     assert memory.check().ok
 
 
@@ -223,6 +264,35 @@ def test_a_batch_supersedes_with_its_own_commit(memory: Memory) -> None:
     assert set(ids(memory.recall(k=50))) == {*ids(old[3:]), *ids(new)}
 
 
+def test_a_batch_over_two_stores_is_refused_before_any_of_it_is_stored(memory: Memory) -> None:
+    old, _ = moved(memory)
+    step = memory.remember("step 0", tier="working")
+    before = state(memory)
+    for batch in (
+        [{"text": "step 1", "tier": "working", "supersedes": step},
+         {"text": "new", "supersedes": old}],
+        [{"text": "new"}, {"text": "step 1", "tier": "working", "supersedes": old}],
+        [{"text": "new"}, {"text": "step 1", "tier": "working", "parents": [1 << 62]}],
+        [{"text": "step 1", "tier": "working"}, {"text": "new", "parents": [1 << 62]}],
+    ):  # fmt: skip
+        with pytest.raises(InvalidInputError):
+            memory.remember_many(batch)
+        assert state(memory) == before
+    assert ids(memory.recall(tiers=["working"])) == [step.id]
+    made = memory.remember_many([
+        {"text": "step 1", "tier": "working", "supersedes": step}, {"text": "new"},
+    ])  # fmt: skip
+    assert texts(made) == ["step 1", "new"]
+    assert memory.check().ok
+
+
+def test_agents_of_one_user_share_what_changes(memory: Memory) -> None:
+    old = memory.remember("the key is under the mat", user_id="ada", agent_id="home")
+    new = memory.remember("the key is in the box", user_id="ada", agent_id="car", supersedes=old)
+    assert memory.recall("key", user_id="ada", agent_id="home") == []
+    assert ids(memory.recall("key", user_id="ada")) == [new.id]
+
+
 def test_within_the_working_tier_one_takes_the_place_of_another(clock: ManualClock) -> None:
     with mind(clock=clock, config=spector.Config(working_capacity=3)) as memory:
         last = memory.remember("step 0", tier="working")
@@ -256,6 +326,107 @@ def test_forgetting_the_newer_one_does_not_bring_the_older_back(memory: Memory) 
     porto = memory.remember("I live in Porto", supersedes=old.id)
     assert ids(memory.recall(CUE)) == [porto.id]
     assert memory.check().ok
+
+
+def test_a_reinstated_memory_has_its_own_end_again(memory: Memory, tmp_path: Path) -> None:
+    """However its successor ended it, and wherever it has been since."""
+    end, gone = datetime(2027, 1, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
+    made = [
+        (memory.remember(f"lives in {n}", event_time=MARCH, valid_until=until, tags=["home"]), more)
+        for n, (until, more) in enumerate([
+            (end, {"event_time": JUNE}), (None, {"event_time": JUNE}), (gone, {"event_time": JUNE}),
+            (end, {"event_time": "2026-01-01"}), (None, {"event_time": "2026-01-01"}),
+            (end, {"valid_from": NOW + timedelta(days=2)}),
+            (None, {"valid_from": NOW + timedelta(days=2)}),
+        ])
+    ]  # fmt: skip
+    before = [memory.get(old.id) for old, _ in made]
+    new = [memory.remember("elsewhere", supersedes=old, **more) for old, more in made]
+    for old, _ in made:
+        memory.pin(old.id)
+        memory.update(old.id, metadata={"seen": True}, tags=["home", "old"])
+    memory.backup(tmp_path / "copy")
+    memory.export(tmp_path / "out.jsonl")
+    with mind(tmp_path / "copy") as copy, mind() as other:
+        other.import_(tmp_path / "out.jsonl")
+        for each in (memory, copy, other):
+            there = ids(each)
+            each.forget(there[len(made):])
+            assert all(record.tags == ("home", "old") for record in each)
+            for old, target in zip(before, there, strict=False):
+                back = each.reinstate(target)
+                assert back == each.get(target)
+                assert (back.valid_until, back.superseded) == (old.valid_until, False), old.text
+                assert (back.tags, back.own_until_ms) == (("home", "old"), ())
+                assert "own_until" not in back.to_dict()
+            assert {record.valid_until for record in each} == {end, gone, None}
+            assert each.check().ok
+    assert len(new) == len(made)
+
+
+def test_a_plan_that_was_taken_back_hinders_no_other(memory: Memory) -> None:
+    old = memory.remember("pays by card", valid_until="2027-01-01")
+    plan = memory.remember("pays in cash", supersedes=old, valid_from=NOW + timedelta(days=9))
+    memory.forget(plan)
+    new = memory.remember("pays by phone", supersedes=memory.recall("pays")[0])
+    assert ids(memory.recall("pays")) == [new.id]
+    memory.forget(new)
+    assert memory.reinstate(old).valid_until == old.valid_until
+    assert memory.check().ok
+
+
+def test_the_end_of_a_superseded_memory_is_not_its_own_to_tell(memory: Memory) -> None:
+    old, new = moved(memory)
+    ending = memory.remember("pays by card", valid_until="2027-01-01")
+    soon = memory.remember("pays in cash", supersedes=ending, valid_from=NOW + timedelta(days=9))
+    for older, newer in ((old, new), (ending, soon)):
+        for until in (None, "2026-11-01"):
+            with pytest.raises(SupersededRecordError, match=str(newer.id)) as caught:
+                memory.update(older.id, valid_until=until)
+            assert "reinstate" in caught.value.hint
+            assert "forget" in caught.value.hint
+    assert memory.check().ok
+    memory.forget(new.id)
+    with pytest.raises(SupersededRecordError):
+        memory.update(old.id, valid_until=None)
+    memory.reinstate(old.id)
+    assert memory.update(old.id, valid_until="2026-11-01").valid_until is not None
+    assert memory.check().ok
+
+
+@pytest.mark.parametrize("how", ["event_time", "valid_from"])
+def test_what_is_superseded_ends_when_the_newer_one_is_told_to_begin(
+    memory: Memory, how: str
+) -> None:
+    old = memory.remember("I live in Berlin", event_time=MARCH)
+    known: dict[str, Any] = {"event_time": MARCH} if how == "valid_from" else {}
+    new = memory.remember("I live in Lisbon", **known | {how: JUNE}, supersedes=old)
+    last = memory.remember("I live in Porto", **known | {how: "2026-08-01"}, supersedes=new)
+    for begin in ("2026-07-01", "2026-05-01", "2026-02-01", JUNE):
+        memory.update(new.id, **{how: begin})
+        assert memory.check().ok
+        for moment in ("2026-04-01", "2026-05-15", "2026-06-15", "2026-07-15", "2026-08-15"):
+            held = last if moment > "2026-08" else new if moment > begin else old
+            assert ids(memory.records(as_of=moment)) == [held.id], (begin, moment)
+            assert ids(memory.recall(CUE, as_of=moment)) == [held.id], (begin, moment)
+        assert ids(memory.recall(CUE)) == [last.id]
+    memory.update(new.id, **{how: "2026-09-01"})  # it never held
+    assert ids(memory.records(as_of="2026-07-15")) == [old.id]
+    memory.update(new.id, text="I live in Faro", **{how: JUNE})
+    assert ids(memory.records(as_of="2026-07-15")) == [new.id]
+    assert memory.get(old.id).valid_until == datetime(2026, 6, 5, tzinfo=UTC)
+    memory.forget([new.id, last.id])
+    assert memory.reinstate(old.id).valid_until is None
+
+
+def test_a_change_that_is_put_off_lets_the_older_one_hold_until_then(clock: ManualClock) -> None:
+    with mind(clock=clock) as memory:
+        old, new = moved(memory)
+        memory.update(new.id, valid_from=NOW + timedelta(days=5))
+        assert ids(memory.recall(CUE)) == [old.id]
+        clock.advance(days=5)
+        assert ids(memory.recall(CUE)) == [new.id]
+        assert memory.check().ok
 
 
 def test_nothing_is_reinstated_that_was_not_superseded(memory: Memory) -> None:
@@ -355,6 +526,10 @@ def test_lines_by_hand_may_say_what_supersedes_what(memory: Memory, tmp_path: Pa
         '{"id": 2, "text": "lives in Rome", "event_time": "2026-06-05T00:00:00Z",'
         ' "supersedes": [1, 77]}\n', encoding="utf-8",
     )  # fmt: skip
+    with pytest.raises(ImportFormatError, match=r"line 2.*77"):
+        memory.import_(tmp_path / "in.jsonl")
+    text = (tmp_path / "in.jsonl").read_text(encoding="utf-8").replace(", 77", "")
+    (tmp_path / "in.jsonl").write_text(text, encoding="utf-8")
     old, new = memory.import_(tmp_path / "in.jsonl")
     assert ids(memory.recall("lives")) == [new.id]
     assert memory.get(new.id).supersedes == (old.id,)

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+import spector
+from spector import Flag
 from tests.cli.conftest import LINES, Run
 
 
@@ -505,7 +507,77 @@ def test_a_memory_supersedes_another_from_the_shell(run: Run, tmp_path: Path) ->
     ]
     again = run("remember", mind, "I live in Porto", "--supersedes", old.json["id"])
     assert (again.code, "superseded" in again.err) == (2, True)
+    assert f"spector history {mind} {old.json['id']}" in again.err
     assert run("check", mind).code == 0
+
+
+def test_a_history_is_shown_and_taken_back_from_the_shell(run: Run, tmp_path: Path) -> None:
+    mind = tmp_path / "mind"
+    old = run("remember", mind, "I live in Berlin", "--valid-until", "2030-01-01T00:00Z",
+              "--event-time", "2026-03-10T00:00Z", "--json").json["id"]  # fmt: skip
+    new = run("remember", mind, "I live in Lisbon", "--supersedes", old, "--json").json["id"]
+    told = run("history", mind, old)
+    assert told.code == 0
+    assert told.out.index("Berlin") < told.out.index("Lisbon")
+    shown = run("history", mind, new, "--json").json["history"]
+    assert [(each["id"], each["superseded_by"]) for each in shown] == [(old, [new]), (new, [])]
+    question = ("recall", mind, "where do I live", "--json")
+    assert [h["id"] for h in run(*question).json["hits"]] == [new]
+    every = run(*question, "--include", "superseded").json["hits"]
+    assert {h["id"] for h in every} == {old, new}
+    assert "Berlin" in run("context", mind, "where do I live", "--include", "superseded").out
+    refused = run("reinstate", mind, old)
+    assert (refused.code, f"spector forget {mind} {new}" in refused.err) == (2, True)
+    assert run("forget", mind, new).code == 0
+    assert "forgotten" in run("history", mind, old).out
+    back = run("reinstate", mind, old, "--json")
+    assert (back.code, back.json["valid_until"]) == (0, "2030-01-01T00:00:00Z")
+    assert "2030-01-01" in run("reinstate", mind, old).out
+    assert [h["id"] for h in run(*question).json["hits"]] == [old]
+    assert run("history", mind, 12345).code == run("reinstate", mind, 12345).code == 2
+
+
+@pytest.mark.parametrize("more", [
+    ("--tag", "x"), ("--limit", "9"), ("--source", "s"), ("--tier", "semantic"),
+    ("--format", "jsonl"), ("--user", "ann"), ("--event-time", "2026-01-01T00:00Z"),
+])  # fmt: skip
+def test_an_export_imported_with_options_brings_nothing_back_as_current(
+    run: Run, tmp_path: Path, more: tuple[str, str]
+) -> None:
+    with spector.open(tmp_path / "mind", embedder=None, dim=4) as memory:
+        old = memory.remember("Ann lives in Rome", vector=[1, 0, 0, 0], tags=["home"])
+        memory.remember("Ann lives in Oslo", vector=[1, 0, 0, 0], supersedes=old)
+        bad = memory.remember("ignore all that", vector=[0, 1, 0, 0])
+        memory._writer.set_flag(bad.id, Flag.QUARANTINED, True)
+        memory.reinforce(old.id)
+        memory.export(tmp_path / "out.jsonl", vectors=True)
+    told = run("import", tmp_path / "new", tmp_path / "out.jsonl", *more, "--json")
+    assert (told.code, told.json["stored"]) == (0, 3)
+    with spector.open(tmp_path / "new") as memory:
+        first, second, third = memory
+        assert (second.supersedes, first.superseded) == ((first.id,), True)
+        assert Flag.QUARANTINED in third.flags
+        assert first.access_count == 1
+        assert [hit.id for hit in memory.recall("where does Ann live")] == [second.id]
+        if more[0] == "--tag":
+            assert (first.tags, second.tags) == (("home", "x"), ("x",))
+        field = {"--source": "source", "--tier": "tier", "--user": "user_id"}.get(more[0])
+        if field is not None:
+            assert {getattr(each, field) for each in memory} == {more[1]}
+        assert memory.check().ok
+
+
+def test_a_limit_takes_the_first_of_an_export(run: Run, tmp_path: Path) -> None:
+    with spector.open(tmp_path / "mind", embedder=None, dim=4) as memory:
+        for n in range(3):
+            memory.remember(f"memory {n}", vector=[1.0, 0.0, 0.0, n])
+        memory.export(tmp_path / "out.jsonl", vectors=True)
+    told = run("import", tmp_path / "new", tmp_path / "out.jsonl", "--limit", "2", "--json")
+    assert told.json["stored"] == 2
+    with spector.open(tmp_path / "new") as memory:
+        assert [each.text for each in memory] == ["memory 0", "memory 1"]
+        with pytest.raises(spector.InvalidInputError, match="limit"):
+            memory.import_(tmp_path / "out.jsonl", limit=-1)
 
 
 def test_inspect_works_on_a_damaged_store(run: Run, filled: Path) -> None:

@@ -26,11 +26,11 @@ from tests.cli.conftest import Run
 
 VERBS = (
     "remember", "recall", "import", "export", "forget", "reflect", "compact", "check", "stats",
-    "inspect", "reembed", "demo",
+    "inspect", "reembed", "demo", "history", "reinstate",
 )  # fmt: skip
 NEEDS_STORE = {
     "recall": ["x"], "export": [], "forget": ["1"], "reflect": [], "compact": [], "check": [],
-    "stats": [], "inspect": [], "reembed": [],
+    "stats": [], "inspect": [], "reembed": [], "history": ["1"], "reinstate": ["1"],
 }  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def test_help_of_every_command(verb: str, capsys: pytest.CaptureFixture[str]) ->
 def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
-    assert all(f"  {verb} " in text for verb in VERBS)
+    assert all(f"    {verb}" in text for verb in VERBS)
     assert "exit codes:" in text
 
 

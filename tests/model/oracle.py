@@ -102,35 +102,39 @@ class Oracle:
 
     def end(self, record_id: int, newer: int, given: Mapping[str, Any], now_ms: int) -> None:
         """A newer memory takes the place of this one from when it begins."""
-        before = self.records[record_id]
-        began = before.event_ms if before.valid_from_ms is None else before.valid_from_ms
         start = _maybe_ms(given.get("valid_from"))
         if start is None:
             start = min(to_ms(given["event_time"]), now_ms) if "event_time" in given else now_ms
-        until: int | None = None
-        if start > began:
-            until = min(start, start if before.valid_until_ms is None else before.valid_until_ms)
-        over = until is None or until <= now_ms
-        self.records[record_id] = replace(
-            before, valid_until_ms=until, superseded_by=(newer,),
-            flags=before.flags | Flag.SUPERSEDED if over else before.flags,
-        )
+        before = replace(self.records[record_id], superseded_by=(newer,))
+        self.records[record_id] = _ended(before, start, now_ms)
 
     def reinstate(self, record_id: int) -> None:
-        before = self.records[record_id]
-        if before.superseded:
-            flags = before.flags & ~Flag.SUPERSEDED
-            self.records[record_id] = replace(before, flags=flags, valid_until_ms=None)
+        self.records[record_id] = _own(self.records[record_id])
 
     def _into_ring(self, record_id: int) -> None:
         if len(self.ring) < self.config.working_capacity:
             self.ring.append(record_id)
             return
         oldest = self.ring.index(min(self.ring))
-        self.drop([self.ring[oldest]])
+        self.drop([self.ring[oldest]], heirs=False)
         self.ring[oldest] = record_id
 
-    def update(self, record_id: int, changes: Mapping[str, Any]) -> None:
+    def update(self, record_id: int, changes: Mapping[str, Any], now_ms: int) -> None:
+        before = self.records[record_id]
+        self._update(record_id, changes)
+        after = self.records[record_id]
+        if (_begins(before), _starts(before)) == (_begins(after), _starts(after)):
+            return
+        for older in before.supersedes:
+            if older in self.records and self.records[older].own_until_ms:
+                self.records[older] = _ended(self.records[older], _starts(after), now_ms)
+        if before.own_until_ms:
+            newer = [_starts(self.records[each]) for each in before.superseded_by]
+            start = min(newer, default=before.valid_until_ms)
+            if start is not None:
+                self.records[record_id] = _ended(after, start, now_ms)
+
+    def _update(self, record_id: int, changes: Mapping[str, Any]) -> None:
         new: dict[str, Any] = {
             name: value for name, value in changes.items() if name in {"text", "user_id", "role"}
         }
@@ -186,13 +190,20 @@ class Oracle:
                 last_access_s=last_access_s(before, now_s),
             )
 
-    def drop(self, ids: Iterable[int]) -> None:
-        for record_id in ids:
+    def drop(self, ids: Iterable[int], *, heirs: bool = True) -> None:
+        """What one superseded that is forgotten is superseded by what superseded that one."""
+        for record_id in sorted(ids):
             gone = self.records.pop(record_id, None)
             self.vectors.pop(record_id, None)
-            for older in gone.supersedes if gone else ():
-                if older in self.records:
-                    self.records[older] = replace(self.records[older], superseded_by=())
+            if gone is None:
+                continue
+            newer = gone.superseded_by if heirs else ()
+            older = [each for each in gone.supersedes if each in self.records]
+            for each in older:
+                self.records[each] = replace(self.records[each], superseded_by=newer)
+            for heir in newer if older else ():
+                links = tuple(sorted({*self.records[heir].supersedes, *older}))
+                self.records[heir] = replace(self.records[heir], supersedes=links)
 
     # -- read -------------------------------------------------------------------------------------
 
@@ -207,6 +218,36 @@ class Oracle:
             if selects(record, gates) and _passes(record, gates, asked.now_ms):
                 out[record_id] = score(record, self.vectors[record_id], asked)
         return out
+
+
+def _begins(record: MemoryRecord) -> int:
+    return record.event_ms if record.valid_from_ms is None else record.valid_from_ms
+
+
+def _starts(record: MemoryRecord) -> int:
+    """From when on it takes the place of others; a plan does so when it is told."""
+    told = min(record.event_ms, record.recorded_ms)
+    return told if record.valid_from_ms is None else record.valid_from_ms
+
+
+def _own(record: MemoryRecord) -> MemoryRecord:
+    """A memory as if nothing had superseded it."""
+    for until in record.own_until_ms:
+        flags = record.flags & ~Flag.SUPERSEDED
+        return replace(record, flags=flags, valid_until_ms=until, own_until_ms=())
+    return record
+
+
+def _ended(record: MemoryRecord, start: int, now_ms: int) -> MemoryRecord:
+    own = _own(record)
+    until = None
+    if start > _begins(own):
+        until = start if own.valid_until_ms is None else min(start, own.valid_until_ms)
+    over = until is None or until <= now_ms
+    return replace(
+        own, valid_until_ms=until, own_until_ms=(own.valid_until_ms,),
+        flags=own.flags | Flag.SUPERSEDED if over else own.flags,
+    )
 
 
 def last_access_s(record: MemoryRecord, now_s: int) -> int:

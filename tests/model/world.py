@@ -150,9 +150,13 @@ class World(Life):
             given["vector"] = VECTORS[version]
         if not given:
             return self._idle()
+        if found and found.own_until_ms and not found.immutable and "valid_until" in given:
+            with refusal(SupersededRecordError):
+                self.memory.update(found.id, **given)
+            return
         changed = self._on(record_id, lambda i: self.memory.update(i, **given), immutable=True)
         if changed is not None:
-            self.oracle.update(changed.id, given)
+            self.oracle.update(changed.id, given, self.clock.now_ms())
             expected = self.oracle.records[changed.id]
             assert changed == expected, difference({0: changed}, {0: expected}, "an update")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from spector.cli.commands import backup, bench, demo, inspecting, reading, upkeep, writing
+from spector.cli.commands import backup, bench, demo, facts, inspecting, reading, upkeep, writing
 
 __all__ = ["COMMANDS"]
 
@@ -16,6 +16,8 @@ COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     writing.add_import,
     reading.add_export,
     writing.add_forget,
+    facts.add_history,
+    facts.add_reinstate,
     upkeep.add_reflect,
     upkeep.add_compact,
     upkeep.add_check,

@@ -56,6 +56,10 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="TIME", help="not before, ISO 8601")
     parser.add_argument("--until", metavar="TIME", help="not after, ISO 8601")
     parser.add_argument("--as-of", metavar="TIME", help="what held then, ISO 8601")
+    parser.add_argument(
+        "--include", action="append", default=[], choices=("superseded", "dormant", "quarantined"),
+        help="also what is left out otherwise (repeatable)",
+    )  # fmt: skip
     parser.add_argument("--min-importance", type=unit, metavar="0..1")
     parser.add_argument(
         "--valence", type=signed_unit, nargs=2, metavar=("MIN", "MAX"), help="only this mood"
@@ -80,6 +84,7 @@ def _question(args: argparse.Namespace) -> dict[str, Any]:
         "time_range": (args.since, args.until) if args.since or args.until else None,
         "valence": tuple(args.valence) if args.valence else None,
         "as_of": args.as_of,
+        "include": args.include or None,
         "min_importance": args.min_importance,
         "where": args.where,
         "profile": args.profile,

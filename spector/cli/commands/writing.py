@@ -7,6 +7,7 @@ import contextlib
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from spector.cli.options import (
     add_json,
     add_path,
     add_scopes,
-    chosen_embedder,
     json_object,
     natural,
     open_memory,
@@ -134,7 +134,7 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
         files = [_readable(name, stack) for name in args.files]
         counts: list[dict[str, Any]] = []
         for name, path in zip(args.files, files, strict=True):
-            kind = detect_format(path) if args.format == "auto" else args.format
+            kind = _format_of(path, args.format)
             broken: list[ImportFormatError] = []
             count = _count(args, path, kind, name, broken)
             counts.append(
@@ -188,8 +188,8 @@ def _store(
     ):
         for path, entry in zip(files, counts, strict=True):
             progress.reach(done, total)
-            if entry["format"] == "spector" and not _is_changed_on_the_way(args):
-                memory.import_(path)  # restores strengths, uses and flags as well
+            if entry["format"] == "spector":  # restores strengths, uses, flags and links as well
+                memory.import_(path, change=partial(_changed, args), limit=args.limit)
                 done += entry["messages"]
                 continue
             messages = _messages(args, path, entry["format"])
@@ -199,9 +199,24 @@ def _store(
                 progress.reach(done, total)
 
 
-def _is_changed_on_the_way(args: argparse.Namespace) -> bool:
-    own = args.tag or args.tier or args.source or args.event_time or args.limit is not None
-    return bool(own or scopes(args))
+def _format_of(path: Path, wanted: str) -> str:
+    """The lines of our own exports are JSON lines, and tell more than those of others."""
+    if wanted not in ("auto", "jsonl"):
+        return wanted
+    found = detect_format(path)
+    return found if wanted == "auto" or found == "spector" else wanted
+
+
+def _changed(args: argparse.Namespace, message: dict[str, Any]) -> dict[str, Any]:
+    """A message with what the arguments say of all."""
+    if args.tag:
+        message["tags"] = [*(message.get("tags") or ()), *args.tag]
+    if args.event_time and not message.get("event_time"):
+        message["event_time"] = args.event_time
+    for name in ("tier", "source"):
+        if getattr(args, name):
+            message[name] = getattr(args, name)
+    return {**message, **scopes(args)}
 
 
 def _messages(
@@ -209,19 +224,8 @@ def _messages(
     on_skip: Callable[[ImportFormatError], None] | None = None,
 ) -> Iterator[Message]:
     messages = iter_messages(path, kind, assume_utc=args.assume_utc, on_skip=on_skip)
-    given, embeds = scopes(args), chosen_embedder(args) is not None
     for message in islice(messages, args.limit):
-        if args.tag:
-            message["tags"] = [*message.get("tags", []), *args.tag]
-        if args.event_time and "event_time" not in message:
-            message["event_time"] = args.event_time
-        for name in ("tier", "source"):
-            if getattr(args, name):
-                message[name] = getattr(args, name)
-        if embeds and kind == "spector":
-            message.pop("vector", None)  # made by hand, or by a model that is not this store's
-        message.update(given)
-        yield message
+        yield _changed(args, message)
 
 
 def _readable(name: str, stack: contextlib.ExitStack) -> Path:

@@ -33,7 +33,7 @@ _TIME_ALIASES = ("timestamp", "created_at", "create_time", "time", "date")
 #: what an export of ours says about a record beyond the arguments of ``remember``
 _STATE = {
     "id", "recorded_at", "stability_days", "utility", "access_count", "last_access", "flags",
-    "parents", "supersedes", "superseded_by", "score", "explain",
+    "parents", "supersedes", "superseded_by", "own_until", "score", "explain",
 }  # fmt: skip
 _FLAGS = ("pinned", "immutable", "unresolved")
 _BODY = {"text", "content", "tags", "metadata", "vector", "vector_model", *_FLAGS}
