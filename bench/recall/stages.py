@@ -27,7 +27,7 @@ def _places() -> dict[str, tuple[tuple[Any, str], ...]]:
     from spector.kernel.choose import get_kernel
     from spector.kernel.parallel import ParallelKernel
     from spector.lexical.view import WordView
-    from spector.read import hits, lexical, ranked, recall, weigh
+    from spector.read import hits, lexical, noticed, ranked, recall, weigh
     from spector.read.fuse import Fuser
     from spector.read.told import Told
 
@@ -49,7 +49,7 @@ def _places() -> dict[str, tuple[tuple[Any, str], ...]]:
         "the best sorted": ((ranked.Ranked, "_sort"),),
         "hits confirmed": ((hits.Confirmer, "first"),),
         "- their rows": ((hits.Confirmer, "_rows"),),
-        "names that nobody has": ((recall, "knows_names"),),
+        "names that nobody has": ((noticed, "knows_names"),),
     }
 
 

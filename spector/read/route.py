@@ -154,8 +154,8 @@ _LOOKUP: Final = re.compile(r"[^\s.!?,;:]+(?: [^\s.!?,;:]+)?")
 _MOST_OF_A_LOOKUP: Final = 80
 #: the same, with dots in a word ("node.js") and after a short one that is cut off ("dr. weiss")
 _NAME: Final = re.compile(
-    r"(?:[^\s.!?,;:]+\.)*(?:[^\s.!?,;:]+|[^\W\d_]{1,3}\.(?= ))"
-    r"(?: [^\s.!?,;:]+(?:\.[^\s.!?,;:]+)*)?"
+    r"(?!.*\.\.)(?:[^\s!?,;:]*[^\s.!?,;:]|(?:[^\W\d_]{1,3}\.){1,4}(?= ))"
+    r"(?: [^\s!?,;:]*[^\s.!?,;:])?"
 )
 #: words of questions that people are called, in English or Turkish
 _CALLED: Final = frozenset({"can", "do", "kim", "will"})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from spector.layout import (
     Modality,
 )
 from spector.records import MemoryRecord, make_records
-from spector.store.catalog import Row, StoredRow, verify_row, way_out
+from spector.store.catalog import Catalog, Row, StoredRow, verify_row, way_out
 from spector.store.files import Bytes
 from spector.store.links import parted
 from spector.store.sql import translated_sql
@@ -127,14 +129,20 @@ def _changed_since(store: Store, row: Row | StoredRow) -> bool:
     Asked without the store's lock: whoever has it may be waiting for the recall that asks, so that
     the catalog's log can begin anew.
     """
-    catalog = store.catalog
+    with _beside_snapshots(store.catalog) as db:
+        found = db.execute("SELECT mutable FROM record WHERE id = ?", (row.id,)).fetchone()
+    return found is None or found[0] != row.mutable
+
+
+@contextlib.contextmanager
+def _beside_snapshots(catalog: Catalog) -> Iterator[sqlite3.Connection]:
+    """A connection to the latest commit, whatever moment this thread is looking at."""
     with translated_sql(catalog.path):
         db = catalog.borrow()
         try:
-            found = db.execute("SELECT mutable FROM record WHERE id = ?", (row.id,)).fetchone()
+            yield db
         finally:
             catalog.give_back(db)
-    return found is None or found[0] != row.mutable
 
 
 def _image_in(view: View, row: Row) -> Bytes:

@@ -73,6 +73,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/check_disk.py": ("tests/store/test_check_sectors.py",),
     "spector/store/unreadable.py": ("tests/store/test_check_sectors.py",),
     "spector/store/maps.py": ("tests/store/test_guarded_maps.py",),
+    "spector/store/raw.py": ("tests/store/test_raw_files.py",),
     "spector/store/residue.py": ("tests/security/test_erasure.py",),
     "spector/store/rewrite.py": ("tests/security/test_erasure.py", "tests/sleep/test_compact.py"),
     "spector/store/rows.py": (_LIFE, "tests/store/test_moments.py", *_CHECKS),
