@@ -565,6 +565,17 @@ class Store:
         image: Bytes = segment.records()[slot]
         return image
 
+    def _checkpoint_if_there_is_room(self) -> bool:
+        """Whether all is in the partitions now. If not, every commit is in the log, and the next
+        opening finishes; only what fails the store is an error."""
+        try:
+            self.checkpoint()
+        except StoreFullError:
+            if self._failed is not None:
+                raise
+            return False
+        return True
+
     def close(self) -> None:
         """Checkpoint (unless something failed), then let go of every file. Idempotent."""
         if self.forked:  # the lock may be held by a thread that does not exist here
@@ -575,17 +586,12 @@ class Store:
                 return
             try:
                 if self.writable and self._failed is None:
-                    try:
-                        self.checkpoint()
-                    except StoreFullError:
-                        if self._failed is not None:
-                            raise
-                        # every commit is in the log: the next opening finishes what had no room
+                    finished = self._checkpoint_if_there_is_room()
                     if not sys.is_finalizing():
                         self.indexes.save_all()
                         if self.words is not None:
                             self.words.save()
-                    if self.catalog.relaxed:
+                    if self.catalog.relaxed and finished:
                         # without room the note stays, and the next opening reconciles for nothing
                         with contextlib.suppress(StoreFullError), self.noting_failure():
                             self.end_unsynced()
