@@ -104,9 +104,7 @@ def reembed(
     try:
         return reembed_store(opened.store, found, progress)
     finally:
-        opened.store.close()
-        if opened.lock is not None:
-            opened.lock.release()
+        opened.close()
 
 
 def restore(

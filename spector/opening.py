@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 from spector.clock import Clock, SystemClock
 from spector.config import Config
 from spector.embed import Embedder, ImportanceScorer, resolve
-from spector.errors import InvalidInputError
+from spector.errors import InvalidInputError, SpectorError
 from spector.kernel.parallel import usable_cores
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import MAX_DIM
@@ -119,10 +120,7 @@ def open_memory_at(
             durability=durability, mode=mode, threads=threads or usable_cores(),
         )
     except BaseException:
-        for each in opened:
-            each.store.close()
-            if each.lock is not None:
-                each.lock.release()
+        _abandon(opened)
         raise
 
 
@@ -147,9 +145,13 @@ def _open_stores(
         for tier in router:
             tier.attach(opened[-1 if tier.volatile else 0].store, config)
     except BaseException:
-        for each in opened:
-            each.store.close()
-            if each.lock is not None:
-                each.lock.release()
+        _abandon(opened)
         raise
     return opened
+
+
+def _abandon(opened: Iterable[OpenedStore]) -> None:
+    """Close what was opened; what went wrong before is what matters."""
+    for each in opened:
+        with contextlib.suppress(SpectorError):
+            each.close()

@@ -60,6 +60,14 @@ class OpenedStore:
     lock: WriterLock | None
     created: bool
 
+    def close(self) -> None:
+        """Close the store and give up the lock, which closing must not keep by going wrong."""
+        try:
+            self.store.close()
+        finally:
+            if self.lock is not None:
+                self.lock.release()
+
 
 def open_memory(stamp: Stamp, tiers: Iterable[TierFiles], config: Config) -> OpenedStore:
     """A store that lives in memory and vanishes with it."""

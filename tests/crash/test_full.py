@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from spector.errors import StoreFailedError, StoreFullError
+from spector.store.store import Store
 from tests.crash.harness import in_fork
 from tests.crash.shim import in_shimmed_process
 from tests.crash.workload import open_tiny, texts_of, vector_of
@@ -255,3 +256,27 @@ def test_more_partitions_than_open_files_are_allowed(store_path: Path) -> None:
             cwd=os.getcwd(), check=False,
         )
         assert done.returncode == 0, (mode, done.stderr[-3000:])
+
+
+def test_opening_that_fails_gives_up_the_lock_even_if_closing_fails_too(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a process could not open its own store again when there is room."""
+    with open_tiny(str(store_path)) as memory:
+        memory.remember("kept", vector=vector_of("kept"))
+    really_close = Store.close
+
+    def no_room(*_: Any) -> Any:
+        raise StoreFullError("no room to open", hint="free some space")
+
+    def closes_and_complains(store: Store) -> None:
+        really_close(store)
+        raise StoreFullError("no room to close", hint="free some space")
+
+    with monkeypatch.context() as full:
+        full.setattr("spector.opening.open_memory", no_room)
+        full.setattr(Store, "close", closes_and_complains)
+        with pytest.raises(StoreFullError, match="no room to open"):
+            open_tiny(str(store_path))
+    with open_tiny(str(store_path)) as memory:
+        assert [*texts_of(memory).values()] == ["kept"]
