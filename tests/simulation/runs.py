@@ -25,10 +25,10 @@ _ADDED = {
     "reader": Operation(12, {
         "which": Int(0, 3), "verb": Pick(["open", "open", "open", "recall", "check", "close"]),
     }),
-    "backup": Operation(3, {
+    "backup": Operation(5, {
         "where": Int(0, 2), "by_reader": Pick([True, False]), "new": _NEW,
     }),
-    "restore": Operation(3, {"where": Int(0, 2)}),
+    "restore": Operation(5, {"where": Int(0, 2)}),
     "intruder": Operation(1, {}),
     "days": Operation(2, {"count": Int(1, 9)}),
     "clock": Operation(4, {"ms": Pick([

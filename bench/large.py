@@ -1,0 +1,212 @@
+"""A store of ten million memories: how long it takes to open, and to recall from.
+
+    python -m bench.large [records] [--work DIR]        10,000,000 unless said otherwise
+
+Needs about a kilobyte of disk a record, and a quarter of an hour to build ten million. With --work
+the store is kept there, and one that is there already is measured. Recalls, exact recalls and plain
+streaming reads of the same record files go in turns on one core, so that all meet the same
+neighbours. Writes docs/large-store.md and keeps the figures in bench/results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from bench import machine, results
+from bench.data import NOISE, Corpus, batches, load_corpus, topic
+from bench.stores import BUILD_BATCH, bytes_by_kind, open_store
+from bench.stream import readers
+
+K: Final = 10
+OPENINGS: Final = 9
+ROUNDS: Final = 15
+WARM_ROUNDS: Final = 3
+#: name -> keywords of recall
+QUESTIONS: Final[dict[str, dict[str, Any]]] = {
+    "recall(vector=...)": {},
+    'recall(vector=..., profile="similarity")': {"profile": "similarity"},
+    "recall(vector=..., tags=[1 % of all])": {"tags": [topic(7)]},
+    "recall(vector=..., exact=True)": {"exact": True},
+}
+STRAIGHT: Final = "streaming read of all records"
+PAGE: Final = machine.REPO / "docs" / "large-store.md"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.large", description=__doc__)
+    parser.add_argument("records", nargs="?", type=int, default=10_000_000)
+    parser.add_argument("--work", type=Path, help="where the store is kept")
+    asked = parser.parse_args(arguments)
+    corpus = load_corpus()
+    with tempfile.TemporaryDirectory(dir=machine.scratch_root()) as root:
+        path = (asked.work or Path(root)) / f"large-{asked.records}"
+        built = _ensure(path, corpus, asked.records)
+        started = datetime.now(UTC)
+        run = {
+            "schema": results.SCHEMA, "mode": "large", "records": asked.records,
+            "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"), "source": corpus.source,
+            "machine": machine.describe_machine(), "versions": machine.describe_versions(),
+            **machine.describe_commit(), "built": built, "bytes": bytes_by_kind(path),
+            "opened": openings(path, corpus), **measure(path, corpus),
+        }  # fmt: skip
+    stamp = started.strftime("%Y%m%dT%H%M")
+    name = f"large-{stamp}-{run['commit'][:7]}-{asked.records // 1000}k.json"
+    results.save(run, results.RESULTS / name)
+    PAGE.write_text(page(run))
+    print(page(run))
+    return 0
+
+
+def _ensure(path: Path, corpus: Corpus, records: int) -> dict[str, float] | None:
+    """Build the store unless it is there; seconds of appending and of closing."""
+    if path.exists():
+        with open_store(path, corpus.dim, mode="r") as memory:
+            if len(memory) == records:
+                return None
+        raise SystemExit(f"{path} holds something else: delete it, or choose another --work")
+    appending = 0.0
+    memory = open_store(path, corpus.dim)
+    for start, stop in tqdm([*batches(records, BUILD_BATCH)], desc="building", disable=None):
+        batch = corpus.records(start, stop, records)
+        begin = time.perf_counter()
+        memory.remember_many(batch)
+        appending += time.perf_counter() - begin
+    begin = time.perf_counter()
+    memory.close()
+    return {"append_s": appending, "close_s": time.perf_counter() - begin}
+
+
+def openings(path: Path, corpus: Corpus) -> list[dict[str, Any]]:
+    """What fresh processes report of opening the store for writing, and of their first recall."""
+    with tempfile.TemporaryDirectory() as folder:
+        cue = Path(folder) / "cue.npy"
+        np.save(cue, corpus.cues[3], allow_pickle=False)
+        found = []
+        for _ in tqdm(range(OPENINGS), desc="opening", disable=None):
+            command = machine.python(
+                "-m", "bench.child", "open", str(path), str(corpus.dim), str(cue)
+            )
+            told = subprocess.run(
+                command, check=True, capture_output=True, text=True, cwd=machine.REPO,
+                env={**os.environ, **machine.one_thread_environment()},
+            )  # fmt: skip
+            found.append(json.loads(told.stdout))
+    return found
+
+
+def measure(path: Path, corpus: Corpus) -> dict[str, Any]:
+    """Seconds of each question and of the streaming read, in turns; recall@10 of the estimates."""
+    took: dict[str, list[float]] = {name: [] for name in (*QUESTIONS, STRAIGHT)}
+    agreed: list[float] = []
+    maps = [np.memmap(file, np.uint8, mode="r") for file in sorted(path.rglob("*.mem"))]
+    words = [each[: len(each) // 64 * 64].view(np.uint64) for each in maps]
+    reader = _fastest(words)
+    with machine.one_core(), open_store(path, corpus.dim, mode="r", threads=1) as memory:
+        memory.recall(vector=corpus.cues[0], k=K)  # verifies the indexes, once
+        for n in tqdm(range(WARM_ROUNDS + ROUNDS), desc="recalling", disable=None):
+            found = {}
+            for name, keywords in QUESTIONS.items():
+                begin = time.perf_counter()
+                hits = memory.recall(vector=corpus.cues[n + 5], k=K, **keywords)
+                took[name].append(time.perf_counter() - begin)
+                found[name] = {hit.id for hit in hits}
+            truth = found["recall(vector=..., exact=True)"]
+            agreed.append(len(truth & found["recall(vector=...)"]) / len(truth))
+            begin = time.perf_counter()
+            for each in words:
+                readers()[reader](each)
+            took[STRAIGHT].append(time.perf_counter() - begin)
+    return {
+        "reader": reader, "streamed_bytes": sum(each.nbytes for each in words),
+        "recall_at_10": statistics.fmean(agreed),
+        "seconds": {name: each[WARM_ROUNDS:] for name, each in took.items()},
+    }  # fmt: skip
+
+
+def _fastest(words: Iterable[NDArray[np.uint64]]) -> str:
+    """The streaming reader that needs the least time for a sample of the files."""
+    sample = list(words)[:400]
+    times = {}
+    for name, read in readers().items():
+        for _ in range(2):  # the first lap reads from the disk
+            begin = time.perf_counter()
+            for each in sample:
+                read(each)
+            times[name] = time.perf_counter() - begin
+    return min(times, key=lambda name: times[name])
+
+
+def page(run: dict[str, Any]) -> str:
+    """The page, in Markdown."""
+    told, opened, seconds = run["machine"], run["opened"], run["seconds"]
+    straight = statistics.median(seconds[STRAIGHT])
+    lines = [
+        "# A store of ten million memories" if run["records"] == 10_000_000
+        else f"# A store of {run['records']:,} memories",
+        "",
+        "Generated by `python -m bench.large`. Openings are of fresh processes, for writing, of a "
+        "store that was closed properly and whose pages the system has in memory. Recalls are end "
+        "to end from Python, one thread on one core, k = 10, in turns with a plain streaming read "
+        "of the same record files, which a straight scan cannot beat.",
+        "",
+        f"{run['records']:,} records of {run['source']}, copies at noise {NOISE}; "
+        f"{sum(run['bytes'].values()) / run['records']:.0f} bytes a record on disk, of which "
+        f"{run['bytes'].get('derived', 0) / run['records']:.0f} are derived indexes; "
+        f"{told['cpu']}, load {told['load_average'][0]} at the start; commit {run['commit'][:7]}, "
+        f"{run['started'][:10]}.",
+        "",
+        "| what | best | median | worst |",
+        "|---|--:|--:|--:|",
+        _row("open", [each["open_s"] for each in opened]),
+        _row("first recall of a process", [each["first_recall_s"] for each in opened]),
+        *(_row(f"`{name}`", seconds[name]) for name in QUESTIONS),
+        _row(STRAIGHT, seconds[STRAIGHT]),
+        "",
+        f"The default recall takes {_share(seconds, 'recall(vector=...)', straight)} of the "
+        f"streaming read ({run['streamed_bytes'] / straight / 1e9:.1f} GB/s, {run['reader']}), "
+        f"`exact=True` {_share(seconds, 'recall(vector=..., exact=True)', straight)}; the default "
+        f"recall found {run['recall_at_10']:.1%} of the exact top 10. Resident after opening: "
+        f"{statistics.median(_resident(each, 'rss_open') for each in opened):.0f} MB, of which "
+        "what the interpreter and the engine need is most.",
+    ]  # fmt: skip
+    if run["built"]:
+        rate = run["records"] / run["built"]["append_s"]
+        lines += [
+            "",
+            f"Built at {rate:,.0f} records/s (`remember_many`, relaxed, vectors given), closed in "
+            f"{run['built']['close_s']:.1f} s.",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, seconds: list[float]) -> str:
+    best, median, worst = min(seconds), statistics.median(seconds), max(seconds)
+    return f"| {name} | {best * 1e3:,.1f} ms | {median * 1e3:,.1f} ms | {worst * 1e3:,.1f} ms |"
+
+
+def _share(seconds: dict[str, list[float]], name: str, straight: float) -> str:
+    return f"{statistics.median(seconds[name]) / straight:.1%}"
+
+
+def _resident(told: dict[str, Any], when: str) -> float:
+    found: dict[str, int] = told[when]
+    return found["anon"] / 1e6
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
