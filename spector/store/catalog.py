@@ -75,6 +75,7 @@ _WRITE_AHEAD = "journal_mode=WAL"
 _WRITING_PRAGMAS = (
     _WRITE_AHEAD, "secure_delete=ON", f"journal_size_limit={LEAST_LOG_BYTES}",
     "wal_autocheckpoint=0",  # it hides a failed sync; see ``log``
+    "fullfsync=ON", "checkpoint_fullfsync=ON",  # only macOS knows a difference; see ``sync``
 )
 #: durability -> when SQLite syncs, at first (see ``Catalog.relax``); "none" is for a copy that its
 #: maker syncs once it is complete

@@ -37,6 +37,7 @@ from spector.store.guard import (
 )
 from spector.store.maps import Map, populate
 from spector.store.sectors import join, read_around
+from spector.store.sync import sync_all, sync_data
 
 __all__ = ["DiskFiles", "File", "Files", "MemoryFiles", "translated"]
 
@@ -208,8 +209,7 @@ class DiskFile:
 
     def sync(self) -> None:
         with translated("sync", self._path):
-            sync = getattr(os, "fdatasync", os.fsync)
-            sync(self._fd)
+            sync_data(self._fd)
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -423,7 +423,7 @@ def _sync_folder(path: str) -> None:
     """Make creations, renames and removals in a directory durable."""
     fd = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        sync_all(fd)
     finally:
         os.close(fd)
 
@@ -534,7 +534,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
                     out.write(line)
                     out.write("\n")
                 out.flush()
-                os.fsync(out.fileno())
+                sync_all(out.fileno())
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):

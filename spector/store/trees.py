@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from spector.errors import StoreError
 from spector.store.files import translated
+from spector.store.sync import sync_all
 
 if TYPE_CHECKING:
     from spector.store.places import Place
@@ -189,6 +190,6 @@ def _sync(path: str) -> None:
     with translated("sync directory", path):
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            os.fsync(fd)
+            sync_all(fd)
         finally:
             os.close(fd)
