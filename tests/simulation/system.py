@@ -385,9 +385,9 @@ class System(World):
         if where not in self._backups:
             return self._idle()
         self._doom = None
+        self._camera.armed = False  # tests/backup kills restores; here is no store to look at
         self._close_reader()
         self.memory.close()
-        self._camera.armed = False  # tests/backup kills restores; here is no store to look at
         shutil.rmtree(self._path)
         self._lives += 1
         spector.restore(f"{self._root}/backup{where}", self._path)
