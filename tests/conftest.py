@@ -14,12 +14,22 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from spector.clock import ManualClock
-from tests.proof import proof, pytest_collection_finish, pytest_runtest_makereport
+from tests.proof import (
+    longest_first,
+    proof,
+    pytest_collection_finish,
+    pytest_runtest_makereport,
+    pytest_sessionfinish,
+    pytest_sessionstart,
+)
 
 if TYPE_CHECKING:
     from spector import Memory
 
-__all__ = ["proof", "pytest_collection_finish", "pytest_runtest_makereport"]
+__all__ = [
+    "proof", "pytest_collection_finish", "pytest_runtest_makereport", "pytest_sessionfinish",
+    "pytest_sessionstart",
+]  # fmt: skip
 
 REPO = Path(__file__).resolve().parent.parent
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -46,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:  # the limit is there to end what hangs, not what a busy machine slows down
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
-    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
+    longest_first(items)
     if shared_data().is_dir():
         return
     skip = pytest.mark.skip(reason=f"no data at {shared_data()}; set SPECTOR_DATA")

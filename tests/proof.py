@@ -4,10 +4,11 @@ A test asks for the fixture ``proof`` and says, once, what it did::
 
     proof("T1", kill_points=3120, lost_acknowledged=0, seeds="0..12")
 
-Outcome, seconds, commit, a digest of the product's sources and one of the test's own folder are
+Outcome, seconds, commit, a digest of the product's sources and one of what the test rests on are
 added. With SPECTOR_PROOFS naming a file (``make test-slow`` does), the records are kept there, the
 newest of each test. A record whose digests are not those of the tree as it is now is stale. A run
-of everything also notes which proofs there are: without a record of each the page is not complete.
+of everything also notes which proofs there are, without a record of each the page is not complete;
+and how long all of it took.
 
     python -m tests.proof [FILE]        docs/reliability.md from FILE (docs/reliability.json)
 """
@@ -17,27 +18,34 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import functools
-import hashlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from tests.proofs.digests import digest_of_sources, digest_of_tests
 from tests.proofs.rows import NAMES
 
-__all__ = ["digest_of_sources", "digest_of_tests", "load", "proof", "proofs_in", "seed"]
+__all__ = [
+    "load", "longest_first", "proof", "proofs_in", "pytest_collection_finish",
+    "pytest_runtest_makereport", "pytest_sessionfinish", "pytest_sessionstart", "run_in", "seed",
+]  # fmt: skip
 
 REPO: Final = Path(__file__).resolve().parent.parent
 RESULTS: Final = REPO / "docs" / "reliability.json"
 SCHEMA: Final = 2
 _CALLS: Final = pytest.StashKey[list[tuple[str, dict[str, Any]]]]()
 _SECONDS: Final = pytest.StashKey[float]()
+_BEGAN: Final = pytest.StashKey[float]()
+#: slow tests that took longer begin before all others, which stay in order: they share fixtures
+_LONG_S: Final = 40.0
 
 Proof = Callable[..., None]
 
@@ -82,7 +90,7 @@ def _note(item: pytest.Item, report: Any) -> None:
                 "slow": item.get_closest_marker("slow") is not None,
                 "commit": _commit(), "sources": digest_of_sources(),
                 "tests": digest_of_tests(item.nodeid),
-                "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "at": _now(),
             }
             for row, counts in calls
         ])  # fmt: skip
@@ -94,7 +102,44 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if path and _is_everything(session.config.args, session.config.option):
         found = [i.nodeid for i in session.items if "proof" in getattr(i, "fixturenames", ())]
         with _held(Path(path)):
-            _write(Path(path), load(Path(path)), sorted(found))
+            _write(Path(path), _read(Path(path)) | {"proofs": sorted(found)})
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.stash[_BEGAN] = time.monotonic()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Of a run of everything, note how long it took, collecting included, and with how much."""
+    config, path = session.config, os.environ.get("SPECTOR_PROOFS")
+    if not path or hasattr(config, "workerinput") or not _is_everything(config.args, config.option):
+        return
+    run = {
+        "seconds": round(time.monotonic() - config.stash[_BEGAN], 1),
+        "workers": int(getattr(config.option, "numprocesses", None) or 1),
+        "cores": os.cpu_count() or 0, "commit": _commit(), "at": _now(),
+    }  # fmt: skip
+    with _held(Path(path)):
+        _write(Path(path), _read(Path(path)) | {"run": run})
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """To the front with what is marked longest, then with what is slow and took longest last time.
+
+    Whoever is done gets half of what another worker has left, from its end: with what is long at
+    the beginning all workers end together.
+    """
+    seconds = {record["test"]: record["seconds"] for record in _read(RESULTS)["records"]}
+
+    def rank(item: pytest.Item) -> tuple[bool, float]:
+        took = seconds.get(item.nodeid, 0.0) if item.get_closest_marker("slow") else 0.0
+        return item.get_closest_marker("longest") is None, -took if took > _LONG_S else 0.0
+
+    items.sort(key=rank)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _is_everything(arguments: list[str], option: Any) -> bool:
@@ -129,11 +174,10 @@ def _keep(path: Path, fresh: list[dict[str, Any]]) -> None:
         record["row"] = record["row"] or rows.get(record["test"], "")
     merged = [record for record in before if record["test"] not in ran] + fresh
     merged.sort(key=lambda record: (record["test"], record["row"]))
-    _write(path, merged, proofs_in(path))
+    _write(path, _read(path) | {"records": merged})
 
 
-def _write(path: Path, records: list[dict[str, Any]], proofs: list[str]) -> None:
-    whole = {"schema": SCHEMA, "proofs": proofs, "records": records}
+def _write(path: Path, whole: dict[str, Any]) -> None:
     scratch = path.with_suffix(".tmp")
     scratch.write_text(json.dumps(whole, indent=1) + "\n")
     scratch.replace(path)
@@ -150,38 +194,20 @@ def proofs_in(path: Path) -> list[str]:
     return proofs
 
 
+def run_in(path: Path) -> dict[str, Any]:
+    """Seconds, workers, cores, commit and time of the newest run of everything; maybe empty."""
+    run: dict[str, Any] = _read(path)["run"]
+    return run
+
+
 def _read(path: Path) -> dict[str, Any]:
+    empty: dict[str, Any] = {"schema": SCHEMA, "run": {}, "proofs": [], "records": []}
     if not path.exists():
-        return {"schema": SCHEMA, "proofs": [], "records": []}
+        return empty
     found: dict[str, Any] = json.loads(path.read_text())
     if found["schema"] != SCHEMA:
         raise ValueError(f"{path} has schema {found['schema']}, this code knows {SCHEMA}")
-    return found
-
-
-@functools.cache
-def digest_of_sources() -> str:
-    """12 hex digits of everything that decides how the product behaves."""
-    return _digest([*REPO.glob("spector/**/*.py"), *REPO.glob("native/*.[chp]*")])
-
-
-def digest_of_tests(test: str) -> str:
-    """The same of the folder that a test is in: what it asserts, and what it asserts it with."""
-    folder = (REPO / test.partition("::")[0]).parent
-    return _digest_in(folder, "*" if folder == REPO / "tests" else "**/*")
-
-
-@functools.cache
-def _digest_in(folder: Path, names: str) -> str:
-    return _digest([path for end in (".py", ".c") for path in folder.glob(names + end)])
-
-
-def _digest(names: Iterable[Path]) -> str:
-    whole = hashlib.sha256()
-    for name in sorted(names):
-        path = os.path.relpath(name, REPO)
-        whole.update(f"{path}\0".encode() + name.read_bytes() + b"\0")
-    return whole.hexdigest()[:12]
+    return empty | found
 
 
 @functools.cache
@@ -195,7 +221,9 @@ def main(arguments: list[str]) -> int:
     from tests.proofs import page
 
     source = Path(arguments[0]) if arguments else RESULTS
-    found = page.Found(load(source), proofs_in(source), digest_of_sources(), digest_of_tests)
+    found = page.Found(
+        load(source), proofs_in(source), digest_of_sources(), digest_of_tests, run_in(source)
+    )
     (REPO / "docs" / "reliability.md").write_text(page.render(found))
     print(page.summary(found))
     return 0

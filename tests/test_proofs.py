@@ -17,7 +17,7 @@ import pytest
 
 from tests import conftest
 from tests import proof as proofs
-from tests.proofs import page
+from tests.proofs import digests, page
 from tests.proofs.rows import ROWS, Row
 
 HERE = "tests/test_proofs.py::test_a_row_says_the_worst_of_its_tests"
@@ -49,6 +49,13 @@ def _found(records: list[dict[str, Any]], proofs: list[str] | None = None) -> pa
         ([_record(), _record(tests="weaker")], "stale"),
         ([_record(counts={"kill_points": 9})], "short"),
         ([_record(counts={"kill_points": 9}), _record(counts={"kill_points": 1})], "held"),
+        ([_record(), _record(slow=False, counts={"kill_points": 3})], "held"),
+        ([_record(counts={"kill_points": 9}), _record(slow=False, counts={"kill_points": 1})],
+         "short"),
+        ([_record(counts={}), _record(slow=False, counts={"kill_points": 10})], "held"),
+        ([_record(), _record(outcome="skipped")], "partial"),
+        ([_record(), _record(outcome="skipped", row="")], "partial"),
+        ([_record(), _record(outcome="skipped", row="", test="tests/x.py::of_others")], "held"),
     ],
 )
 def test_a_row_says_the_worst_of_its_tests(records: list[dict[str, Any]], state: str) -> None:
@@ -105,6 +112,33 @@ def test_records_of_another_schema_are_refused(tmp_path: Path) -> None:
         proofs.load(path)
 
 
+def test_a_quick_sample_is_not_added_to_the_whole() -> None:
+    """Damage: a soak of 8 seconds told of 3,350 descriptors an hour beside that of 30 minutes."""
+    quick = {"kill_points": 4, "seeds": "9", "torn": 2}
+    told = page.render(
+        _found([
+            _record(counts={"kill_points": 4000, "seeds": "0..3"}),
+            _record(counts=quick, slow=False),
+        ])
+    )
+    assert "kill points 4,000 (planned: 3,000); seeds 0..3; torn 2 |" in told
+
+
+def test_a_row_may_say_that_quick_cases_are_others() -> None:
+    row = Row("T1", "promise", "how", {"planted": 3}, apart=frozenset({"planted"}))
+    found = _found([
+        _record(counts={"planted": 2}), _record(counts={"planted": 1}, slow=False),
+    ])  # fmt: skip
+    assert page.state_of(row, found) == "held"
+
+
+def test_the_page_says_how_long_everything_took() -> None:
+    run = {"seconds": 5101.0, "workers": 2, "cores": 2, "commit": "abc", "at": "2026-01-01"}
+    found = page.Found([_record()], [HERE], "now", lambda test: "as they are", run)
+    assert "took 85 minutes with 2 workers on 2 cores (2026-01-01, abc)" in page.render(found)
+    assert "has not been noted yet" in page.render(_found([_record()]))
+
+
 def test_counts_of_several_tests_are_summed_and_texts_listed() -> None:
     told = page.render(
         _found([
@@ -140,11 +174,118 @@ def test_what_a_test_counted_reaches_the_file(pytester_run: Any) -> None:
     assert all(r["sources"] == proofs.digest_of_sources() for r in records)
 
 
-def test_the_digest_of_a_test_covers_what_it_asserts_with() -> None:
-    assert proofs.digest_of_tests(HERE) == proofs.digest_of_tests("tests/test_records.py::x")
-    assert proofs.digest_of_tests(HERE) != proofs.digest_of_tests("tests/crash/test_sweep.py::x")
-    assert len({proofs.digest_of_tests(f"tests/{name}/test_x.py::x") for name in
-                ("crash", "store", "fuzz", "native", "model", "soak")}) == 6  # fmt: skip
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A small repository: tests of two folders, of which one uses what the other has."""
+    files = {
+        "tests/__init__.py": "", "tests/conftest.py": "import tests.fakes", "tests/fakes.py": "",
+        "tests/crash/__init__.py": "", "tests/crash/workload.py": "from ..images import disk",
+        "tests/crash/harness.py": "", "tests/crash/shim.c": "int main;", "tests/images.py": "",
+        "tests/crash/test_kills.py": "from tests.crash.harness import fork",
+        "tests/soak/__init__.py": "", "tests/soak/conftest.py": "",
+        "tests/soak/run.py": "def soak():\n    from tests.crash import workload",
+        "tests/soak/test_soak.py": "RUN = 'tests.soak.run:soak'", "tests/soak/bits.json": "[]",
+        "tests/old/__init__.py": "", "tests/old/test_old.py": "MADE = HERE / 'fixtures' / 'old'",
+        "tests/fixtures/__init__.py": "", "tests/fixtures/old/a.tar": "", "tests/test_top.py": "",
+        "tests/proofs/rows.py": "", "tests/hunt/hunt.py": "T = 'tests/crash/test_kills.py::test_a'",
+        "spector/memory.py": "", "spector/words/vocab.txt": "", "setup.py": "",
+        "pyproject.toml": "[project]\ndependencies = ['numpy']\n[tool.ruff]\nline-length = 1\n",
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changed", "stale"),
+    [
+        ("tests/crash/workload.py", {"crash", "soak"}),  # by an import within a function
+        ("tests/crash/shim.c", {"crash", "soak", "hunt"}),
+        ("tests/images.py", {"crash", "soak"}),  # through workload.py, and relative
+        ("tests/soak/run.py", {"soak"}),
+        ("tests/soak/bits.json", {"soak"}),
+        ("tests/soak/conftest.py", {"soak"}),
+        ("tests/crash/test_kills.py", {"crash", "hunt"}),  # named as a text
+        ("tests/crash/harness.py", {"crash", "hunt"}),
+        ("tests/fixtures/old/a.tar", {"old"}),
+        ("tests/fakes.py", {"crash", "soak", "old", "hunt", "top"}),
+        ("tests/conftest.py", {"crash", "soak", "old", "hunt", "top"}),
+        ("tests/test_top.py", {"top"}),
+        ("tests/proofs/rows.py", set()),
+    ],
+)
+def test_a_proof_is_stale_when_anything_it_rests_on_has_changed(
+    tree: Path, changed: str, stale: set[str]
+) -> None:
+    """Mechanism: only the test's own folder was looked at, so a workload that was made weaker left
+    fresh whatever other folders proved with it."""
+    tests = {name: f"tests/{name}/test_{name}.py" for name in ("crash", "soak", "old", "hunt")}
+    tests["top"] = "tests/test_top.py"
+
+    def all_digests() -> dict[str, str]:
+        digests.forget()
+        return {name: digests.digest_of_tests(test, tree) for name, test in tests.items()}
+
+    before = all_digests()
+    (tree / changed).write_text("# weaker\n" + (tree / changed).read_text())
+    after = all_digests()
+    digests.forget()
+    assert {name for name in tests if before[name] != after[name]} == stale
+
+
+@pytest.mark.parametrize(
+    ("changed", "text", "stale"),
+    [
+        ("setup.py", "flags", True), ("spector/memory.py", "x = 1", True),
+        ("spector/words/vocab.txt", "word", True),
+        ("pyproject.toml", "[project]\ndependencies = ['numpy<3']\n", True),
+        ("pyproject.toml", "[project]\ndependencies = ['numpy']\n[tool.ruff]\nfix=true", False),
+        ("tests/conftest.py", "", False),
+    ],
+)  # fmt: skip
+def test_the_product_is_its_sources_its_build_and_what_it_needs(
+    tree: Path, changed: str, text: str, stale: bool
+) -> None:
+    digests.forget()
+    before = digests.digest_of_sources(tree)
+    (tree / changed).write_text(text)
+    digests.forget()
+    assert (digests.digest_of_sources(tree) != before) == stale
+    digests.forget()
+
+
+def test_proofs_rest_on_what_other_folders_have() -> None:
+    for test, used in (
+        ("tests/simulation/test_simulation.py", "tests/crash/workload.py"),
+        ("tests/soak/test_soak.py", "tests/crash/workload.py"),
+        ("tests/backup/test_live.py", "tests/crash/workload.py"),
+        ("tests/backup/test_broken.py", "tests/crash/shim.c"),
+        ("tests/store/test_lock.py", "tests/conftest.py"),
+    ):
+        assert used in digests.files_of(test + "::test_x")
+    assert "tests/fuzz/test_kernel.py" not in digests.files_of("tests/soak/test_soak.py::test_x")
+
+
+def test_what_took_longest_begins_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A soak of half an hour that begins last leaves one worker alone with it."""
+    kept = tmp_path / "kept.json"
+    proofs.keep(kept, [
+        _record(test=name, seconds=seconds)
+        for name, seconds in (("soak", 1800.0), ("mutants", 500.0), ("fuzz", 900.0), ("quick", 99.))
+    ])  # fmt: skip
+    monkeypatch.setattr(proofs, "RESULTS", kept)
+    marks = {"soak": {"slow", "longest"}, "mutants": {"slow", "longest"}, "quick": set()}
+
+    def item(name: str) -> Any:
+        mine = marks.get(name, {"slow"})
+        return SimpleNamespace(nodeid=name, get_closest_marker=lambda mark: mark in mine or None)
+
+    items = [item(name) for name in ("quick", "unknown", "mutants", "fuzz", "soak", "other")]
+    proofs.longest_first(items)
+    assert [each.nodeid for each in items] == [
+        "soak", "mutants", "fuzz", "quick", "unknown", "other",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -166,7 +307,7 @@ def test_only_a_run_of_everything_says_which_proofs_there_are(
     monkeypatch.chdir(proofs.REPO)
     monkeypatch.setenv("SPECTOR_PROOFS", str(tmp_path / "kept.json"))
     plain = {"markexpr": "", "keyword": "", "deselect": None, "ignore": None,
-             "collectonly": False, "lf": False}  # fmt: skip
+             "collectonly": False, "lf": False, "numprocesses": 2}  # fmt: skip
     items = [
         SimpleNamespace(nodeid="tests/x.py::proves", fixturenames=["proof"]),
         SimpleNamespace(nodeid="tests/x.py::other", fixturenames=["tmp_path"]),
@@ -176,6 +317,11 @@ def test_only_a_run_of_everything_says_which_proofs_there_are(
     hook(SimpleNamespace(config=config, items=items))
     found = proofs.proofs_in(tmp_path / "kept.json")
     assert found == (["tests/x.py::proves"] if everything else [])
+    config.stash = {}
+    conftest.pytest_sessionstart(SimpleNamespace(config=config))  # type: ignore[arg-type]
+    conftest.pytest_sessionfinish(SimpleNamespace(config=config))  # type: ignore[arg-type]
+    run = proofs.run_in(tmp_path / "kept.json")
+    assert (run.get("workers"), "seconds" in run) == ((2, True) if everything else (None, False))
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def test_memory_that_runs_out_at_some_point_of_a_life(proof: Proof) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_memory_that_runs_out_at_any_point_of_a_life(proof: Proof) -> None:
-    found = _tight(proof, "memory", 131_072, names=["large", "everything", "recover", "reembed"])
+    found = _tight(proof, "memory", 524_288, names=["large", "everything", "recover", "reembed"])
     assert found["outcomes"]["MemoryError"] > 20
 
 

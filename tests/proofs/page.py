@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,11 +26,21 @@ class Found:
     #: every test that proves something, as a run of everything found them
     proofs: list[str]
     sources: str
-    #: digest of the folder of a test
+    #: digest of what a test rests on
     tests: Callable[[str], str]
+    #: seconds, workers, cores, commit and time of the newest run of everything
+    run: dict[str, Any] = field(default_factory=dict)
 
     def of(self, row: Row) -> Records:
         return [record for record in self.records if record["row"] == row.name]
+
+    def skipped(self, row: Row) -> Records:
+        """Planned for the row and not run. Whose a test is that never ran, its neighbours say."""
+        files = {_file(record) for record in self.of(row)}
+        return [
+            record for record in self.records if record["outcome"] == "skipped"
+            and (record["row"] == row.name or (not record["row"] and _file(record) in files))
+        ]  # fmt: skip
 
     def is_fresh(self, record: dict[str, Any]) -> bool:
         return bool(
@@ -58,6 +68,7 @@ def render(found: Found) -> str:
     found = known(found)
     parts = [
         _prose("intro"),
+        _run(found.run),
         _attention(found),
         "## Promises and proofs\n\n" + _table(found),
         "## Tests\n\n" + _tests(found),
@@ -79,8 +90,8 @@ def summary(found: Found) -> str:
 def state_of(row: Row, found: Found) -> str:
     """The worst that is so: ``not run``, ``failed``, ``stale``, ``partial``, ``short``, ``held``.
 
-    Partial: not every proof has a record, of whatever row: it is not known whose the others are.
-    Short: less was counted than planned.
+    Partial: a part of it was skipped; or not every proof has a record, of whatever row: it is not
+    known whose the others are. Short: less was counted than planned.
     """
     ran = [record for record in found.of(row) if record["outcome"] != "skipped"]
     if not ran:
@@ -89,10 +100,33 @@ def state_of(row: Row, found: Found) -> str:
         return "failed"
     if not all(found.is_fresh(record) for record in ran):
         return "stale"
-    if not found.proofs or found.missing:
+    if not found.proofs or found.missing or found.skipped(row):
         return "partial"
-    counts = _counts(ran)
+    counts = _counts(_whole(ran, row.apart))
     return "short" if any(counts.get(k, 0) < least for k, least in row.least.items()) else "held"
+
+
+def _file(record: dict[str, Any]) -> str:
+    return str(record["test"]).partition("::")[0]
+
+
+def _whole(records: Records, apart: frozenset[str]) -> Records:
+    """Without what a quick test counted that a slow one of its file counts too, but ``apart``.
+
+    The quick one is a sample of the same: added, or listed beside it, it would tell of more than
+    was tried, and of eight seconds what is meant of half an hour.
+    """
+    full: dict[str, set[str]] = {}
+    for record in records:
+        if record["slow"]:
+            full.setdefault(_file(record), set()).update(record["counts"])
+    return [
+        record if record["slow"] else record | {"counts": {
+            name: value for name, value in record["counts"].items()
+            if name in apart or name not in full.get(_file(record), ())
+        }}
+        for record in records
+    ]  # fmt: skip
 
 
 def _counts(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -112,6 +146,15 @@ def _counts(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _run(run: dict[str, Any]) -> str:
+    if not run:
+        return "How long a run of everything takes has not been noted yet."
+    return (
+        f"The last run of everything took {run['seconds'] / 60:.0f} minutes with {run['workers']} "
+        f"workers on {run['cores']} cores ({run['at']}, {run['commit']}), all other tests included."
+    )
+
+
 def _table(found: Found) -> str:
     lines = [
         "| row | promise | proved by | counted | failed | seconds | run | commit | state |",
@@ -124,7 +167,7 @@ def _table(found: Found) -> str:
         seconds = sum(record["seconds"] for record in ran)
         newest = max((record["at"] for record in ran), default="")
         commits = " ".join(sorted({record["commit"] for record in ran}))
-        told = _told(_counts(ran), row.least)
+        told = _told(_counts(_whole(ran, row.apart)), row.least)
         lines.append(
             f"| {row.name} | {row.promise} | {row.how} | {told} | {failed if ran else ''} | "
             f"{f'{seconds:,.0f}' if ran else ''} | {newest[:10]} | {commits} | "
