@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.crash.harness import in_fresh_process
 from tests.proof import Proof
 from tests.proof import seed as seed_or
-from tests.soak.measure import slope
+from tests.soak.measure import Process, slope
+from tests.soak.run import NOISE_MIB, Sample, _growth
 
 #: the rest of what a soak reports goes to the row of long runs
 _BESIDE_A_WRITER = ("violations", "reader_seconds", "looks")
@@ -52,17 +54,59 @@ def test_a_soak_finds_neither_growth_nor_violations(proof: Proof, tmp_path: Path
     assert len(Path(table).read_text().splitlines()) > 20
 
 
-@pytest.mark.parametrize("leak", [0.0, 2.0])
-def test_growth_is_told_from_noise(leak: float) -> None:
-    """A leak of 2 MiB a minute beside noise of 20 MiB."""
-    rng, mib = np.random.default_rng(3), 1 << 20
-    seconds = np.arange(0, 1800, 7.5)
-    values = 200 * mib + 20 * mib * rng.standard_normal(len(seconds)) + leak * mib * seconds / 60
-    found = slope(seconds, values)
-    assert found.low <= leak * 60 * mib <= found.high
-    assert found.grows(1800, 8 * mib) == (leak > 0)
+# -- the judge itself ---------------------------------------------------------------------------
+
+MIB = 1 << 20
+#: the second half of a soak of half an hour
+SECONDS = np.arange(900, 1800, 7.5)
+
+
+def _heap(seed: int) -> NDArray[np.float64]:
+    """Bytes of a heap that does not grow: it wanders, and neighbours are alike."""
+    rng, at, out = np.random.default_rng(seed), 0.0, []
+    for _ in SECONDS:
+        at = 0.8 * at + 0.06 * rng.standard_normal()
+        out.append(40 + at + 2 * (rng.random() < 0.03))
+    return np.array(out) * MIB
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_heap_that_wanders_is_no_leak(seed: int) -> None:
+    assert not slope(SECONDS, _heap(seed)).grows(NOISE_MIB * MIB)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("leak", [3.0, 5.0])
+def test_a_leak_is_told_with_an_interval_that_leaves_nought_out(seed: int, leak: float) -> None:
+    found = slope(SECONDS, _heap(seed) + leak * MIB * SECONDS / 3600)
+    assert found.grows(0)
+    assert found.low <= found.per_hour <= found.high
+    assert abs(found.per_hour - leak * MIB) < 2 * MIB
+    assert found.grows(NOISE_MIB * MIB) == (leak > NOISE_MIB)
+
+
+def test_a_cache_that_has_filled_is_no_leak() -> None:
+    filled = np.minimum(SECONDS - 900, 150) / 150 * MIB
+    assert not slope(SECONDS, _heap(1) + filled).grows(NOISE_MIB * MIB)
 
 
 def test_a_few_samples_prove_no_growth() -> None:
-    assert not slope([0, 1], [0, 1e12]).grows(1, 1)
-    assert not slope([1, 1, 1], [1, 2, 3]).grows(1, 1)
+    assert not slope([0, 1], [0, 1e12]).grows(1)
+    assert not slope([1] * 20, range(20)).grows(1)
+
+
+@pytest.mark.parametrize("leak", [0, 40])
+def test_a_soak_fails_by_own_memory_and_not_by_mapped_files(leak: int) -> None:
+    """Mechanism: what was resident was noted and judged against nothing."""
+    samples = []
+    for seconds, own in zip(SECONDS, _heap(3), strict=True):
+        grown = Process(
+            rss=int(own + 900 * MIB * seconds / 3600), own=int(own + leak * MIB * seconds / 3600),
+            descriptors=11, maps=370,
+        )  # fmt: skip
+        still = Process(rss=int(own), own=int(own), descriptors=11, maps=370)
+        samples.append(Sample(seconds, still, [still, grown], {"total": 1 << 20}, 1, 1, 1))
+    out: dict[str, Any] = {}
+    wrong = _growth(samples, samples, out)
+    assert [line.split(" by ")[0] for line in wrong] == ["own of the reader 1 grows"] * bool(leak)
+    assert out["reader_own_per_hour"].count(" to ") == 1
