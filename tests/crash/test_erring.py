@@ -66,7 +66,8 @@ def _errors(
     if proof is not None:
         proof(
             "T6", calls_failed=found["cases"], untyped_escapes=outcomes.get("untyped", 0),
-            retried_syncs=found["retried"], harmed=len(wrong), kind=kind, seeds=str(seed(5)),
+            retried_syncs_of_files=found["retried"], harmed=len(wrong), kind=kind,
+            seeds=str(seed(5)),
         )
     assert wrong == {}
     if kind in _TRANSPARENT:

@@ -35,7 +35,7 @@ def _tight(proof: Proof, kind: str, step: int, **kwargs: Any) -> dict[str, Any]:
     if kind == "disk":
         proof("T7", sizes=found["cases"], full=outcomes.get("StoreFullError", 0),
               failed_stores=sum(n for name, n in outcomes.items() if "failed" in name),
-              harmed=len(wrong), sigbus=outcomes.get("crash", 0), seeds=str(seed(7)))
+              harmed=len(wrong), seeds=str(seed(7)))
     else:
         proof("T8", sizes=found["cases"], memory_errors=outcomes.get("MemoryError", 0),
               crashes=outcomes.get("crash", 0), harmed=len(wrong), seeds=str(seed(7)))

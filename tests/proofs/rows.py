@@ -56,11 +56,13 @@ ROWS: Final = (
     Row(
         "T6", "A failing disk gives a typed error and leaves the store intact",
         "EIO, ENOSPC, EDQUOT, EMFILE, EACCES, EINTR, short writes, at every 2nd to 31st call of"
-        " each workload, once and for ever; no memory at every one",
+        " each workload in strict durability, once or for ever; no memory at every one. No file is"
+        " synced again after its sync failed; of directories that is not shown",
     ),
     Row(
         "T7", "A full disk is survivable: room freed means work resumes",
-        "small file systems filled during append, commit, compaction, reflect",
+        "a quota in front of libc at every few KiB of each workload, which cannot show a SIGBUS:"
+        " its disk is roomy. Uncounted: append, compact, close on a mounted file system of 8 MiB",
     ),
     Row(
         "T8", "Too little memory is an error, not a crash",
@@ -80,7 +82,12 @@ ROWS: Final = (
         " under sanitizers",
         {"executions": 5_000_000},
     ),
-    Row("T12", "A file that another program shrinks is noticed", "truncation under a live map"),
+    Row(
+        "T12", "A file that another program has shrunk is noticed when it is opened or read as a"
+        " whole; under an open store, recalls may end the process",
+        "truncation at every 37th byte between openings; while a store opens with guard_reads; in"
+        " front of compaction and backup; under recalls of an open store, which get SIGBUS",
+    ),
     Row(
         "T13", "Readers see whole commits beside a writer",
         "reading processes verify every record while one process writes, compacts and reflects",
@@ -108,7 +115,11 @@ ROWS: Final = (
         "T21", "NaN, infinity and zero vectors are refused or sorted last",
         "writes, cues, forced files",
     ),
-    Row("T22", "Any array layout gives the same answer", "dtypes, strides, byte orders, read-only"),
+    Row(
+        "T22", "Any array layout gives the same answer",
+        "random vectors, dtypes, byte orders and strides (negative ones, too); overlapping and"
+        " broadcast rows, Fortran order, misaligned, read-only",
+    ),
     Row("T23", "Offsets and counts beyond 32 bits hold", "sparse files, sanitizers"),
     Row(
         "T24", "The engine equals a dictionary and NumPy",
