@@ -58,6 +58,8 @@ class Audit:
 
     store: str
     strict: bool
+    #: calls before this one were audited elsewhere, and neither count nor violate anything
+    since: int = 0
     commits: int = 0
     claims: int = 0
     writes: int = 0
@@ -78,7 +80,8 @@ class Audit:
         for n, call in steps:
             if before is not None:
                 self._after(n, before, disk)
-            self._before(n, call, disk)
+            if n >= self.since:
+                self._before(n, call, disk)
             before = call
 
     def _before(self, n: int, call: Call, disk: Disk) -> None:
@@ -109,7 +112,8 @@ class Audit:
                 self._ending = struct.unpack(">I", call.data[4:8])[0] != 0
             elif self._ending and at >= 0:
                 self._ending, self._unsafe = False, True
-                self._commit(n, disk)
+                if n > self.since:
+                    self._commit(n, disk)
 
     def _commit(self, n: int, disk: Disk) -> None:
         found = self._catalog(disk, durable=False)

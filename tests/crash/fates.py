@@ -10,32 +10,61 @@ import numpy as np
 from tests.crash.disk import KEEP, ZEROS, Fate, Item
 from tests.crash.trace import MARK, Call
 
-__all__ = ["newest", "points", "sampled", "subsets"]
+__all__ = ["KINDS", "kind_of", "newest", "points", "sampled", "subsets", "tears"]
 
 #: with at most so many pending changes, every subset is built
 EXHAUSTIVE = 8
 _BLOCKS = (512, 4096)
+#: what may have become of pending changes, each worse than those before it
+KINDS = ("kept", "dropped", "reordered", "sizes", "torn")
+_SILENT = {"open", "close", "share"}
 
-def points(calls: Sequence[Call]) -> list[int]:
+
+def points(calls: Sequence[Call], *, every: bool = False) -> list[int]:
     """Numbers of calls after which a cut is worth building: before each sync, when most is
-    pending, and after each mark and each sync, when something was just promised."""
+    pending, and after each mark and each sync, when something was just promised.
+
+    ``every``: after each call that changes something as well, where a kill may come, too.
+    """
     found = {0, len(calls)}
     for n, call in enumerate(calls):
         if call.kind == "sync":
             found |= {n, n + 1}
-        elif call.kind in (MARK, "unlink", "rename"):
+        elif call.kind in (MARK, "unlink", "rename") or (every and call.kind not in _SILENT):
             found.add(n + 1)
     return sorted(found)
 
 
+def kind_of(items: Sequence[Item], fates: dict[Item, Fate]) -> str:
+    """The worst that became of any: all kept; the last ones dropped; kept without what came
+    before it; there in size only; torn."""
+    found = [fates.get(item) for item in items]
+    if any(isinstance(fate, tuple) for fate in found):
+        return "torn"
+    if ZEROS in found:
+        return "sizes"
+    if None not in found:
+        return "kept"
+    return "reordered" if KEEP in found[found.index(None) :] else "dropped"
+
+
 def sampled(items: Sequence[Item], rng: np.random.Generator) -> Iterator[dict[Item, Fate]]:
-    """Fates of pending changes: all lost, all kept, every subset of the few newest; then samples.
-    """
-    yield {}
-    yield dict.fromkeys(items, KEEP)
+    """Fates of pending changes, of every kind by turns in any order: all lost and all kept, subsets
+    of the few newest, these torn, and what chance makes of all."""
     if not items:
+        yield {}
         return
-    yield from subsets(items, rng)
+    kinds: list[Iterator[dict[Item, Fate]]] = [
+        iter(({}, dict.fromkeys(items, KEEP))), subsets(items, rng), tears(items, rng),
+        _chances(items, rng),
+    ]
+    while True:
+        for n in rng.permutation(len(kinds)).tolist():
+            if (fates := next(kinds[n], None)) is not None:
+                yield fates
+
+
+def _chances(items: Sequence[Item], rng: np.random.Generator) -> Iterator[dict[Item, Fate]]:
     ways = (_until, _one_else, _by_file, _newest, _any, _any)
     while True:
         yield ways[rng.integers(len(ways))](items, rng)
@@ -58,15 +87,27 @@ def newest(items: Sequence[Item]) -> list[Item]:
 
 
 def subsets(items: Sequence[Item], rng: np.random.Generator) -> Iterator[dict[Item, Fate]]:
-    """Every subset of the newest, and each torn in every way; what is older lost, and kept."""
+    """Every subset of the newest, in any order; what is older lost, and kept."""
     few = newest(items)
     olds: list[Fate] = [None, KEEP] if len(few) < len(items) else [None]
     choices = list(itertools.product(olds, itertools.product((None, KEEP), repeat=len(few))))
     for number in rng.permutation(len(choices)).tolist() if few else ():
         old, fates = choices[number]
         yield {**dict.fromkeys(items, old), **dict(zip(few, fates, strict=True))}
-    for item, base, how in itertools.product(few, (None, KEEP), range(4)):
-        yield {**dict.fromkeys(items, base), item: _part(item, rng, how)}
+
+
+def tears(items: Sequence[Item], rng: np.random.Generator) -> Iterator[dict[Item, Fate]]:
+    """Each write of the newest torn in every way, in any order; all else lost, all else kept, or
+    all before it kept and all after it lost."""
+    few = newest(items) or items[-EXHAUSTIVE:]
+    choices = [
+        (number, base, how) for number in range(len(items) - len(few), len(items))
+        if items[number].kind == "write" for base in range(3) for how in range(4)
+    ]
+    for choice in rng.permutation(len(choices)).tolist():
+        number, base, how = choices[choice]
+        kept = items[: (0, len(items), number)[base]]
+        yield {**dict.fromkeys(kept, KEEP), items[number]: _part(items[number], rng, how)}
 
 
 def _until(items: Sequence[Item], rng: np.random.Generator) -> dict[Item, Fate]:

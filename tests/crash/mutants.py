@@ -6,14 +6,14 @@ import contextlib
 from collections.abc import Callable
 
 from spector.errors import StoreNotFoundError
-from spector.store import trees
+from spector.store import recover, trees
 from spector.store.catalog import Catalog
 from spector.store.files import DiskFile, DiskFiles
 from spector.store.segment import Segment
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 
-__all__ = ["MUTANTS"]
+__all__ = ["IN_RECOVERY", "MUTANTS"]
 
 
 def skipped_sync() -> None:
@@ -107,9 +107,26 @@ def unsynced_backup() -> None:
     trees._sync_tree = sync_tree
 
 
+def unsynced_reconcile() -> None:
+    """What a recovery brings back to the catalog is not synced; the note that asks for it goes."""
+    real = recover.reconcile
+
+    def reconcile(store: Store) -> None:
+        sync = Segment.sync
+        Segment.sync = lambda segment: None  # type: ignore[method-assign]
+        try:
+            real(store)
+        finally:
+            Segment.sync = sync  # type: ignore[method-assign]
+
+    recover.reconcile = reconcile
+
+
 MUTANTS: dict[str, Callable[[], None]] = {
     each.__name__: each for each in (
         skipped_sync, wrong_order, missing_directory_sync, missing_folder_sync, early_unlink,
         relaxed_log, unsynced_backup,
     )
 }
+#: those of recoveries
+IN_RECOVERY: dict[str, Callable[[], None]] = {"unsynced_reconcile": unsynced_reconcile}

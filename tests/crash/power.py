@@ -6,7 +6,8 @@ all memories with all they know, as a digest. After a cut the store must show
 - strict: the state of the last commit before the cut, or the one that was under way;
 - relaxed: the same, or any earlier one back to where ``checkpoint`` or ``close`` returned;
 
-and nothing else: not half of a state, not a later one without an earlier one.
+and nothing else: not half of a state, not a later one without an earlier one. What a receipt says
+is erased is in no file of such a disk any more.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,12 @@ import spector
 from spector.clock import ManualClock
 from spector.store import log
 from spector.store.store import Store
-from tests.crash.prepared import legacy, of_format_1
 from tests.crash.shim import Shim
 from tests.crash.trace import MARK, Call
-from tests.crash.workload import DIM, START, TINY, Worker
+from tests.crash.workload import DIM, START, TINY
 
-__all__ = ["COPIES", "EMPTY", "PREPARED", "STORE", "WORKLOADS", "Allowed", "Recorder", "describe",
-           "digest_of", "open_any", "vector"]
+__all__ = ["COPIES", "EMPTY", "STORE", "Allowed", "Recorder", "describe", "digest_of", "open_any",
+           "vector"]
 
 #: where the store is, below what is recorded; not even its parent is there at first
 STORE = "home/mind"
@@ -41,7 +40,6 @@ STORE = "home/mind"
 COPIES = ("copy", "restored")
 #: beyond so many pages the log is copied into the catalog: at nearly every commit, or seldom
 _WAL_PAGES = (24, 400, 80)
-_BULK = replace(TINY, episodic_capacity=200, batch_records=80, checkpoint_bytes=4000)
 
 
 # -- one state of a store -----------------------------------------------------------------------
@@ -66,16 +64,6 @@ def vector(text: str, dim: int) -> NDArray[np.float32]:
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
     found = np.random.default_rng(seed).standard_normal(dim)
     return (found / np.linalg.norm(found)).astype(np.float32)
-
-
-class Model:
-    """An embedder of those vectors."""
-
-    def __init__(self, dim: int) -> None:
-        self.dim, self.model_id, self.fingerprint = dim, f"model-{dim}", f"model:{dim}"
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.stack([vector(text, self.dim) for text in texts])
 
 
 def open_any(path: str, *, mode: Any = "rw", dim: int = DIM, **more: Any) -> spector.Memory:
@@ -153,6 +141,12 @@ class Recorder:
         """Say that the copy ``name`` of the store as it is was promised to survive."""
         self._mark(beside=name, digest=self._last)
 
+    def done(self, receipt: spector.ErasureReceipt | None, needles: Sequence[bytes]) -> None:
+        """Say that a receipt promised that no file has these bytes any more, not after a cut."""
+        assert receipt is not None
+        assert receipt.complete, receipt.pending
+        self._mark(gone=[needle.hex() for needle in needles])
+
     def _mark(self, **what: Any) -> None:
         self.shim.mark(json.dumps(what))
 
@@ -162,10 +156,12 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """At one moment: digests of what may be visible, in the store and beside it ("" is nothing)."""
+    """At one moment: digests of what may be visible, in the store and beside it ("" is nothing),
+    and bytes that no file of the store may have."""
 
     states: frozenset[str]
     beside: tuple[tuple[str, frozenset[str]], ...] = ()
+    gone: frozenset[bytes] = frozenset()
 
     @classmethod
     def by_call(cls, calls: Sequence[Call], first: str = EMPTY) -> list[Allowed]:
@@ -177,168 +173,20 @@ class Allowed:
             if "beside" in mark:
                 beside.setdefault(mark["beside"], [""]).append(mark["digest"])
         at, floor, reached = 0, 0, dict.fromkeys(beside, 0)
+        gone: frozenset[bytes] = frozenset()
         out: list[Allowed] = []
         for n in range(len(calls) + 1):
             mark = marks[n - 1] if n else {}
             if "state" in mark:
                 at += 1
                 floor = at if mark["safe"] else floor
-            elif mark:
+            elif "beside" in mark:
                 reached[mark["beside"]] += 1
+            elif mark:
+                gone |= {bytes.fromhex(needle) for needle in mark["gone"]}
             if mark or not out:
                 files = ((k, frozenset(v[reached[k] : reached[k] + 2])) for k, v in beside.items())
-                out.append(cls(frozenset(states[floor : at + 2]), tuple(sorted(files))))
+                out.append(cls(frozenset(states[floor : at + 2]), tuple(sorted(files)), gone))
             else:
                 out.append(out[-1])
         return out
-
-
-# -- workloads ----------------------------------------------------------------------------------
-
-
-def _all(words: str, *, dim: int = DIM, **more: Any) -> list[dict[str, Any]]:
-    return [{"text": f"{w} version 0", "vector": vector(f"{w} version 0", dim), **more}
-            for w in words.split()]
-
-
-def life(recorder: Recorder, durability: str = "strict") -> None:
-    """Every verb once or twice, with a good end and a second session."""
-    memory = recorder.open(durability=durability)
-    later = START + timedelta(days=1)
-    ids = {}
-    for words, more in (
-        ("alpha beta", {"event_time": START}), ("gamma delta eps zeta eta", {"event_time": later}),
-        ("fact0 fact1 fact2 fact3", {"tier": "semantic", "tags": ["f"]}),
-    ):
-        found = memory.remember_many(_all(words, **more))
-        ids.update((record.text.split()[0], record.id) for record in found)
-    for text in ("alpha version 1", "fact0 version 1"):
-        memory.update(ids[text.split()[0]], text=text, vector=vector(text, DIM))
-    memory.reinforce(ids["beta"])
-    memory.forget(ids["gamma"])
-    memory.recall(vector=vector("delta version 0", DIM), k=2, learn=True)
-    memory.checkpoint()
-    recorder.safe()
-    memory.forget(ids["delta"])
-    memory.forget(ids["fact1"])
-    memory._clock.advance(days=3)  # type: ignore[attr-defined]
-    memory.reflect()
-    memory.remember_many(_all("omega"))
-    memory.export(os.path.join(recorder.top, "out.jsonl"))
-    recorder.file("out.jsonl")
-    memory.compact()
-    recorder.close()
-    memory = recorder.open(durability=durability)
-    memory.remember_many(_all("psi"))
-    memory.pin(ids["alpha"])
-
-
-def relaxed(recorder: Recorder) -> None:
-    life(recorder, "relaxed")
-
-
-def mixed(recorder: Recorder, durability: str = "strict") -> None:
-    """Random verbs, closed and opened in between."""
-    alive: dict[int, str] = {}
-    for session in range(2):
-        memory = recorder.open(durability=durability, clock=ManualClock(START))
-        worker = Worker(memory, alive, recorder.seed * 10 + session, lambda line: None)
-        for _ in range(14):
-            worker.step()
-        memory.reflect()
-        memory.compact()
-        alive = worker.alive
-        recorder.close()
-
-
-def mixed_relaxed(recorder: Recorder) -> None:
-    mixed(recorder, "relaxed")
-
-
-def bulk(recorder: Recorder) -> None:
-    """Appends that go into the partition before the commit, between small ones."""
-    memory = recorder.open(config=_BULK)
-    memory.remember_many(_all("a b c"))
-    memory.remember_many(_all(" ".join(f"m{n}" for n in range(70))))
-    found = memory.remember_many(_all("d e"))
-    memory.forget(found[0].id)
-    memory.remember_many(_all(" ".join(f"n{n}" for n in range(66)), tier="semantic"))
-    recorder.close()
-
-
-def reembed(recorder: Recorder) -> None:
-    """Change to a model of another dimension, and go on there."""
-    memory = recorder.open(embedder=Model(DIM))
-    found = memory.remember_many(_all("one two three four five"))
-    memory.remember_many(_all("six seven eight", tier="semantic"))
-    memory.forget(found[2].id)
-    state = describe(memory)
-    recorder.close()
-    spector.reembed(recorder.path, Model(80))
-    recorder.say(state, 80)
-    memory = recorder.open(embedder=Model(80), dim=80)
-    memory.remember("nine version 0")
-    memory.compact()
-    recorder.close()
-
-
-def migrate(recorder: Recorder) -> None:
-    """Open a store from before its semantic tier was partitioned; ``legacy`` has made it."""
-    recorder.open()
-    assert recorder.memory is not None
-    recorder.memory.remember_many(_all("new newer", tier="semantic"))
-    recorder.close()
-
-
-def upgrade(recorder: Recorder) -> None:
-    """Open a store of an older format, which ``of_format_1`` has put there."""
-    recorder.open()
-    assert recorder.memory is not None
-    recorder.memory.remember_many(_all("new newer", tier="semantic", dim=recorder.memory.dim))
-    recorder.close()
-
-
-def backup(recorder: Recorder) -> None:
-    """A copy of a store in use, another in its place, and one of the copy."""
-    memory = recorder.open()
-    found = memory.remember_many(_all("one two three four five"))
-    memory.remember_many(_all("six seven", tier="semantic"))
-    memory.backup(os.path.join(recorder.top, "copy"))
-    recorder.copy("copy")
-    memory.forget(found[1].id)
-    memory.remember_many(_all("eight", tier="semantic"))
-    memory.compact()
-    memory.backup(os.path.join(recorder.top, "copy"))
-    recorder.copy("copy")
-    spector.restore(os.path.join(recorder.top, "copy"), os.path.join(recorder.top, "restored"))
-    recorder.copy("restored")
-    memory.remember_many(_all("nine"))
-
-
-def short(recorder: Recorder) -> None:
-    """Few changes, so that every subset of what is pending can be built."""
-    memory = recorder.open()
-    found = memory.remember_many(_all("one two three"))
-    memory.update(found[0].id, text="one again", vector=vector("one again", DIM))
-    memory.forget(found[1].id)
-    memory.checkpoint()
-    memory.compact()
-    recorder.close()
-
-
-def again(recorder: Recorder) -> None:
-    """What a later process does with a store that a killed one left."""
-    memory = recorder.open()
-    memory.remember_many(_all("back", dim=memory.dim))
-    memory.checkpoint()
-    memory.remember_many(_all("again", dim=memory.dim, tier="semantic"))
-
-
-WORKLOADS: dict[str, Callable[[Recorder], None]] = {
-    each.__name__: each
-    for each in (
-        life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, upgrade, backup, short, again,
-    )
-}
-#: workload -> what makes the store that it begins with, all of it durable, in a directory
-PREPARED: dict[str, Callable[[str], None]] = {"migrate": legacy, "upgrade": of_format_1}

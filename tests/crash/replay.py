@@ -9,139 +9,32 @@ once. Each is opened in a forked child, which tells what it found.
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tests.crash.afterwards import examine_all
 from tests.crash.audit import Audit
-from tests.crash.disk import KEEP, Disk, Fate, Image, Item, digest, materialise
-from tests.crash.fates import newest, points, sampled, subsets
-from tests.crash.harness import in_fork, scratch
-from tests.crash.mutants import MUTANTS
-from tests.crash.power import (
-    EMPTY,
-    PREPARED,
-    STORE,
-    WORKLOADS,
-    Allowed,
-    Recorder,
-    describe,
-    digest_of,
-    open_any,
-)
-from tests.crash.shim import Shim
-from tests.crash.trace import MARK, Call, calls_of
+from tests.crash.disk import KEEP, Disk, Fate, Image, Item, digest
+from tests.crash.fates import KINDS, kind_of, newest, points, sampled, subsets, tears
+from tests.crash.mutants import IN_RECOVERY, MUTANTS
+from tests.crash.power import STORE, Allowed
+from tests.crash.recorded import Trace, record
+from tests.crash.trace import Call
 from tests.crash.workload import warm_up
 
-__all__ = ["Replay", "Trace", "hunt", "record", "run", "sample"]
+__all__ = ["Replay", "hunt", "run", "sample"]
 
-#: SQLite makes it anew when a log is first opened, and never reads an old one
-VOLATILE = ("-shm",)
 _BATCH = 40
 _SHOWN = 4
 #: one of so many images is also read beside, opened again and compacted
 _THOROUGH = 8
-
-
-@dataclass(slots=True)
-class Trace:
-    """What a workload did, on a disk that held ``before``, in which ``first`` was visible."""
-
-    workload: str
-    seed: int
-    calls: list[Call]
-    before: Image = field(default_factory=dict)
-    first: str = EMPTY
-    #: number of calls after which the process was killed, and another went on
-    killed_at: int = -1
-
-    def disk(self) -> Disk:
-        return Disk(VOLATILE, self.before)
-
-    def steps(self, disk: Disk) -> Iterator[tuple[int, Call]]:
-        """Feed the calls one by one; yields (calls fed, the next one), and (all, a last mark)."""
-        for n, call in enumerate(self.calls):
-            if n == self.killed_at:
-                disk.new_process()
-            yield n, call
-            disk.feed(call)
-        yield len(self.calls), Call(MARK)
-
-
-# -- recording ----------------------------------------------------------------------------------
-
-
-def record(
-    workload: str, seed: int, mutate: Callable[[], object] | None = None, *,
-    after: Trace | None = None,
-) -> Trace:
-    """The trace of a workload in a process of its own, which is a child of a shimmed one.
-
-    ``after``: the workload finds what a process left that was killed at the end of that trace.
-    """
-    with scratch() as root, scratch() as beside:
-        path, first = os.path.join(beside, "trace"), EMPTY
-        if after is not None:
-            disk = after.disk()
-            for _ in after.steps(disk):
-                pass
-            _fill(root, disk.cache())
-        elif workload in PREPARED:
-            home = os.path.join(root, os.path.dirname(STORE))
-            os.mkdir(home)
-            PREPARED[workload](home)
-            shutil.copytree(os.path.join(root, STORE), os.path.join(beside, "mind"))
-            with open_any(os.path.join(beside, "mind")) as memory:
-                first = digest_of(describe(memory), memory.dim)
-        before = _image_of(root)
-
-        def work() -> None:
-            shim = Shim()
-            recorder = Recorder(
-                shim, os.path.realpath(root), seed, visible=first if after is None else ""
-            )
-            recorder.watch()
-            if mutate is not None:
-                mutate()
-            shim.arm(root)
-            shim.record(path)
-            WORKLOADS[workload](recorder)
-            shim.disarm()
-
-        code = in_fork(work)
-        if code:
-            raise AssertionError(f"{workload} ended with {code}")
-        calls = calls_of(path)
-    if after is None:
-        return Trace(workload, seed, calls, before, first)
-    return Trace(
-        f"{after.workload}+{workload}", seed, [*after.calls, *calls], after.before, after.first,
-        killed_at=len(after.calls),
-    )
-
-
-def _image_of(root: str) -> Image:
-    out: Image = {}
-    for folder, folders, names in os.walk(root):
-        for name in (*folders, *names):
-            path = Path(folder, name)
-            out[str(path.relative_to(root))] = None if path.is_dir() else path.read_bytes()
-    return {path: data for path, data in out.items() if not path.endswith(VOLATILE)}
-
-
-def _fill(root: str, image: Image) -> None:
-    os.rmdir(root)
-    materialise(image, root)
-
-
-# -- the whole ----------------------------------------------------------------------------------
+#: so many disks are looked at for one whose recovery has much to mend
+_CHOICE = 4
 
 
 @dataclass(slots=True)
@@ -156,44 +49,59 @@ class Replay:
 
     def __init__(
         self, trace: Trace, states: int, seed: int, *, stop_at: int = _SHOWN, batch: int = _BATCH,
-        exhaustive: bool = False,
+        exhaustive: bool = False, keep: int = 0, results: dict[bytes, dict[str, Any]] | None = None,
     ) -> None:
-        """``exhaustive``: at every point, build every subset of what is new there."""
+        """``exhaustive``: at every point, build every subset of what is new there.
+
+        ``keep``: so many of the images, by chance, are kept for what comes next. ``results``: of
+        images that were looked at before and do not count.
+        """
         self.trace, self.states, self._stop_at, self._batch = trace, states, stop_at, batch
-        self.exhaustive = exhaustive
+        self.exhaustive, self._keep = exhaustive, keep
         self.rng = np.random.default_rng([seed, trace.seed])
         self.allowed = Allowed.by_call(trace.calls, trace.first)
-        self.results: dict[bytes, dict[str, Any]] = {}
-        self.judged = self.built = self.exhausted = 0
+        self.results = {} if results is None else results
+        self.found: list[bytes] = []
+        self.kept: list[tuple[Image, str]] = []
+        self.kinds: Counter[str] = Counter()
+        self.cuts: set[int] = set()
+        self.built = self.exhausted = self.searched = 0
         self.wrong: list[str] = []
         self._waiting: dict[bytes, list[_Case]] = {}
         self._told: set[tuple[bytes, Allowed]] = set()
 
     def run(self) -> None:
         """Until so many distinct images have been looked at, or enough was wrong."""
-        chosen = [n for n in points(self.trace.calls) if n >= self.trace.killed_at]
+        chosen = [n for n in self._points() if n > self.trace.killed_at]
         if self.exhaustive:
             self._walk(chosen)
             self._look()
             return
-        while len(self.results) + len(self._waiting) < self.states:
-            before = len(self.results) + len(self._waiting)
+        while len(self.found) < self.states:
+            before = len(self.found)
             self._walk(chosen)
             if len(self.wrong) >= self._stop_at:
                 return
-            if len(self.results) + len(self._waiting) == before:
+            if len(self.found) == before:
                 break  # there are no more
         self._look()
 
+    def _points(self) -> list[int]:
+        """Where a recovery goes on, a kill may end it after each call."""
+        end = self.trace.opened_at
+        within = points(self.trace.calls[:end], every=True) if end else []
+        return sorted({*within, *(n for n in points(self.trace.calls) if n > end or not end)})
+
     def counts(self) -> dict[str, int]:
+        kinds = {f"states_{kind}": self.kinds[kind] for kind in KINDS}
         return {
-            "calls": len(self.trace.calls), "points": len(points(self.trace.calls)),
-            "built": self.built, "states": len(self.results), "judged": self.judged,
-            "exhausted": self.exhausted,
+            "calls": len(self.trace.calls) - max(0, self.trace.killed_at), "cuts": len(self.cuts),
+            "built": self.built, "states": len(self.found), "searched": self.searched,
+            "exhausted": self.exhausted, **kinds,
         }
 
     def _walk(self, chosen: list[int]) -> None:
-        wanted = self.states - len(self.results) - len(self._waiting)
+        wanted = self.states - len(self.found)
         if wanted < len(chosen):  # all cannot have one; those that are left out change each time
             some = self.rng.choice(len(chosen), size=max(1, wanted // 2), replace=False)
             chosen = [chosen[n] for n in sorted(some.tolist())]
@@ -201,7 +109,7 @@ class Replay:
         for n, call in self.trace.steps(disk):
             if n not in ends:
                 continue
-            wanted = self.states - len(self.results) - len(self._waiting)
+            wanted = self.states - len(self.found)
             self._cut(disk, n, call, share=2 if self.exhaustive else -(-wanted // max(1, left)))
             left -= 1
             if len(self._waiting) >= self._batch:
@@ -214,7 +122,7 @@ class Replay:
         items = disk.pending()
         new = 0
         if self.exhaustive:
-            for fates in subsets(items, self.rng):
+            for fates in (*subsets(items, self.rng), *tears(items, self.rng)):
                 self._add(disk.image(fates), n, call, fates, items)
             self.exhausted += len(newest(items)) == len(items)
         for tried, fates in enumerate(sampled(items, self.rng)):
@@ -230,6 +138,7 @@ class Replay:
         if (name, allowed) in self._told:
             return False
         self._told.add((name, allowed))
+        self.cuts.add(n)
         told = (
             f"{self.trace.workload}, seed {self.trace.seed}, cut after {n} calls, before "
             f"{call.kind} {call.path}:\n  lost: {_list(fates, items, None)}\n  torn: "
@@ -237,13 +146,17 @@ class Replay:
             f"{_list(fates, items, KEEP)}"
         )
         case = _Case(image, allowed, told)
-        self.judged += 1
         known = self.results.get(name)
         if known is not None:
             self._judge(case, known)
             return False
         self._waiting.setdefault(name, []).append(case)
-        return len(self._waiting[name]) == 1
+        if len(self._waiting[name]) > 1:
+            return False
+        self.found.append(name)
+        self.kinds[kind_of(items, fates)] += 1
+        self.searched += bool(allowed.gone)
+        return True
 
     def _look(self) -> None:
         waiting, self._waiting = self._waiting, {}
@@ -253,6 +166,14 @@ class Replay:
             self.results[name] = result
             for case in cases:
                 self._judge(case, result)
+            self._choose(cases[0].image, result["state"])
+
+    def _choose(self, image: Image, state: str) -> None:
+        """Keep so many, each with the same chance."""
+        if len(self.kept) < self._keep:
+            self.kept.append((image, state))
+        elif (at := int(self.rng.integers(len(self.results)))) < self._keep:
+            self.kept[at] = image, state
 
     def _judge(self, case: _Case, result: dict[str, Any]) -> None:
         wrong = list(result["wrong"])
@@ -263,6 +184,10 @@ class Replay:
             content = "" if data is None else hashlib.sha256(data).hexdigest()
             if not wrong and result["beside"].get(name, content) not in allowed:
                 wrong.append(f"{name} is not what was promised, nor what it was to become")
+        wrong += [
+            f"{name} has bytes that were erased: {needle!r}" for needle in case.allowed.gone
+            for name, data in case.image.items() if needle in (data or b"")
+        ]
         if wrong:
             self.wrong.append(f"{case.told}\n  -> " + "\n  -> ".join(wrong[:_SHOWN]))
 
@@ -273,37 +198,55 @@ def _list(fates: dict[Item, Fate], items: list[Item], fate: Fate) -> list[str]:
 
 
 def run(
-    workload: str, seed: int = 0, states: int = 40, *, kills: int = 0, exhaustive: bool = False
+    workload: str, seed: int = 0, states: int = 40, *, kills: int = 0, recoveries: int = 0,
+    exhaustive: bool = False,
 ) -> dict[str, Any]:
     """Record one workload, replay it and audit it; counts, and what was wrong.
 
     ``kills``: at so many moments the process is killed, and another goes on with what it left; the
-    power goes while that one opens the store and writes.
+    power goes while that one opens the store and writes. ``recoveries``: so many of the disks that
+    a power cut may leave are opened, and the power goes again during that, or a kill comes.
     """
     warm_up()
     started = time.perf_counter()
-    traces = [record(workload, seed)]
-    if kills:
-        traces = [record("again", seed, after=trace) for trace in _killed(traces[0], kills, seed)]
-    total: dict[str, Any] = {"traces": len(traces), "wrong": [], "violations": []}
-    visible = set()
-    for trace in traces:
-        share = 10**9 if exhaustive else -(-states // len(traces))
-        replay = Replay(trace, share, seed, exhaustive=exhaustive)
+    total: Counter[str] = Counter()
+    out: dict[str, Any] = {"wrong": [], "violations": []}
+    results: dict[bytes, dict[str, Any]] = {}
+    share = 10**9 if exhaustive else -(-states // (kills or 1))
+
+    def look(trace: Trace, share: int, keep: int = 0) -> Replay:
+        replay = Replay(trace, share, seed, exhaustive=exhaustive, keep=keep, results=results)
         replay.run()
         audit = audited(trace)
-        for name, count in {**replay.counts(), **audit.counts()}.items():
-            total[name] = total.get(name, 0) + count
-        visible |= {found["state"] for found in replay.results.values()}
-        total["wrong"] += replay.wrong
-        total["violations"] += [f"{trace.workload}, seed {seed}, {line}" for line in audit.wrong]
-    total |= {name: total[name][:_SHOWN] for name in ("wrong", "violations")}
-    return {**total, "visible": len(visible), "seconds": round(time.perf_counter() - started, 1)}
+        total.update({**replay.counts(), **audit.counts(), "traces": 1})
+        out["wrong"] += replay.wrong
+        out["violations"] += [f"{trace.workload}, seed {seed}, {line}" for line in audit.wrong]
+        return replay
+
+    first = record(workload, seed)
+    if kills:
+        for trace in _killed(first, kills, seed):
+            look(record("again", seed, after=trace), share)
+    elif recoveries:
+        replay = look(first, states // 3, keep=_CHOICE * recoveries)
+        before = len(replay.found)
+        for n, trace in enumerate(_recoveries(replay, recoveries, seed)):
+            wanted = (states - before) * (n + 1) // recoveries
+            look(trace, wanted - total["states"] + before)
+            total["recoveries"] += 1
+            total["mended"] += _mended(trace)
+    else:
+        look(first, share)
+    visible = len({found["state"] for found in results.values()})
+    out |= {name: out[name][:_SHOWN] for name in ("wrong", "violations")}
+    seconds = round(time.perf_counter() - started, 1)
+    return {"recoveries": 0, **total, **out, "visible": visible, "seconds": seconds}
 
 
 def audited(trace: Trace) -> Audit:
-    """The audit of a trace."""
-    found, disk = Audit(STORE, strict="relaxed" not in trace.workload), trace.disk()
+    """The audit of a trace; what was before a kill is audited with the trace that goes on."""
+    strict = "relaxed" not in trace.workload
+    found, disk = Audit(STORE, strict=strict, since=max(0, trace.killed_at)), trace.disk()
     found.run(trace.steps(disk), disk)
     return found
 
@@ -319,13 +262,18 @@ def hunt(mutants: Sequence[str], states: int = 120) -> dict[str, Any]:
     warm_up()
     found = {}
     for name in mutants:
-        workload = "backup" if "backup" in name else "life"
-        trace = record(workload, 0, MUTANTS[name])
-        replay = Replay(trace, states, 0, stop_at=1, batch=10)
-        replay.run()
+        traces = iter([record("backup" if "backup" in name else "life", 0, MUTANTS[name])]) \
+            if name in MUTANTS else _wrong_recoveries(IN_RECOVERY[name])
+        looked, wrong, violations = 0, [], []
+        for trace in traces:
+            replay = Replay(trace, states - looked, 0, stop_at=1, batch=10)
+            replay.run()
+            looked += len(replay.found)
+            wrong, violations = replay.wrong[:1], audited(trace).wrong[:1]
+            if wrong or looked >= states:
+                break
         found[name] = {
-            "states": len(replay.results) if replay.wrong else -1, "wrong": replay.wrong[:1],
-            "violations": audited(trace).wrong[:1],
+            "states": looked if wrong else -1, "wrong": wrong, "violations": violations,
         }
     return found
 
@@ -337,3 +285,45 @@ def _killed(trace: Trace, kills: int, seed: int) -> Iterator[Trace]:
     for n in sorted(rng.choice(syncs, size=min(kills, len(syncs)), replace=False).tolist()):
         yield replace(trace, calls=trace.calls[:n])
 
+
+# -- recoveries that do not end -----------------------------------------------------------------
+
+
+def _recoveries(
+    replay: Replay, count: int, seed: int, mutate: Callable[[], object] | None = None
+) -> Iterator[Trace]:
+    """Openings of disks that this replay has built, of a few each the one that mends most.
+
+    Every third is killed, and what is recorded is the recovery of what it leaves in the cache.
+    """
+    name = replay.trace.workload
+    ways = ("reopen", "reopen_relaxed") if "relaxed" in name else ("reopen",)
+    for n in range(min(count, len(replay.kept) // _CHOICE)):
+        few = replay.kept[n * _CHOICE : (n + 1) * _CHOICE]
+        trace = max(
+            (record(ways[n % len(ways)], seed, mutate, on=(name, *each)) for each in few),
+            key=_mended,
+        )
+        if n % 3 < 2:
+            yield trace
+        else:
+            within = replace(trace, calls=trace.calls[: trace.opened_at])
+            for killed in _killed(within, 1, n):
+                yield record("reopen", seed, mutate, after=killed)
+
+
+def _mended(trace: Trace) -> int:
+    """How often the recovery wrote something else into a partition than the cut had left there."""
+    start = max(0, trace.killed_at)
+    return sum(
+        call.data != (trace.before.get(call.path) or b"")[call.offset :][: len(call.data)]
+        for call in trace.calls[start : trace.opened_at]
+        if call.kind == "write" and call.path.endswith(".mem")
+    )
+
+
+def _wrong_recoveries(mutate: Callable[[], object]) -> Iterator[Trace]:
+    """Recoveries with a deliberate fault, of disks that a faultless process has left."""
+    replay = Replay(record("relaxed", 0), 120, 0, keep=60)
+    replay.run()
+    return _recoveries(replay, 15, 0, mutate)
