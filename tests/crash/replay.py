@@ -34,7 +34,7 @@ _SHOWN = 4
 #: one of so many images is also read beside, opened again and compacted
 _THOROUGH = 8
 #: so many disks are looked at for one whose recovery has much to mend
-_CHOICE = 4
+_CHOICE = 3
 
 
 @dataclass(slots=True)
@@ -122,7 +122,8 @@ class Replay:
         items = disk.pending()
         new = 0
         if self.exhaustive:
-            for fates in (*subsets(items, self.rng), *tears(items, self.rng)):
+            torn = tears(items, self.rng) if newest(items) else ()
+            for fates in (*subsets(items, self.rng), *torn):
                 self._add(disk.image(fates), n, call, fates, items)
             self.exhausted += len(newest(items)) == len(items)
         for tried, fates in enumerate(sampled(items, self.rng)):

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.crash
 
 #: of each: workload, states in the quick sample, states and seeds of a full run
 PLAN = {
-    "life": (40, 850, 3), "relaxed": (30, 700, 3), "mixed": (25, 900, 4),
-    "mixed_relaxed": (25, 750, 4), "bulk": (12, 400, 2), "reembed": (20, 500, 2),
+    "life": (35, 750, 3), "relaxed": (25, 600, 3), "mixed": (25, 800, 4),
+    "mixed_relaxed": (20, 650, 4), "bulk": (12, 400, 2), "reembed": (20, 500, 2),
     "migrate": (12, 300, 2), "upgrade": (12, 300, 2), "backup": (25, 700, 3),
     "erase": (15, 400, 1), "erase_relaxed": (10, 400, 1), "gather": (10, 300, 1),
 }
@@ -30,8 +30,8 @@ KILLED = {
 }
 #: openings after a power cut, in which it goes again: of each how many and states, as above
 RECOVERIES = {
-    "life": (0, 0, 20, 400), "relaxed": (3, 45, 40, 800), "mixed_relaxed": (0, 0, 40, 800),
-    "mixed": (0, 0, 16, 300),
+    "life": (0, 0, 16, 400), "relaxed": (2, 30, 24, 600), "mixed_relaxed": (0, 0, 24, 600),
+    "mixed": (0, 0, 12, 300),
 }
 #: a full run of one workload takes a minute; a busy machine may be much slower
 PATIENCE_S = 3000.0
@@ -159,7 +159,8 @@ def test_power_cuts_and_kills_in_the_recovery_from_a_power_cut(
         "tests.crash.replay:run", workload=workload, seed=at, recoveries=recoveries,
         states=states, timeout_s=PATIENCE_S,
     )
-    assert result["wrong"] or (result["states"] > states // 2 and result["mended"])
+    assert result["states"] > states // 2 or result["wrong"]
+    assert result["mended"] or result["wrong"] or "relaxed" not in workload, "nothing to reconcile"
     _count([result], proof, str(at))
 
 
