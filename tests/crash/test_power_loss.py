@@ -37,8 +37,6 @@ RECOVERIES = {
 PATIENCE_S = 3000.0
 QUICK_MUTANTS = ("skipped_sync", "wrong_order", "missing_directory_sync", "unsynced_backup")
 OTHER_MUTANTS = ("missing_folder_sync", "early_unlink", "relaxed_log")
-#: in recoveries: the audit knows nothing of what a recovery must bring back
-RECOVERY_MUTANTS = ("unsynced_reconcile",)
 
 
 def _count(results: list[dict[str, Any]], proof: Proof, seeds: str) -> None:
@@ -66,7 +64,7 @@ def _count(results: list[dict[str, Any]], proof: Proof, seeds: str) -> None:
     assert not wrong, "\n\n".join([f"SPECTOR_SEED={seeds}", *wrong])
     assert not violations, "\n".join([f"SPECTOR_SEED={seeds}", *violations])
     assert total("visible") > len(results), "the cuts of a workload left one and the same store"
-    assert all(result["commits"] > 3 for result in results), "the audit saw no commits"
+    assert all(result["commits"] > 1 for result in results), "the audit saw no commits"
 
 
 def test_sampled_power_cuts(proof: Proof) -> None:
@@ -88,7 +86,7 @@ def test_sampled_power_cuts(proof: Proof) -> None:
     _count(results, proof, str(first))
 
 
-def _found(mutants: tuple[str, ...], states: int, proof: Proof, *, audited: bool = True) -> None:
+def _found(mutants: tuple[str, ...], states: int, proof: Proof) -> None:
     found = in_shimmed_process(
         "tests.crash.replay:hunt", mutants=mutants, states=states, timeout_s=PATIENCE_S
     )
@@ -98,24 +96,18 @@ def _found(mutants: tuple[str, ...], states: int, proof: Proof, *, audited: bool
         states_until_caught=", ".join(f"{name} {count}" for name, count in caught.items()),
     )
     ordered = [name for name in mutants if found[name]["violations"]]
-    if audited:
-        proof("T4", mutants=len(mutants), mutants_caught=len(ordered))
+    proof("T4", mutants=len(mutants), mutants_caught=len(ordered))
     assert sorted(caught) == sorted(mutants), "the replay is blind to a deliberate fault"
-    assert not audited or ordered == list(mutants), "the audit is blind to a deliberate fault"
+    assert ordered == list(mutants), "the audit is blind to a deliberate fault"
 
 
 def test_deliberate_faults_are_caught(proof: Proof) -> None:
-    _found(QUICK_MUTANTS, 150, proof)
+    _found(QUICK_MUTANTS, 500, proof)
 
 
 @pytest.mark.slow
 def test_more_deliberate_faults_are_caught(proof: Proof) -> None:
-    _found(OTHER_MUTANTS, 1500, proof)
-
-
-@pytest.mark.slow
-def test_a_deliberate_fault_in_a_recovery_is_caught(proof: Proof) -> None:
-    _found(RECOVERY_MUTANTS, 500, proof, audited=False)
+    _found(OTHER_MUTANTS, 3000, proof)
 
 
 @pytest.mark.slow
