@@ -57,7 +57,8 @@ ROWS: Final = (
         "T6", "A failing disk gives a typed error and leaves the store intact",
         "EIO, ENOSPC, EDQUOT, EMFILE, EACCES, EINTR, short writes, at every 2nd to 31st call of"
         " each workload in strict durability, once or for ever; no memory at every one. No file is"
-        " synced again after its sync failed; of directories that is not shown",
+        " synced again after its sync failed, but while a store is first made (those are counted);"
+        " of directories that is not shown",
     ),
     Row(
         "T7", "A full disk is survivable: room freed means work resumes",
