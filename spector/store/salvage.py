@@ -207,10 +207,10 @@ def read_table(
     while low <= _MAX_ROWID:
         reached, reason = low - 1, ""
         try:
-            for row in db.execute(
+            for each in db.execute(
                 f"SELECT * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key}", (low,)
             ):
-                found = dict(zip(names, row, strict=True))
+                found = dict(zip(names, each, strict=True))
                 if not isinstance(found[key], int) or found[key] < low:
                     raise sqlite3.DatabaseError("rows are out of order")
                 reached = found[key]
@@ -218,22 +218,28 @@ def read_table(
             return
         except (*SQL_ERRORS, OverflowError) as error:
             reason = str(error)
-        following = _next_readable(db, table, key, reached + 1)
-        lost.append(LostTable(table, reached + 1, following - 1, reason))
+        # the step that failed took the row before with it
+        row = _first(db, table, key, reached + 1)
+        behind = reached + 1
+        if row is not None:
+            behind = reached = row[0]
+            yield dict(zip(names, row[1:], strict=True))
+        following = _next_readable(db, table, key, behind)
+        lost.append(LostTable(table, reached + 1, max(reached + 1, following - 1), reason))
         low = following
 
 
 def _next_readable(db: sqlite3.Connection, table: str, key: str, behind: int) -> int:
     """The smallest key from ``behind`` + 1 on that a walk can start from; 2**63 when none can."""
     last = _last_key(db, table, key)
-    step = 1
-    while behind + step <= last:
-        if _readable(db, table, key, behind + step):
+    low, step = behind, 1
+    while True:
+        high = min(behind + step, last)
+        if high <= low:
+            return _MAX_ROWID + 1
+        if _readable(db, table, key, high):
             break
-        step *= 2
-    else:
-        return _last_readable(db, table, key, behind, last)
-    low, high = behind + step // 2, behind + step
+        low, step = high, 2 * step
     while high - low > 1:
         middle = (low + high) // 2
         if _readable(db, table, key, middle):
@@ -241,12 +247,6 @@ def _next_readable(db: sqlite3.Connection, table: str, key: str, behind: int) ->
         else:
             low = middle
     return high
-
-
-def _last_readable(
-    db: sqlite3.Connection, table: str, key: str, behind: int, last: int
-) -> int:
-    return last if last > behind and _readable(db, table, key, last) else _MAX_ROWID + 1
 
 
 def _last_key(db: sqlite3.Connection, table: str, key: str) -> int:
@@ -258,13 +258,22 @@ def _last_key(db: sqlite3.Connection, table: str, key: str) -> int:
 
 
 def _readable(db: sqlite3.Connection, table: str, key: str, low: int) -> bool:
-    """True when a first row from ``low`` on can be read."""
+    return _first(db, table, key, low) is not None
+
+
+def _first(db: sqlite3.Connection, table: str, key: str, low: int) -> tuple[Any, ...] | None:
+    """The key and the columns of the first row from ``low`` on; None if it cannot be read.
+
+    A damaged tree may lead to a row of before, from wherever a search begins: that is none.
+    """
     try:
-        return db.execute(
-            f"SELECT * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key} LIMIT 1", (low,)
-        ).fetchone() is not None
+        found: tuple[Any, ...] | None = db.execute(
+            f"SELECT {key}, * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key} LIMIT 1",
+            (low,),
+        ).fetchone()
     except (*SQL_ERRORS, OverflowError):
-        return False
+        return None
+    return found if found and isinstance(found[0], int) and found[0] >= low else None
 
 
 def _read_unkeyed(
