@@ -297,4 +297,7 @@ def _parse(arguments: list[str] | None, prog: str) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # by its own name, under which processes that are spawned find what they are to do
+    from bench.recall.__main__ import main as run_by_name
+
+    sys.exit(run_by_name())

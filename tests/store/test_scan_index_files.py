@@ -647,13 +647,14 @@ def test_indexes_hold_no_descriptors(store_path: Path) -> None:
     config = replace(CONFIG, semantic_capacity=4)
     with open_store(store_path, config=config) as memory:
         fill(memory, count=600)
+    others = len(os.listdir("/dev/fd"))  # of tests before this one
     with open_store(store_path, mode="r", config=config) as memory:
         memory.recall(vector=vector_of("m1"), k=3)
         before = len(os.listdir("/dev/fd"))
         assert answers(memory) == expected(store_path)
         assert all(index is not None for index in indexes_of(memory))
         assert len(os.listdir("/dev/fd")) <= before + 2  # connections of the catalog
-        assert before < 50
+        assert before < others + 50
 
 
 def test_small_partitions_have_no_index(store_path: Path) -> None:
