@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from tqdm import tqdm
 
@@ -13,13 +14,16 @@ from bench.recall.product import Product
 from bench.recall.shape import DataSet, Question
 from bench.recall.vectors import Vectors
 
+#: how many other stores a question is put to
+_OTHERS: Final = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Outcomes of one arm on one set.
 
-    ``foreign`` are the answerable questions put to the next store, where nothing is gold; empty
-    for sets of one store.
+    ``foreign`` are the answerable questions put to other stores, where nothing is gold; empty for
+    sets of one store.
     """
 
     outcomes: list[Outcome]
@@ -44,8 +48,8 @@ def ask_all(
                 into.append(judged(question, answer, tokens))
                 bar.update()
             for question in strangers.get(store.name, []):
-                answer = ask(question, vectors.cues[question.id])
-                asked.foreign.append(judged(_without_gold(question), answer, tokens))
+                answer = ask(question, vectors.cues[question.id.removesuffix(f" to {store.name}")])
+                asked.foreign.append(judged(question, answer, tokens))
                 bar.update()
     bar.close()
     return asked
@@ -74,22 +78,24 @@ def ask_together(
 
 
 def foreign_questions(data: DataSet) -> dict[str, list[Question]]:
-    """Store -> the answerable questions of the store before it, in a circle.
+    """Store -> the answerable questions of the stores before it, in a circle; at most of four.
 
-    Only sets of several conversations have them: their people and events are not each other's.
+    Only sets of several conversations have them: their people and events are not each other's. One
+    other store would say more of the pairs that chance made than of the sets: how alike two
+    conversations are differs from pair to pair.
     """
-    if len(data.stores) < 2:
-        return {}
     names = [store.name for store in data.stores]
-    after = dict(zip(names, [*names[1:], names[0]], strict=True))
-    out: dict[str, list[Question]] = {name: [] for name in names}
-    for question in data.answerable:
-        out[after[question.store]].append(question)
+    out: dict[str, list[Question]] = {name: [] for name in names} if len(names) > 1 else {}
+    at = {name: n for n, name in enumerate(names)}
+    for step in range(1, min(len(names), _OTHERS + 1)):
+        for question in data.answerable:
+            store = names[(at[question.store] + step) % len(names)]
+            out[store].append(_without_gold(question, store))
     return out
 
 
-def _without_gold(question: Question) -> Question:
+def _without_gold(question: Question, store: str) -> Question:
     return Question(
-        question.id, question.store, question.cue, question.category, (), question.now,
-        question.group,
+        f"{question.id} to {store}", question.store, question.cue, question.category, (),
+        question.now, question.group,
     )  # fmt: skip

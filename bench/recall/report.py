@@ -188,14 +188,13 @@ def _set(figures: dict[str, Any]) -> list[str]:
     if silence:
         lines += [
             "",
-            "Questions of another conversation, whose answer is not in the store: how many bring "
-            "something back as the arm is, and with a threshold that is set on the other folds so "
-            "that 80 % of them get nothing; the last column is what the answerable ones then lose. "
-            "The threshold of a plain arm is on how much of the cue's words its best text covers, "
-            "plus the best cosine; that of spector on the probability of an answer by which a "
-            "context says nothing, of a context that is never silent on its best score.",
-            "",
-            *silence,
+            "Questions of up to four other conversations, whose answer is not in the store: how "
+            "many bring something back as the arm is, and with a threshold that is set on the "
+            "other folds so that 80 % of them get nothing; the last column is what the answerable "
+            "ones then lose. The threshold of a plain arm is on how much of the cue's words its "
+            "best text covers, plus the best cosine; that of spector on the probability of an "
+            "answer by which a context says nothing, of a context that is never silent on its best "
+            "score.",
         ]
     return lines
 

@@ -16,6 +16,7 @@ import pytest
 
 from bench.recall.evaluate import foreign_questions
 from bench.recall.sets import LOADERS, NoDataError, data_root, load, repaired, spoken
+from bench.recall.shape import DataSet, Item, Question, Store
 from spector.lexical.analysis import cue_terms, is_stop, words
 from spector.read.route import kind
 
@@ -163,11 +164,31 @@ def test_merged_conversations_keep_their_sessions_apart_and_whole(root: Path) ->
     assert foreign_questions(data) == {}
 
 
-def test_questions_of_one_conversation_can_be_put_to_the_next(root: Path) -> None:
-    found = foreign_questions(load("locomo", root))
-    assert [each.id for each in found["conv-2"]] == ["conv-1-0"]
-    assert [each.id for each in found["conv-1"]] == ["conv-2-0"]
+def test_questions_of_one_conversation_can_be_put_to_the_others(root: Path) -> None:
+    data = load("locomo", root)
+    found = foreign_questions(data)
+    assert [each.id for each in found["conv-2"]] == ["conv-1-0 to conv-2"]
+    assert [each.id for each in found["conv-1"]] == ["conv-2-0 to conv-1"]
+    assert not any(each.gold for questions in found.values() for each in questions)
     assert foreign_questions(load("prefeval", root)) == {}
+
+
+@pytest.mark.parametrize(("stores", "others"), [(2, 1), (3, 2), (5, 4), (7, 4)])
+def test_each_question_is_put_to_as_many_others_as_there_are_up_to_four(
+    stores: int, others: int
+) -> None:
+    names = [f"s{n}" for n in range(stores)]
+    item = Item("i", "text", "Ann", "s", None, 0)
+    data = DataSet(
+        "set", "Set", tuple(Store(name, (item,)) for name in names),
+        tuple(Question(f"q{name}", name, "cue", "c", ("i",), None, name) for name in names),
+    )  # fmt: skip
+    found = foreign_questions(data)
+    for name in names:
+        told = [each.id for questions in found.values() for each in questions
+                if each.store == name]  # fmt: skip
+        assert len(told) == len(set(told)) == others
+        assert f"q{name} to {name}" not in told
 
 
 def test_beam_messages_lose_what_the_generator_left_and_gold_is_unfolded(root: Path) -> None:
