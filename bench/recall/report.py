@@ -195,6 +195,8 @@ def _set(figures: dict[str, Any]) -> list[str]:
             "best text covers, plus the best cosine; that of spector on the probability of an "
             "answer by which a context says nothing, of a context that is never silent on its best "
             "score.",
+            "",
+            *silence,
         ]
     return lines
 
