@@ -868,14 +868,10 @@ class Memory:
         if not self._opened[0].store.forked:  # the daemon's thread stayed with the parent
             self.daemon.stop()
         self._kernel.close()
-        try:
+        with contextlib.ExitStack() as closing:  # a store that stays open must not lose its lock
+            for opened in reversed(self._opened):
+                closing.callback(opened.close)
             self._writer.keep_last_id()
-            for opened in self._opened:
-                opened.store.close()
-        finally:
-            for opened in self._opened:
-                if opened.lock is not None:
-                    opened.lock.release()
 
     def __del__(self) -> None:
         opened = getattr(self, "_opened", None)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from spector.errors import StoreFailedError, StoreFullError
+from spector.errors import StoreClosedError, StoreFailedError, StoreFullError
 from spector.store.store import Store
 from tests.crash.harness import in_fork
 from tests.crash.shim import in_shimmed_process
@@ -280,3 +280,22 @@ def test_opening_that_fails_gives_up_the_lock_even_if_closing_fails_too(
             open_tiny(str(store_path))
     with open_tiny(str(store_path)) as memory:
         assert [*texts_of(memory).values()] == ["kept"]
+
+
+def test_closing_that_cannot_note_the_last_id_leaves_no_store_open_without_a_lock(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could go on writing beside the process that has the lock next."""
+    memory = open_tiny(str(store_path))
+    memory.remember("kept", vector=vector_of("kept"))
+
+    def no_room() -> None:
+        raise StoreFullError("no room for the last id", hint="free some space")
+
+    monkeypatch.setattr(memory._writer, "keep_last_id", no_room)
+    with pytest.raises(StoreFullError, match="last id"):
+        memory.close()
+    with open_tiny(str(store_path)) as other:
+        with pytest.raises(StoreClosedError):
+            memory.remember("beside it", vector=vector_of("beside it"))
+        assert [*texts_of(other).values()] == ["kept"]
