@@ -136,7 +136,7 @@ def measure(path: Path, corpus: Corpus, texts: Texts, count: int) -> Iterator[st
     from spector.read.facts import MARK_VERSION, mark_of
     from spector.store.words import Words
 
-    yield from _openings(path, corpus.dim)
+    yield from _openings(path, corpus.cues[0])
     with open_store(path, corpus.dim, mode="r", threads=1) as memory:
         store = next(store for store in memory._router.stores() if store.files.durable)
         words = Words(store, mark=mark_of, mark_version=MARK_VERSION)
@@ -160,6 +160,11 @@ def measure(path: Path, corpus: Corpus, texts: Texts, count: int) -> Iterator[st
         memory.recall(chosen[0], vector=vectors[chosen[0]])
         yield row("recall by words and vector", [_recall(memory, c, vectors[c]) for c in chosen])
         yield row("recall by vector", [_recall(memory, None, vectors[c]) for c in chosen])
+        nowhere = np.random.default_rng(SEED).standard_normal((_CUES, corpus.dim), np.float32)
+        unlike = [_recall(memory, None, each) for each in nowhere]
+        yield row("recall by a vector that nothing is like", unlike)
+        both = [_recall(memory, c, each) for c, each in zip(chosen, nowhere, strict=False)]
+        yield row("recall by words and such a vector", both)
 
 
 def _best(view: Any, terms: Any, gate: Any = None) -> Callable[[], Any]:
@@ -182,19 +187,19 @@ def _recall(memory: Any, cue: str | None, vector: Any) -> Callable[[], Any]:
     return lambda: memory.recall(cue, vector=vector, k=10)
 
 
-def _openings(path: Path, dim: int) -> Iterator[str]:
+def _openings(path: Path, vector: NDArray[np.float32]) -> Iterator[str]:
     """The first words without files and with them; a close that writes; a write that is seen."""
     for what in ("texts analysed", "files read"):
         begin, mine = time.perf_counter(), time.process_time()
-        with open_store(path, dim) as memory:
+        with open_store(path, len(vector)) as memory:
             opened = time.perf_counter()
-            memory.recall("guitar lessons", vector=np.ones(dim, np.float32), k=1)
+            memory.recall("guitar lessons", vector=vector, k=1)
             first, own = time.perf_counter() - opened, time.process_time() - mine
             lags = []
             for n in range(20):
-                memory.remember(f"zyzzyva{n} again", vector=np.ones(dim, np.float32))
+                memory.remember(f"zyzzyva{n} again", vector=vector)
                 after = time.perf_counter()
-                hits = memory.recall(f"zyzzyva{n}", vector=np.ones(dim, np.float32), k=3)
+                hits = memory.recall(f"zyzzyva{n}", vector=vector, k=3)
                 lags.append(time.perf_counter() - after)
                 assert any(hit.record.text.startswith(f"zyzzyva{n} ") for hit in hits)
             closing = time.perf_counter()

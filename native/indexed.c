@@ -20,7 +20,12 @@ enum {
     /* so many of a batch after the sketches mean that the floor is low */
     MANY = 256,
     /* survivors of a sparse gate, for each wanted hit, from which on estimates pay */
-    PER_HIT = 2000
+    PER_HIT = 2000,
+    /* estimates that leave more than one of so many records cost more than they spare */
+    SPARED = 3,
+    /* records that are then measured without them, before they are tried again */
+    SPELL = 8 * SPECTOR_BATCH,
+    LONGEST_SPELL = 64 * SPECTOR_BATCH
 };
 
 static inline float larger(float a, float b) { return a > b ? a : b; }
@@ -61,9 +66,11 @@ static uint32_t sketch_runs(spector_search *c) {
     return kept;
 }
 
-/* Pass on those of all runs whose estimate is at least promise; the others stay. */
-static void pass_on(spector_search *c, float promise) {
+/* Pass on those of all runs whose estimate is at least promise, and return how many; the others
+ * stay. */
+static uint32_t pass_on(spector_search *c, float promise) {
     spector_batch *batch = &c->batch;
+    uint32_t passed = 0;
     for (uint32_t r = 0; r < batch->runs; r++) {
         spector_run *run = &batch->run[r];
         uint32_t *slots = batch->slots + run->first, left = 0;
@@ -80,6 +87,7 @@ static void pass_on(spector_search *c, float promise) {
                 estimates[left++] = estimates[i];
             } else {
                 const float bound = estimates[i] + up;
+                passed++;
                 for (uint32_t at = 0; at < s->fine_bytes; at += 64)
                     SPECTOR_PREFETCH(s->fine + (size_t)slots[i] * s->fine_bytes + at);
                 spector_search_wait(c, run->part, slots[i],
@@ -88,6 +96,7 @@ static void pass_on(spector_search *c, float promise) {
         }
         run->n = left;
     }
+    return passed;
 }
 
 /* An order of floats as an order of whole numbers. */
@@ -112,8 +121,9 @@ static uint32_t nth_largest(const uint32_t *keys, uint32_t n, uint32_t which) {
     return prefix;
 }
 
-/* Rank the batch's most promising records first, so that there is a score to beat. */
-static void rank_promising(spector_search *c) {
+/* Rank the batch's most promising records first, so that there is a score to beat; returns how
+ * many those were. */
+static uint32_t rank_promising(spector_search *c) {
     uint32_t keys[SPECTOR_BATCH + SPECTOR_PAD], n = 0, bits;
     float promise;
     for (uint32_t r = 0; r < c->batch.runs; r++) {
@@ -121,12 +131,25 @@ static void rank_promising(spector_search *c) {
         for (uint32_t i = 0; i < run->n; i++)
             keys[n++] = rank_key(c->batch.estimates[run->first + i] + run->base);
     }
-    if (n < wanted(c)) return;
+    if (n < wanted(c)) return 0;
     bits = nth_largest(keys, n, wanted(c));
     bits = bits & 0x80000000u ? bits & 0x7FFFFFFFu : ~bits;
     memcpy(&promise, &bits, sizeof promise);
-    pass_on(c, promise);
+    n = pass_on(c, promise);
     spector_search_settle(c);
+    return n;
+}
+
+/* Estimates rule out next to nothing for a cue that is like no record, and for one that is alike
+ * to all: then a while without them, longer each time they have failed again. */
+static void judge(spector_search *c, uint32_t estimated, uint32_t passed) {
+    if (passed * SPARED <= estimated) {
+        c->spell = 0;
+        return;
+    }
+    c->spell = c->spell ? 2 * c->spell : SPELL;
+    if (c->spell > LONGEST_SPELL) c->spell = LONGEST_SPELL;
+    c->unsketched = c->spell;
 }
 
 /* Pass on the batch's records and empty it. */
@@ -134,9 +157,11 @@ static void flush(spector_search *c) {
     spector_batch *batch = &c->batch;
     const int has_floor = spector_floor(c) > -INFINITY;
     if (c->estimates && (has_floor || batch->n > FEW)) {
-        const uint32_t n = sketch_runs(c);
-        if (n > (has_floor ? MANY : 2 * wanted(c))) rank_promising(c);
-        pass_on(c, -INFINITY);
+        const uint32_t estimated = batch->n, n = sketch_runs(c);
+        uint32_t passed = 0;
+        if (n > (has_floor ? MANY : 2 * wanted(c))) passed = rank_promising(c);
+        passed += pass_on(c, -INFINITY);
+        if (has_floor) judge(c, estimated, passed);
     } else {
         for (uint32_t r = 0; r < batch->runs; r++)
             for (uint32_t i = 0; i < batch->run[r].n; i++)
@@ -202,12 +227,36 @@ static void put_aside_all(spector_search *c, uint32_t part, const spector_surviv
             spector_search_put_aside(c, part, found->first + w * 64 + SPECTOR_LOW_BIT(bits));
 }
 
+/* Measure survivors of which estimates would not spare many: straight where they are neighbours. */
+static void measure_all(spector_search *c, uint32_t part, const spector_survivors *found) {
+    spector_survivors rest = *found;
+    rest.words = 1;
+    for (uint32_t w = 0, next; w < found->words; w = next) {
+        for (next = w; next < found->words && found->mask[next] == UINT64_MAX;) next++;
+        if (next > w) {
+            c->found = spector_scan_straight(&c->parts[part], c->q, found->first + 64 * w,
+                                             found->first + 64 * next, part, c->hits, c->found,
+                                             c->k, c->drops, c->scored);
+        } else {
+            rest.first = found->first + 64 * w;
+            rest.mask = found->mask + w;
+            put_aside_all(c, part, &rest);
+            next++;
+        }
+    }
+}
+
 /* Put the survivors on the list; sketches of scattered ones are fetched ahead. */
 static void collect(spector_search *c, uint32_t part, const spector_survivors *found,
                     const spector_bounds *bound) {
     spector_batch *batch = &c->batch;
     if (c->estimates && are_few(c, found)) {
         put_aside_all(c, part, found);
+        return;
+    }
+    if (c->unsketched) {
+        c->unsketched -= found->n < c->unsketched ? found->n : c->unsketched;
+        measure_all(c, part, found);
         return;
     }
     for (uint32_t word = 0; word < found->words;) {

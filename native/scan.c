@@ -149,13 +149,13 @@ uint32_t spector_rank_block(const spector_part *part, const spector_query *q, sp
 }
 
 uint32_t spector_scan_straight(const spector_part *part, const spector_query *q, uint32_t first,
-                               uint32_t index, spector_hit *hits, uint32_t found, uint32_t k,
-                               uint64_t *drops, uint64_t *scored) {
+                               uint32_t end, uint32_t index, spector_hit *hits, uint32_t found,
+                               uint32_t k, uint64_t *drops, uint64_t *scored) {
     spector_block b = {0};
     const uint32_t step = rows_at_once(part);
-    int dense = 0;
-    for (; first < part->count; first += step) {
-        uint32_t left = part->count - first;
+    int dense = first > 0; /* who begins in the middle knows that they survive */
+    for (; first < end; first += step) {
+        uint32_t left = end - first;
         plan_ahead(q, part, first + step, step, dense, &b);
         gate_block(part, q, first, left < step ? left : step, dense, &b, drops);
         dense = b.n >= step * 3 / 4;
@@ -181,7 +181,8 @@ static uint32_t scan_straight(const spector_part *parts, const uint32_t *select,
     uint32_t found = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = select ? select[i] : i;
-        found = spector_scan_straight(&parts[index], q, 0, index, hits, found, k, drops, scored);
+        found = spector_scan_straight(&parts[index], q, 0, parts[index].count, index, hits, found,
+                                      k, drops, scored);
     }
     return found;
 }
@@ -190,6 +191,7 @@ static uint32_t scan_straight(const spector_part *parts, const uint32_t *select,
 static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) {
     c->found = 0;
     c->batch.n = c->batch.runs = c->waiting.n = c->aside.n = 0;
+    c->unsketched = c->spell = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = select ? select[i] : i;
         const spector_part *part = &c->parts[index];
@@ -197,8 +199,8 @@ static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) 
         if (i + 1 < n) spector_search_ahead(&c->parts[select ? select[i + 1] : i + 1], c->q);
         if (rows) spector_search_part(c, index, rows);
         if (rows < part->count)
-            c->found = spector_scan_straight(part, c->q, rows, index, c->hits, c->found, c->k,
-                                             c->drops, c->scored);
+            c->found = spector_scan_straight(part, c->q, rows, part->count, index, c->hits,
+                                             c->found, c->k, c->drops, c->scored);
     }
     spector_search_end(c);
 }

@@ -66,6 +66,8 @@ typedef struct spector_search {
     uint64_t *drops, *scored;
     int estimates; /* sketches may rule records out */
     float seed;    /* a score that k records are known to reach */
+    /* so many more records are measured without an estimate; see judge */
+    uint64_t unsketched, spell;
     spector_indexed_cue cue;
     spector_gates gates;
     spector_batch batch;

@@ -471,10 +471,11 @@ uint32_t spector_rank_given(const spector_part *parts, const spector_query *quer
                             const uint32_t *part, const uint32_t *slot, uint32_t n,
                             spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
                             uint64_t *scored);
-/* All phases over the slots from first on, straight over the records. */
+/* All phases over the slots from first to before end, straight over the records. */
 uint32_t spector_scan_straight(const spector_part *part, const spector_query *query,
-                               uint32_t first, uint32_t part_index, spector_hit *hits,
-                               uint32_t found, uint32_t k, uint64_t *drops, uint64_t *scored);
+                               uint32_t first, uint32_t end, uint32_t part_index,
+                               spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
+                               uint64_t *scored);
 
 /* Additive sum of all terms but similarity that a record last used at used_ms has. */
 float spector_other_terms(const spector_query *query, const spector_record *record,
