@@ -49,6 +49,11 @@ _DENSE: Final = 12
 _AHEAD: Final = 32
 #: survivors of a sparse gate, for each wanted hit, from which on estimates pay
 _PER_HIT: Final = 2000
+#: estimates that leave more than one of so many records cost more than they spare; so many records
+#: are then measured without them, before they are tried again
+_SPARED: Final = 2
+_SPELL: Final = 1 << 14
+_LONGEST_SPELL: Final = 1 << 17
 _WORD: Final = np.int64(64)
 _LONE: Final = np.int64(1)
 _INF: Final = np.float32(np.inf)
@@ -58,8 +63,9 @@ _INF: Final = np.float32(np.inf)
 def make_scratch(q, codes):  # type: ignore[no-untyped-def]
     """Buffers of one scan over any number of indexes.
 
-    The cue of the centre in use (see `prepare_cue`); four uint64: whether one is there, its
-    centre's id, whether its numbers are some, the rows of the whole scan (the caller's to set);
+    The cue of the centre in use (see `prepare_cue`); six uint64: whether one is there, its
+    centre's id, whether its numbers are some, the rows of the whole scan (the caller's to set),
+    how many more are measured without estimates, and how long that spell is;
     survivors (8,); estimates of a word; candidates with theirs; the cue's length.
     """
     rotated = max(len(codes), 64)
@@ -73,7 +79,7 @@ def make_scratch(q, codes):  # type: ignore[no-untyped-def]
         norm2 += np.float64(codes[i]) * codes[i]
     return (
         cue,
-        np.zeros(4, np.uint64),
+        np.zeros(6, np.uint64),
         np.zeros(_BLOCK // 64, np.uint64),
         np.zeros(64, np.float32),
         (np.zeros(_BLOCK, np.int64), np.zeros(_BLOCK, np.float32)),
@@ -118,7 +124,7 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
         if needed > reach or needed == _INF:
             counters[BOUND] += np.uint64(left)
         elif (
-            estimating and not _are_few(left, k, ready[3])
+            estimating and not _are_few(left, k, ready[3]) and not _in_spell(left, ready)
             and _is_ready(q, codes, image[6], header, flips, cue, ready)
         ):  # fmt: skip
             found = _scan_block(
@@ -150,6 +156,25 @@ def _are_few(left, k, rows):  # type: ignore[no-untyped-def]
     """Whether estimating a block's survivors would cost more than it saves: see indexed.c."""
     few = np.uint64(left) * rows <= np.uint64(_BLOCK * _PER_HIT) * np.uint64(k)
     return 2 * left <= _BLOCK and few
+
+
+@inlined
+def _in_spell(left, ready):  # type: ignore[no-untyped-def]
+    """Whether a block's survivors are measured without estimates, which have spared too few."""
+    if ready[4] == 0:
+        return False
+    ready[4] -= min(ready[4], np.uint64(left))
+    return True
+
+
+@inlined
+def _judge(estimated, passed, ready):  # type: ignore[no-untyped-def]
+    """Begin a spell where estimates spare too few: see indexed.c."""
+    if passed * _SPARED <= estimated:
+        ready[5] = 0
+    else:
+        ready[5] = min(max(2 * np.int64(ready[5]), _SPELL), _LONGEST_SPELL)
+        ready[4] = ready[5]
 
 
 @borrowing
@@ -220,6 +245,7 @@ def _scan_block(  # type: ignore[no-untyped-def]
     z = q.recall_confidence
     bits = min(32 * cue[0].shape[1], SKETCH_BITS)
     margin = margin_of(cue, z, b.sketch_error_max, b.sketch_slope_max, bits)
+    before = counters[BOUND]
     n = _collect(first, image[4], image[5], needed - margin, scratch, counters)
     if n > 2 * _FIRST:
         _best_first(slots, estimates, n)
@@ -229,6 +255,8 @@ def _scan_block(  # type: ignore[no-untyped-def]
             prefetch(fine_codes + np.uint64(fine_bytes * slots[i]))
     k = len(hits) - 2
     floor = hits[0].score if found == k else MINUS_INF
+    if found == k:
+        _judge(n + np.int64(counters[BOUND] - before), n, scratch[1])
     for i in range(n):
         if found == k and hits[0].score != floor:
             floor = hits[0].score
