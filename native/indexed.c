@@ -24,7 +24,7 @@ enum {
     /* estimates that leave more than one of so many records cost more than they spare */
     SPARED = 3,
     /* records that are then measured without them, before they are tried again */
-    SPELL = 8 * SPECTOR_BATCH,
+    SPELL = 2 * SPECTOR_BATCH,
     LONGEST_SPELL = 64 * SPECTOR_BATCH
 };
 

@@ -52,7 +52,7 @@ _PER_HIT: Final = 2000
 #: estimates that leave more than one of so many records cost more than they spare; so many records
 #: are then measured without them, before they are tried again
 _SPARED: Final = 2
-_SPELL: Final = 1 << 14
+_SPELL: Final = 1 << 10
 _LONGEST_SPELL: Final = 1 << 17
 _WORD: Final = np.int64(64)
 _LONE: Final = np.int64(1)
