@@ -21,6 +21,11 @@ enum {
     MANY = 256,
     /* survivors of a sparse gate, for each wanted hit, from which on estimates pay */
     PER_HIT = 2000,
+    /* fetched ahead of a partition: extremes of so many blocks, so many slices of tags, so many bytes
+     * of sketches */
+    FIRST_BLOCKS = 8,
+    FIRST_SLICES = 4,
+    FIRST_SKETCHES = 2048,
     /* estimates that leave more than one of so many records cost more than they spare */
     SPARED = 3,
     /* records that are then measured without them, before they are tried again */
@@ -203,7 +208,9 @@ static uint32_t list_block(const spector_survivors *found, uint32_t *word, uint3
     for (uint32_t w = 0; w < found->words; w++) {
         const uint32_t base = found->first + w * 64;
         if (found->mask[w] == UINT64_MAX) {
-            for (uint32_t j = 0; j < 64; j++) out[n++] = base + j;
+            uint32_t *to = out + n;
+            for (uint32_t j = 0; j < 64; j++) to[j] = base + j;
+            n += 64;
             continue;
         }
         for (uint64_t bits = found->mask[w]; bits; bits &= bits - 1)
@@ -310,13 +317,24 @@ void spector_search_end(spector_search *c) {
     spector_search_settle(c);
 }
 
+/* Fetch the lines of some bytes. */
+static void fetch(const void *from, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += 64) SPECTOR_PREFETCH((const uint8_t *)from + at);
+}
+
 void spector_search_ahead(const spector_part *part, const spector_query *q) {
-    if (!part->index || !q->tags_all) return;
+    if (!part->index || (!q->tags_all && !q->codes)) return;
     spector_sections s;
     spector_index_sections(part->index, &s);
-    const uint64_t *slice = s.tags + (size_t)SPECTOR_LOW_BIT(q->tags_all) * s.words;
-    SPECTOR_PREFETCH(s.whole);
-    SPECTOR_PREFETCH((const uint8_t *)s.whole + 64);
-    for (uint32_t w = 0; w < s.words && w < SPECTOR_CHUNK_WORDS; w += 8)
-        SPECTOR_PREFETCH(slice + w);
+    fetch(s.whole, sizeof *s.whole);
+    if (q->tags_all) {
+        const uint32_t words = s.words < SPECTOR_CHUNK_WORDS ? s.words : SPECTOR_CHUNK_WORDS;
+        uint64_t left = q->tags_all;
+        for (uint32_t n = 0; left && n < FIRST_SLICES; n++, left &= left - 1)
+            fetch(s.tags + (size_t)SPECTOR_LOW_BIT(left) * s.words, 8 * words);
+    } else {
+        fetch(s.blocks, FIRST_BLOCKS * sizeof *s.blocks);
+        fetch(s.centre, s.rotated * sizeof *s.centre);
+        fetch(s.sketch, FIRST_SKETCHES);
+    }
 }

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { PARTS_AHEAD = 4 };
+
 /* Whether a ranks behind b: lower score, then higher id, part, slot. */
 static inline int worse(const spector_hit *a, const spector_hit *b) {
     if (a->score != b->score) return a->score < b->score;
@@ -187,6 +189,14 @@ static uint32_t scan_straight(const spector_part *parts, const uint32_t *select,
     return found;
 }
 
+/* Have what the next partitions need on its way. Where that lies is in their headers, which have to
+ * be there by then. */
+static void fetch_ahead(const spector_search *c, const uint32_t *select, uint32_t n, uint32_t i) {
+    const uint32_t next = i + PARTS_AHEAD, header = i + 3 * PARTS_AHEAD;
+    if (header < n) SPECTOR_PREFETCH(c->parts[select ? select[header] : header].index);
+    if (next < n) spector_search_ahead(&c->parts[select ? select[next] : next], c->q);
+}
+
 /* One pass over the partitions' indexes, and straight over what they do not cover. */
 static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) {
     c->found = 0;
@@ -196,7 +206,7 @@ static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) 
         const uint32_t index = select ? select[i] : i;
         const spector_part *part = &c->parts[index];
         const uint32_t rows = spector_indexed_rows(part);
-        if (i + 1 < n) spector_search_ahead(&c->parts[select ? select[i + 1] : i + 1], c->q);
+        fetch_ahead(c, select, n, i);
         if (rows) spector_search_part(c, index, rows);
         if (rows < part->count)
             c->found = spector_scan_straight(part, c->q, rows, part->count, index, c->hits,

@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* bytes of sketches that are fetched ahead */
+enum { AHEAD = 4096 };
+
 static const float A_UNIT = 1.0f / 16384.0f, B_UNIT = 1.0f / 32768.0f;
 
 /* ---- the cue ---- */
@@ -44,9 +47,9 @@ static void set_levels(const float *q, const float *centre, uint32_t n, float pe
     }
 }
 
-static void set_planes(spector_cue *cue, const uint8_t *levels) {
+static void set_planes(spector_cue *cue, const uint8_t *levels, uint32_t n) {
     memset(cue->head, 0, sizeof cue->head);
-    for (uint32_t i = 0; i < cue->rotated; i += 8) {
+    for (uint32_t i = 0; i < n; i += 8) {
         uint64_t eight;
         memcpy(&eight, levels + i, sizeof eight);
         for (int j = 0; j < 4; j++) {
@@ -59,13 +62,26 @@ static void set_planes(spector_cue *cue, const uint8_t *levels) {
     }
 }
 
-void spector_prepare_cue(const spector_query *q, const spector_sections *s,
-                         spector_indexed_cue *indexed) {
-    spector_cue *cue = &indexed->cue;
-    const float *rotated = indexed->rotated;
-    spector_turn_cue(q, s, indexed);
-    if (indexed->set && cue->centre_id == s->header->centre_id) return;
-    indexed->set = 1;
+/* What a cue's levels are made from: its distance to a centre. */
+typedef struct distance {
+    float norm2, shared, largest;
+} distance;
+
+/* Sums in sixteen lanes, which every instruction set adds up alike. */
+static distance fold(const float *norm2s, const float *shareds, const float *largests) {
+    distance out = {0.0f, 0.0f, 0.0f};
+    for (uint32_t lane = 0; lane < 16; lane++) {
+        out.norm2 += norm2s[lane];
+        out.shared += shareds[lane];
+        if (largests[lane] > out.largest) out.largest = largests[lane];
+    }
+    return out;
+}
+
+static float levels_a_unit(float largest) { return largest > 1e-30f ? 7.5f / largest : 0.0f; }
+
+static distance spector_levels_portable(const float *rotated, const spector_sections *s,
+                                        spector_cue *cue) {
     float norm2s[16] = {0}, shareds[16] = {0}, largests[16] = {0};
     for (uint32_t i = 0; i < s->rotated; i += 16)
         for (uint32_t lane = 0; lane < 16; lane++) {
@@ -74,21 +90,69 @@ void spector_prepare_cue(const spector_query *q, const spector_sections *s,
             shareds[lane] += q * s->centre[i + lane];
             largests[lane] = fabsf(y) > largests[lane] ? fabsf(y) : largests[lane];
         }
-    float norm2 = 0.0f, shared = 0.0f, largest = 0.0f;
-    for (uint32_t lane = 0; lane < 16; lane++) {
-        norm2 += norm2s[lane];
-        shared += shareds[lane];
-        if (largests[lane] > largest) largest = largests[lane];
+    const distance found = fold(norm2s, shareds, largests);
+    uint8_t levels[SPECTOR_INDEX_MAX_DIM];
+    set_levels(rotated, s->centre, s->rotated, levels_a_unit(found.largest), levels);
+    set_planes(cue, levels, s->rotated);
+    return found;
+}
+
+#if SPECTOR_X86
+#include <immintrin.h>
+
+#define TARGET_AVX512 \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bitalg,popcnt")))
+
+TARGET_AVX512 static distance spector_levels_avx512(const float *rotated,
+                                                    const spector_sections *s, spector_cue *cue) {
+    __m512 norm2 = _mm512_setzero_ps(), shared = norm2, largest = norm2;
+    float norm2s[16], shareds[16], largests[16];
+    for (uint32_t i = 0; i < s->rotated; i += 16) {
+        const __m512 q = _mm512_loadu_ps(rotated + i), c = _mm512_loadu_ps(s->centre + i);
+        const __m512 y = _mm512_sub_ps(q, c);
+        norm2 = _mm512_add_ps(norm2, _mm512_mul_ps(y, y));
+        shared = _mm512_add_ps(shared, _mm512_mul_ps(q, c));
+        largest = _mm512_max_ps(_mm512_abs_ps(y), largest); /* the second of what is no number */
     }
+    _mm512_storeu_ps(norm2s, norm2);
+    _mm512_storeu_ps(shareds, shared);
+    _mm512_storeu_ps(largests, largest);
+    const distance found = fold(norm2s, shareds, largests);
+    const __m512 a_unit = _mm512_set1_ps(levels_a_unit(found.largest));
+    uint16_t planes[4][SPECTOR_INDEX_MAX_DIM / 16];
+    for (uint32_t i = 0; i < s->rotated; i += 16) {
+        const __m512 y = _mm512_sub_ps(_mm512_loadu_ps(rotated + i), _mm512_loadu_ps(s->centre + i));
+        const __m512 level = _mm512_add_ps(_mm512_mul_ps(y, a_unit), _mm512_set1_ps(8.0f));
+        const __m512i whole = _mm512_cvttps_epi32(_mm512_min_ps(level, _mm512_set1_ps(15.0f)));
+        for (int j = 0; j < 4; j++)
+            planes[j][i / 16] = _mm512_test_epi32_mask(whole, _mm512_set1_epi32(1 << j));
+    }
+    const uint32_t bytes = s->rotated / 8, head = SPECTOR_SKETCH_BITS / 8;
+    memset(cue->head, 0, sizeof cue->head);
+    for (int j = 0; j < 4; j++) {
+        memcpy(cue->head[j], planes[j], bytes < head ? bytes : head);
+        if (bytes > head) memcpy(cue->tail[j], (const uint8_t *)planes[j] + head, bytes - head);
+    }
+    return found;
+}
+#endif
+
+static distance (*levels)(const float *rotated, const spector_sections *s,
+                          spector_cue *cue) = spector_levels_portable;
+
+void spector_prepare_cue(const spector_query *q, const spector_sections *s,
+                         spector_indexed_cue *indexed) {
+    spector_cue *cue = &indexed->cue;
+    spector_turn_cue(q, s, indexed);
+    if (indexed->set && cue->centre_id == s->header->centre_id) return;
+    indexed->set = 1;
+    const distance found = levels(indexed->rotated, s, cue);
     cue->rotated = s->rotated;
     cue->sketched = s->sketched;
     cue->centre_id = s->header->centre_id;
-    cue->delta = largest / 15.0f;
-    cue->norm = sqrtf(norm2);
-    cue->base = shared - s->header->centre_norm2;
-    uint8_t levels[SPECTOR_INDEX_MAX_DIM];
-    set_levels(rotated, s->centre, s->rotated, largest > 1e-30f ? 7.5f / largest : 0.0f, levels);
-    set_planes(cue, levels);
+    cue->delta = found.largest / 15.0f;
+    cue->norm = sqrtf(found.norm2);
+    cue->base = found.shared - s->header->centre_norm2;
 }
 
 /* ---- portable, and the same with the popcnt instruction ---- */
@@ -176,8 +240,6 @@ static void spector_fine_u1_portable(const spector_sections *s, const spector_cu
 }
 
 #if SPECTOR_X86
-#include <immintrin.h>
-
 #define TARGET_AVX2 __attribute__((target("avx2,popcnt")))
 
 /* The planes split into nibbles, and their weights as tables of nibble counts. */
@@ -268,8 +330,23 @@ TARGET_AVX2 static void spector_fine_u1_avx2(const spector_sections *s, const sp
     fine_all(s, cue, slots, n, estimates, errors, count_popcnt);
 }
 
-#define TARGET_AVX512 \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bitalg,popcnt")))
+/* A cue as it is compared with two sketches at once. */
+typedef struct sketch_cue {
+    __m512i planes[4], weights[4], most;
+    __m512 slope_unit;
+} sketch_cue;
+
+TARGET_AVX512 static inline sketch_cue broadcast_cue(const spector_cue *cue) {
+    sketch_cue out;
+    for (int j = 0; j < 4; j++) {
+        const __m256i plane = _mm256_loadu_si256((const __m256i *)cue->head[j]);
+        out.planes[j] = _mm512_broadcast_i64x4(plane);
+        out.weights[j] = _mm512_set1_epi8((char)(1 << j));
+    }
+    out.most = _mm512_set1_epi32(15 * (int32_t)cue->sketched);
+    out.slope_unit = _mm512_set1_ps(B_UNIT * cue->delta);
+    return out;
+}
 
 /* Two sketches side by side. */
 TARGET_AVX512 static inline __m512i load_pair(const uint8_t *sketch, const uint32_t *slots) {
@@ -287,59 +364,74 @@ TARGET_AVX512 static inline __m512i add_unpacked64(__m512i a, __m512i b) {
     return _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
 }
 
-/* 16 sketches a step: slots 0..3 and 4..7 are the low and high halves of the first four
- * registers, 8..15 of the others; the order comes out right after the sums over the lanes. */
+/* Estimates of 16 sketches: eight registers hold two each, one in either half. They come out as
+ * those in the low halves of the first four registers, in their high halves, and likewise of the
+ * other four. */
+TARGET_AVX512 static inline __m512 estimate_pairs(const __m512i *rows, const sketch_cue *cue) {
+    const __mmask64 codes_only = UINT64_C(0x0FFFFFFF0FFFFFFF);
+    __m512i sums[8];
+    for (int r = 0; r < 8; r++) {
+        __m512i sum = _mm512_setzero_si512();
+        for (int j = 0; j < 4; j++) {
+            __m512i bits = _mm512_maskz_popcnt_epi8(codes_only,
+                                                    _mm512_xor_si512(rows[r], cue->planes[j]));
+            sum = _mm512_dpbusd_epi32(sum, bits, cue->weights[j]);
+        }
+        sums[r] = sum;
+    }
+    __m512i x = add_unpacked64(add_unpacked32(sums[0], sums[1]), add_unpacked32(sums[2], sums[3]));
+    __m512i y = add_unpacked64(add_unpacked32(sums[4], sums[5]), add_unpacked32(sums[6], sums[7]));
+    __m512i weighted = _mm512_add_epi32(_mm512_shuffle_i32x4(x, y, 0x88),
+                                        _mm512_shuffle_i32x4(x, y, 0xDD));
+    /* the factors are the last four bytes of each half */
+    __m512i f01 = _mm512_unpackhi_epi32(rows[0], rows[1]);
+    __m512i f23 = _mm512_unpackhi_epi32(rows[2], rows[3]);
+    __m512i f45 = _mm512_unpackhi_epi32(rows[4], rows[5]);
+    __m512i f67 = _mm512_unpackhi_epi32(rows[6], rows[7]);
+    __m512i factors = _mm512_shuffle_i32x4(_mm512_unpackhi_epi64(f01, f23),
+                                           _mm512_unpackhi_epi64(f45, f67), 0xDD);
+    __m512i sum = _mm512_sub_epi32(cue->most, _mm512_slli_epi32(weighted, 1));
+    __m512i a = _mm512_srai_epi32(_mm512_slli_epi32(factors, 16), 16);
+    __m512i b = _mm512_srli_epi32(factors, 16);
+    __m512 slope = _mm512_mul_ps(_mm512_cvtepi32_ps(b), cue->slope_unit);
+    __m512 estimate = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(a), _mm512_set1_ps(A_UNIT)),
+                                    _mm512_mul_ps(slope, _mm512_cvtepi32_ps(sum)));
+    __mmask16 none = _mm512_cmpeq_epi32_mask(b, _mm512_set1_epi32(SPECTOR_NO_ESTIMATE));
+    return _mm512_mask_mov_ps(estimate, none, _mm512_set1_ps(INFINITY));
+}
+
+/* 16 sketches a step. Of neighbours each register is one load, and what lies AHEAD of them is
+ * fetched: the processor alone stops at the end of each page. */
 TARGET_AVX512 static uint32_t spector_sketch_u1_avx512(const uint8_t *sketch,
                                                        const spector_cue *cue, uint32_t *slots,
                                                        uint32_t n, float threshold,
                                                        float *estimates) {
-    const __mmask64 codes_only = UINT64_C(0x0FFFFFFF0FFFFFFF);
-    __m512i planes[4], weights[4];
-    for (int j = 0; j < 4; j++) {
-        planes[j] = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)cue->head[j]));
-        weights[j] = _mm512_set1_epi8((char)(1 << j));
-    }
-    const __m512i most = _mm512_set1_epi32(15 * (int32_t)cue->sketched);
-    const __m512 slope_unit = _mm512_set1_ps(B_UNIT * cue->delta), a_unit = _mm512_set1_ps(A_UNIT);
+    const __m512i steps =
+        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i in_turn =
+        _mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
+    const sketch_cue against = broadcast_cue(cue);
     const __m512 limit = _mm512_set1_ps(threshold);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i += 16) {
-        __m512i sums[8], rows[8];
-        for (int r = 0; r < 8; r++) {
-            rows[r] = load_pair(sketch, slots + i + (r & 3) + 8 * (r >> 2));
-            __m512i sum = _mm512_setzero_si512();
-            for (int j = 0; j < 4; j++) {
-                __m512i bits = _mm512_maskz_popcnt_epi8(codes_only,
-                                                        _mm512_xor_si512(rows[r], planes[j]));
-                sum = _mm512_dpbusd_epi32(sum, bits, weights[j]);
+        __m512i rows[8], these = _mm512_loadu_si512(slots + i);
+        __m512 estimate;
+        const uint8_t *first = sketch + (size_t)slots[i] * SPECTOR_SKETCH_BYTES;
+        const __m512i run = _mm512_add_epi32(_mm512_set1_epi32((int32_t)slots[i]), steps);
+        if (_mm512_cmpneq_epi32_mask(these, run)) {
+            for (int r = 0; r < 8; r++)
+                rows[r] = load_pair(sketch, slots + i + (r & 3) + 8 * (r >> 2));
+            estimate = estimate_pairs(rows, &against);
+        } else {
+            for (int r = 0; r < 8; r++) {
+                rows[r] = _mm512_loadu_si512(first + 64 * r);
+                SPECTOR_PREFETCH(first + AHEAD + 64 * r);
             }
-            sums[r] = sum;
+            estimate = _mm512_permutexvar_ps(in_turn, estimate_pairs(rows, &against));
         }
-        __m512i x = add_unpacked64(add_unpacked32(sums[0], sums[1]),
-                                   add_unpacked32(sums[2], sums[3]));
-        __m512i y = add_unpacked64(add_unpacked32(sums[4], sums[5]),
-                                   add_unpacked32(sums[6], sums[7]));
-        __m512i weighted = _mm512_add_epi32(_mm512_shuffle_i32x4(x, y, 0x88),
-                                            _mm512_shuffle_i32x4(x, y, 0xDD));
-        /* the factors are the last four bytes of each half */
-        __m512i f01 = _mm512_unpackhi_epi32(rows[0], rows[1]);
-        __m512i f23 = _mm512_unpackhi_epi32(rows[2], rows[3]);
-        __m512i f45 = _mm512_unpackhi_epi32(rows[4], rows[5]);
-        __m512i f67 = _mm512_unpackhi_epi32(rows[6], rows[7]);
-        __m512i factors = _mm512_shuffle_i32x4(_mm512_unpackhi_epi64(f01, f23),
-                                               _mm512_unpackhi_epi64(f45, f67), 0xDD);
-        __m512i sum = _mm512_sub_epi32(most, _mm512_slli_epi32(weighted, 1));
-        __m512i a = _mm512_srai_epi32(_mm512_slli_epi32(factors, 16), 16);
-        __m512i b = _mm512_srli_epi32(factors, 16);
-        __m512 slope = _mm512_mul_ps(_mm512_cvtepi32_ps(b), slope_unit);
-        __m512 estimate = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(a), a_unit),
-                                        _mm512_mul_ps(slope, _mm512_cvtepi32_ps(sum)));
-        __mmask16 none = _mm512_cmpeq_epi32_mask(b, _mm512_set1_epi32(SPECTOR_NO_ESTIMATE));
-        estimate = _mm512_mask_mov_ps(estimate, none, _mm512_set1_ps(INFINITY));
         __mmask16 keep = _mm512_cmp_ps_mask(estimate, limit, _CMP_NLT_UQ);
         if (n - i < 16) keep &= (__mmask16)((1u << (n - i)) - 1);
         if (!keep) continue;
-        __m512i these = _mm512_loadu_si512(slots + i);
         _mm512_storeu_si512(slots + kept, _mm512_maskz_compress_epi32(keep, these));
         _mm512_storeu_ps(estimates + kept, _mm512_maskz_compress_ps(keep, estimate));
         kept += SPECTOR_POPCOUNT(keep);
@@ -424,11 +516,14 @@ spector_sketch_isa spector_sketches = {spector_sketch_u1_portable, spector_fine_
 
 void spector_sketch_setup(uint32_t caps) {
     spector_sketches = (spector_sketch_isa){spector_sketch_u1_portable, spector_fine_u1_portable};
+    levels = spector_levels_portable;
 #if SPECTOR_X86
     if (caps & SPECTOR_CAP_AVX2)
         spector_sketches = (spector_sketch_isa){spector_sketch_u1_avx2, spector_fine_u1_avx2};
-    if (caps & SPECTOR_CAP_AVX512POP)
+    if (caps & SPECTOR_CAP_AVX512POP) {
         spector_sketches = (spector_sketch_isa){spector_sketch_u1_avx512, spector_fine_u1_avx512};
+        levels = spector_levels_avx512;
+    }
 #elif SPECTOR_NEON
     if (caps & SPECTOR_CAP_NEON) spector_sketches.sketch = spector_sketch_u1_neon;
 #else

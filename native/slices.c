@@ -128,6 +128,18 @@ AVX512 uint32_t spector_positions_u64_avx512(const uint64_t *mask, uint32_t word
 
 AVX512 uint64_t spector_and_u64_avx512(const uint64_t *slices, size_t words, uint64_t which,
                                        size_t n, uint64_t *bits) {
-    return and_all(slices, words, which, n, bits);
+    const uint64_t *slice[64];
+    __m512i any = _mm512_setzero_si512();
+    uint32_t count = 0;
+    for (; which; which &= which - 1) slice[count++] = slices + SPECTOR_LOW_BIT(which) * words;
+    for (size_t w = 0; w < n; w += GROUP) {
+        const __mmask8 some = n - w < GROUP ? (__mmask8)((1u << (n - w)) - 1) : 0xFF;
+        __m512i left = _mm512_maskz_loadu_epi64(some, bits + w);
+        for (uint32_t i = 0; i < count && _mm512_test_epi64_mask(left, left); i++)
+            left = _mm512_and_si512(left, _mm512_maskz_loadu_epi64(some, slice[i] + w));
+        _mm512_mask_storeu_epi64(bits + w, some, left);
+        any = _mm512_or_si512(any, left);
+    }
+    return (uint64_t)_mm512_reduce_or_epi64(any);
 }
 #endif
