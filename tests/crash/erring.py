@@ -49,6 +49,7 @@ class Trouble:
     #: how often it could have struck, and how often a sync was tried again
     hits: Callable[[], int] = lambda: 1
     retried: Callable[[], tuple[int, str]] = lambda: (0, "")
+    retried_folders: Callable[[], int] = lambda: 0
     also: tuple[type[BaseException], ...] = ()
 
 
@@ -59,6 +60,7 @@ class Report:
     outcome: str = "no error"
     hits: int = 0
     retried: int = 0
+    retried_folders: int = 0
     again: int = 0
     wrong: list[str] = None  # type: ignore[assignment]
 
@@ -112,6 +114,7 @@ def _live(stage: Stage, trouble: Trouble, scene: Any, told: list[str]) -> Report
     memory = lives.opened[-1] if lives.opened else None
     if memory is not None:
         report.wrong += _afterwards(stage, trouble, memory, told, report)
+    report.retried_folders = trouble.retried_folders()
     report.retried, path = trouble.retried()
     if report.retried and (told or stage.states[0]):  # a store that never was has nothing to lose
         report.wrong.append(f"{path} was synced again after a failed sync")
@@ -214,6 +217,7 @@ def failing(
     return Trouble(
         begin, mend, hits=lambda: shim[0].hits() if shim else 0,
         retried=lambda: shim[0].retried() if shim else (0, ""),
+        retried_folders=lambda: shim[0].retried_folders() if shim else 0,
     )
 
 

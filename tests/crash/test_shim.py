@@ -135,7 +135,8 @@ def strikes() -> None:
     with scratch() as root:
         assert in_fork(partial(_writes_thrice, root, TORN, 200)) == KILLED
         assert Path(root, "a").read_bytes() == b"1" * 200, "a write within one sector was torn"
-    for work in (_fails, _is_short, _is_full, _sqlite_is_struck, _tells_of_a_retried_sync):
+    for work in (_fails, _is_short, _is_full, _sqlite_is_struck, _tells_of_a_retried_sync,
+                 _tells_of_a_folder_synced_again):
         assert _case(work) == 0, work
 
 
@@ -217,6 +218,21 @@ def _tells_of_a_retried_sync(shim: Shim, root: str) -> None:
     shim.reopened()
     os.fsync(fd)
     assert shim.retried()[0] == 1
+
+
+def _tells_of_a_folder_synced_again(shim: Shim, root: str) -> None:
+    folder = os.open(root, os.O_RDONLY)
+    shim.fail(errno.EIO, SYNC, at=2)
+    os.fsync(folder)
+    with pytest.raises(OSError, match="Input/output"):
+        os.fsync(folder)
+    assert shim.retried_folders() == 0, "a second sync, but the first was no failure"
+    os.fsync(folder)
+    assert shim.retried_folders() == 1
+    assert shim.retried() == (0, ""), "a directory is not a file"
+    shim.reopened()
+    os.fsync(folder)
+    assert shim.retried_folders() == 1
 
 
 # -- tests -------------------------------------------------------------------------------------
