@@ -40,9 +40,11 @@ TROUBLES: dict[str, tuple[int, int, int, int]] = {
     "EIO of every sync": (errno.EIO, SYNC, FOR_EVER, 5),
     "ENOSPC once": (errno.ENOSPC, _SPACE, 1, 11),
     "ENOSPC for ever": (errno.ENOSPC, _SPACE, FOR_EVER, 17),
+    "EDQUOT once": (errno.EDQUOT, _SPACE, 1, 61),
     "EDQUOT for ever": (errno.EDQUOT, _SPACE, FOR_EVER, 31),
     "EMFILE once": (errno.EMFILE, OPEN | CREATE, 1, 5),
     "EMFILE for ever": (errno.EMFILE, OPEN | CREATE, FOR_EVER, 5),
+    "EACCES once": (errno.EACCES, OPEN | _NAMES, 1, 14),
     "EACCES for ever": (errno.EACCES, OPEN | _NAMES, FOR_EVER, 7),
     "ENOMEM of maps": (errno.ENOMEM, MAP, FOR_EVER, 1),
     "EINTR thrice": (errno.EINTR, CREATE | OPEN | READ | WRITE | ALLOCATE | TRUNCATE, 3, 31),
@@ -86,6 +88,62 @@ def test_error_at_a_sample_of_calls(proof: Proof, kind: str) -> None:
 @pytest.mark.parametrize("kind", TROUBLES)
 def test_error_at_every_few_calls(proof: Proof, kind: str) -> None:
     assert _errors(proof, kind, TROUBLES[kind][3])["cases"] > 50
+
+
+#: the lives that differ most between the durabilities; every how many-th of their calls is struck
+_RELAXED_LIVES = ["append", "checkpoint", "close", "compact", "everything"]
+_RELAXED = {
+    "EIO once": 60, "EIO of a sync": 4, "ENOSPC for ever": 60, "EDQUOT once": 60, "EACCES once": 11,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", _RELAXED)
+def test_error_at_some_calls_of_a_relaxed_writer(proof: Proof, kind: str) -> None:
+    found = _errors(proof, kind, _RELAXED[kind], names=_RELAXED_LIVES, durability="relaxed")
+    assert found["cases"] >= 15, found["outcomes"]
+    assert len(found["outcomes"]) > 1, "no error got anywhere"
+
+
+# -- openings to read -----------------------------------------------------------------------------
+
+#: kind -> which of its calls are struck in a full run; a reader does not sync
+_READING = {
+    "EIO once": 13, "EDQUOT once": 2, "EMFILE for ever": 9, "EACCES once": 7, "EACCES for ever": 9,
+    "ENOMEM of maps": 3,
+}
+
+
+def _reading(proof: Proof, kind: str, step: int) -> dict[str, Any]:
+    error, classes, times, _ = TROUBLES[kind]
+    print(f"SPECTOR_SEED={seed(5)}")
+    found: dict[str, Any] = in_shimmed_process(
+        "tests.crash.erring_readers:readers", error=error, classes=classes, times=times,
+        start=1 + seed(5) % step, step=step, timeout_s=600,
+    )
+    outcomes = found["outcomes"]
+    proof(
+        "T6", calls_of_readers_failed=found["cases"], harmed=len(found["wrong"]),
+        untyped_escapes=outcomes.get("untyped", 0), kind=f"{kind}, to a reader",
+        seeds=str(seed(5)),
+    )
+    assert found["wrong"] == {}
+    told = {name.partition(",")[0] for name in outcomes}
+    assert told - {"no error"}, "no error got anywhere"
+    assert "StoreNotFoundError" not in told, "a store that is there is called missing"
+    return found
+
+
+def test_error_at_a_sample_of_calls_of_a_reader(proof: Proof) -> None:
+    assert _reading(proof, "EACCES once", 12)["cases"] > 5
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", _READING)
+def test_error_at_every_few_calls_of_a_reader(proof: Proof, kind: str) -> None:
+    assert _reading(proof, kind, _READING[kind])["cases"] > 5
 
 
 # -- what was found this way ----------------------------------------------------------------------
