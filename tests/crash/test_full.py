@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spector.errors import StoreClosedError, StoreFailedError, StoreFullError
+import spector
+from spector.config import Config
+from spector.errors import StoreClosedError, StoreError, StoreFailedError, StoreFullError
 from spector.store.store import Store
 from tests.crash.harness import in_fork
 from tests.crash.shim import in_shimmed_process
-from tests.crash.workload import open_tiny, texts_of, vector_of
+from tests.crash.workload import DIM, TINY, open_tiny, texts_of, vector_of
 from tests.proof import seed
 
 pytestmark = pytest.mark.crash
@@ -210,21 +215,34 @@ def test_closing_on_a_full_disk_is_no_error(small_disk: Path, durability: str, l
         assert memory.check().ok
 
 
-def test_file_size_limit_is_a_full_disk(store_path: Path) -> None:
+@pytest.mark.parametrize(("limit_bytes", "config", "expected"), [
+    (200_000, TINY, StoreError),  # the catalog's log: SQLite calls that an I/O error
+    (4096, TINY, StoreError),
+    (6_000_000, replace(TINY, episodic_capacity=200_000, min_extent_bytes=1 << 23,
+                        max_extent_bytes=1 << 23), StoreFullError),  # a partition
+])
+def test_file_size_limit_is_a_typed_error(
+    store_path: Path, limit_bytes: int, config: Config, expected: type[StoreError]
+) -> None:
     """EFBIG instead of ENOSPC: RLIMIT_FSIZE, which also holds for SQLite's files."""
-    import resource
-    import signal
-
     def work() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        with open_tiny(str(store_path)) as memory:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+        with spector.open(str(store_path), embedder=None, dim=DIM, config=config) as memory:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, resource.RLIM_INFINITY))
             acked, error = _fill(memory, "m")
-            assert error is not None
-            assert isinstance(error, (StoreFullError, StoreFailedError, OSError)), error
+            assert type(error) is expected, repr(error)
+            assert error.message
+            assert error.hint
+            store = memory._opened[0].store
+            assert store.failed == (expected is StoreError)
+            if store.failed:
+                with pytest.raises(StoreFailedError):
+                    memory.remember("too late", vector=vector_of("too late"))
             resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
+            if not store.failed:
+                acked |= {memory.remember("room", vector=vector_of("room")).id: "room"}
         with open_tiny(str(store_path)) as memory:
-            assert texts_of(memory).items() >= acked.items()
+            assert texts_of(memory) == acked
             assert memory.check().ok
 
     assert in_fork(work) == 0
