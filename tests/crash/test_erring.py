@@ -93,7 +93,7 @@ def test_error_at_every_few_calls(proof: Proof, kind: str) -> None:
 #: the lives that differ most between the durabilities; every how many-th of their calls is struck
 _RELAXED_LIVES = ["append", "checkpoint", "close", "compact", "everything"]
 _RELAXED = {
-    "EIO once": 60, "EIO of a sync": 4, "ENOSPC for ever": 60, "EDQUOT once": 60, "EACCES once": 11,
+    "EIO once": 60, "EIO of a sync": 4, "ENOSPC for ever": 60, "EDQUOT once": 60, "EACCES once": 7,
 }
 
 
@@ -102,7 +102,7 @@ _RELAXED = {
 @pytest.mark.parametrize("kind", _RELAXED)
 def test_error_at_some_calls_of_a_relaxed_writer(proof: Proof, kind: str) -> None:
     found = _errors(proof, kind, _RELAXED[kind], names=_RELAXED_LIVES, durability="relaxed")
-    assert found["cases"] >= 15, found["outcomes"]
+    assert found["cases"] >= 12, found["outcomes"]
     assert len(found["outcomes"]) > 1, "no error got anywhere"
 
 
