@@ -39,7 +39,7 @@ from spector.store.maps import Map, populate
 from spector.store.sectors import join, read_around
 from spector.store.sync import sync_all, sync_data
 
-__all__ = ["DiskFiles", "File", "Files", "MemoryFiles", "translated"]
+__all__ = ["DiskFiles", "File", "Files", "MemoryFiles", "is_missing", "translated"]
 
 Bytes = NDArray[np.uint8]
 _NOTHING: Bytes = np.zeros(0, dtype=np.uint8)
@@ -114,6 +114,17 @@ class Files(Protocol):
 
     def sync_dir(self, name: str) -> None:
         """Make creations, renames and removals in the directory of ``name`` durable."""
+
+
+def is_missing(path: str) -> bool:
+    """False as well where that cannot be found out."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 @contextlib.contextmanager

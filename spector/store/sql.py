@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -25,6 +24,7 @@ from spector.errors import (
     StoreReadOnlyError,
 )
 from spector.store.damage import SQL_ERRORS
+from spector.store.files import is_missing
 from spector.store.fulltext import seems_damaged
 
 __all__ = [
@@ -84,23 +84,12 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
     if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
         return StoreReadOnlyError(message, hint='check the permissions, or open with mode="r"')
     if primary == sqlite3.SQLITE_CANTOPEN:  # whoever hears "not found" may think of it as empty
-        found = StoreNotFoundError if _is_missing(path) else StoreError
+        found = StoreNotFoundError if is_missing(path) else StoreError
         return found(
             message,
             hint="check the path, its permissions, room on the disk and the limit of open files",
         )
     return StoreError(message, hint="run: spector check PATH")
-
-
-def _is_missing(path: str) -> bool:
-    """False as well where that cannot be found out."""
-    try:
-        os.stat(path)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 class Connections(Protocol):
