@@ -120,10 +120,8 @@ def is_missing(path: str) -> bool:
     """False as well where that cannot be found out."""
     try:
         os.stat(path)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
     return False
 
 
