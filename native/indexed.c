@@ -162,8 +162,9 @@ static void flush(spector_search *c) {
     spector_batch *batch = &c->batch;
     const int has_floor = spector_floor(c) > -INFINITY;
     if (c->estimates && (has_floor || batch->n > FEW)) {
-        const uint32_t estimated = batch->n, n = sketch_runs(c);
-        uint32_t passed = 0;
+        uint32_t estimated = 0, passed = 0;
+        for (uint32_t r = 0; r < batch->runs; r++) estimated += batch->run[r].n;
+        const uint32_t n = sketch_runs(c);
         if (n > (has_floor ? MANY : 2 * wanted(c))) passed = rank_promising(c);
         passed += pass_on(c, -INFINITY);
         if (has_floor) judge(c, estimated, passed);

@@ -155,7 +155,7 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
                                uint32_t k, uint64_t *drops, uint64_t *scored) {
     spector_block b = {0};
     const uint32_t step = rows_at_once(part);
-    int dense = first > 0; /* who begins in the middle knows that they survive */
+    int dense = end < part->count; /* who asks for some rows knows that they survive */
     for (; first < end; first += step) {
         uint32_t left = end - first;
         plan_ahead(q, part, first + step, step, dense, &b);
@@ -202,6 +202,10 @@ static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) 
     c->found = 0;
     c->batch.n = c->batch.runs = c->waiting.n = c->aside.n = 0;
     c->unsketched = c->spell = 0;
+    for (uint32_t i = 0; i < n && i < 3 * PARTS_AHEAD; i++)
+        SPECTOR_PREFETCH(c->parts[select ? select[i] : i].index);
+    for (uint32_t i = 1; i < n && i < PARTS_AHEAD; i++)
+        spector_search_ahead(&c->parts[select ? select[i] : i], c->q);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = select ? select[i] : i;
         const spector_part *part = &c->parts[index];
@@ -234,9 +238,10 @@ static uint32_t search(const spector_part *parts, const uint32_t *select, uint32
     c.seed = spector_sample_floor(&c, select, n);
     memcpy(before, drops, sizeof before);
     search_parts(&c, select, n);
-    if (c.found < k && c.seed > -INFINITY) {
+    if (c.seed > -INFINITY && (c.found < k || c.hits[0].score < c.seed)) {
         /* k records reached the seed when they were sampled, but a writer has changed them since,
-         * or estimates missed them: nothing may be ruled out by it */
+         * or estimates missed them: nothing may be ruled out by it. The heap may be full all the
+         * same, of what was measured without a look at the seed */
         memcpy(drops, before, sizeof before);
         *scored = before_scored;
         c.seed = -INFINITY;

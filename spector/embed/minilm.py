@@ -247,6 +247,9 @@ def _make_session(weights: bytes) -> Any:
     Returns ``onnxruntime.InferenceSession``, which is not named here because importing
     onnxruntime costs 100 ms that a program without a cue should not pay.
     """
+    # read when it is loaded, which already reports a first event and names the machine in a file;
+    # who has said something else there has asked for it
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime as ort
     except ImportError as error:

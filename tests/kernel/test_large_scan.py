@@ -21,7 +21,7 @@ from spector.kernel.base import Kernel, Part, ScanResult
 from spector.kernel.choose import load_kernel
 from spector.kernel.quantize import normalize, quantize
 from spector.kernel.query import make_query
-from spector.kernel.scan_index import ScanIndex
+from spector.kernel.scan_index import ScanIndex, layout_of
 from spector.layout import Flag
 from tests.kernel.blocks import NOW_MS, headers_of, make_rows
 
@@ -154,8 +154,8 @@ def _plain_rows(rng: np.random.Generator, number: int) -> NDArray[np.uint8]:
     return rows
 
 
-def _indexed(kernel: Kernel, rows: NDArray[np.uint8]) -> Part:
-    index = ScanIndex.create(kernel, DIM, ROWS, None)
+def _indexed(kernel: Kernel, rows: NDArray[np.uint8], dim: int = DIM) -> Part:
+    index = ScanIndex.create(kernel, dim, ROWS, None)
     index.append(rows)
     return replace(Part(rows, ROWS), index=index.image)
 
@@ -174,3 +174,45 @@ def _as_straight(
     assert got.scores.tobytes() == want.scores.tobytes()
     assert int(got.drops.sum()) + got.scored == got.scanned == len(parts) * ROWS
     return got
+
+
+def test_a_heap_that_is_full_of_less_than_the_sample_promised_proves_nothing(
+    kernel: Kernel,
+) -> None:
+    """A crowd sets the score to beat and is ruled out; what is measured anyway fills the heap."""
+    dim, k = 384, 10
+    rng = np.random.default_rng(5)
+    vector = rng.standard_normal(dim)
+    unit = vector / np.linalg.norm(vector)
+    found, crowd = [], set()
+    for number in range(PARTS):
+        rows = make_rows(rng, ROWS, dim)
+        header = headers_of(rows)
+        header["flags"] = 0
+        header["id"] = np.arange(ROWS) + number * ROWS + 1
+        likeness = rng.uniform(0.3, 0.45, ROWS)
+        if number == PARTS - 1:  # in a block that a sample takes
+            likeness[12 * 512 : 13 * 512 : 32] = 0.6
+        others = rng.standard_normal((ROWS, dim))
+        others -= np.outer(others @ unit, unit)
+        others /= np.linalg.norm(others, axis=1, keepdims=True)
+        near = likeness[:, None] * unit + np.sqrt(1 - likeness**2)[:, None] * others
+        codes, header["scale"] = quantize(normalize(near))
+        rows[:, 64 : 64 + dim] = codes.view(np.uint8)
+        part = _indexed(kernel, rows, dim)
+        assert part.index is not None
+        where = layout_of(dim, ROWS)
+        fine = part.index[where.fine_at : where.fine_at + ROWS * where.fine_bytes]
+        factors = fine.reshape(ROWS, -1)[:, -12:].copy().view(np.float32)
+        factors[likeness == 0.6] = (-10.0, 0.0, 0.0)
+        fine.reshape(ROWS, -1)[:, -12:] = factors.view(np.uint8)
+        crowd |= set(header["id"][likeness == 0.6].tolist())
+        found.append(part)
+    query = make_query(
+        now_ms=NOW_MS, vector=vector, profile="similarity", recall_confidence=2.0
+    )
+    plain = kernel.scan([Part(part.data, part.count) for part in found], query, k + len(crowd))
+    want = [each for each in plain.ids.tolist() if each not in crowd]
+    got = [each for each in kernel.scan(found, query, k).ids.tolist() if each not in crowd]
+    assert got == want[: len(got)]
+    assert len(got) == k

@@ -62,8 +62,9 @@ typedef struct {
     float *estimates, *errors;
 } list;
 
-/* n slots from all over the image, its last row included, padded to a multiple of 16. */
-static void any_list(const store *s, uint32_t p, uint32_t n, list *out) {
+/* n slots, padded to a multiple of 16: the last ones as neighbours, or from all over the image with
+ * its last row. */
+static void any_list(const store *s, uint32_t p, uint32_t n, int neighbours, list *out) {
     const uint32_t room = (n + 15) / 16 * 16;
     static uint32_t *slots_end;
     static float *estimates_end, *errors_end;
@@ -76,8 +77,12 @@ static void any_list(const store *s, uint32_t p, uint32_t n, list *out) {
     out->slots = slots_end - room;
     out->estimates = estimates_end - room;
     out->errors = errors_end - n;
-    for (uint32_t i = 0; i < room; i++)
-        out->slots[i] = (s->indexed[p] - 1 + (i < n ? i : n - 1) * 37) % s->indexed[p];
+    for (uint32_t i = 0; i < room; i++) {
+        const uint32_t at = i < n ? i : n - 1;
+        out->slots[i] = neighbours && n <= s->indexed[p]
+                            ? s->indexed[p] - n + at
+                            : (s->indexed[p] - 1 + at * 37) % s->indexed[p];
+    }
 }
 
 typedef struct {
@@ -85,11 +90,11 @@ typedef struct {
     float sketch[LIST], fine[LIST], errors[LIST];
 } estimates;
 
-static void estimate(const store *s, uint32_t p, uint32_t n, float threshold,
+static void estimate(const store *s, uint32_t p, uint32_t n, int neighbours, float threshold,
                      const spector_sections *sections, const spector_cue *cue, estimates *out) {
     list l;
     memset(out, 0, sizeof *out);
-    any_list(s, p, n, &l);
+    any_list(s, p, n, neighbours, &l);
     if (sections->fine_bytes) {
         float *fine = l.estimates + (n + 15) / 16 * 16 - n;
         spector_sketches.fine(sections, cue, l.slots, n, fine, l.errors);
@@ -127,7 +132,7 @@ static void note_error(float estimated, float error, float norm, double cosine) 
 static void check_direct(const store *s, uint32_t p, const spector_sections *sections,
                          const spector_cue *cue) {
     estimates got;
-    estimate(s, p, 100, -INFINITY, sections, cue, &got);
+    estimate(s, p, 100, 0, -INFINITY, sections, cue, &got);
     if (got.n != 100) fail(s, "portable sketch", 0, got.n);
     for (uint32_t i = 0; i < got.n; i++) {
         const uint32_t slot = got.slots[i];
@@ -160,6 +165,34 @@ static void check_direct(const store *s, uint32_t p, const spector_sections *sec
     }
 }
 
+static int same_cue(const spector_cue *a, const spector_cue *b) {
+    const uint32_t tail = (a->rotated - a->sketched) / 8;
+    for (int j = 0; j < 4; j++)
+        if (memcmp(a->tail[j], b->tail[j], tail)) return 0;
+    return !memcmp(a->head, b->head, sizeof a->head) && !memcmp(&a->delta, &b->delta, 4) &&
+           !memcmp(&a->norm, &b->norm, 4) && !memcmp(&a->base, &b->base, 4) &&
+           !memcmp(&a->query_norm, &b->query_norm, 4) && a->rotated == b->rotated &&
+           a->sketched == b->sketched && a->centre_id == b->centre_id;
+}
+
+/* The cue's levels against each centre are the same by all instruction sets. */
+static void check_cues(const store *s) {
+    static spector_indexed_cue want, got;
+    for (uint32_t p = 0; p < PARTS - 1; p++) {
+        spector_sections sections;
+        spector_index_sections(s->image[p], &sections);
+        for (uint32_t c = 0; c < count_caps(); c++) {
+            spector_indexed_cue *cue = c ? &got : &want;
+            memset(cue, c ? 0x55 : 0, sizeof *cue);
+            cue->dim = 0;
+            spector_set_caps(nth_caps(c));
+            spector_prepare_cue(&s->query, &sections, cue);
+            total.compared++;
+            if (c && !same_cue(&want.cue, &got.cue)) fail(s, "cue", nth_caps(c), p);
+        }
+    }
+}
+
 static void check_estimates(const store *s) {
     static const float thresholds[] = {-INFINITY, 0.0f, 0.3f, INFINITY};
     static spector_indexed_cue indexed;
@@ -177,13 +210,14 @@ static void check_estimates(const store *s) {
         spector_sketches = sets[0];
         check_direct(s, p, &sections, &indexed.cue);
         for (uint32_t n = 1; n <= 200; n += n < 34 ? 1 : 83)
-            for (int t = 0; t < 4; t++) {
+            for (int t = 0; t < 8; t++) {
+                const float threshold = thresholds[t / 2];
                 spector_sketches = sets[0];
-                estimate(s, p, n, thresholds[t], &sections, &indexed.cue, &want);
+                estimate(s, p, n, t % 2, threshold, &sections, &indexed.cue, &want);
                 for (uint32_t c = 1; c < count_caps(); c++) {
                     if (!memcmp(&sets[0], &sets[c], sizeof *sets)) continue;
                     spector_sketches = sets[c];
-                    estimate(s, p, n, thresholds[t], &sections, &indexed.cue, &got);
+                    estimate(s, p, n, t % 2, threshold, &sections, &indexed.cue, &got);
                     total.compared++;
                     if (memcmp(&want, &got, sizeof want)) fail(s, "estimates", nth_caps(c), n);
                 }
@@ -198,6 +232,7 @@ int check_index(const uint32_t *dims, size_t n, int quick) {
         const int small = quick || rows < blocks_and_some;
         make_store(&s, dims[d], quick && dims[d] > 1000 ? 90 : small ? blocks_and_some : rows);
         check_images(&s);
+        check_cues(&s);
         check_estimates(&s);
         check_scans(&s);
         check_stale(&s);

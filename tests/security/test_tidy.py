@@ -145,6 +145,21 @@ def test_a_store_with_the_offline_model_opens_no_socket_and_starts_no_program(
     proof("hostile catalog", sockets_opened=0, programs_started=0)
 
 
+def test_the_offline_model_reports_nothing_and_leaves_nothing_in_the_home(tmp_path: Path) -> None:
+    """onnxruntime's own reports, which no audit hook of Python hears: they leave an identifier."""
+    code = "from spector.embed import MiniLMEmbedder\nMiniLMEmbedder().embed(['Maya'])"
+    home = tmp_path / "home"
+    home.mkdir()
+    # neither what a test run nor what an automatic build sets, as it would hold the reports back
+    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code], cwd=tmp_path, capture_output=True, text=True,
+        check=False, env={**kept, "HOME": str(home), "PYTHONPATH": str(REPO)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in home.rglob("*")] == []
+
+
 def test_importing_and_asking_for_every_public_name_opens_no_socket(tmp_path: Path) -> None:
     code = "import spector\nfor name in spector.__all__: getattr(spector, name)"
     assert listened(code, tmp_path) == []
