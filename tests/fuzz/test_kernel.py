@@ -41,19 +41,31 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def _run(program: Path, first: int, count: int) -> int:
+def _run(program: Path, first: int, count: int, *limit: str) -> tuple[int, int]:
+    """(cases that were run, those that took a second of the processor, or another limit)."""
     done = subprocess.run(
-        [str(program), str(first), str(count)], capture_output=True, text=True, timeout=3000,
+        [str(program), str(first), str(count), *limit], capture_output=True, text=True, timeout=3000,
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-6000:]}"
-    return int(done.stdout.split()[1])
+    _, executions, _, hangs = done.stdout.split()
+    return int(executions), int(hangs)
+
+
+def _prove(proof: Any, counts: list[tuple[int, int]], **more: str) -> None:
+    done, hangs = (sum(column) for column in zip(*counts, strict=True))
+    proof("T11", executions=done, crashes=0, hangs=hangs, **more)
+    proof("T27", hostile_cases_under_sanitizers=done, reports=0, how="ASan and UBSan")
+    assert not hangs, f"{hangs} cases took more than a second of the processor"
 
 
 def test_cases_that_once_found_something(program: Path, proof: Any) -> None:
-    done = sum(_run(program, first, 3) for first in CORPUS)
-    proof("T11", executions=done, crashes=0, hangs=0)
-    proof("T27", hostile_cases_under_sanitizers=done, reports=0, how="ASan and UBSan")
+    _prove(proof, [_run(program, first, 3) for first in CORPUS])
+
+
+def test_cases_that_take_too_long_are_counted(program: Path) -> None:
+    assert _run(program, 0, 200, "0") == (200, 200)
+    assert _run(program, 0, 200, "3600000") == (200, 0)
 
 
 @pytest.mark.timeout(3000)
@@ -64,8 +76,7 @@ def test_hostile_bytes_never_crash_the_kernel(program: Path, count: int, proof: 
     start = seed(1) * 100_000_000
     firsts = range(start, start + count, _CASES_AT_ONCE)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        done = sum(pool.map(
+        done = list(pool.map(
             lambda first: _run(program, first, min(_CASES_AT_ONCE, count)), firsts
         ))
-    proof("T11", executions=done, crashes=0, hangs=0, seeds=f"{start}..{start + count}")
-    proof("T27", hostile_cases_under_sanitizers=done, reports=0, how="ASan and UBSan")
+    _prove(proof, done, seeds=f"{start}..{start + count}")

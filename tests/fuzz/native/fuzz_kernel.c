@@ -6,9 +6,11 @@
  * buffers end at an unreadable page. What an entry returns must be in bounds, and every record
  * must be counted once.
  *
- *     fuzz_kernel FIRST COUNT     cases FIRST .. FIRST + COUNT - 1; each depends on its number only
+ *     fuzz_kernel FIRST COUNT [MS]    cases FIRST .. FIRST + COUNT - 1; each depends on its number
+ *                                     only; those that take longer than MS are counted
  */
 #include "../../native/stores.h"
+#include "slow.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -267,7 +269,8 @@ static void one_case(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) return 2;
+    if (argc != 3 && argc != 4) return 2;
+    if (argc == 4) slow_limit(argv[3]);
     const uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_set_death_callback(say_case);
@@ -279,12 +282,14 @@ int main(int argc, char **argv) {
         const uint32_t room = (world_rows[w] + 63) / 64 * 64;
         scratch_image[w] = guarded(spector_index_bytes(world_dims[w], room));
     }
+    slow_begin();
     for (number = first; number < first + count; number++) {
         /* changing sets is not free: a thousand cases each, by their number */
         if (number == first || number % 1000 == 0)
             spector_set_caps(nth_caps((uint32_t)(number / 1000) % count_caps()));
         one_case();
+        slow_end(number);
     }
-    printf("executions %llu\n", (unsigned long long)count);
+    printf("executions %llu hangs %llu\n", (unsigned long long)count, (unsigned long long)slow_cases);
     return 0;
 }

@@ -3,9 +3,11 @@
  * What spector_lexical_check lets pass is asked everything; a sanitizer sees what is read or
  * written elsewhere.
  *
- *     fuzz_lexical FIRST COUNT     cases FIRST .. FIRST + COUNT - 1
+ *     fuzz_lexical FIRST COUNT [MS]    cases FIRST .. FIRST + COUNT - 1; those that take longer than
+ *                                      MS are counted
  */
 #include "spector.h"
+#include "slow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,9 +163,11 @@ static void free_arrays(arrays *a) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) return 2;
+    if (argc != 3 && argc != 4) return 2;
+    if (argc == 4) slow_limit(argv[3]);
     const uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
     uint64_t passed = 0;
+    slow_begin();
     for (uint64_t number = first; number < first + count; number++) {
         state = number;
         arrays made[3];
@@ -197,7 +201,9 @@ int main(int argc, char **argv) {
         free_tail(&tail);
         passed += n;
         for (uint32_t i = 0; i < n; i++) free_arrays(&made[i]);
+        slow_end(number);
     }
-    printf("executions %llu passed %llu\n", (unsigned long long)count, (unsigned long long)passed);
+    printf("executions %llu passed %llu hangs %llu\n", (unsigned long long)count,
+           (unsigned long long)passed, (unsigned long long)slow_cases);
     return 0;
 }
