@@ -44,8 +44,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _run(program: Path, first: int, count: int, *limit: str) -> tuple[int, int]:
     """(cases that were run, those that took a second of the processor, or another limit)."""
     done = subprocess.run(
-        [str(program), str(first), str(count), *limit], capture_output=True, text=True, timeout=3000,
-        check=False,
+        [str(program), str(first), str(count), *limit], capture_output=True, text=True,
+        timeout=3000, check=False,
     )
     assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-6000:]}"
     _, executions, _, hangs = done.stdout.split()

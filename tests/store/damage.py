@@ -14,19 +14,42 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import spector
 from spector.errors import SpectorError, UnknownRecordError
-from tests.crash.workload import DIM, TINY, open_tiny, vector_of
+from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
 
 __all__ = ["Outcome", "Patient", "ram", "tally"]
 
 WORDS = [f"word{n} version 0 of the memory number {n}" for n in range(11)]
 _PROFILES = ("similarity", "balanced")
+_CATEGORIES = ("fact", "preference", "plan")
+
+
+def _minute(n: int) -> datetime:
+    return START + timedelta(minutes=n)
+
+
+#: what may be asked of recall, and which memories it is true of: each looks at bytes of its own, in
+#: records, scan indexes, words or the catalog, and what is wrong there silently leaves one out
+FILTERS: tuple[tuple[dict[str, Any], Callable[[dict[str, Any]], bool]], ...] = (
+    ({"tags": ["t1"]}, lambda m: "t1" in m["tags"]),
+    ({"any_tags": ["t0", "t2"], "cue": "memory"}, lambda m: bool({"t0", "t2"} & {*m["tags"]})),
+    ({"where": {"n": {"$gt": 3}}}, lambda m: m["metadata"]["n"] > 3),
+    ({"user_id": "ada", "cue": "memory"}, lambda m: m["user_id"] == "ada"),
+    ({"time_range": (_minute(3), _minute(8))},
+     lambda m: _minute(3) <= datetime.fromisoformat(m["event_time"]) < _minute(8)),
+    ({"min_importance": 0.61}, lambda m: m["importance"] >= 0.61),
+    ({"valence": (0.12, 0.42), "cue": "memory"}, lambda m: 0.12 <= m["valence"] <= 0.42),
+    ({"categories": ["fact", "plan"]}, lambda m: m["category"] in {"fact", "plan"}),
+    ({"tiers": "episodic", "tags": ["all"], "user_id": "ada"},
+     lambda m: m["tier"] == "episodic" and m["user_id"] == "ada"),
+)  # fmt: skip
 
 
 def ram() -> str | None:
@@ -75,7 +98,8 @@ class Patient:
             for n, text in enumerate(WORDS):
                 memory.remember(
                     text, vector=vector_of(text), tier=("semantic", "episodic")[n % 2],
-                    tags=[f"t{n % 3}", "all"], user_id="ada", metadata={"n": n},
+                    tags=[f"t{n % 3}", "all"], user_id="ada" if n % 4 else "eve",
+                    metadata={"n": n}, category=_CATEGORIES[n % 3], event_time=_minute(n),
                     importance=0.5 + n / 40, valence=n / 20, role="user", source="test",
                 )
             gone = memory.remember("secret", vector=vector_of("secret"), tier="semantic")
@@ -102,6 +126,10 @@ class Patient:
         self.truth: dict[int, dict[str, Any]] = {}
         with open_tiny(self.path, mode="r") as reader:
             self.truth = {record.id: record.to_dict() for record in reader}
+        #: which of them each of ``FILTERS`` lets through, by the truth alone
+        self.chosen = [{n for n, m in self.truth.items() if of(m)} for _, of in FILTERS]
+        assert all(0 < len(chosen) < len(self.truth) for chosen in self.chosen)
+        self._turns = 0
         self.restore()
         assert len(self.truth) == len(WORDS)
         assert self.ask().verdict == "harmless"
@@ -144,14 +172,16 @@ class Patient:
             out.by_check = True
         try:
             with open_tiny(self.path, mode="r") as memory:
-                self._read(memory, out)
+                # what is missing counts only where nobody has found the damage
+                self._read(memory, out, whole=not out.by_check)
         except SpectorError:
             out.by_open = True
         if not out.by_check:
             self._write(out)
         return out
 
-    def _read(self, memory: spector.Memory, out: Outcome) -> None:
+    def _read(self, memory: spector.Memory, out: Outcome, *, whole: bool) -> None:
+        """Everything by id and by recall; with all filters when ``whole``, else two in turn."""
         for record_id, truth in self.truth.items():
             try:
                 shown = memory.get(record_id).to_dict()
@@ -171,15 +201,27 @@ class Patient:
                 {"vector": vector_of(WORDS[3])}, {"cue": "memory", "vector": vector_of(WORDS[5])}
             ]
             for cue in cues:
-                try:
-                    hits = memory.recall(**cue, k=len(self.truth) + 5, profile=profile)
-                except SpectorError:
-                    out.by_recall = True
-                    continue
-                for hit in hits:
-                    if hit.record.to_dict() != self.truth.get(hit.id):
-                        out.lies.append(f"recall shows {hit.record}")
-                out.missing += len(self.truth.keys() - {hit.id for hit in hits})
+                self._recall(memory, out, self.truth.keys(), profile=profile, **cue)
+        self._turns += 2
+        every = list(zip(FILTERS, self.chosen, strict=True))
+        for (asked, _), chosen in every if whole else (every * 2)[self._turns % len(every) :][:2]:
+            self._recall(memory, out, chosen, vector=vector_of(WORDS[3]), **asked)
+
+    def _recall(
+        self, memory: spector.Memory, out: Outcome, expected: Set[int], **asked: Any
+    ) -> None:
+        """Ask for more memories than there are: just those expected, or an error."""
+        try:
+            hits = memory.recall(**asked, k=len(self.truth) + 5)
+        except SpectorError:
+            out.by_recall = True
+            return
+        for hit in hits:
+            if hit.record.to_dict() != self.truth.get(hit.id):
+                out.lies.append(f"recall shows {hit.record}")
+            elif hit.id not in expected:
+                out.lies.append(f"recall shows {hit.id}, which is not of those asked for: {asked}")
+        out.missing += len(expected - {hit.id for hit in hits})
 
     def _write(self, out: Outcome) -> None:
         """A writer opens it, changes it and finds it sound: only where check found nothing."""
@@ -188,7 +230,7 @@ class Patient:
             shutil.copytree(self.root, copy / "mind")
             try:
                 with open_tiny(str(copy / "mind")) as memory:
-                    self._read(memory, out)
+                    self._read(memory, out, whole=False)
                     memory.remember("more", vector=vector_of("more"), tier="semantic")
                     memory.reinforce(next(iter(self.truth)))
                     if not memory.check().ok:

@@ -22,7 +22,7 @@ from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.store import hydrate
 from tests.crash.workload import DIM, open_tiny, vector_of
 from tests.proof import seed
-from tests.store.damage import Outcome, Patient, ram, tally
+from tests.store.damage import FILTERS, Outcome, Patient, ram, tally
 
 STRIDE = stride_of(DIM)
 FIRST = PARTITION_HEADER_BYTES
@@ -48,6 +48,24 @@ def _settle(proof: Any, row: str, outcomes: dict[Any, Outcome], **more: Any) -> 
           wrong=counts["WRONG"], **more)
     wrong = {key: each for key, each in outcomes.items() if each.verdict == "WRONG"}
     assert not wrong, f"SPECTOR_SEED={seed(9)}: {wrong}"
+
+
+@pytest.mark.parametrize("asked", [asked for asked, _ in FILTERS], ids="-".join)
+@pytest.mark.parametrize("less", [True, False], ids=["less", "more"])
+def test_whoever_filters_wrongly_does_not_pass(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], less: bool
+) -> None:
+    """The tests below can fail: one hit too few, or one that the filter shuts out."""
+    recall = spector.Memory.recall
+
+    def wrong(memory: spector.Memory, **given: Any) -> Any:
+        hits = recall(memory, **given)
+        if {*asked} == {*given} - {"vector", "k"}:
+            return hits[1:] if less else recall(memory, vector=given["vector"], k=given["k"])
+        return hits
+
+    monkeypatch.setattr(spector.Memory, "recall", wrong)
+    assert patient.ask().verdict == "WRONG"
 
 
 @SIZES
