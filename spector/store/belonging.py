@@ -26,12 +26,23 @@ def belong(row: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
     try:
         fine = (
             isinstance(words["text"], str)
-            and all(isinstance(json.loads(words[name]), kind) for name, kind in (
-                ("tags", list), ("metadata", dict), ("parents", list)) if words.get(name))
+            and all(_is_json_of(words[name], kind, item) for name, kind, item in (
+                ("tags", list, str), ("metadata", dict, str), ("parents", list, int),
+            ) if words.get(name))
         )
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return False
     return fine and is_sealed([*values, words.get("seal")])
+
+
+def _is_json_of(text: Any, kind: type[Any], item: type) -> bool:
+    """Whether a text is JSON of a list or dictionary with items or keys of one type."""
+    value: Any = json.loads(text)
+    if not isinstance(value, kind) or not all(type(each) is item for each in value):
+        return False
+    if item is str:
+        "".join(value).encode()  # half a surrogate pair is a ValueError, too
+    return True
 
 
 def row_of_words(

@@ -329,7 +329,11 @@ def verify_stored(stored: Sequence[Any], where: str) -> None:
 @lru_cache(maxsize=16_384)
 def _tags_of(text: str) -> tuple[str, ...]:
     """Tags repeat from record to record; a tuple may be shared, metadata may not."""
-    return tuple(json.loads(text))
+    tags = json.loads(text)
+    if type(tags) is not list or not all(type(tag) is str for tag in tags):
+        raise ValueError("its tags are no list of texts")
+    "".join(tags).encode()  # nor is half a surrogate pair a text: SQLite would not take it
+    return tuple(tags)
 
 
 def _refuse_damaged(found: tuple[Any, ...]) -> None:
@@ -371,7 +375,9 @@ def decoded(found: tuple[Any, ...]) -> Row:
             None,
             found,
         )
-    except (TypeError, ValueError) as error:
+        if type(parsed[1]) is not dict or not all(type(parent) is int for parent in parsed[4]):
+            raise ValueError("its metadata or its parents are of another type")
+    except (TypeError, ValueError, RecursionError) as error:
         raise CatalogCorruptError(
             f"the row of memory {found[0]} is damaged: {error}", hint="run: spector check PATH"
         ) from error
@@ -557,6 +563,7 @@ class Catalog:
             minor = int(meta.get("format_minor", 0))
             sound = version >= 1 and minor >= 0 and 1 <= dim <= MAX_DIM
             sound = sound and len(bytes.fromhex(meta["uuid"])) == 16
+            sound = sound and all(type(meta[key]) is str for key in ("model_id", "fingerprint"))
         except (KeyError, TypeError, ValueError):
             sound, version, minor = False, 0, 0
         if not sound:

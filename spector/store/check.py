@@ -29,6 +29,7 @@ from spector.store.lost import (
     stem_of,
 )
 from spector.store.recover import is_partition_of, is_replaced
+from spector.store.redo import is_entry
 from spector.store.sql import one_moment, translated_sql
 from spector.store.store import UNSYNCED, TierFiles
 from spector.store.unreadable import Raw, is_io_error, read_raw
@@ -150,10 +151,12 @@ def _pending(
     out: dict[int, list[tuple[int, int, bytes]]] = {}
     complete = False
     with found.surviving():
-        for segment_id, kind, slot, image in db.execute(
-            "SELECT segment_id, kind, slot, image FROM journal ORDER BY seq"
-        ):
-            out.setdefault(segment_id, []).append((kind, slot, image))
+        for entry in db.execute("SELECT segment_id, kind, slot, image FROM journal ORDER BY seq"):
+            if is_entry(entry):
+                segment_id, kind, slot, image = entry
+                out.setdefault(segment_id, []).append((kind, slot, image))
+            else:
+                found.catalog("I18", "an entry of the journal is damaged: a commit may lack bytes")
         complete = True
     return out if complete or not found.catalog_unread else None
 

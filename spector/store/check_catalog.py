@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from typing import Any
 
 from spector.layout import PartitionState
 from spector.store.catalog import ROW_COLUMNS, SPENT, Catalog, SegmentRow, is_sealed
@@ -116,14 +117,23 @@ def _check_rows(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> No
                 f"text, tags, times or metadata of memory {record_id} are not what was written; "
                 f"forget({record_id}) drops it, --repair tells its words", record_id,
             )
+        elif row[13] and not _is_object(row[13]):  # with a seal that fits: somebody forged it
+            found.catalog("I17", f"the metadata of memory {record_id} is no JSON", record_id)
         if row[16] is not None:
             try:
                 parents = json.loads(row[16])
                 fine = all(0 <= p <= last_id and p != record_id for p in parents)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 fine = False
             if not fine:
                 found.catalog("I9", f"memory {record_id}: parents that never were", record_id)
+
+
+def _is_object(text: Any) -> bool:
+    try:
+        return type(json.loads(text)) is dict
+    except (ValueError, TypeError, RecursionError):
+        return False
 
 
 def _check_tag_index(db: sqlite3.Connection, found: Findings) -> None:

@@ -299,7 +299,7 @@ def _check_bijection(
         try:
             names += [str(tag) for tag in json.loads(tags)] if tags else []
             fits = int(header["tags"]) == tags_mask(tuple(names), expected.version)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             fits = False
         if not fits:
             add("I8", slot, "the Bloom filter does not fit the exact tags", record_id, 24)

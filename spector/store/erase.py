@@ -75,7 +75,7 @@ def due_of(store: Store) -> Due:
             return Due(due_ms=0)
         ids = tuple(i for (i,) in db.execute("SELECT id FROM erasure ORDER BY id"))
         due_ms = db.execute("SELECT min(due_ms) FROM erasure").fetchone()[0]
-    return Due(ids, 0 if due_ms is None else int(due_ms))
+    return Due(ids, due_ms if type(due_ms) is int else 0)  # of what is damaged: at once
 
 
 def awaits_erasure(store: Store, record_id: int) -> bool:

@@ -66,7 +66,9 @@ class Findings:
         """A part of the catalog that cannot be read is a finding; the check goes on without it."""
         try:
             yield
-        except (SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+        except (
+            SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError,
+        ) as error:
             if self.catalog_unread and is_io_error(error):
                 return
             message = f"cannot be read: {error}"

@@ -109,8 +109,9 @@ def _keep(
         row = _row_of(header, row)
         words = {"id": record_id, "text": ""}
         header["flags"] |= int(Flag.QUARANTINED)
-    if not is_usable(header):
-        out.lost.append(loss_of(row, remains, partition.path, "its strength is damaged"))
+    if not is_usable(header, row["event_ms"]):
+        reason = "its strength or time is damaged"
+        out.lost.append(loss_of(row, remains, partition.path, reason))
         out.seen.add(record_id)
         return
     header["tags"] = bloom(row, words)

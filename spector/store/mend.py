@@ -48,8 +48,8 @@ def mend(
             bare += tier >= 0
         else:
             image = _new_image(row, words, tier, who, embed)
-            if not is_usable(image[:HEADER_BYTES].view(RECORD_DTYPE)):
-                out.lost.append(loss_of(row, remains, path, "its strength is damaged"))
+            if not is_usable(image[:HEADER_BYTES].view(RECORD_DTYPE), row["event_ms"]):
+                out.lost.append(loss_of(row, remains, path, "its strength or time is damaged"))
                 continue
             out.mended += 1
             reason = "its vector was damaged and made anew; category, modality, confidence are lost"

@@ -11,7 +11,7 @@ from spector.kernel.crc import crc32c_rows
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, stride_of
 from spector.records import Loss
 from spector.store.files import Bytes, DiskFiles
-from spector.store.redo import lay_over
+from spector.store.redo import is_entry, lay_over
 from spector.store.salvage import Remains, SavedPartition, read_partition
 from spector.store.salvaged import Identity, Salvage, is_lost
 
@@ -50,11 +50,11 @@ def _overlay(
     found: SavedPartition, segment: dict[str, Any], remains: Remains, who: Identity, out: Salvage
 ) -> None:
     """What was committed and not yet copied, as a recovery would have."""
-    pending = [
-        (row["kind"], row["slot"], row["image"]) for row in remains.journal
-        if row.get("segment_id") == segment["id"] and type(row.get("image")) is bytes
-        and type(row.get("slot")) is int
-    ]
+    entries = (
+        tuple(row.get(name) for name in ("segment_id", "kind", "slot", "image"))
+        for row in remains.journal if row.get("segment_id") == segment["id"]
+    )
+    pending = [entry[1:] for entry in entries if is_entry(entry)]
     if not pending:
         return
     whole = np.zeros((max(len(found.images), int(segment["slots"])), stride_of(who.dim)), np.uint8)

@@ -18,7 +18,7 @@ from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
 from spector.store.catalog import Head, SegmentRow
 from spector.store.files import Bytes, File
 from spector.store.reconcile import mutable_halves
-from spector.store.redo import sound_runs
+from spector.store.redo import require_entry, sound_runs
 from spector.store.segment import Segment
 from spector.store.store import UNSYNCED, Store, View
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
@@ -121,6 +121,8 @@ class ReadStore(Store):
             f" AND (seq > ? OR segment_id IN ({again})) ORDER BY seq",
             (JOURNAL_RECORDS, JOURNAL_MUTABLE, self._seen.journal_seq),
         ).fetchall()
+        for entry in redo:
+            require_entry(entry, self.where)
         touched = {row.id for row in changed} | self._pending
         new = [row for row in changed if self._adopt(row)]
         self._overlay(redo, [(row, db) for row in new if UNSYNCED in meta])

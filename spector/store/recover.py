@@ -29,7 +29,7 @@ from spector.store.lost import NAME, refuse_lost, refuse_lost_schema, stem_of
 from spector.store.migrate import next_step
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
-from spector.store.redo import Replay
+from spector.store.redo import Replay, require_entry
 from spector.store.segment import Segment, later_than_catalog, unpack_header
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
 from spector.store.transaction import JOURNAL_RETIRE
@@ -343,9 +343,8 @@ def _replay(store: Store) -> None:
             return
         rows = {row.id: row for row in store.catalog.segments()}
         replays: dict[int, Replay] = {}
-        for segment_id, kind, slot, image in db.execute(
-            "SELECT segment_id, kind, slot, image FROM journal ORDER BY seq"
-        ):
+        for entry in db.execute("SELECT segment_id, kind, slot, image FROM journal ORDER BY seq"):
+            segment_id, kind, slot, image = require_entry(entry, store.catalog.path)
             if segment_id not in replays:
                 segment = _to_replay(store, rows, segment_id)
                 replays[segment_id] = Replay(segment, store.stride, store.uuid)

@@ -9,16 +9,38 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from spector.errors import CatalogCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes, as_bytes
 from spector.store.segment import Segment
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
 
-__all__ = ["Replay", "lay_over", "sound_runs"]
+__all__ = ["Entry", "Replay", "is_entry", "lay_over", "require_entry", "sound_runs"]
+
+#: segment, kind, slot and image, as the journal keeps them
+Entry = tuple[int, int, int, bytes]
+
+
+def is_entry(found: tuple[Any, ...]) -> TypeGuard[Entry]:
+    """Whether values of the journal are of the types that are written: SQLite keeps any."""
+    segment_id, kind, slot, image = found
+    whole = all(type(each) is int for each in (segment_id, kind, slot))
+    return whole and type(image) is bytes and 0 <= slot < 1 << 32
+
+
+def require_entry(found: tuple[Any, ...], where: str) -> Entry:
+    """Raise for an entry that nobody wrote: what was committed with it is not known."""
+    if not is_entry(found):
+        raise CatalogCorruptError(
+            f"{where}: an entry of the journal is damaged",
+            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+        )
+    return found
 
 
 def sound_runs(image: bytes, stride: int, uuid: bytes) -> Iterator[tuple[int, Bytes, bool]]:

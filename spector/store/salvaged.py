@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.clock import MAX_MS, MIN_MS
 from spector.layout import MUTABLE_BYTES
 from spector.records import Loss
 from spector.store.belonging import ROW
@@ -81,11 +82,12 @@ def tier_of(segment: dict[str, Any] | None) -> int:
     return int(segment["tier"]) if segment else -1
 
 
-def is_usable(header: NDArray[np.void]) -> bool:
-    """No number that a check of the new store would have to report."""
+def is_usable(header: NDArray[np.void], event_ms: int) -> bool:
+    """No number that a check of the new store would have to report, and a time that has a day."""
     numbers = [float(header[name][0]) for name in ("scale", "importance", "utility")]
     stability = float(header["stability_days"][0])
-    return all(0 <= n <= 1 for n in numbers) and 0 < stability < 1e30
+    sound = all(0 <= n <= 1 for n in numbers) and 0 < stability < 1e30
+    return sound and MIN_MS <= event_ms <= MAX_MS
 
 
 def loss_of(row: dict[str, Any], remains: Remains, path: str | None, reason: str) -> Loss:

@@ -237,6 +237,8 @@ def _sql(store: Path, *statements: str) -> None:
         "UPDATE meta SET value = 'xyz' WHERE key = 'uuid'",
         "UPDATE meta SET value = 'abcd' WHERE key = 'uuid'",
         "DELETE FROM meta",
+        "DELETE FROM meta WHERE key = 'fingerprint'",
+        "UPDATE meta SET value = x'00' WHERE key = 'model_id'",
         "DELETE FROM head",
         "DROP TABLE head",
         "DROP TABLE meta",
