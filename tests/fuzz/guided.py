@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import shutil
 import sys
 import tempfile
@@ -31,6 +32,7 @@ with atheris.instrument_imports(
     from spector.errors import SpectorError
 
 from tests.crash.workload import open_tiny, vector_of  # noqa: E402
+from tests.fuzz.sealed import Forgery  # noqa: E402
 from tests.store.damage import Patient, ram  # noqa: E402
 
 __all__ = ["TARGETS"]
@@ -103,6 +105,12 @@ def _store(root: Path) -> Target:
     return run
 
 
+def _sealed(root: Path) -> Target:
+    """The same, and rows, by somebody who makes every checksum fit: answered or refused."""
+    forgery = Forgery(root)
+    return lambda data: forgery.run(atheris.FuzzedDataProvider(data))
+
+
 def _repair(root: Path) -> Target:
     """What is salvaged from such files is a sound store of true memories."""
     patient = Patient(root / "mind")
@@ -163,6 +171,7 @@ TARGETS: dict[str, tuple[Callable[[Path], Target], tuple[bytes, ...]]] = {
         b'{"spector_export": 1}\n{"text": "x", "tier": "semantic", "tags": ["a"], "flags": []}\n',
     )),
     "store": (_store, (b"\x01" * 40, bytes(range(64)))),
+    "sealed": (_sealed, tuple(random.Random(n).randbytes(256) for n in range(20))),
     "repair": (_repair, (b"\x01" * 40, bytes(range(64)))),
     "arguments": (_arguments, (b'{"a.b": {"$contains": 1}, "$or": [{"c": {"$gt": 1}}]}\x00',)),
 }  # fmt: skip

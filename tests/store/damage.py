@@ -120,9 +120,7 @@ class Patient:
                 shutil.copytree(live, self.root)
         finally:
             memory.close()
-        self.names = sorted(p.relative_to(self.root).as_posix() for p in self.root.rglob("*")
-                            if p.is_file() and p.name not in {"LOCK", "catalog.db-shm"})
-        self.bytes = {name: (self.root / name).read_bytes() for name in self.names}
+        self.keep()
         self.truth: dict[int, dict[str, Any]] = {}
         with open_tiny(self.path, mode="r") as reader:
             self.truth = {record.id: record.to_dict() for record in reader}
@@ -133,6 +131,12 @@ class Patient:
         self.restore()
         assert len(self.truth) == len(WORDS)
         assert self.ask().verdict == "harmless"
+
+    def keep(self) -> None:
+        """From now on the files as they are now are the undamaged ones."""
+        self.names = sorted(p.relative_to(self.root).as_posix() for p in self.root.rglob("*")
+                            if p.is_file() and p.name not in {"LOCK", "catalog.db-shm"})
+        self.bytes = {name: (self.root / name).read_bytes() for name in self.names}
 
     def restore(self) -> None:
         """Put back every file that differs, and take away what does not belong."""
