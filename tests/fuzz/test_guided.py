@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 #: target -> runs of the sample, runs of all
 RUNS = {
     "import": (2000, 200_000), "export": (500, 20_000), "arguments": (500, 50_000),
-    "store": (30, 2500), "sealed": (30, 1200), "repair": (30, 4000),
+    "store": (30, 2500), "sealed": (30, 2400), "repair": (30, 4000),
 }  # fmt: skip
 
 
