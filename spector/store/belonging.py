@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from spector.kernel.tags import scope_tag, tags_mask
-from spector.store.catalog import is_sealed
+from spector.store.catalog import is_sealed, is_typed
 
 __all__ = ["ROW", "WORDS", "belong", "bloom", "row_of_words"]
 
@@ -23,6 +23,8 @@ _COUNTED_ON: Final = 64
 def belong(row: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
     """Whether the seal says that these words and this row are what was written together."""
     values = [row.get(name) for name in ROW] + [words.get(name) for name in WORDS]
+    if not is_typed(values):
+        return False
     try:
         fine = (
             isinstance(words["text"], str)

@@ -336,6 +336,21 @@ def _tags_of(text: str) -> tuple[str, ...]:
     return tuple(tags)
 
 
+_NUMBERS = frozenset({int, type(None)}).issuperset
+_TEXTS = frozenset({str, type(None)}).issuperset
+
+
+def is_typed(found: Sequence[Any]) -> bool:
+    """Whether windows are numbers and scopes, role and source texts, where they are anything.
+
+    A seal does not tell: whoever forges a row seals it.
+    """
+    return (
+        _NUMBERS(map(type, found[5:7])) and _TEXTS(map(type, found[7:10]))
+        and _TEXTS(map(type, found[14:16]))
+    )
+
+
 def _refuse_damaged(found: tuple[Any, ...]) -> None:
     """Raise when values that everybody relies on are not of their type."""
     _, segment_id, slot, event_ms, recorded_ms, *_ = found
@@ -343,7 +358,7 @@ def _refuse_damaged(found: tuple[Any, ...]) -> None:
         type(found[10]) is not bytes or len(found[10]) != MUTABLE_BYTES
         or type(found[11]) is not str or type(segment_id) is not int or type(slot) is not int
         or type(event_ms) is not int or type(recorded_ms) is not int
-        or segment_id < 0 or slot < 0
+        or segment_id < 0 or slot < 0 or not is_typed(found)
     ):
         raise CatalogCorruptError(
             f"the row of memory {found[0]} is damaged", hint="run: spector check PATH"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from spector.layout import PartitionState
-from spector.store.catalog import ROW_COLUMNS, SPENT, Catalog, SegmentRow, is_sealed
+from spector.store.catalog import ROW_COLUMNS, SPENT, Catalog, SegmentRow, is_sealed, is_typed
 from spector.store.findings import Findings
 from spector.store.fulltext import problem_of_full_text
 from spector.store.links import LINKS_SQL, SUPERSEDED_SQL
@@ -117,8 +117,9 @@ def _check_rows(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> No
                 f"text, tags, times or metadata of memory {record_id} are not what was written; "
                 f"forget({record_id}) drops it, --repair tells its words", record_id,
             )
-        elif row[13] and not _is_object(row[13]):  # with a seal that fits: somebody forged it
-            found.catalog("I17", f"the metadata of memory {record_id} is no JSON", record_id)
+        elif not is_typed(row) or (row[13] and not _is_object(row[13])):  # forged, seal and all
+            message = f"metadata, scopes or times of memory {record_id} are of other types"
+            found.catalog("I17", message, record_id)
         if row[16] is not None:
             try:
                 parents = json.loads(row[16])

@@ -52,14 +52,16 @@ def forged(store_path: Path, tmp_path: Path) -> Any:
         ("tags", "[1]"), ("tags", '{"a": 1}'), ("tags", "[[1]]"), ("tags", "7"), ("tags", DEEP),
         ("tags", '["\\ud800"]'),
         ("metadata", "[1]"), ("metadata", "7"), ("metadata", DEEP), ("parents", '["x"]'),
-        ("parents", "[null]"), ("parents", DEEP),
+        ("parents", "[null]"), ("parents", DEEP), ("role", b"x"), ("source", b"x"),
+        ("user_id", b"x"), ("session_id", b"x"), ("valid_from_ms", "x"), ("valid_until_ms", 0.5),
     ],
-    ids=lambda value: value[:9],
+    ids=lambda value: str(value)[:9],
 )  # fmt: skip
-def test_row_whose_json_says_something_else_is_a_typed_error(
-    forged: Any, column: str, value: str, mode: Any, tmp_path: Path
+def test_row_of_other_types_is_a_typed_error(
+    forged: Any, column: str, value: Any, mode: Any, tmp_path: Path
 ) -> None:
-    store, (bad, good) = forged("content", **{column: value})
+    table = "record" if column.endswith(("_id", "_ms")) else "content"
+    store, (bad, good) = forged(table, **{column: value})
     assert not spector.check(store).ok
     with open_tiny(str(store), mode=mode) as memory:
         with pytest.raises(CatalogCorruptError):
