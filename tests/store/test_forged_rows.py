@@ -98,3 +98,20 @@ def test_entry_of_the_journal_that_is_of_other_types_is_a_typed_error(
     assert "I18" in [problem.code for problem in spector.check(store).problems]
     with pytest.raises(SpectorError):
         open_tiny(str(store))
+
+
+@pytest.mark.parametrize("due_ms", ["soon", b"x", 0.5])
+def test_erasure_that_is_due_at_no_time_is_due_at_once(forged: Any, due_ms: Any) -> None:
+    store, _ = forged("record")
+    with open_tiny(str(store)) as memory:
+        gone = memory.remember("three", vector=vector_of("three"), tier="episodic").id
+        memory.forget(gone)
+    db = sqlite3.connect(store / "catalog.db", isolation_level=None)
+    assert db.execute("UPDATE erasure SET due_ms = ?", (due_ms,)).rowcount
+    db.close()
+    with open_tiny(str(store), mode="r") as memory:
+        assert memory.stats()
+    with open_tiny(str(store)) as memory:
+        assert memory.stats()
+        memory.reflect()
+        assert sorted(record.text for record in memory) == ["one", "two"]
