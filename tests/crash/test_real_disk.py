@@ -22,6 +22,8 @@ OPTIONS = {
     "at once": "nodelalloc,commit=1",
 }
 PATIENCE_S = 3000.0
+#: moments at which a store that does not sync is caught, four at a time
+_TRIES = 6
 
 
 def _cut(options: str, moments: int, at: int, **more: Any) -> dict[str, Any]:
@@ -51,8 +53,15 @@ def test_some_cuts_of_a_real_file_system(proof: Proof) -> None:
 
 
 def test_a_store_that_does_not_sync_is_found_lacking(proof: Proof) -> None:
-    """The canary: relaxed durability, judged by what strict promises."""
-    found = _cut("ordered", 4, seed(6), durability="relaxed", judged="strict")
+    """The canary: relaxed durability, judged by what strict promises.
+
+    The kernel writes when it likes, and so does everybody who syncs all disks meanwhile: then
+    nothing is missing for once.
+    """
+    for more in range(_TRIES):
+        found = _cut("ordered", 4, seed(6) + more, durability="relaxed", judged="strict")
+        if found["disagreeing"]:
+            break
     proof("T5", canaries=1, canaries_caught=int(found["disagreeing"] > 0))
     assert found["disagreeing"], "cuts of a file system lose nothing, so they prove nothing"
     assert "missing" in "".join(found["wrong"]) or "gone" in "".join(found["wrong"])
