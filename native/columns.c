@@ -57,7 +57,6 @@ void spector_load_rec_portable(const spector_query *q, spector_block *b) {
         .flashbulb = {0.0f, q->flashbulb_retention},
     };
     for (uint32_t i = 0; i < b->n; i++) {
-        spector_fetch_ahead(b, i, 2);
         load_record(q, &f, b->rows[i], b, i);
     }
     /* these become indexes of tables, so what lies behind n may not be left to chance */
@@ -221,7 +220,6 @@ AVX512 void spector_load_rec_avx512(const spector_query *q, spector_block *b) {
     for (uint32_t i = 0; i < b->n; i += SPECTOR_LANES) {
         for (uint32_t lane = 0; lane < SPECTOR_LANES; lane++) {
             rows[lane] = b->rows[i + lane < b->n ? i + lane : b->n - 1];
-            spector_fetch_ahead(b, i + lane, 2);
         }
         load_rows(q, rows, b, i);
     }

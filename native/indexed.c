@@ -242,9 +242,10 @@ static void measure_all(spector_search *c, uint32_t part, const spector_survivor
     for (uint32_t w = 0, next; w < found->words; w = next) {
         for (next = w; next < found->words && found->mask[next] == UINT64_MAX;) next++;
         if (next > w) {
-            c->found = spector_scan_straight(&c->parts[part], c->q, found->first + 64 * w,
-                                             found->first + 64 * next, part, c->hits, c->found,
-                                             c->k, c->drops, c->scored);
+            c->found = spector_scan_straight(&c->parts[part], c->q, c->cap,
+                                             found->first + 64 * w, found->first + 64 * next,
+                                             part, c->hits, c->found, c->k, c->drops,
+                                             c->scored);
         } else {
             rest.first = found->first + 64 * w;
             rest.mask = found->mask + w;

@@ -56,33 +56,23 @@ static void sort_best_first(spector_hit *heap, uint32_t n) {
     }
 }
 
-/* A block and the one that is fetched ahead share the first-level cache. */
-static uint32_t rows_at_once(const spector_part *part) {
-    return part->stride <= 512 ? SPECTOR_BLOCK : SPECTOR_BLOCK / 4;
+/* Records at a time where most survive: they and those that are fetched ahead share the first-level
+ * cache. */
+static uint32_t dense_rows(const spector_part *part) {
+    return part->stride <= 512 ? 16 : part->stride <= 1024 ? 8 : 4;
 }
 
-/* Share the cache lines of the next block among the passes over this one, in the order of their
- * addresses: while one pass computes, what the next block needs is on its way. The gates are short
- * and get a seventh, the columns two. Where few records survive, headers alone are worth fetching
- * ahead, and the vectors of survivors as they turn up. */
-static void plan_ahead(const spector_query *q, const spector_part *part, uint32_t next, uint32_t step,
-                       int dense, spector_block *b) {
-    const uint8_t *from = part->data + (size_t)next * part->stride;
-    const uint32_t lines = part->stride / 64, gates = lines / 7, columns = 2 * lines / 7;
-    const uint32_t shares[3] = {gates, lines - gates - columns, columns};
+/* Where most records survive, the pass over their vectors fetches all of those that come later, but
+ * for the next few, which are on their way. Where few do, headers alone are worth fetching ahead,
+ * and the vectors of survivors as they turn up. */
+static void plan_ahead(const spector_query *q, const spector_part *part, uint32_t first, int dense,
+                       spector_block *b) {
+    const int pass = dense && q->codes;
+    const uint32_t further = pass ? dense_rows(part) * 3 / 2 : SPECTOR_BLOCK;
     memset(b->ahead, 0, sizeof b->ahead);
-    if (!dense || !q->codes) {
-        b->ahead[0].from = from;
-        b->ahead[0].step = part->stride;
-        b->ahead[0].lines = 1;
-        return;
-    }
-    for (int pass = 0; pass < 3; pass++) {
-        b->ahead[pass].from = from;
-        b->ahead[pass].step = (size_t)64 * shares[pass];
-        b->ahead[pass].lines = shares[pass];
-        from += b->ahead[pass].step * step;
-    }
+    b->ahead[pass].from = part->data + (size_t)(first + further) * part->stride;
+    b->ahead[pass].step = part->stride;
+    b->ahead[pass].lines = pass ? part->stride / 64 : 1;
 }
 
 /* Phases 1 to 4 of count records from first on. */
@@ -150,21 +140,54 @@ uint32_t spector_rank_block(const spector_part *part, const spector_query *q, sp
     return found;
 }
 
-uint32_t spector_scan_straight(const spector_part *part, const spector_query *q, uint32_t first,
-                               uint32_t end, uint32_t index, spector_hit *hits, uint32_t found,
-                               uint32_t k, uint64_t *drops, uint64_t *scored) {
+/* Keeps the records that can reach the floor of a full heap with their cosine, importance and
+ * utility, whatever their other terms are: those need not be known of the rest. What is added is
+ * more than the roundings of a score come to; what is no number stays. */
+static void keep_reaching(const spector_query *q, const spector_bounds *cap, float floor,
+                          spector_block *b) {
+    float most[SPECTOR_BLOCK], importance[SPECTOR_BLOCK], utility[SPECTOR_BLOCK];
+    const float factor = cap->factor_max * 1.00001f, others = cap->others;
+    uint32_t n = 0, some = 0;
+    if (!(floor > 0.0f)) return;
+    for (uint32_t i = 0; i < b->n; i++) {
+        importance[i] = b->rows[i]->importance;
+        utility[i] = b->rows[i]->utility;
+    }
+    for (uint32_t i = 0; i < b->n; i++) {
+        float alike = q->w_similarity * b->similarity[i];
+        float own = q->w_importance * importance[i], use = q->w_utility * utility[i];
+        float size = fabsf(own) + fabsf(use) + others, sum = own + use + others;
+        most[i] = q->multiplicative
+                      ? alike * (1.0f + sum) + 4e-6f * fabsf(alike) * (1.0f + size)
+                      : alike + sum + 4e-6f * (fabsf(alike) + size);
+    }
+    for (uint32_t i = 0; i < b->n; i++) some |= !(most[i] * factor < floor);
+    if (some) {
+        for (uint32_t i = 0; i < b->n; i++) {
+            b->slots[n] = b->slots[i];
+            b->similarity[n] = b->similarity[i];
+            n += !(most[i] * factor < floor);
+        }
+    }
+    b->n = n;
+}
+
+uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
+                               const spector_bounds *cap, uint32_t first, uint32_t end,
+                               uint32_t index, spector_hit *hits, uint32_t found, uint32_t k,
+                               uint64_t *drops, uint64_t *scored) {
     spector_block b = {0};
-    const uint32_t step = rows_at_once(part);
     int dense = end < part->count; /* who asks for some rows knows that they survive */
-    for (; first < end; first += step) {
-        uint32_t left = end - first;
-        plan_ahead(q, part, first + step, step, dense, &b);
-        gate_block(part, q, first, left < step ? left : step, dense, &b, drops);
+    for (uint32_t step; first < end; first += step) {
+        step = dense && q->codes ? dense_rows(part) : SPECTOR_BLOCK;
+        if (end - first < step) step = end - first;
+        plan_ahead(q, part, first, dense, &b);
+        gate_block(part, q, first, step, dense, &b, drops);
         dense = b.n >= step * 3 / 4;
         if (b.n) spector_measure_block(part, q, &b, drops);
-        if (!b.n) continue;
         *scored += b.n;
-        found = spector_rank_block(part, q, &b, index, hits, found, k);
+        if (found == k && k && q->codes) keep_reaching(q, cap, hits[0].score, &b);
+        if (b.n) found = spector_rank_block(part, q, &b, index, hits, found, k);
     }
     return found;
 }
@@ -178,13 +201,13 @@ static int index_helps(const spector_query *q) {
 
 /* One pass over the partitions. */
 static uint32_t scan_straight(const spector_part *parts, const uint32_t *select, uint32_t n,
-                              const spector_query *q, spector_hit *hits, uint32_t k,
-                              uint64_t *drops, uint64_t *scored) {
+                              const spector_query *q, const spector_bounds *cap,
+                              spector_hit *hits, uint32_t k, uint64_t *drops, uint64_t *scored) {
     uint32_t found = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = select ? select[i] : i;
-        found = spector_scan_straight(&parts[index], q, 0, parts[index].count, index, hits, found,
-                                      k, drops, scored);
+        found = spector_scan_straight(&parts[index], q, cap, 0, parts[index].count, index, hits,
+                                      found, k, drops, scored);
     }
     return found;
 }
@@ -213,16 +236,16 @@ static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) 
         fetch_ahead(c, select, n, i);
         if (rows) spector_search_part(c, index, rows);
         if (rows < part->count)
-            c->found = spector_scan_straight(part, c->q, rows, part->count, index, c->hits,
-                                             c->found, c->k, c->drops, c->scored);
+            c->found = spector_scan_straight(part, c->q, c->cap, rows, part->count, index,
+                                             c->hits, c->found, c->k, c->drops, c->scored);
     }
     spector_search_end(c);
 }
 
 /* Its own function, so that a scan without it does not pay for its stack. */
 static uint32_t search(const spector_part *parts, const uint32_t *select, uint32_t n,
-                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t rows,
-                       uint64_t *drops, uint64_t *scored) {
+                       const spector_query *q, const spector_bounds *cap, spector_hit *hits,
+                       uint32_t k, uint64_t rows, uint64_t *drops, uint64_t *scored) {
     spector_search c;
     uint64_t before[SPECTOR_DROPS], before_scored = *scored;
     c.parts = parts;
@@ -230,6 +253,7 @@ static uint32_t search(const spector_part *parts, const uint32_t *select, uint32
     c.hits = hits;
     c.k = k;
     c.rows = rows;
+    c.cap = cap;
     c.drops = drops;
     c.scored = scored;
     c.estimates = q->codes && q->recall_confidence > 0.0f;
@@ -253,6 +277,7 @@ static uint32_t search(const spector_part *parts, const uint32_t *select, uint32
 uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
                       uint64_t *scanned, uint64_t *scored) {
+    const spector_bounds cap = spector_bounds_of_all(q);
     uint64_t indexed = 0;
     uint32_t found;
     for (uint32_t i = 0; i < n; i++) {
@@ -261,9 +286,9 @@ uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_
         indexed += spector_indexed_rows(part);
     }
     if (k && indexed && indexed >= q->index_from_rows && index_helps(q))
-        found = search(parts, select, n, q, hits, k, indexed, drops, scored);
+        found = search(parts, select, n, q, &cap, hits, k, indexed, drops, scored);
     else
-        found = scan_straight(parts, select, n, q, hits, k, drops, scored);
+        found = scan_straight(parts, select, n, q, &cap, hits, k, drops, scored);
     sort_best_first(hits, found);
     return found;
 }

@@ -142,7 +142,7 @@ typedef struct spector_part {
 typedef struct spector_query {
     const int8_t *codes; /* vector_bytes codes in -127..127, zero-padded; NULL without a cue */
     const uint64_t *any_masks;
-    const float *retention; /* lookup tables of SPECTOR_TABLE floats */
+    const float *retention; /* lookup tables of SPECTOR_TABLE floats, that never rise */
     const float *recency;
     const float *activation;
     const float *confidence; /* 256 factors each, by the record's byte */
@@ -399,13 +399,13 @@ enum { SPECTOR_BLOCK = 64, SPECTOR_LANES = 16 };
  * the next multiple of SPECTOR_LANES. */
 typedef struct spector_block {
     uint32_t n;
-    /* What each of the three passes over this block (gates, products, columns) fetches for the
-     * next one: so many lines a record, step bytes further on for each. */
+    /* What each of two passes over this block (gates, products) fetches for later ones: so many
+     * lines a record, step bytes further on for each. */
     struct {
         const uint8_t *from;
         size_t step;
         uint32_t lines;
-    } ahead[3];
+    } ahead[2];
     uint32_t slots[SPECTOR_BLOCK];
     const spector_record *rows[SPECTOR_BLOCK]; /* see spector_locate_block */
     float similarity[SPECTOR_BLOCK];
@@ -471,12 +471,6 @@ uint32_t spector_rank_given(const spector_part *parts, const spector_query *quer
                             const uint32_t *part, const uint32_t *slot, uint32_t n,
                             spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
                             uint64_t *scored);
-/* All phases over the slots from first to before end, straight over the records. */
-uint32_t spector_scan_straight(const spector_part *part, const spector_query *query,
-                               uint32_t first, uint32_t end, uint32_t part_index,
-                               spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,
-                               uint64_t *scored);
-
 /* Additive sum of all terms but similarity that a record last used at used_ms has. */
 float spector_other_terms(const spector_query *query, const spector_record *record,
                           int64_t used_ms);

@@ -35,6 +35,7 @@ from spector.kernel.jit_lexical import NumbaLexical
 from spector.kernel.jit_scan import is_usable, make_scratch, scan_indexed
 from spector.kernel.jit_terms import (
     MINUS_INF,
+    ONE,
     PASS,
     SCANNED,
     SCORED,
@@ -45,7 +46,7 @@ from spector.kernel.jit_terms import (
     gate,
     record_at,
 )
-from spector.kernel.jit_tools import array_at, borrowing, compiled
+from spector.kernel.jit_tools import array_at, borrowing, compiled, inlined
 from spector.kernel.query import Query
 from spector.kernel.reference import CRC_TABLE, crc32c_bytes
 from spector.layout import CRC_SPAN, HEADER_BYTES
@@ -124,6 +125,7 @@ def _scan(entries, chosen, params, codes, any_masks, tables, flips, hits, counte
     found = np.int64(0)
     beyond = (tables[4][31:].max(), tables[5][31:].max())
     scratch = make_scratch(q, codes)
+    cap = _cap(q, tables)
     for part in chosen:
         scratch[1][3] += np.uint64(entries[part].count)
     for part in chosen:
@@ -136,7 +138,7 @@ def _scan(entries, chosen, params, codes, any_masks, tables, flips, hits, counte
         if k > 0 and is_usable(entry, q):
             query = (q, codes, any_masks, tables, beyond, flips, allow)
             found, first = scan_indexed(entry, part, query, scratch, hits, found, counters)
-        rest = (q, codes, any_masks, tables, allow)
+        rest = (q, codes, any_masks, tables, cap, allow)
         found = _scan_straight(entry, part, first, rest, hits, found, counters)
     sort_best_first(hits, found)
     return found
@@ -145,7 +147,7 @@ def _scan(entries, chosen, params, codes, any_masks, tables, flips, hits, counte
 @borrowing
 def _scan_straight(entry, part, first, query, hits, found, counters):  # type: ignore[no-untyped-def]
     """Scan a partition's slots from ``first`` on, record by record."""
-    q, codes, any_masks, tables, allow = query
+    q, codes, any_masks, tables, cap, allow = query
     k = len(hits) - 2
     for slot in range(first, np.int64(entry.count)):
         address = entry.data + np.uint64(slot * np.int64(entry.stride))
@@ -161,10 +163,46 @@ def _scan_straight(entry, part, first, query, hits, found, counters):  # type: i
                 counters[SIMILARITY] += np.uint64(1)
                 continue
         counters[SCORED] += np.uint64(1)
+        if found == k and q.vector_bytes != 0 and _is_beaten(r, q, sim, cap, hits[0].score):
+            continue
         score = fuse(r, q, sim, tables)
         if found < k or (k > 0 and score >= hits[0].score):
             found = offer(hits, found, k, r.id, score, sim, part, np.uint32(slot))
     return found
+
+
+@borrowing
+def _cap(q, tables):  # type: ignore[no-untyped-def]
+    """The most of any record: its factor, and its terms but for those of `_is_beaten`."""
+    retention, recency, _, confidence, tier, category = tables
+    factor = np.float64(confidence.max()) * tier.max() * category.max()
+    if q.mood != 0:
+        factor *= max(q.mood_boost, ONE)
+    factor *= max(q.unresolved_boost, ONE)
+    factor *= max(q.consolidated_factor, ONE)
+    # the tables never rise, shares are at most 1
+    terms = np.float64(q.w_retention) * max(retention[0], q.flashbulb_retention)
+    terms += q.w_recency * recency[0] + q.w_activation + q.w_arousal
+    if q.overlap_bits > 0:
+        terms += q.w_tags
+    return factor * 1.00001, terms
+
+
+@inlined
+def _is_beaten(r, q, sim, cap, floor):  # type: ignore[no-untyped-def]
+    """Whether a record stays below the floor of a full heap, whatever its other terms are.
+
+    What is added is more than the roundings of a score come to; what is no number is not beaten.
+    """
+    factor, terms = cap
+    alike = np.float64(q.w_similarity) * sim
+    own, use = np.float64(q.w_importance) * r.importance, np.float64(q.w_utility) * r.utility
+    total, size = own + use + terms, abs(own) + abs(use) + terms
+    if q.multiplicative != 0:
+        most = alike * (1.0 + total) + 4e-6 * abs(alike) * (1.0 + size)
+    else:
+        most = alike + total + 4e-6 * (abs(alike) + size)
+    return floor > ZERO and most * factor < floor
 
 
 @compiled
