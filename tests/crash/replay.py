@@ -247,7 +247,8 @@ def run(
 def audited(trace: Trace) -> Audit:
     """The audit of a trace; what was before a kill is audited with the trace that goes on."""
     strict = "relaxed" not in trace.workload
-    found, disk = Audit(STORE, strict=strict, since=max(0, trace.killed_at)), trace.disk()
+    since, disk = max(0, trace.killed_at), trace.disk()
+    found = Audit(STORE, strict=strict, since=since, opened_at=trace.opened_at)
     found.run(trace.steps(disk), disk)
     return found
 
