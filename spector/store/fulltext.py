@@ -1,8 +1,9 @@
-"""Damage of the full-text index that SQLite takes for a lack of memory.
+"""Damage of the schema and the full-text index that SQLite takes for a lack of memory.
 
-FTS5 believes the sizes that its own blocks tell. A damaged one can ask for more than SQLite ever
-gives, and the error is then that of a process without memory. One has to be told from the other: a
-store does not mend itself when somebody closes a browser.
+FTS5 believes the sizes that its own blocks tell, and the schema's parser what a row of it says. A
+damaged one can ask for more than SQLite ever gives, and the error is then that of a process without
+memory. One has to be told from the other: a store does not mend itself when somebody closes a
+browser.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from urllib.parse import quote
 from spector.store.damage import SQL_ERRORS
 from spector.store.planted import confine
 
-__all__ = ["problem_of_full_text", "seems_damaged"]
+__all__ = ["problem_of_full_text", "problem_of_schema", "what_seems_damaged"]
 
 #: far more than a sound index needs for what is asked of it here
 _ROOM_BYTES: Final = 64 << 20
@@ -25,29 +26,43 @@ _ANY_WORD: Final = "SELECT rowid FROM fulltext WHERE fulltext MATCH '\"spector\"
 _ENDLESS: Final = "it asks for more memory than an intact one needs"
 
 
-def seems_damaged(path: str) -> bool:
-    """After a MemoryError of SQLite: is it the index that asks for too much?
+def what_seems_damaged(path: str) -> str | None:
+    """After a MemoryError of SQLite: which part of the catalog asks for too much, or None.
 
     Only when there is room does its asking prove anything; without, the process is short of memory.
     """
     if path == ":memory:" or not _has_room():
-        return False
+        return None
     try:
         db = sqlite3.connect(
             f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, isolation_level=None
         )
     except (*SQL_ERRORS, MemoryError):
-        return False
+        return None
     try:
         confine(db)
+        if problem_of_schema(db) is not None:
+            return "schema"
         (pages,) = db.execute("PRAGMA page_count").fetchone()
-        return _asks_too_much(db) or (
+        found = _asks_too_much(db) or (
             pages <= _PAGES_IN_MEMORY and problem_of_full_text(db) is not None
         )
     except (*SQL_ERRORS, MemoryError):
-        return False
+        return None
     finally:
         db.close()
+    return "full-text index" if found else None
+
+
+def problem_of_schema(db: sqlite3.Connection) -> str | None:
+    """Why no statement at all can run, as far as that looks like a lack of memory."""
+    try:
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except MemoryError:
+        return _ENDLESS if _has_room() else None
+    except SQL_ERRORS:  # whoever runs the statement that matters is told
+        pass
+    return None
 
 
 def _asks_too_much(db: sqlite3.Connection) -> bool:

@@ -30,6 +30,7 @@ from spector.store.catalog import CATALOG_NAME, translated_sql
 from spector.store.compact import wrong_checksums
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import Bytes, DiskFiles
+from spector.store.fulltext import problem_of_schema
 from spector.store.guard import refuse_other_than_files
 from spector.store.pages import Pages, rows_of
 from spector.store.sectors import join, read_around, spans
@@ -109,6 +110,10 @@ def _read_all(path: str, out: Remains) -> None:
         ):
             with contextlib.suppress(*SQL_ERRORS):
                 db.execute(f"PRAGMA {pragma}")
+        if (problem := problem_of_schema(db)) is not None:
+            for table in ("meta", "segment", "record", "content", "journal", "head"):
+                out.lost.append(LostTable(table, 0, _MAX_ROWID, problem))
+            return
         for row in read_table(db, "meta", out.lost, key=None):
             out.meta[str(row["key"])] = str(row["value"])
         out.segments = list(read_table(db, "segment", out.lost))

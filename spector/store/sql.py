@@ -25,7 +25,7 @@ from spector.errors import (
 )
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import is_missing
-from spector.store.fulltext import seems_damaged
+from spector.store.fulltext import what_seems_damaged
 
 __all__ = [
     "Connections", "Latest", "Pinning", "Reading", "end_failed", "one_moment", "translated_sql",
@@ -60,10 +60,11 @@ class translated_sql:  # noqa: N801 - used like a function
             raise CatalogCorruptError(
                 f"{self._path}: a damaged row: {error}", hint=_DAMAGED
             ) from error
-        if isinstance(error, MemoryError) and seems_damaged(self._path):
+        if isinstance(error, MemoryError) and (what := what_seems_damaged(self._path)):
+            made_anew = "run: spector check PATH --repair DEST, which makes the index anew"
             raise CatalogCorruptError(
-                f"{self._path}: the full-text index is damaged",
-                hint="run: spector check PATH --repair DEST, which makes the index anew",
+                f"{self._path}: the {what} is damaged",
+                hint=_DAMAGED if what == "schema" else made_anew,
             ) from error
 
 

@@ -154,7 +154,7 @@ class Audit:
             at = _at(data, slot)
             if len(data) < at + _HEADER or (
                 data[at + _RECORD_ID : at + _RECORD_ID + 8] != record_id.to_bytes(8, "little")
-                or data[at + _MUTABLE : at + _MUTABLE + _MUTABLE_BYTES] != mutable and not ahead
+                or (data[at + _MUTABLE : at + _MUTABLE + _MUTABLE_BYTES] != mutable and not ahead)
             ):
                 path = found.segments[segment_id].path
                 self._say(n, f"{record_id} in slot {slot} of {path} is not synced, nor journaled")

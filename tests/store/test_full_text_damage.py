@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from tests.proof import Proof
 STRUCTURE = 10
 #: the greatest number of nine bytes
 ENDLESS = bytes([0x9F] * 8 + [0xFF])
+#: over a row of the schema: sizes of values that no page has, where its text was
+HUGE: Final = bytes([1, *[0] * 6, *[255] * 14, 0, 232, 7, 7, 16, 43])
 
 
 @pytest.fixture
@@ -31,8 +34,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "mind"
 
 
-def opened(path: Path) -> spector.Memory:
-    return spector.open(path, embedder=None, dim=8)
+def opened(path: Path, mode: Any = "rw") -> spector.Memory:
+    return spector.open(path, embedder=None, dim=8, mode=mode)
 
 
 def vector(seed: int) -> np.ndarray:
@@ -135,3 +138,40 @@ def test_process_without_memory_is_not_told_of_damage(
     monkeypatch.setattr(fulltext, "_has_room", lambda: False)
     with pytest.raises(MemoryError), translated_sql(where):
         raise MemoryError
+
+
+def damaged_schema(path: Path) -> None:
+    """A row of the schema that SQLite takes for a lack of memory: no statement runs any more."""
+    whole = (path / "catalog.db").read_bytes()
+    for at in range(1000, 4000, 7):
+        (path / "catalog.db").write_bytes(whole[:at] + HUGE + whole[at + len(HUGE) :])
+        with closing(sqlite3.connect(path / "catalog.db")) as db:
+            try:
+                db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            except MemoryError:
+                return
+            except sqlite3.Error:
+                pass
+    pytest.skip("this SQLite takes no damage of the schema for a lack of memory")
+
+
+def test_schema_that_asks_for_too_much_is_damage_and_all_is_salvaged(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(path) as memory:
+        texts = {record.id: record.text for record in memory}
+    assert len(texts) == 3
+    damaged_schema(path)
+    for mode in ("r", "rw"):
+        with pytest.raises(CatalogCorruptError, match="the schema is damaged"):
+            opened(path, mode=mode)
+    assert any("schema" in problem.message for problem in spector.check(path).problems)
+    report = spector.repair(path, tmp_path / "sound")
+    assert (report.kept, report.lost) == (len(texts), ())
+    assert any("cannot be read" in note.reason for note in report.notes)
+    with opened(tmp_path / "sound") as memory:
+        assert {record.id: record.text for record in memory} == texts
+        assert memory.check().ok
+    monkeypatch.setattr(fulltext, "_has_room", lambda: False)
+    with pytest.raises(MemoryError):
+        opened(path)
