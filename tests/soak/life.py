@@ -25,6 +25,8 @@ CONFIG = Config(
     episodic_capacity=512, semantic_capacity=256, checkpoint_bytes=256 * 1024,
     min_extent_bytes=16 * 1024, cluster_min_records=128, index_min_rows=64,
     reflect_interval_s=2.0, reflect_after_writes=300,
+    # ids that wait to be erased are rows of the catalog, and every connection has it in memory
+    erase_after_s=60.0,
 )  # fmt: skip
 COSINE_ERROR = 0.03
 _TIERS = ("episodic", "semantic")
