@@ -8,23 +8,26 @@ many memories that are like the whole cue.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
 import spector
 from spector import Memory
+from spector.clock import ManualClock
 from spector.errors import InvalidInputError
 from spector.read.merge import merged
 from spector.records import Hit, HitList
 from tests.fakes import FakeEmbedder
 
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CUE = "Where does the marmot sleep, and what does the walrus eat?"
 
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    with spector.open(":memory:", embedder=FakeEmbedder()) as it:
+    with spector.open(":memory:", embedder=FakeEmbedder(), clock=ManualClock(NOW)) as it:
         for n in range(12):
             it.remember(f"the marmot sleeps in burrow number {n}", role="Ann")
         it.remember("a walrus takes clams", role="Bob")
