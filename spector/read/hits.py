@@ -14,7 +14,7 @@ from spector.kernel.reference import score_terms
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, RECORD_PROOF, Flag
 from spector.read.snapshot import Candidate, Snapshot
 from spector.records import Explanation, Hit, MemoryRecord
-from spector.store.catalog import StoredRow, decoded, verify_stored
+from spector.store.catalog import StoredRow, decoded, rounded, verify_stored
 from spector.store.files import Bytes
 from spector.store.filters import SqlFilter
 from spector.store.hydrate import damaged_record, header_of, to_record, verify_strength
@@ -153,7 +153,7 @@ class Confirmer:
                 segment = store.segments.get(place[0])
                 where = segment.where if segment else "a partition"
                 raise damaged_record(where, place[1], record_id)
-        ids = [candidate.id for candidate in mine if candidate.id < _NO_ID]
+        ids = rounded([candidate.id for candidate in mine if candidate.id < _NO_ID])
         marks = ",".join("?" * len(ids))
         known = {each for _, _, each in store.catalog.places(f"record.id IN ({marks})", ids)}
         lost = set(ids) - known  # those that no filter left out

@@ -28,6 +28,7 @@ from spector.read.request import RecallRequest
 from spector.read.snapshot import Snapshot
 from spector.read.usual import Usual, above, evenly, in_order, likeness_of
 from spector.records import Hit, Signals
+from spector.store.catalog import rounded
 from spector.store.filters import SqlFilter
 
 __all__ = ["Noticer", "is_scoped"]
@@ -273,7 +274,7 @@ def _confirmed(
         if condition is None:
             out |= mine
         elif mine.any():
-            wanted = ids[mine].tolist()
+            wanted = rounded(ids[mine].tolist())
             marks = ",".join("?" * len(wanted))
             found = snap.stores[n].catalog.places(
                 f"record.id IN ({marks}) AND ({condition.sql})", (*wanted, *condition.params)

@@ -52,7 +52,7 @@ from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 
 __all__ = ["CATALOG_NAME", "SPENT", "Catalog", "Head", "Row", "SegmentRow", "StoredRow",
-           "decoded", "translated_sql", "verify_stored", "way_out"]
+           "decoded", "rounded", "translated_sql", "verify_stored", "way_out"]
 
 CATALOG_NAME = "catalog.db"
 #: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
@@ -903,7 +903,18 @@ def _has_opened(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def chunked(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:
-    """Slices small enough for one statement's variables."""
+def chunked(ids: Sequence[int], size: int = _CHUNK) -> Iterator[tuple[int, ...]]:
+    """Slices small enough for one statement's variables, see `rounded`."""
     for start in range(0, len(ids), size):
-        yield ids[start : start + size]
+        yield rounded(ids[start : start + size], size)
+
+
+def rounded(ids: Sequence[int], most: int = _CHUNK) -> tuple[int, ...]:
+    """The same set of ids for an ``IN (?, ...)``, as many as a power of two: the last one repeats.
+
+    Each length is a statement of its own. Prepared for 500 ids it takes 100 KB, and a connection
+    keeps hundreds of them: a process that asked for sets of any size would grow for hours.
+    """
+    out = tuple(ids)
+    length = min(1 << (len(out) - 1).bit_length(), most) if out else 0
+    return out + out[-1:] * max(0, length - len(out))

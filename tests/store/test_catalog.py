@@ -1,0 +1,39 @@
+"""Mechanism: each number of ids in an ``IN (?, ...)`` is a statement, which a connection keeps.
+
+Damage: a process that asks for sets of any size grows for hours, by up to 100 KB for each of 256
+statements of each connection. Guard: few numbers, and the same answers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import spector
+from spector.store.catalog import chunked, rounded
+
+DIM = 8
+
+
+def test_few_numbers_of_ids_are_ever_asked_for() -> None:
+    lengths = set()
+    for n in range(2000):
+        chunks = list(chunked(range(n)))
+        assert [i for chunk in chunks for i in sorted(set(chunk))] == list(range(n))
+        lengths |= {len(chunk) for chunk in chunks}
+    assert max(lengths) == 900
+    assert len(lengths) == 11
+
+
+def test_what_is_repeated_is_found_once(tmp_path: Path) -> None:
+    assert rounded([]) == ()
+    assert rounded([7]) == (7,)
+    assert rounded([1, 2, 3, 4, 5]) == (1, 2, 3, 4, 5, 5, 5, 5)
+    with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
+        ids = [memory.remember(f"text {n}", vector=np.eye(DIM)[n]).id for n in range(7)]
+        hits = memory.recall(vector=np.ones(DIM), k=5)
+        assert len({hit.id for hit in hits}) == len(hits) == 5
+        assert set(memory.forget(ids[:3]).ids) == set(ids[:3])
+        assert [record.id for record in memory] == ids[3:]
+        assert memory.check().ok
