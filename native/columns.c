@@ -56,9 +56,7 @@ void spector_load_rec_portable(const spector_query *q, spector_block *b) {
         .consolidated = {1.0f, q->consolidated_factor},
         .flashbulb = {0.0f, q->flashbulb_retention},
     };
-    for (uint32_t i = 0; i < b->n; i++) {
-        load_record(q, &f, b->rows[i], b, i);
-    }
+    for (uint32_t i = 0; i < b->n; i++) load_record(q, &f, b->rows[i], b, i);
     /* these become indexes of tables, so what lies behind n may not be left to chance */
     for (uint32_t i = b->n; i % SPECTOR_LANES; i++) {
         b->idle_days[i] = b->recency_x[i] = b->activation_x[i] = 0.0f;
@@ -218,9 +216,8 @@ AVX512 static inline void load_rows(const spector_query *q, const spector_record
 AVX512 void spector_load_rec_avx512(const spector_query *q, spector_block *b) {
     const spector_record *rows[SPECTOR_LANES];
     for (uint32_t i = 0; i < b->n; i += SPECTOR_LANES) {
-        for (uint32_t lane = 0; lane < SPECTOR_LANES; lane++) {
+        for (uint32_t lane = 0; lane < SPECTOR_LANES; lane++)
             rows[lane] = b->rows[i + lane < b->n ? i + lane : b->n - 1];
-        }
         load_rows(q, rows, b, i);
     }
 }

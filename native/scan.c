@@ -6,6 +6,7 @@
  */
 #include "search.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -142,7 +143,8 @@ uint32_t spector_rank_block(const spector_part *part, const spector_query *q, sp
 
 /* Keeps the records that can reach the floor of a full heap with their cosine, importance and
  * utility, whatever their other terms are: those need not be known of the rest. What is added is
- * more than the roundings of a score come to; what is no number stays. */
+ * more than the roundings of a score come to, those next to nothing included; what is no number
+ * stays. */
 static void keep_reaching(const spector_query *q, const spector_bounds *cap, float floor,
                           spector_block *b) {
     float most[SPECTOR_BLOCK], importance[SPECTOR_BLOCK], utility[SPECTOR_BLOCK];
@@ -157,9 +159,9 @@ static void keep_reaching(const spector_query *q, const spector_bounds *cap, flo
         float alike = q->w_similarity * b->similarity[i];
         float own = q->w_importance * importance[i], use = q->w_utility * utility[i];
         float size = fabsf(own) + fabsf(use) + others, sum = own + use + others;
-        most[i] = q->multiplicative
-                      ? alike * (1.0f + sum) + 4e-6f * fabsf(alike) * (1.0f + size)
-                      : alike + sum + 4e-6f * (fabsf(alike) + size);
+        float rounded = q->multiplicative ? fabsf(alike) * (4e-6f * (1.0f + size))
+                                          : 4e-6f * (fabsf(alike) + size);
+        most[i] = (q->multiplicative ? alike * (1.0f + sum) : alike + sum) + (rounded + FLT_MIN);
     }
     for (uint32_t i = 0; i < b->n; i++) some |= !(most[i] * factor < floor);
     if (some) {

@@ -142,7 +142,7 @@ typedef struct spector_part {
 typedef struct spector_query {
     const int8_t *codes; /* vector_bytes codes in -127..127, zero-padded; NULL without a cue */
     const uint64_t *any_masks;
-    const float *retention; /* lookup tables of SPECTOR_TABLE floats, that never rise */
+    const float *retention; /* lookup tables of SPECTOR_TABLE floats; this and the next never rise */
     const float *recency;
     const float *activation;
     const float *confidence; /* 256 factors each, by the record's byte */

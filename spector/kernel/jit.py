@@ -8,6 +8,7 @@ operations keep their order, and the scores their bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,6 +53,9 @@ from spector.kernel.reference import CRC_TABLE, crc32c_bytes
 from spector.layout import CRC_SPAN, HEADER_BYTES
 
 __all__ = ["NumbaKernel"]
+
+#: the least normal number of 32 bits, and a little
+_NEXT_TO_NOTHING: Final = 1.2e-38
 
 
 class NumbaKernel(NumbaIndex, NumbaLexical, NumbaAround, NumpyGather):
@@ -175,7 +179,8 @@ def _scan_straight(entry, part, first, query, hits, found, counters):  # type: i
 def _cap(q, tables):  # type: ignore[no-untyped-def]
     """The most of any record: its factor, and its terms but for those of `_is_beaten`."""
     retention, recency, _, confidence, tier, category = tables
-    factor = np.float64(confidence.max()) * tier.max() * category.max()
+    factor = confidence.max() * tier.max()  # in the order, and with the roundings, of `fuse`
+    factor *= category.max()
     if q.mood != 0:
         factor *= max(q.mood_boost, ONE)
     factor *= max(q.unresolved_boost, ONE)
@@ -185,24 +190,26 @@ def _cap(q, tables):  # type: ignore[no-untyped-def]
     terms += q.w_recency * recency[0] + q.w_activation + q.w_arousal
     if q.overlap_bits > 0:
         terms += q.w_tags
-    return factor * 1.00001, terms
+    return np.float64(factor) * 1.00001, terms
 
 
 @inlined
 def _is_beaten(r, q, sim, cap, floor):  # type: ignore[no-untyped-def]
     """Whether a record stays below the floor of a full heap, whatever its other terms are.
 
-    What is added is more than the roundings of a score come to; what is no number is not beaten.
+    What is added is more than the roundings of a score come to, those next to nothing included;
+    what is no number is not beaten.
     """
     factor, terms = cap
-    alike = np.float64(q.w_similarity) * sim
-    own, use = np.float64(q.w_importance) * r.importance, np.float64(q.w_utility) * r.utility
+    alike = np.float64(np.float32(q.w_similarity * sim))
+    own = np.float64(np.float32(q.w_importance * r.importance))
+    use = np.float64(np.float32(q.w_utility * r.utility))
     total, size = own + use + terms, abs(own) + abs(use) + terms
     if q.multiplicative != 0:
         most = alike * (1.0 + total) + 4e-6 * abs(alike) * (1.0 + size)
     else:
         most = alike + total + 4e-6 * (abs(alike) + size)
-    return floor > ZERO and most * factor < floor
+    return floor > ZERO and np.float32((most + _NEXT_TO_NOTHING) * factor) < floor
 
 
 @compiled

@@ -99,7 +99,14 @@ def problem_of_full_text(db: sqlite3.Connection) -> str | None:
 
 
 def _has_room() -> bool:
+    """Whether the process, and SQLite, whose own limit anybody may have set, get some memory."""
     try:
-        return len(bytearray(_ROOM_BYTES)) > 0
-    except MemoryError:
+        db = sqlite3.connect(":memory:")
+        try:
+            half = (_ROOM_BYTES // 2,)
+            (length,) = db.execute("SELECT length(hex(zeroblob(?)))", half).fetchone()
+        finally:
+            db.close()
+        return bool(len(bytearray(_ROOM_BYTES)) == length)
+    except (*SQL_ERRORS, MemoryError):
         return False

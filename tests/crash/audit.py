@@ -6,9 +6,10 @@ the catalog is read as it then is, and each claim of it is looked for in what is
 claims      every memory's id and mutable bytes, and every partition's header, are in the synced
             bytes of a file with a synced name, or in the journal of that same commit. This is also
             the rule for removing journal rows: what they held must have been synced before. Only
-            while an opening goes on, and a durable note in the catalog says that partitions may
-            know the future, may headers and mutable bytes wait: the next opening finds the note,
-            and takes them back.
+            at the first commit of an opening, which takes the rows away that it has copied, and
+            when a durable note in the catalog says that partitions may know the future, may
+            headers and mutable bytes wait: this opening, or the next that finds the note, takes
+            them back.
 ahead       (strict) nothing is written into a partition while a commit is not synced
 unlink      a partition's file goes only when no durable catalog names it
 rename      what is renamed into place has been synced, with everything in it if it is a directory,
@@ -76,6 +77,7 @@ class Audit:
     #: the log has a commit that no sync has made durable
     _unsafe: bool = False
     _ending: bool = False
+    _replayed: bool = False
 
     def counts(self) -> dict[str, int]:
         names = ("commits", "claims", "writes", "unlinks", "renames")
@@ -136,7 +138,10 @@ class Audit:
                 self._say(n, f"{row.path} is named, and its header was not synced")
                 return
             files[segment_id] = bytearray(data)
-        ahead = n < self.opened_at and found.unsynced and self._is_noted(disk)
+        ahead = (
+            n < self.opened_at and not self._replayed and found.unsynced and self._is_noted(disk)
+        )
+        self._replayed = True
         journaled = set()
         for segment_id, kind, slot, image in found.journal:
             journaled.add(segment_id)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -175,3 +177,24 @@ def test_schema_that_asks_for_too_much_is_damage_and_all_is_salvaged(
     monkeypatch.setattr(fulltext, "_has_room", lambda: False)
     with pytest.raises(MemoryError):
         opened(path)
+
+
+_LIMITED = """
+import sqlite3, sys
+from spector.store.fulltext import what_seems_damaged
+limiting = sqlite3.connect(":memory:")
+told = []
+for limit in range(400_000, 50_000, -20_000):  # it can be lowered only
+    limiting.execute(f"PRAGMA hard_heap_limit={limit}").fetchone()
+    told.append(what_seems_damaged(sys.argv[1]))
+print(len(told), set(told))
+"""
+
+
+def test_limit_of_sqlites_own_memory_is_no_damage(path: Path) -> None:
+    """Any library of the process may have set one, for all connections."""
+    done = subprocess.run(
+        [sys.executable, "-c", _LIMITED, str(path / "catalog.db")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("18 {None}\n", 0), done.stderr
