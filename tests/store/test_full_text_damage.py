@@ -100,17 +100,24 @@ def test_full_text_damage_that_looks_like_no_memory_is_told_as_damage(
     assert like_memory > 0
 
 
+def is_like_no_memory(path: Path, sql: str) -> bool:
+    """Whether SQLite says of a statement that there is no memory for it."""
+    with closing(sqlite3.connect(path / "catalog.db")) as db:
+        try:
+            db.execute(sql).fetchone()
+        except MemoryError:
+            return True
+        except sqlite3.Error:
+            pass
+    return False
+
+
 def damaged_like_no_memory(path: Path) -> None:
     block = blocks(path)[STRUCTURE]
     for at in range(len(block)):
         put_block(path, STRUCTURE, block[:at] + ENDLESS)
-        with closing(sqlite3.connect(path / "catalog.db")) as db:
-            try:
-                db.execute("SELECT rowid FROM fulltext('word')").fetchone()
-            except MemoryError:
-                return
-            except sqlite3.Error:
-                pass
+        if is_like_no_memory(path, "SELECT rowid FROM fulltext('word')"):
+            return
     pytest.skip("this SQLite takes no damage of the structure for a lack of memory")
 
 
@@ -147,13 +154,8 @@ def damaged_schema(path: Path) -> None:
     whole = (path / "catalog.db").read_bytes()
     for at in range(1000, 4000, 7):
         (path / "catalog.db").write_bytes(whole[:at] + HUGE + whole[at + len(HUGE) :])
-        with closing(sqlite3.connect(path / "catalog.db")) as db:
-            try:
-                db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-            except MemoryError:
-                return
-            except sqlite3.Error:
-                pass
+        if is_like_no_memory(path, "SELECT count(*) FROM sqlite_schema"):
+            return
     pytest.skip("this SQLite takes no damage of the schema for a lack of memory")
 
 
