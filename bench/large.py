@@ -1,11 +1,12 @@
 """A store of ten million memories: how long it takes to open, and to recall from.
 
-    python -m bench.large [records] [--work DIR]        10,000,000 unless said otherwise
+    python -m bench.large [records] [--work DIR] [--reflect]    10,000,000 unless said otherwise
 
 Needs about a kilobyte of disk a record, and a quarter of an hour to build ten million. With --work
 the store is kept there, and one that is there already is measured. Recalls, exact recalls and plain
 streaming reads of the same record files go in turns on one core, so that all meet the same
-neighbours. Writes docs/large-store.md and keeps the figures in bench/results.
+neighbours. With --reflect one sleep cycle then puts all partitions in order, and all is measured
+again with the same cues. Writes docs/large-store.md and keeps the figures in bench/results.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from bench import machine, results
 from bench.data import NOISE, Corpus, batches, load_corpus, topic
 from bench.stores import BUILD_BATCH, bytes_by_kind, open_store
 from bench.stream import readers
+from spector import Config
 
 K: Final = 10
 OPENINGS: Final = 9
@@ -51,6 +53,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.large", description=__doc__)
     parser.add_argument("records", nargs="?", type=int, default=10_000_000)
     parser.add_argument("--work", type=Path, help="where the store is kept")
+    parser.add_argument("--reflect", action="store_true", help="measure again after a sleep cycle")
     asked = parser.parse_args(arguments)
     corpus = load_corpus()
     with tempfile.TemporaryDirectory(dir=machine.scratch_root()) as root:
@@ -64,6 +67,9 @@ def main(arguments: list[str]) -> int:
             **machine.describe_commit(), "built": built, "bytes": bytes_by_kind(path),
             "opened": openings(path, corpus), **measure(path, corpus),
         }  # fmt: skip
+        if asked.reflect:
+            run["slept"] = sleep(path, corpus.dim, asked.records)
+            run["after"] = {"opened": openings(path, corpus), **measure(path, corpus)}
     stamp = started.strftime("%Y%m%dT%H%M")
     name = f"large-{stamp}-{run['commit'][:7]}-{asked.records // 1000}k.json"
     results.save(run, results.RESULTS / name)
@@ -107,6 +113,18 @@ def openings(path: Path, corpus: Corpus) -> list[dict[str, Any]]:
             )  # fmt: skip
             found.append(json.loads(told.stdout))
     return found
+
+
+def sleep(path: Path, dim: int, records: int) -> dict[str, float]:
+    """One cycle that may put all sealed partitions in order: how many it did, and its seconds."""
+    with open_store(path, dim, config=Config(cluster_records=records)) as memory:
+        begin = time.perf_counter()
+        report = memory.reflect()
+        took = time.perf_counter() - begin
+    return {
+        "seconds": took, "partitions": report.clustered, "records": report.clustered_records,
+        "left": report.unclustered,
+    }  # fmt: skip
 
 
 def measure(path: Path, corpus: Corpus) -> dict[str, Any]:
@@ -170,13 +188,7 @@ def page(run: dict[str, Any]) -> str:
         f"{told['cpu']}, load {told['load_average'][0]} at the start; commit {run['commit'][:7]}, "
         f"{run['started'][:10]}.",
         "",
-        "| what | best | median | worst |",
-        "|---|--:|--:|--:|",
-        _row("open", [each["open_s"] for each in opened]),
-        _row("first recall of a process", [each["first_recall_s"] for each in opened]),
-        *(_row(f"`{name}`", seconds[name]) for name in QUESTIONS),
-        _row(STRAIGHT, seconds[STRAIGHT]),
-        "",
+        *_table(run),
         f"The default recall takes {_share(seconds, 'recall(vector=...)', straight)} of the "
         f"streaming read ({run['streamed_bytes'] / straight / 1e9:.1f} GB/s, {run['reader']}), "
         f"`exact=True` {_share(seconds, 'recall(vector=..., exact=True)', straight)}; the default "
@@ -191,7 +203,38 @@ def page(run: dict[str, Any]) -> str:
             f"Built at {rate:,.0f} records/s (`remember_many`, relaxed, vectors given), closed in "
             f"{run['built']['close_s']:.1f} s.",
         ]
+    if run.get("after"):
+        slept, after = run["slept"], run["after"]
+        share = _share(
+            after["seconds"], "recall(vector=...)", statistics.median(after["seconds"][STRAIGHT])
+        )
+        lines += [
+            "",
+            "## After sleep",
+            "",
+            f"One cycle of `reflect()` put {slept['records']:,} records in {slept['partitions']:,} "
+            f"partitions in order in {slept['seconds']:,.0f} s and left {slept['left']:,} "
+            f"(`Config(cluster_records={run['records']})`). The same cues, asked later; "
+            "the streaming read tells how alike both moments were.",
+            "",
+            *_table(after),
+            f"The default recall takes {share} of the streaming read and found "
+            f"{after['recall_at_10']:.1%} of the exact top 10.",
+        ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _table(told: dict[str, Any]) -> list[str]:
+    opened, seconds = told["opened"], told["seconds"]
+    return [
+        "| what | best | median | worst |",
+        "|---|--:|--:|--:|",
+        _row("open", [each["open_s"] for each in opened]),
+        _row("first recall of a process", [each["first_recall_s"] for each in opened]),
+        *(_row(f"`{name}`", seconds[name]) for name in QUESTIONS),
+        _row(STRAIGHT, seconds[STRAIGHT]),
+        "",
+    ]
 
 
 def _row(name: str, seconds: list[float]) -> str:
