@@ -83,6 +83,7 @@ from spector.records import (
 )
 from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
+from spector.store.agreement import refuse_damage
 from spector.store.backup import copy_store
 from spector.store.check import check_settled, refuse_strange_limit
 from spector.store.erase import due_of
@@ -373,8 +374,10 @@ class Memory:
                 before returning; ``report.receipt`` says what was done and what cannot be. Ids may
                 then name memories that have been forgotten before and not been erased yet.
             verify: with ``purge``: afterwards search every byte of every file for their texts,
-                metadata, tags, labels and vectors. Ids that were forgotten before are refused
-                then: nobody knows any more what to search for.
+                metadata, tags, labels and vectors, and the full text for their words. Ids that were
+                forgotten before are refused then: nobody knows any more what to search for. With a
+                filter the whole catalog is checked first, because damage could hide from the filter
+                what it should find.
             **selection: tiers, tags, any_tags, user_id, agent_id, session_id, time_range, where.
 
         Ids that you name are forgotten even when pinned; a filter leaves pinned and immutable
@@ -383,6 +386,7 @@ class Memory:
         Raises:
             UnknownRecordError: an id is unknown; nothing was forgotten.
             InvalidFilterError: no id and no filter was given.
+            CatalogCorruptError: memories are hidden by damage; nothing was forgotten.
         """
         self._ensure(write=True)
         if isinstance(target, Mapping):
@@ -413,7 +417,9 @@ class Memory:
                     hint="to empty a store, delete its directory or forget(tiers=[...])",
                 )
             with self._opened[0].store.lock:
-                found = [record.id for record, _ in self._iterate(chosen)]
+                if verify:
+                    refuse_damage(self._opened[0].store.catalog)
+                found = [record.id for record, _ in self._iterate(chosen, proven=True)]
                 needles = self._needles_of(found) if verify else None
                 report = self._writer.forget(found, named=False, at_once=purge)
         self.daemon.note_writes(len(report))
@@ -661,9 +667,10 @@ class Memory:
             threshold: only partitions whose share of tombstones exceeds it; 0 takes all that have
                 any.
             dry_run: change nothing, report what would be reclaimed; not together with ``verify``.
-            verify: names, phrases or bytes that no file should hold any more; every byte of every
-                file is searched for them afterwards, see ``report.receipt.verification``. What a
-                living memory says as well is counted under ``shared``.
+            verify: names, phrases or bytes of at least 4 bytes that no file should hold any more;
+                every byte of every file is searched for them afterwards, and the full text for
+                their words, see ``report.receipt.verification``. What a living memory says as well
+                is counted under ``shared``, and ``living`` names these memories.
             progress: called with (partitions done, partitions due).
 
         ``report.receipt`` says what was erased, None when nothing was due. A damaged partition
@@ -823,12 +830,12 @@ class Memory:
         with_vectors = self._embedder is None if vectors is None else vectors
         damaged: list[int] | None = [] if skip_damaged else None
         count = export_lines(
-            os.fspath(target), self._iterate(chosen, damaged),
+            os.fspath(target), self._iterate(chosen, damaged, proven=True),
             self._vectors if with_vectors else None, progress=progress, total=len(self),
         )
         if damaged:
             warnings.warn(
-                f"damaged memories were left out: {', '.join(map(str, damaged))}",
+                f"damaged memories were left out: {', '.join(map(str, sorted({*damaged})))}",
                 RuntimeWarning, stacklevel=2,
             )
         return count
@@ -1015,14 +1022,17 @@ class Memory:
         return merged(found, request.k)
 
     def _iterate(
-        self, chosen: Selection, damaged: list[int] | None = None, *, moment_ms: int | None = None
+        self, chosen: Selection, damaged: list[int] | None = None, *, moment_ms: int | None = None,
+        proven: bool = False,
     ) -> Iterator[tuple[MemoryRecord, Bytes]]:
+        """``proven``: that no memory is hidden, even where an index leads to a few quickly."""
         tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)
         codes = None if tiers is None else [tier.code for tier in tiers]
         exact = chosen.exact(now_ms=moment_ms, replaced=moment_ms is not None)
         condition = chosen.with_times(exact, codes)
         walks = [
-            walk(store, self._tier_name, condition.sql, condition.params, damaged)
+            walk(store, self._tier_name, condition.sql, condition.params, damaged,
+                 proven=proven or not chosen.is_indexed)
             for store in self._router.stores()
         ]
         return heapq.merge(*walks, key=lambda found: found[0].id)
@@ -1048,7 +1058,7 @@ def _needles_given(verify: Iterable[str | bytes]) -> Needles | None:
             )
         if not each:
             raise InvalidInputError("verify holds an empty text", hint="pass what to search for")
-        needles.add("given", each.encode() if isinstance(each, str) else each)
+        needles.add_given(each.encode() if isinstance(each, str) else each)
     return needles if given else None
 
 

@@ -39,7 +39,8 @@ class Residue:
     """Bytes of something erased that are still there: what kind it was, not what it said."""
 
     where: str
-    offset: int
+    #: None for a word of the full text, which is not written there letter by letter
+    offset: int | None = None
     kind: str
 
 
@@ -49,17 +50,27 @@ class Verification:
 
     #: pieces that were searched for: texts in pieces of 32 bytes, metadata, tags, labels, vectors
     needles: int = 0
+    #: words of the texts, which were searched for in the full text
+    words: int = 0
     #: pieces below 6 bytes, which are found everywhere
     too_short: int = 0
     #: pieces that living memories hold as well, which therefore prove nothing
     shared: int = 0
+    #: living memories, 20 at most, that say something which the caller named
+    living: tuple[int, ...] = ()
     files: int = 0
     bytes: int = 0
     residue: tuple[Residue, ...] = ()
 
     @property
     def ok(self) -> bool:
+        """Nothing is left of what is forgotten."""
         return not self.residue
+
+    @property
+    def gone(self) -> bool:
+        """Nor does a living memory say what the caller named."""
+        return self.ok and not self.living
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +82,8 @@ class ErasureReceipt:
     time: str = ""
     #: memories of which nothing is left
     ids: tuple[int, ...] = ()
+    #: forgotten memories, or earlier versions, of which something is left: ``pending`` says why
+    not_yet: tuple[int, ...] = ()
     #: living memories of which an earlier version is gone: text, tags, metadata or labels
     replaced: tuple[int, ...] = ()
     #: living memories that name an erased one among their parents, or a child of one, and may
@@ -103,6 +116,8 @@ class ErasureReceipt:
             f"erasure {'complete' if self.complete else 'NOT complete'}: {self.store}, {self.time}",
             f"  memories erased: {_listed(self.ids)}",
         ]
+        if self.not_yet:
+            lines.append(f"  not erased yet: {_listed(self.not_yet)}")
         if self.replaced:
             lines.append(f"  earlier versions erased of: {_listed(self.replaced)}")
         if self.derived:
@@ -118,15 +133,22 @@ class ErasureReceipt:
 
 def _searched(found: Verification) -> list[str]:
     lines = [
-        f"  searched {found.files} files, {found.bytes:,} bytes, for {found.needles} pieces: "
-        f"{len(found.residue)} found",
+        f"  searched {found.files} files, {found.bytes:,} bytes, for {found.needles} pieces, and "
+        f"the full text for {found.words} words: {len(found.residue)} left of what is forgotten",
     ]
+    if found.living:
+        lines.append(
+            f"  what you named is still said by living memories: {_listed(found.living)}"
+        )
     if found.shared or found.too_short:
         lines.append(
             f"  {found.shared} pieces that living memories hold as well, and {found.too_short} "
             "too short to mean anything, prove nothing"
         )
-    return lines + [f"  left: {r.kind} in {r.where} at byte {r.offset}" for r in found.residue]
+    return lines + [
+        f"  left: {each.kind} in {each.where}"
+        + ("" if each.offset is None else f" at byte {each.offset}") for each in found.residue
+    ]
 
 
 def _listed(ids: tuple[int, ...]) -> str:

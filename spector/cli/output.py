@@ -100,6 +100,10 @@ class Console:
         for line in text.splitlines():
             self.say(" " * (len(line) - len(line.lstrip())) + clean(line))
 
+    def hints(self, text: str) -> None:
+        """The same of lines that name commands to run next."""
+        self.lines(self._placed(text))
+
     def data(self, line: str) -> None:
         """A line of JSON that is the result itself, whatever the mode."""
         print(line.translate(_IN_JSON), file=self.out)

@@ -113,6 +113,12 @@ class Selection:
     def is_everything(self) -> bool:
         return self == EVERYTHING
 
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the catalog finds what is meant without looking at every row."""
+        scopes = (self.user_id, self.agent_id, self.session_id)
+        return bool(self.tags or self.any_tags) or any(scope is not None for scope in scopes)
+
 
 EVERYTHING: Final = Selection()
 

@@ -69,6 +69,7 @@ def erase_rest(
     broken = {each["path"] for each in failed}
     pending = [f"{each['path']} could not be rewritten: {each['message']}" for each in failed]
     derived = derived_from(durable, _ids(due.values()))
+    not_yet: set[int] = set()
     for store, what in due.items():
         done, left = purge(store)
         if not left and len(store.left_files):
@@ -81,6 +82,8 @@ def erase_rest(
         if store.files.durable:
             with store.lock:
                 remove_leftovers(store, all_unnamed=False)
+        # the log repeats pages of any of them, and so may words and replaced partitions
+        not_yet |= set(what.ids) if left else stuck | waiting
         if left:
             pending.append(left)
         if waiting:
@@ -94,9 +97,11 @@ def erase_rest(
             postpone(store, stuck - waiting, now_ms + max(after_ms, _CLOCK_SLACK_MS))
     alive = {i for store, what in due.items() for i in store.catalog.fetch(what.ids)}
     every = _ids(due.values())
+    erased = every - not_yet
     return ErasureReceipt(
         store=durable.files.root, time=iso_of_ms(now_ms),
-        ids=tuple(sorted(every - alive)), replaced=tuple(sorted(every & alive)), derived=derived,
+        ids=tuple(sorted(erased - alive)), not_yet=tuple(sorted(every & not_yet)),
+        replaced=tuple(sorted(erased & alive)), derived=derived,
         purged=tuple(purged), pending=tuple(pending),
         unknown_files=strange_files(durable),
         verification=_verified(durable, needles),

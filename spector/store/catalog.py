@@ -51,8 +51,8 @@ from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 
-__all__ = ["CATALOG_NAME", "SPENT", "Catalog", "Head", "Row", "SegmentRow", "StoredRow",
-           "decoded", "rounded", "translated_sql", "verify_stored", "way_out"]
+__all__ = ["CATALOG_NAME", "FULLTEXT_TOKENIZER", "SPENT", "Catalog", "Head", "Row", "SegmentRow",
+           "StoredRow", "decoded", "rounded", "translated_sql", "verify_stored", "way_out"]
 
 CATALOG_NAME = "catalog.db"
 #: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
@@ -96,9 +96,10 @@ def _abandon_in_child() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon_in_child)
 
-_FULLTEXT = """CREATE VIRTUAL TABLE fulltext USING fts5(
+FULLTEXT_TOKENIZER = "porter unicode61 remove_diacritics 2"
+_FULLTEXT = f"""CREATE VIRTUAL TABLE fulltext USING fts5(
     text, content='content', content_rowid='id',
-    tokenize='porter unicode61 remove_diacritics 2')"""
+    tokenize='{FULLTEXT_TOKENIZER}')"""
 
 _SCHEMA = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -229,6 +230,7 @@ class StoredRow(NamedTuple):
 
 
 _FROM = " FROM record JOIN content ON content.id = record.id"
+_FROM_ANY = " FROM record LEFT JOIN content ON content.id = record.id"
 ROW_COLUMNS = (
     "record.id, segment_id, slot, event_ms, recorded_ms, valid_from_ms, valid_until_ms,"
     " session_id, agent_id, user_id, mutable, text, tags, metadata, role, source, parents"
@@ -825,14 +827,18 @@ class Catalog:
 
     def select(
         self, sql: str, params: Sequence[Any] = (), *, after: int = -1, limit: int = -1
-    ) -> list[Row]:
-        """Rows that satisfy a condition, by ascending id."""
+    ) -> list[tuple[Any, ...]]:
+        """Rows that satisfy a condition, by ascending id, for ``decoded``.
+
+        A memory whose text is not found where it should be is among them, without it: ``decoded``
+        says that it is damaged.
+        """
         with self.reading() as connection:
-            cursor = connection.execute(
-                f"{self._row_sql} WHERE record.id > ? AND ({sql}) ORDER BY record.id LIMIT ?",
+            return connection.execute(
+                f"{self._row_sql.replace(_FROM, _FROM_ANY)} WHERE record.id > ? AND ({sql})"
+                " ORDER BY record.id LIMIT ?",
                 (after, *params, limit),
-            )
-            return [decoded(found) for found in cursor]
+            ).fetchall()
 
     def places(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[int, int, int]]:
         """(segment id, slot, record id) of every record that satisfies a condition."""

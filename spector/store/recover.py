@@ -21,6 +21,7 @@ from spector.errors import (
     StoreReadOnlyError,
 )
 from spector.layout import FORMAT_VERSION, PARTITION_HEADER_BYTES, PartitionState
+from spector.store.agreement import refuse_disagreement
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.files import DiskFiles, Files, MemoryFiles
 from spector.store.idx import idx_of, is_idx
@@ -198,6 +199,9 @@ def _recovered(
         # partitions: a power cut must not take it back from under them.
         store.sync_log()
         files.sync_dir(CATALOG_NAME)
+        # SQLite cannot tell whether a log is of this catalog: another may have been copied here
+        with translated_sql(catalog.path):
+            refuse_disagreement(catalog)
     with translated_sql(catalog.path):
         _replay(store)
         if UNSYNCED in meta:

@@ -3,7 +3,8 @@
 What is searched for is cut into pieces, because SQLite spreads a long value over pages and a
 remnant need not begin where the value began: whatever is left of 63 bytes or more in one place
 holds a whole piece of 32. A piece that living memories hold as well proves nothing, and is counted
-instead of reported.
+instead of reported; of what the caller named, they are listed. The full text does not keep texts as
+they are, so its words are read one by one (``word_residue``).
 """
 
 from __future__ import annotations
@@ -17,20 +18,26 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.errors import InvalidInputError
 from spector.layout import HEADER_BYTES, PARTITION_HEADER_BYTES, RECORD_DTYPE, Flag
 from spector.receipt import Residue, Verification
 from spector.store.catalog import CATALOG_NAME, Row
 from spector.store.files import Bytes, File
 from spector.store.idx import idx_of
 from spector.store.rows import tags_json, to_json
+from spector.store.segment import Segment
 from spector.store.store import Store
 from spector.store.word_files import is_words
+from spector.store.word_residue import words_left
 
 __all__ = ["Needles", "strange_files", "verify"]
 
 PIECE_BYTES: Final = 32
 #: shorter pieces are found everywhere
 LEAST_BYTES: Final = 6
+#: what somebody asks for by name may be a little shorter, and be found by chance: four given bytes
+#: stand once in 4 GiB of random ones
+LEAST_GIVEN_BYTES: Final = 4
 #: of a value of megabytes so many pieces are taken, evenly
 MOST_PIECES: Final = 512
 _BLOCK_BYTES: Final = 1 << 20
@@ -45,13 +52,34 @@ class Needles:
     """Pieces to search for, each with the kind of thing that it is a piece of."""
 
     pieces: dict[bytes, str] = field(default_factory=dict)
+    #: texts whose words must not be found in the full text either
+    texts: list[str] = field(default_factory=list)
     too_short: int = 0
+
+    def add_given(self, data: bytes) -> None:
+        """Something that a caller asks for.
+
+        Raises:
+            InvalidInputError: it is so short, or so monotonous, that it would be found everywhere.
+        """
+        if len(data) < LEAST_GIVEN_BYTES or len(set(data)) < 2:
+            raise InvalidInputError(
+                f"verify holds {len(data)} bytes that are found everywhere",
+                hint=f"give at least {LEAST_GIVEN_BYTES} bytes that are not all the same: a full "
+                "name instead of a short one",
+            )
+        self._take("given", data)
+        with contextlib.suppress(UnicodeDecodeError):
+            self.texts.append(data.decode())
 
     def add(self, kind: str, data: bytes) -> None:
         """Something whose bytes must not be found."""
         if len(data) < LEAST_BYTES or len(set(data)) < 2:
             self.too_short += bool(data)
             return
+        self._take(kind, data)
+
+    def _take(self, kind: str, data: bytes) -> None:
         for piece in _cut(data):
             if len(set(piece)) > 1:
                 self.pieces.setdefault(piece, kind)
@@ -59,6 +87,7 @@ class Needles:
     def add_memory(self, row: Row, image: Bytes | None, dim: int) -> None:
         """Everything that a memory says: text, metadata, tags, labels, vector."""
         self.add("text", row.text.encode())
+        self.texts.append(row.text)
         self.add("metadata", (row.metadata_json or to_json(row.metadata) or "").encode())
         for leaf in _leaves(row.metadata):
             self.add("metadata", leaf.encode())
@@ -83,18 +112,31 @@ def verify(store: Store, needles: Needles) -> Verification:
             continue
         with _opened(store, name) as file:
             files += 1
+            segment = _segment_at(store, name)
             for piece, offset in wanted.search(_blocks(file, wanted.longest)):
-                hits.append((piece, name, offset))
+                # a living record has the same numbers in its own right; a dead one has not
+                if segment is None or not _in_live_slot(store, segment, offset):
+                    wanted.found(piece)
+                    hits.append((piece, name, offset))
+            wanted.begin()
             total += file.size()
-    shared = {piece for piece in {hit[0] for hit in hits} if _is_alive(store, piece)}
+    sayers = {piece: _sayers(store, piece) for piece in {hit[0] for hit in hits}}
+    shared = {piece for piece, ids in sayers.items() if ids is not None}
+    living = {
+        each for piece, ids in sayers.items() if needles.pieces[piece] == "given"
+        for each in ids or ()
+    }
+    words = words_left(store.catalog, needles.texts)
     residue = [
         Residue(where=name, offset=offset, kind=needles.pieces[piece])
         for piece, name, offset in hits
-        if piece not in shared and not _in_live_slot(store, name, offset)
+        if piece not in shared
     ]
+    residue += [Residue(where=f"{CATALOG_NAME}, full text", kind="word") for _ in words.left]
     return Verification(
-        needles=len(needles.pieces), too_short=needles.too_short, shared=len(shared), files=files,
-        bytes=total, residue=tuple(residue),
+        needles=len(needles.pieces), words=words.wanted, too_short=needles.too_short,
+        shared=len(shared), living=tuple(sorted(living)), files=files, bytes=total,
+        residue=tuple(residue),
     )
 
 
@@ -113,21 +155,41 @@ def strange_files(store: Store) -> tuple[str, ...]:
 
 
 class _Wanted:
-    """Finds many pieces in one pass: a hash of six bytes rules nearly every offset out."""
+    """Finds many pieces in one pass: a hash of six bytes rules nearly every offset out.
+
+    Pieces below six bytes, of which there are few, are looked for one by one.
+    """
 
     def __init__(self, pieces: list[bytes]) -> None:
         self._by_prefix: dict[bytes, list[bytes]] = {}
         self._tables = np.zeros((2, 1 << _HASH_BITS), dtype=bool)
+        self._short = [piece for piece in pieces if len(piece) < LEAST_BYTES]
+        self._found: set[bytes] = set()
         for piece in pieces:
+            if len(piece) < LEAST_BYTES:
+                continue
             self._by_prefix.setdefault(piece[:LEAST_BYTES], []).append(piece)
             words = _hashes(np.frombuffer(piece[:LEAST_BYTES], np.uint8))
             self._tables[0, words[0]] = self._tables[1, words[2]] = True
         self.longest = max(map(len, pieces), default=0)
 
+    def begin(self) -> None:
+        """From now on in another file."""
+        self._found.clear()
+
+    def found(self, piece: bytes) -> None:
+        """One place of this piece in this file is enough."""
+        self._found.add(piece)
+
     def search(self, blocks: Iterator[tuple[int, bytes]]) -> Iterator[tuple[bytes, int]]:
-        """(piece, offset) of the first place of each piece that is there."""
-        found: set[bytes] = set()
+        """(piece, offset) of every place of each piece that is there, until it is found."""
+        found = self._found
         for start, block in blocks:
+            for piece in self._short:
+                at = -1 if piece in found else block.find(piece)
+                while at >= 0:
+                    yield piece, start + at
+                    at = -1 if piece in found else block.find(piece, at + 1)
             if not self._by_prefix or len(block) < LEAST_BYTES:
                 continue
             words = _hashes(np.frombuffer(block, np.uint8))
@@ -135,7 +197,6 @@ class _Wanted:
             for at in places.tolist():
                 for piece in self._by_prefix.get(block[at : at + LEAST_BYTES], ()):
                     if piece not in found and block.startswith(piece, at):
-                        found.add(piece)
                         yield piece, start + at
 
 
@@ -193,38 +254,52 @@ def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:
         tail = block[-overlap:] if overlap else b""
 
 
-def _is_alive(store: Store, piece: bytes) -> bool:
-    """True when a living memory, or the schema, says the same; letters of ASCII in either case."""
-    columns = {
-        "content": ("text", "tags", "metadata", "role", "source"),
-        "record": ("session_id", "agent_id", "user_id"),
-        "sqlite_master": ("sql",),
-        "meta": ("value",),
-    }
+#: what a living memory says: its text only counts while the memory can be reached
+_SAID: Final = (
+    ("content JOIN record ON record.id = content.id", "content.id",
+     ("text", "tags", "metadata", "role", "source")),
+    ("record", "id", ("session_id", "agent_id", "user_id")),
+    ("sqlite_master", "0", ("sql",)),
+    ("meta", "0", ("value",)),
+)  # fmt: skip
+_MOST_SAYERS: Final = 20
+
+
+def _sayers(store: Store, piece: bytes) -> tuple[int, ...] | None:
+    """Living memories that say the same, up to 20; letters of ASCII in either case.
+
+    None when nobody does; empty when only the schema or the store's own description does.
+    """
     try:
         text = piece.decode().lower()
     except UnicodeDecodeError:  # a vector, or a text cut within a letter
         text = ""
+    said = False
+    ids: set[int] = set()
     with store.catalog.reading() as db:
-        for table, names in columns.items():
+        for table, key, names in _SAID:
             either = " OR ".join(
                 f"instr(CAST({name} AS BLOB), :raw) OR (:text <> '' AND"
                 f" instr(lower({name}), :text))" for name in names
             )
-            sql = f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {either})"
-            if db.execute(sql, {"raw": piece, "text": text}).fetchone()[0]:
-                return True
-    return False
+            sql = f"SELECT {key} FROM {table} WHERE {either} LIMIT {_MOST_SAYERS}"
+            found = db.execute(sql, {"raw": piece, "text": text}).fetchall()
+            said = said or bool(found)
+            ids.update(each for (each,) in found if each)
+    return tuple(sorted(ids)[:_MOST_SAYERS]) if said else None
 
 
-def _in_live_slot(store: Store, name: str, offset: int) -> bool:
-    """True for a place inside a living record: it has the same numbers in its own right."""
-    for segment in store.segments.values():
-        if segment.row.path == name and offset >= PARTITION_HEADER_BYTES:
-            slot = (offset - PARTITION_HEADER_BYTES) // store.stride
-            records = segment.records()
-            if slot >= len(records):
-                return False
-            header = records[slot, :HEADER_BYTES].copy().view(RECORD_DTYPE)[0]
-            return not int(header["flags"]) & Flag.TOMBSTONE
-    return False
+def _segment_at(store: Store, name: str) -> Segment | None:
+    return next((each for each in store.segments.values() if each.row.path == name), None)
+
+
+def _in_live_slot(store: Store, segment: Segment, offset: int) -> bool:
+    """True for a place inside a living record."""
+    if offset < PARTITION_HEADER_BYTES:
+        return False
+    slot = (offset - PARTITION_HEADER_BYTES) // store.stride
+    records = segment.records()
+    if slot >= len(records):
+        return False
+    header = records[slot, :HEADER_BYTES].copy().view(RECORD_DTYPE)[0]
+    return not int(header["flags"]) & Flag.TOMBSTONE

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
 from spector.layout import RECORD_DTYPE, PartitionState, stride_of
+from spector.store.agreement import refuse_disagreement
 from spector.store.catalog import Row, SegmentRow
 from spector.store.compact import alive_in, live_images, wrong_checksums
 from spector.store.files import Bytes, as_bytes
@@ -62,9 +63,11 @@ def rewrite_all(
 
     Raises:
         PartitionCorruptError: a live record's checksum is wrong, or rows and slots do not agree.
+        CatalogCorruptError: its tables do not know of the same memories.
     """
     with store.lock, store.noting_failure():
         store.ensure_usable(write=True)
+        refuse_disagreement(store.catalog)
         store.checkpoint()
         fresh: list[_Rewritten] = []
         try:
@@ -94,6 +97,7 @@ def _write_all(
             part = slice(start, start + _BATCH)
             names = ids[part].tolist()
             rows = store.catalog.fetch(names)
+            store.catalog.refuse_hidden([each for each in names if each not in rows])
             new[part] = _transformed(
                 images[part], [rows[i] for i in names], transform, store.uuid
             )

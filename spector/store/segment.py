@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from spector._version import __version__
 from spector.errors import (
+    CatalogCorruptError,
     ForeignPartitionError,
     FormatVersionError,
     PartitionCorruptError,
@@ -95,7 +96,16 @@ def pack_header(
     row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes,
     version: int = FORMAT_VERSION,
 ) -> bytes:
-    """The 64 header bytes that a segment row implies."""
+    """The 64 header bytes that a segment row implies.
+
+    Raises:
+        CatalogCorruptError: it counts more live slots than slots.
+    """
+    if row.dead < 0:
+        raise CatalogCorruptError(
+            f"the catalog's row of {row.path} is impossible: {row.live} of {row.slots} slots live",
+            hint="run: spector check PATH; restore a backup",
+        )
     body = _HEADER.pack(
         magic, version, row.live, row.dead, row.capacity, row.state, stride, dim,
         row.day, row.sequence, uuid, row.generation,

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
 from spector.records import MemoryRecord
-from spector.store.catalog import Row, is_sealed
+from spector.store.agreement import refuse_disagreement
+from spector.store.catalog import Row, decoded, is_sealed
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record, to_records
@@ -30,6 +31,8 @@ def walk(
     sql: str,
     params: Sequence[Any],
     damaged: list[int] | None = None,
+    *,
+    proven: bool = True,
 ) -> Iterator[tuple[MemoryRecord, Bytes]]:
     """(record, its (stride,) u8 bytes) of every row that satisfies a condition, by ascending id.
 
@@ -39,15 +42,22 @@ def walk(
 
     Args:
         damaged: ids of damaged records are put here and the walk goes on; None raises.
+        proven: prove first that no memory is hidden from the walk by damage to the catalog, which
+            takes 120 ms for a million memories.
 
     Raises:
         PartitionCorruptError, CatalogCorruptError: a memory is not what was written.
     """
+    if proven:
+        store.ensure_usable()
+        store.view()  # a reader follows the writer here
+        refuse_disagreement(store.catalog, damaged)
     after = -1
     while True:
         store.ensure_usable()
         seen = store.view().change_seq
-        rows = store.catalog.select(sql, params, after=after, limit=_BATCH)
+        stored = store.catalog.select(sql, params, after=after, limit=_BATCH)
+        rows = _decoded(stored, damaged)
         images, sound = _gather(store, rows)
         headers: NDArray[np.void] = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
         tiers = [tier_name(code) if fine else ""
@@ -75,9 +85,22 @@ def walk(
                 header = header_of(found[1])
                 tier = tier_name(int(header["tier"]))
                 yield to_record(found[0], header, tier, newer_than(store, found[0])), found[1]
-        if len(rows) < _BATCH:
+        if len(stored) < _BATCH:
             return
-        after = rows[-1].id
+        after = stored[-1][0]
+
+
+def _decoded(stored: Sequence[tuple[Any, ...]], damaged: list[int] | None) -> list[Row]:
+    """The rows that can be decoded; ids of the others go to ``damaged``, None raises."""
+    rows = []
+    for each in stored:
+        try:
+            rows.append(decoded(each))
+        except CatalogCorruptError:
+            if damaged is None:
+                raise
+            damaged.append(each[0])
+    return rows
 
 
 def _gather(store: Store, rows: Sequence[Row]) -> tuple[Bytes, list[bool]]:

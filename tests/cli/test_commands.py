@@ -353,6 +353,18 @@ def test_an_erasure_that_is_not_complete_exits_1_and_says_where_something_is_lef
     assert "left: given in notes.txt at byte 11" in result.out
 
 
+def test_a_name_that_a_living_memory_says_is_told_and_exits_1(run: Run, filled: Path) -> None:
+    cat = ids_by_text(run, filled)["The cat is called Quokka"]
+    result = run("compact", filled, "--verify", "quokka")
+    assert result.code == 1
+    assert f"still said by living memories: 1 ({cat})" in result.out
+    run("forget", filled, cat)
+    assert run("compact", filled, "--verify", "Quokka").code == 0
+    short = run("compact", filled, "--verify", "cat")
+    assert short.code == 2
+    assert "at least 4 bytes" in short.err
+
+
 def test_forget_of_an_unknown_id_forgets_none(run: Run, filled: Path) -> None:
     cat = ids_by_text(run, filled)["The cat is called Quokka"]
     result = run("forget", filled, cat, 12345)
@@ -639,6 +651,10 @@ def test_compact_beside_a_damaged_partition_says_so_and_exits_1(run: Run, filled
     assert result.json["failed"][0]["path"] == place["file"]
     assert f"forget({damaged})" in result.err
     assert f"forget({damaged})" in run("check", filled).out.replace("\n", "")
+    shown = run("compact", filled).out
+    assert f"not erased yet: 1 ({gone})" in shown
+    assert f"spector check {filled} " in shown
+    assert "PATH" not in shown
     run("forget", filled, str(damaged))
     assert run("compact", filled).code == 0
     assert run("check", filled).code == 0

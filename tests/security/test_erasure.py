@@ -17,9 +17,13 @@ import pytest
 
 import spector
 from spector import Config, InvalidInputError, ManualClock, Memory
-from spector.receipt import NOT_COVERED
+from spector.receipt import NOT_COVERED, Purged
+from spector.store import erase
 from spector.store.catalog import Catalog
 from spector.store.idx import TEMPORARY, idx_of
+from spector.store.residue import Needles
+from spector.store.residue import verify as verify_files
+from spector.store.store import Store
 from tests.api.helpers import files_with, ids, vectors
 from tests.fakes import FakeEmbedder
 from tests.images import codes_of
@@ -154,6 +158,75 @@ def test_without_the_rewrite_of_the_catalog_the_search_would_find_the_text(
     assert not receipt.verification.ok
 
 
+def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mutant: no byte search can find them, since pages hold words as pieces of one another."""
+    made = memory.remember_many([f"Zqxname{n:04d} lives in Zqjstreet" for n in range(300)])
+
+    def rewrite(store: Store) -> list[Purged]:
+        store.catalog.vacuum()
+        with store.catalog.writing() as connection:
+            erase._set_stage(connection, erase.LOG)
+        return []
+
+    monkeypatch.setattr(erase, "_rewrite_catalog", rewrite)
+    receipt = memory.forget(ids(made)[::2], purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert not receipt.complete
+    found = receipt.verification.residue
+    assert [(each.kind, each.where) for each in found if each.kind == "word"] == [
+        ("word", "catalog.db, full text")
+    ] * 150
+    assert "left: word in catalog.db, full text" in str(receipt)
+    assert "zqxname" not in str(receipt).lower()
+    monkeypatch.undo()
+    memory.forget(made[1].id)
+    again = memory.compact(verify=["Zqxname0000", "zqxname0002"]).receipt
+    assert again is not None
+    assert again.complete
+    assert again.verification is not None
+    assert again.verification.words == 2
+
+
+def test_a_short_name_is_searched_for_as_well(memory: Memory, store_path: Path) -> None:
+    memory.remember("nothing of the kind")
+    for name in ("Zqas", "Zqona"):
+        memory.forget(memory.remember(f"{name} likes tea").id)
+    (store_path / "stray.bin").write_bytes(b"\0" * 1_048_574 + b"Zqas" + b"\0" * 9 + b"zqona")
+    receipt = memory.compact(verify=["Zqas", "Zqona"]).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert receipt.verification.needles == 2
+    assert [(r.where, r.offset) for r in receipt.verification.residue] == [
+        ("stray.bin", 1_048_574)
+    ]
+
+
+@pytest.mark.parametrize("verify", [["Zqx"], [b"aaaaaaaa"], ["Zqxswordfish", "\0\0\0\0\0\0"]])
+def test_what_would_be_found_everywhere_is_refused(memory: Memory, verify: Any) -> None:
+    with pytest.raises(InvalidInputError, match="everywhere"):
+        memory.compact(verify=verify)
+
+
+def test_a_copy_behind_a_living_one_in_the_same_partition_is_found(
+    memory: Memory
+) -> None:
+    """Mechanism: only the first place of a piece was looked at, and that may be a living record."""
+    first, second = ids(memory.remember_many(["the same words", "the same words"]))
+    codes = codes_of(memory, first)
+    assert codes == codes_of(memory, second)
+    store = memory._opened[0].store
+    memory.forget(second)
+    memory.checkpoint()
+    needles = Needles()
+    needles.add("vector", codes)
+    found = verify_files(store, needles)
+    (path,) = {segment.row.path for segment in store.segments.values()}
+    assert [r.kind for r in found.residue if r.where == path] == ["vector"]
+
+
 def test_what_living_memories_say_too_is_counted_and_not_reported(memory: Memory) -> None:
     memory.remember("Maya Lindqvist likes tea", tags=["beverages"])
     second = memory.remember("Maya Lindqvist likes tea", tags=["beverages"])
@@ -165,7 +238,7 @@ def test_what_living_memories_say_too_is_counted_and_not_reported(memory: Memory
 
 
 def test_compact_searches_for_what_the_caller_names(memory: Memory) -> None:
-    memory.remember("Maya Lindqvist likes tea")
+    living = memory.remember("Maya Lindqvist likes tea")
     gone = memory.remember("Jonas Albrecht likes tea")
     memory.forget(gone.id)
     receipt = memory.compact(verify=["Jonas Albrecht", "Maya Lindqvist"]).receipt
@@ -173,9 +246,14 @@ def test_compact_searches_for_what_the_caller_names(memory: Memory) -> None:
     assert receipt.complete
     assert receipt.verification is not None
     assert (receipt.verification.needles, receipt.verification.shared) == (2, 1)
+    assert receipt.verification.living == (living.id,)
+    assert not receipt.verification.gone
+    assert f"still said by living memories: 1 ({living.id})" in str(receipt)
     again = memory.compact(verify=["Jonas Albrecht"]).receipt
     assert again is not None
     assert again.ids == ()
+    assert again.verification is not None
+    assert again.verification.gone
     assert memory.compact().receipt is None
 
 
@@ -266,6 +344,8 @@ def test_a_compaction_above_a_threshold_does_not_claim_to_have_erased_the_rest(
         assert not report.erased
         assert report.receipt is not None
         assert "threshold" in report.receipt.pending[0]
+        assert report.receipt.not_yet == (made[0],)
+        assert report.receipt.ids == tuple(made[10:18])
         assert left_of(store_path, codes) != {}
         assert memory.stats()["erasure"]["pending"] == 1, "the others are gone"
         report = memory.compact()
@@ -285,6 +365,8 @@ def test_a_reader_that_holds_the_log_makes_the_erasure_incomplete_and_the_next_o
     report = memory.forget(secret.id, purge=True)
     assert report.receipt is not None
     assert not report.receipt.complete
+    assert (report.receipt.ids, report.receipt.not_yet) == ((), (secret.id,))
+    assert f"not erased yet: 1 ({secret.id})" in str(report.receipt)
     assert "log" in report.receipt.pending[0]
     assert secret.id not in memory
     holder.execute("COMMIT")

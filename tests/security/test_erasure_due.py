@@ -174,6 +174,7 @@ def test_a_damaged_partition_does_not_make_each_sleep_repeat_an_erasure(
     assert len(first.failed) == 1
     assert first.receipt is not None
     assert not first.receipt.complete
+    assert (first.receipt.ids, first.receipt.not_yet) == ((made[10],), (made[0],))
     erasure = memory.stats()["erasure"]
     assert erasure == {"pending": 1, "due": "2026-11-23T13:00:00Z"}, "what is erased is not due"
     memory.forget(made[11])

@@ -200,6 +200,10 @@ class Patient:
         with contextlib.suppress(SpectorError):
             memory.get(self.gone)
             out.lies.append("a forgotten memory is back")
+        with contextlib.suppress(SpectorError):
+            walked = {record.id: record.to_dict() for record in memory}
+            if walked != self.truth:  # whether check knows or not: an export would lack it
+                out.lies.append(f"a walk shows {walked}")
         for profile in _PROFILES:
             cues: list[dict[str, Any]] = [
                 {"vector": vector_of(WORDS[3])}, {"cue": "memory", "vector": vector_of(WORDS[5])}

@@ -17,6 +17,7 @@ import pytest
 import spector
 from spector.errors import CatalogCorruptError, UnknownRecordError
 from tests.crash.workload import open_tiny, vector_of
+from tests.fakes import FakeEmbedder
 
 TABLES = pytest.mark.parametrize("table", ["record", "content"])
 
@@ -116,3 +117,121 @@ def test_what_is_unknown_stays_unknown(tmp_path: Path, ids: list[int]) -> None:
             with pytest.raises(UnknownRecordError):
                 memory.forget(absent)
         assert {hit.id for hit in memory.recall(vector=vector_of("1"), k=20)} == {*ids} - {ids[4]}
+
+
+def _all(memory: spector.Memory, tmp_path: Path) -> dict[str, Callable[[], object]]:
+    return {
+        "records": lambda: list(memory.records()),
+        "records of a user": lambda: list(memory.records(user_id="ada")),
+        "records of a time": lambda: list(memory.records(time_range=("2000-01-01", None))),
+        "export": lambda: memory.export(tmp_path / "out.jsonl"),
+        "export of a user": lambda: memory.export(tmp_path / "out.jsonl", user_id="ada"),
+        "forget": lambda: memory.forget(user_id="ada"),
+        "forget by metadata": lambda: memory.forget({"n": {"lt": 5}}),
+        "erase": lambda: memory.forget(user_id="ada", purge=True, verify=True),
+    }
+
+
+@pytest.fixture
+def of_ada(tmp_path: Path) -> list[int]:
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        return [
+            memory.remember(
+                f"text {n}", vector=vector_of(f"{n}"), user_id="ada", metadata={"n": n}
+            ).id
+            for n in range(9)
+        ]
+
+
+@TABLES
+@pytest.mark.parametrize("ask", [
+    "records", "records of a user", "records of a time", "export", "export of a user", "forget",
+    "forget by metadata", "erase",
+])  # fmt: skip
+def test_a_walk_does_not_pass_over_a_memory_that_a_search_misses(
+    tmp_path: Path, of_ada: list[int], table: str, ask: str
+) -> None:
+    path = str(tmp_path / "mind")
+    _spoil_key(path, table, 3)
+    with open_tiny(path) as memory:
+        with pytest.raises(CatalogCorruptError):
+            _all(memory, tmp_path)[ask]()
+        assert not (tmp_path / "out.jsonl").exists()
+        assert len(memory) == 9, "something was forgotten"
+
+
+@TABLES
+def test_an_export_of_what_is_left_names_what_is_hidden(
+    tmp_path: Path, of_ada: list[int], table: str
+) -> None:
+    path, out = str(tmp_path / "mind"), tmp_path / "out.jsonl"
+    _spoil_key(path, table, 3)
+    warned = pytest.warns(RuntimeWarning, match=str(of_ada[3]))
+    with open_tiny(path, mode="r") as memory, warned:
+        assert memory.export(out, skip_damaged=True) == 8
+    assert '"text 3"' not in out.read_text()
+
+
+@pytest.mark.parametrize("given", [["text 3"], ["text 3", "of nobody"]])
+def test_a_text_without_its_memory_is_not_one_that_a_living_memory_says(
+    tmp_path: Path, of_ada: list[int], given: list[str]
+) -> None:
+    """Only the text is still there, and no search by id would ever find it."""
+    path = str(tmp_path / "mind")
+    _spoil_key(path, "content", 3)
+    with open_tiny(path) as memory:
+        receipt = memory.compact(verify=given).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert not receipt.complete
+    assert [each.kind for each in receipt.verification.residue if each.where == "catalog.db"]
+
+
+@TABLES
+def test_another_model_is_not_given_to_a_store_that_hides_a_memory(
+    tmp_path: Path, of_ada: list[int], table: str
+) -> None:
+    path = str(tmp_path / "mind")
+    _spoil_key(path, table, 3)
+    with pytest.raises(CatalogCorruptError):
+        spector.reembed(path, FakeEmbedder(8))
+    assert not spector.check(path).ok
+
+
+def test_a_count_of_a_partition_that_no_table_knows_is_told(
+    tmp_path: Path, of_ada: list[int]
+) -> None:
+    path = str(tmp_path / "mind")
+    with sqlite3.connect(f"{path}/catalog.db") as db:
+        for table in ("record", "content"):
+            db.execute(f"DELETE FROM {table} WHERE id = ?", (of_ada[3],))
+    db.close()
+    with open_tiny(path, mode="r") as memory, pytest.raises(CatalogCorruptError, match="add up"):
+        list(memory)
+
+
+def test_a_partition_with_more_memories_than_slots_is_a_damaged_catalog(
+    tmp_path: Path, of_ada: list[int]
+) -> None:
+    """It was a struct.error on opening: its header has no room for a negative count."""
+    path = str(tmp_path / "mind")
+    with sqlite3.connect(f"{path}/catalog.db") as db:
+        db.execute("UPDATE segment SET live = live + 1 WHERE id = (SELECT min(id) FROM segment)")
+    db.close()
+    for mode in ("r", "rw"):
+        with pytest.raises(CatalogCorruptError, match="5 of 4"):
+            open_tiny(path, mode=mode)
+
+
+def test_the_user_of_a_memory_that_damage_has_changed_does_not_hide_it_from_erasure(
+    tmp_path: Path, of_ada: list[int]
+) -> None:
+    """The filter asks for a user whose name one memory has lost: only its seal knows."""
+    path = str(tmp_path / "mind")
+    with sqlite3.connect(f"{path}/catalog.db") as db:
+        db.execute("UPDATE record SET user_id = 'adb' WHERE id = ?", (of_ada[3],))
+    db.close()
+    with open_tiny(path) as memory:
+        with pytest.raises(CatalogCorruptError, match="not what was written"):
+            memory.forget(user_id="ada", purge=True, verify=True)
+        assert len(memory) == 9

@@ -72,7 +72,8 @@ def add_compact(commands: Any) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help="then search every byte of every file for TEXT, a name for instance (repeatable)",
+        help="then search every byte of every file, and the words of the full text, for TEXT, a "
+        "name for instance, of at least 4 bytes (repeatable)",
     )
     add_json(parser)
     parser.set_defaults(run=run_compact)
@@ -80,7 +81,7 @@ def add_compact(commands: Any) -> None:
 
 _COMPACT = """Rebuild partitions without their forgotten records and purge the catalog, so that
 nothing that was forgotten is left in any file; the receipt says what was done. Exit code 1:
-something may be left."""
+something may be left, or a living memory says what --verify named."""
 
 
 def run_compact(args: argparse.Namespace, console: Console) -> int:
@@ -96,8 +97,9 @@ def run_compact(args: argparse.Namespace, console: Console) -> int:
     code = _note_failed(report, console)
     if report.receipt is None:
         return code
-    console.lines(str(report.receipt))
-    return 0 if report.receipt.complete else 1
+    console.hints(str(report.receipt))
+    found = report.receipt.verification
+    return 0 if report.receipt.complete and (found is None or found.gone) else 1
 
 
 def _note_failed(report: CompactionReport, console: Console) -> int:

@@ -272,7 +272,7 @@ def run_forget(args: argparse.Namespace, console: Console) -> int:
     if before:
         gone = len(before.intersection(report.receipt.ids))
         console.say(f"erased {gone} of {len(before)} memories that had been forgotten before")
-    console.lines(str(report.receipt))
+    console.hints(str(report.receipt))
     return 0 if report.receipt.complete else 1
 
 

@@ -1,0 +1,123 @@
+"""Words that the full-text index still holds although no living memory says them.
+
+FTS5 marks what was deleted and drops it when its parts are merged. Until then its pages hold the
+words, stemmed, folded and without the letters that a word shares with the one before it, so a
+search of the bytes for a text misses them. Here the terms of every page are read as FTS5 writes
+them (https://www.sqlite.org/fts5.html#internals and its source, ``fts5_index.c``: a leaf begins
+with two u16, the second of them is where its list of terms begins) and compared with the words of
+what should be gone; which of these a living memory says, FTS5 knows itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from spector.errors import CatalogCorruptError
+from spector.store.catalog import FULLTEXT_TOKENIZER, Catalog
+
+__all__ = ["WordCheck", "words_left"]
+
+#: bits of a page's key above its number: height of a node, and whether it is of another kind
+_NOT_A_LEAF_SHIFT: Final = 31
+_OTHER_KIND: Final = (1 << 6) - 1
+_LEAST_SEGMENT: Final = 1 << 37
+#: before each term: of which index it is, the main one or one of prefixes
+_MAIN: Final = b"0"
+
+
+class WordCheck:
+    """Words that were looked for and words that are left, both as the index stems them."""
+
+    __slots__ = ("left", "living", "wanted")
+
+    def __init__(self, wanted: int, left: Sequence[str], living: int) -> None:
+        self.wanted = wanted
+        self.left = tuple(left)
+        #: so many of the wanted ones a living memory says as well
+        self.living = living
+
+
+def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
+    """Which words of some texts the index holds, and no living memory says.
+
+    Raises:
+        CatalogCorruptError: a page of the index is not what FTS5 writes.
+    """
+    wanted = _words_of(texts)
+    if not wanted:
+        return WordCheck(0, (), 0)
+    with catalog.reading() as db:
+        there = {term for term in _terms(db, catalog.path) if term in wanted}
+        living = set(_living(db, there))
+    return WordCheck(len(wanted), sorted(_shown(each) for each in there - living), len(living))
+
+
+def _words_of(texts: Iterable[str]) -> set[bytes]:
+    """The terms that the index makes of texts: by SQLite, which alone knows how."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.execute(f"CREATE VIRTUAL TABLE said USING fts5(text, tokenize='{FULLTEXT_TOKENIZER}')")
+        db.execute("CREATE VIRTUAL TABLE words USING fts5vocab(said, row)")
+        db.executemany("INSERT INTO said VALUES (?)", ((each,) for each in texts))
+        return {term for (term,) in db.execute("SELECT CAST(term AS BLOB) FROM words")}
+
+
+def _living(db: sqlite3.Connection, terms: Iterable[bytes]) -> Iterator[bytes]:
+    """Those terms that are in a text which has not been deleted."""
+    db.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, fulltext, row)")
+    try:
+        for term in terms:
+            sql = "SELECT 1 FROM temp.said WHERE term = CAST(? AS TEXT)"
+            if db.execute(sql, (term,)).fetchone():
+                yield term
+    finally:
+        db.execute("DROP TABLE temp.said")
+
+
+def _terms(db: sqlite3.Connection, path: str) -> Iterator[bytes]:
+    """Every term of every page, deleted or not; what leads to a page is no word, but a piece."""
+    sql = "SELECT id, block FROM fulltext_data WHERE id >= ?"
+    for key, block in db.execute(sql, (_LEAST_SEGMENT,)):
+        if key >> _NOT_A_LEAF_SHIFT & _OTHER_KIND:
+            continue
+        try:
+            yield from _terms_of_leaf(block)
+        except (IndexError, TypeError, ValueError) as error:
+            raise CatalogCorruptError(
+                f"{path}: page {key} of the full-text index is damaged",
+                hint="run: spector check PATH --repair DEST, which makes the index anew",
+            ) from error
+
+
+def _terms_of_leaf(block: bytes) -> Iterator[bytes]:
+    end = int.from_bytes(block[2:4], "big")
+    if not 4 <= end <= len(block):
+        raise ValueError("no leaf")
+    at, place, term = end, 0, b""
+    while at < len(block):
+        step, at = _varint(block, at)
+        first, place = not place, place + step
+        kept, start = (0, place) if first else _varint(block, place)
+        length, start = _varint(block, start)
+        if kept > len(term) or start + length > end:
+            raise ValueError("a term that is longer than its page")
+        term = term[:kept] + block[start : start + length]
+        if term[:1] == _MAIN:
+            yield term[1:]
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number at a place, seven bits a byte and eight in the ninth, and where it ends."""
+    value = 0
+    for n in range(8):
+        byte = data[at + n]
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at + n + 1
+    return value << 8 | data[at + 8], at + 9
+
+
+def _shown(term: bytes) -> str:
+    return term.decode("utf-8", "replace")
