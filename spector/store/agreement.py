@@ -38,17 +38,20 @@ UNION SELECT id FROM record AS place INDEXED BY record_place
 _NAMED: Final = 10
 
 
-def refuse_disagreement(catalog: Catalog, damaged: list[int] | None = None) -> None:
+def refuse_disagreement(
+    catalog: Catalog, damaged: list[int] | None = None, *, opening: bool = False
+) -> None:
     """Raise when a walk over all memories would pass over one, or a partition counts others.
 
     Args:
         damaged: ids of memories that cannot be reached are put here; None raises.
+        opening: nobody else uses the catalog yet, so its first connection does.
 
     Raises:
         CatalogCorruptError: tables do not know of the same memories, or not of as many as the
             partitions count (whatever ``damaged`` is, since then nobody knows which).
     """
-    with catalog.reading() as db:
+    with catalog.latest() if opening else catalog.reading() as db:
         *known, counted = db.execute(_COUNTS).fetchone()
         if {*known, counted} == {counted}:
             return

@@ -201,7 +201,7 @@ def _recovered(
         files.sync_dir(CATALOG_NAME)
         # SQLite cannot tell whether a log is of this catalog: another may have been copied here
         with translated_sql(catalog.path):
-            refuse_disagreement(catalog)
+            refuse_disagreement(catalog, opening=True)
     with translated_sql(catalog.path):
         _replay(store)
         if UNSYNCED in meta:
