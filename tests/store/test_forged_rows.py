@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector.errors import CatalogCorruptError, SpectorError
+from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError
 from spector.store.catalog import ROW_COLUMNS, seal_of
 from tests.crash.workload import open_tiny, vector_of
 
@@ -72,6 +72,20 @@ def test_row_of_other_types_is_a_typed_error(
     with open_tiny(str(tmp_path / "saved")) as memory:
         assert memory.get(good).text == "two"
         assert memory.check().ok
+
+
+@pytest.mark.parametrize(("column", "value"), [("slot", 99), ("segment_id", 99)])
+def test_row_that_names_a_place_that_is_not_there_changes_nothing(
+    forged: Any, column: str, value: int
+) -> None:
+    """An index that is out of range is no answer: mutation hunting left the error out, and no test
+    noticed."""
+    store, (bad, good) = forged("record", **{column: value})
+    with open_tiny(str(store)) as memory:
+        with pytest.raises(PartitionCorruptError, match=r"names slot \d+ of partition \d+"):
+            memory.update(bad, importance=0.5)
+        memory.update(good, importance=0.5)
+        assert memory.get(good).importance == 0.5
 
 
 @pytest.mark.parametrize("event_ms", [1 << 62, -(1 << 62)])

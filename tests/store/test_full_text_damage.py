@@ -54,6 +54,23 @@ def put_block(path: Path, block_id: int, block: bytes) -> None:
         db.execute("UPDATE fulltext_data SET block = ? WHERE id = ?", (block, block_id))
 
 
+def test_a_catalog_that_may_be_anybodys_is_looked_at_through_a_confined_connection(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutation hunting left the limits out, and no test noticed."""
+    seen: list[tuple[int, int]] = []
+    inner = fulltext.problem_of_schema
+
+    def look(db: sqlite3.Connection) -> str | None:
+        limits = (sqlite3.SQLITE_LIMIT_ATTACHED, sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH)
+        seen.append((db.getlimit(limits[0]), db.getlimit(limits[1])))
+        return inner(db)
+
+    monkeypatch.setattr(fulltext, "problem_of_schema", look)
+    assert fulltext.what_seems_damaged(str(path / "catalog.db")) is None
+    assert seen == [(0, 0)]
+
+
 VERBS: dict[str, Callable[[spector.Memory], object]] = {
     "recall": lambda m: m.recall("word1 of many", vector=vector(1)),
     "remember": lambda m: m.remember("one more word", vector=vector(9)),

@@ -120,6 +120,24 @@ def test_partition_of_a_lost_day_refuses_the_opening(day: Path, damage: Damage) 
     assert len(named) == 5
 
 
+def test_check_names_a_partition_that_is_ahead_also_while_the_journal_waits(
+    store_path: Path, tmp_path: Path
+) -> None:
+    """What the next writer would write again may be old then, but not newer than the catalog."""
+    copy = tmp_path / "copy"
+    with open_tiny(str(store_path)) as memory:
+        kept = _put(memory, "kept", tier="semantic")
+        memory.checkpoint()
+        memory.reinforce(kept)
+        shutil.copytree(store_path, copy, ignore=shutil.ignore_patterns("LOCK"))
+        _put(memory, "lost", tier="semantic")
+        memory.checkpoint()
+        for path in store_path.glob("semantic/*.mem"):
+            shutil.copy(path, copy / "semantic")
+    found = spector.check(copy).problems
+    assert [each.code for each in found if "of a later commit than" in each.message] == ["I1"]
+
+
 def test_log_that_was_removed_is_missed_by_the_writers_word(updated: Path) -> None:
     with open_tiny(str(updated), mode="r") as memory:
         assert [record.metadata for record in memory if record.metadata] == [{"n": 19}]

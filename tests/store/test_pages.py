@@ -20,7 +20,7 @@ import pytest
 
 import spector
 from spector.store.belonging import belong, row_of_words
-from spector.store.pages import COLUMNS, Pages, rows_of
+from spector.store.pages import COLUMNS, Pages, _table_of, rows_of
 from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
 from tests.proof import Proof, seed
 from tests.store.damage import ram
@@ -69,6 +69,17 @@ def _sql(store: Path, sql: str) -> list[tuple[Any, ...]]:
         return db.execute(sql).fetchall()
     finally:
         db.close()
+
+
+@pytest.mark.parametrize("column", range(1, 8))
+def test_a_row_with_a_value_of_another_type_is_not_taken_for_words(column: int) -> None:
+    """Mutation hunting left the second column out of those that are looked at."""
+    null, number, blob, text = 0, 1, 44, 23
+    kinds = [null, text, text, null, text, null, text, number]
+    assert _table_of(kinds, True) == "content"
+    kinds[column] = blob
+    assert _table_of(kinds, True) is None
+
 
 
 def test_rows_of_the_pages_are_those_of_the_tables(store: Path, proof: Proof) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from spector.errors import StateTransitionError
 from spector.layout import LEGAL_TRANSITIONS, PARTITION_DTYPE, PartitionState
+from spector.store.files import DiskFile
 from spector.store.recover import _replay
 from spector.store.segment import check_transition
 from tests.crash.workload import open_tiny, texts_of, vector_of
@@ -46,6 +47,36 @@ def test_replaying_twice_gives_the_same_bytes_as_once(store_path: Path, tmp_path
         assert _partitions(copy) == once
     with open_tiny(str(copy)):
         assert _partitions(copy) == once
+
+
+def test_recovery_leaves_no_file_open(
+    store_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: a partition that is closed first is opened again for its sync, and stays open.
+
+    Damage: an opening costs a descriptor for each partition that it replays. Mutation hunting
+    swapped the two calls, and no test noticed.
+    """
+    copy = tmp_path / "copy"
+    with open_tiny(str(store_path)) as memory:
+        _busy(memory)
+        shutil.copytree(store_path, copy, ignore=shutil.ignore_patterns("LOCK"))
+    made, closing, is_open = DiskFile.__init__, DiskFile.close, []
+
+    def opened(file: DiskFile, fd: int, path: str) -> None:
+        made(file, fd, path)
+        is_open.append(file)
+
+    def closed(file: DiskFile) -> None:
+        closing(file)
+        if file in is_open:
+            is_open.remove(file)
+
+    monkeypatch.setattr(DiskFile, "__init__", opened)
+    monkeypatch.setattr(DiskFile, "close", closed)
+    with open_tiny(str(copy)) as memory:
+        assert len(texts_of(memory)) == 3
+    assert is_open == []
 
 
 def test_what_was_committed_and_never_copied_is_seen_by_readers_and_recovered(

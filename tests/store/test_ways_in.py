@@ -144,3 +144,15 @@ def test_a_writer_during_a_repair_is_told_to_wait(
     ):
         spector.open(mind, embedder=None, dim=3)
     assert "wait until" in caught.value.hint
+
+
+@pytest.mark.parametrize("mode", ["rw", "r"])
+def test_vectors_of_another_length_are_refused_whoever_opens(mind: Path, mode: Any) -> None:
+    """Mutation hunting left out the error, and no test of the openings noticed."""
+    before = (mind / "catalog.db").read_bytes()
+    with pytest.raises(spector.ModelMismatchError, match="3 dimensions, not 4") as caught:
+        spector.open(mind, embedder=None, dim=4, mode=mode)
+    assert "spector reembed" in caught.value.hint
+    assert (mind / "catalog.db").read_bytes() == before
+    with spector.open(mind, embedder=None, dim=3, mode=mode) as memory:
+        assert [record.text for record in memory] == ["north"]
