@@ -34,11 +34,13 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/records.py": ("tests/test_records.py", "tests/api/test_repr.py", _LIFE),
     "spector/exchange.py": ("tests/api/test_exchange_models.py", "tests/cli/test_importers.py"),
     "spector/store/backup.py": ("tests/backup/test_copies.py", "tests/backup/test_backup.py"),
-    "spector/store/trees.py": ("tests/backup/test_copies.py", "tests/backup/test_backup.py"),
-    "spector/store/catalog.py": (_LIFE, "tests/security/test_hostile_catalog.py", *_CHECKS),
+    "spector/store/trees.py": ("tests/backup/test_copies.py", "tests/backup/test_backup.py",
+                               "tests/backup/test_untouched.py"),
+    "spector/store/catalog.py": (_LIFE, "tests/security/test_hostile_catalog.py",
+                                 "tests/store/test_forged_rows.py", *_CHECKS),
     "spector/store/check.py": _CHECKS,
     "spector/store/check_catalog.py": _CHECKS,
-    "spector/store/check_records.py": _CHECKS,
+    "spector/store/check_records.py": (*_CHECKS, "tests/store/test_lost_commits.py"),
     "spector/store/compact.py": (_LIFE, "tests/sleep/test_compact.py", *_CHECKS),
     "spector/store/erase.py": ("tests/security/test_erasure.py",
                                "tests/security/test_erasure_due.py"),
@@ -86,18 +88,20 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/word_files.py": ("tests/store/test_word_files.py",),
     "spector/store/words.py": ("tests/store/test_words.py",),
     "spector/store/fates.py": ("tests/store/test_log_salvage.py",),
-    "spector/store/pages.py": ("tests/store/test_pages.py",),
+    "spector/store/pages.py": ("tests/store/test_pages.py", "tests/store/test_repair.py"),
     "spector/store/salvage.py": ("tests/store/test_salvage_walk.py", "tests/store/test_repair.py",
-                                 "tests/store/test_pages.py", "tests/store/test_log_salvage.py"),
+                                 "tests/store/test_pages.py", "tests/store/test_log_salvage.py",
+                                 "tests/store/test_bad_sectors.py"),
     "spector/store/transplant.py": ("tests/store/test_repair.py",),
     "spector/store/wal.py": ("tests/store/test_log_salvage.py",),
     "spector/store/belonging.py": ("tests/store/test_pages.py", "tests/store/test_repair.py"),
     "spector/store/segment.py": (_LIFE, "tests/test_format.py", "tests/store/test_shrunk.py",
-                                 *_CHECKS),
+                                 "tests/store/test_power.py", *_CHECKS),
     "spector/store/places.py": ("tests/backup/test_untouched.py",),
     "spector/store/staging.py": ("tests/store/test_repair.py", "tests/backup/test_copies.py"),
     "spector/store/sql.py": (_LIFE, "tests/store/test_filters.py"),
-    "spector/store/store.py": (_LIFE, "tests/store/test_replay.py", "tests/store/test_moments.py"),
+    "spector/store/store.py": (_LIFE, "tests/store/test_replay.py", "tests/store/test_moments.py",
+                               "tests/store/test_failing.py", "tests/store/test_forged_rows.py"),
     "spector/store/transaction.py": (_LIFE, "tests/store/test_replay.py",
                                      "tests/store/test_power.py"),
     "spector/store/walk.py": ("tests/store/test_walk.py", _LIFE),
@@ -110,10 +114,10 @@ _ORDER: Final = ("tests/crash/test_power_loss.py",)
 class Tally:
     """What became of the mutants."""
 
-    killed: list[str] = field(default_factory=list)
-    survived: list[str] = field(default_factory=list)
+    killed: list[Mutant] = field(default_factory=list)
+    survived: list[Mutant] = field(default_factory=list)
     #: neither computed nor ended, or took more than their time: nobody would release that
-    stuck: list[str] = field(default_factory=list)
+    stuck: list[Mutant] = field(default_factory=list)
     #: modules with tests that fail without any mutant, so that they cannot be asked
     unfit: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
@@ -177,7 +181,7 @@ class Hunt:
             tally.seconds += answer["seconds"]
             code = answer["code"]
             where = tally.survived if code == 0 else tally.killed if code > 0 else tally.stuck
-            where.append(str(mutant))
+            where.append(mutant)
         return tally
 
     def _unfit(self, test: str, tally: Tally) -> str:

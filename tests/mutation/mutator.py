@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,9 +43,12 @@ class Mutant:
     line: int
     kind: str
     text: str
+    #: of the changes of this kind to this line, from 1 on
+    nth: int = 1
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line} {self.kind}: {self.text}"
+        which = f" ({self.nth})" if self.nth > 1 else ""
+        return f"{self.path}:{self.line} {self.kind}{which}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,13 @@ def mutants_of(root: Path, path: str) -> list[Mutant]:
     source = (root / path).read_text()
     lines = source.splitlines()
     out = []
+    seen: Counter[tuple[int, str]] = Counter()
     for number, change in enumerate(_changes(ast.parse(source))):
         line: int = change.node.lineno  # type: ignore[attr-defined]
+        seen[line, change.kind] += 1
         if "pragma: no cover" not in lines[line - 1]:
-            out.append(Mutant(path, number, line, change.kind, lines[line - 1].strip()))
+            text, nth = lines[line - 1].strip(), seen[line, change.kind]
+            out.append(Mutant(path, number, line, change.kind, text, nth))
     return out
 
 

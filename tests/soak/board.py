@@ -1,13 +1,16 @@
-"""Memory that the processes of a soak share: what must be visible, and how long recalls took."""
+"""Memory that the processes of a soak share: what must be visible, and how long things took."""
 
 from __future__ import annotations
 
+import contextlib
 import mmap
+import time
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["STABLE", "Board", "Times"]
+__all__ = ["STABLE", "Board", "Times", "timed"]
 
 #: memories that are updated and never forgotten
 STABLE = 64
@@ -30,24 +33,42 @@ class Times:
         self._counts[min(bucket, _BUCKETS - 2)] += 1
         self._counts[-1] = max(self._counts[-1], int(seconds * 1e9))
 
+    def seen(self) -> NDArray[np.int64]:
+        """(511,) counts so far, by how long it took; those of several may be added."""
+        return self._counts[:-1].copy()
+
+    @staticmethod
+    def quantile(counts: NDArray[np.int64], share: float) -> float:
+        """Seconds that this share of the counted took at most, to 5 %; 0 of nothing."""
+        upto = np.cumsum(counts)
+        bucket = int(np.searchsorted(upto, share * upto[-1])) if upto[-1] else 0
+        return float(_FIRST_S * _STEP ** (bucket + 0.5))
+
     @staticmethod
     def summary(each: list[Times]) -> dict[str, float]:
         """Milliseconds of all of them together: p50, p99, p99.9 and the longest; and how many."""
         counts = np.sum([t._counts[:-1] for t in each], axis=0)
         longest = max(int(t._counts[-1]) for t in each) / 1e6
-        upto, total = np.cumsum(counts), int(counts.sum())
-        out: dict[str, float] = {"recalls": total}
+        out: dict[str, float] = {"recalls": int(counts.sum())}
         for name, share in (("p50_ms", 0.5), ("p99_ms", 0.99), ("p999_ms", 0.999)):
-            bucket = int(np.searchsorted(upto, share * total)) if total else 0
-            out[name] = round(min(_FIRST_S * _STEP ** (bucket + 0.5) * 1e3, longest), 3)
+            out[name] = round(min(Times.quantile(counts, share) * 1e3, longest), 3)
         return {**out, "max_ms": round(longest, 3)}
+
+
+@contextlib.contextmanager
+def timed(wall: Times, work: Times) -> Iterator[None]:
+    """Count how long it takes, and how much of that this thread computes: others do not slow it."""
+    start, began = time.perf_counter(), time.thread_time()
+    yield
+    work.add(time.thread_time() - began)
+    wall.add(time.perf_counter() - start)
 
 
 class Board:
     """One int64 array that forked processes share; each cell has one writer."""
 
     def __init__(self, readers: int) -> None:
-        cells = _COUNTERS + 3 * STABLE + RING + readers * (3 + 2 * _BUCKETS)
+        cells = _COUNTERS + 3 * STABLE + RING + readers * (3 + 4 * _BUCKETS) + 2 * _BUCKETS
         self._raw = mmap.mmap(-1, 8 * cells)
         self._rest: NDArray[np.int64] = np.frombuffer(self._raw, dtype=np.int64)
         self._counters = self._take(_COUNTERS)
@@ -55,12 +76,23 @@ class Board:
         #: ids of memories that have been acknowledged and are not about to be forgotten, or 0
         self.ring = self._take(RING)
         self.looks, self.wrong, self.alone_looks = (self._take(readers) for _ in range(3))
-        self.alone = [Times(self._take(_BUCKETS)) for _ in range(readers)]
-        self.beside = [Times(self._take(_BUCKETS)) for _ in range(readers)]
+        #: recalls of each reader: how long, and how much of it was computing
+        self.alone, self.alone_work, self.beside, self.beside_work = (
+            [Times(self._take(_BUCKETS)) for _ in range(readers)] for _ in range(4)
+        )
+        self.changes, self.changes_work = (Times(self._take(_BUCKETS)) for _ in range(2))
 
     def _take(self, n: int) -> NDArray[np.int64]:
         taken, self._rest = self._rest[:n], self._rest[n:]
         return taken
+
+    def times(self) -> dict[str, NDArray[np.int64]]:
+        """(511,) counts so far of changes, and of recalls beside them, and of what they compute."""
+        return {
+            "change": self.changes.seen(), "change_work": self.changes_work.seen(),
+            "recall": np.sum([each.seen() for each in self.beside], axis=0),
+            "recall_work": np.sum([each.seen() for each in self.beside_work], axis=0),
+        }
 
     def __getitem__(self, name: str) -> int:
         return int(self._counters[_NAMES.index(name)])

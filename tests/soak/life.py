@@ -16,7 +16,7 @@ import spector
 from spector.config import Config
 from spector.errors import UnknownRecordError
 from tests.crash.workload import DIM, vector_of
-from tests.soak.board import RING, STABLE, Board, Times
+from tests.soak.board import RING, STABLE, Board, timed
 
 __all__ = ["Looker", "Writer", "open_soak"]
 
@@ -63,6 +63,11 @@ class Writer:
 
     def step(self) -> None:
         """One change, of the kind that is due or at random."""
+        with timed(self.board.changes, self.board.changes_work):
+            self._change()
+        self.board["operations"] += 1
+
+    def _change(self) -> None:
         dice = self.rng.random()
         if len(self._alive) > 1.1 * self.target:
             self._forget(20)
@@ -76,7 +81,6 @@ class Writer:
             self.memory.reinforce(int(self.board.ids[self.rng.integers(STABLE)]))
         else:
             self.memory.checkpoint()
-        self.board["operations"] += 1
 
     def _remember(self, count: int) -> None:
         texts = []
@@ -121,12 +125,16 @@ class Looker:
         self.rng = np.random.default_rng([seed, number])
         self.wrong: list[str] = []
         self._seen = np.zeros(STABLE, np.int64)
-        self.times: Times = board.alone[number]
+        self.times = board.alone[number], board.alone_work[number]
 
     def run(self, phase: int) -> None:
         """Look until the board is in another phase."""
         beside = phase == 2
-        self.times = (self.board.beside if beside else self.board.alone)[self.number]
+        board, n = self.board, self.number
+        self.times = (
+            (board.beside[n], board.beside_work[n]) if beside
+            else (board.alone[n], board.alone_work[n])
+        )  # fmt: skip
         looks: list[tuple[float, Callable[[], None]]] = [
             (0.70, self._near), (0.80, self._word), (0.88, self._all_stable), (0.96, self._here),
             (1.0, self._count),
@@ -148,9 +156,8 @@ class Looker:
 
     def _recall(self, cue: str | None, text: str, **more: Any) -> dict[int, str]:
         query = vector_of(text)
-        start = time.perf_counter()
-        hits = self.memory.recall(cue, vector=query, **more)
-        self.times.add(time.perf_counter() - start)
+        with timed(*self.times):
+            hits = self.memory.recall(cue, vector=query, **more)
         for hit in hits[:10]:
             similarity = hit.explain().values.get("similarity", 0.0)
             if abs(similarity - float(query @ vector_of(hit.text))) > COSINE_ERROR:

@@ -1,4 +1,4 @@
-"""What a process and a store use, and whether it grows."""
+"""What a process and a store use, and whether it grows; and whether work takes longer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Process", "Slope", "bytes_on_disk", "process", "slope"]
+from tests.soak.board import Times
+
+__all__ = ["Drift", "Process", "Slope", "bytes_on_disk", "drift", "process", "slope"]
 
 #: samples that a slope needs; stretches that they are drawn in; draws
 _FEWEST, _BLOCKS, _DRAWS = 12, 8, 400
+#: windows of a quarter of the time, and what each must have counted
+_WINDOWS, _COUNTED = 6, 100
 
 
 @dataclass(frozen=True)
@@ -104,3 +108,37 @@ def slope(seconds: ArrayLike, values: ArrayLike) -> Slope:
     picked = (starts[:, :, None] + np.arange(block)).reshape(_DRAWS, -1)[:, : len(x)]
     low, high = np.percentile([steepness(line + rest[each]) for each in picked], [2.5, 97.5])
     return Slope(best, float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Seconds that something took in the first quarter of the time and in the last one."""
+
+    first: float
+    last: float
+
+    @property
+    def times(self) -> float:
+        return self.last / self.first
+
+
+def drift(counts: ArrayLike, share: float) -> Drift | None:
+    """How long this share of the work took, early and late; None where too little was counted.
+
+    Of each quarter the median of six windows: what a neighbour does for a minute moves one.
+
+    Args:
+        counts: (n, 511) of ``Times.seen``, one after the other.
+        share: 0.5 for the median.
+    """
+    each = np.asarray(counts, dtype=np.int64)
+    ends = np.linspace(0, len(each) - 1, 4 * _WINDOWS + 1).astype(int)
+    windows = np.diff(each[ends], axis=0)
+    first, last = windows[:_WINDOWS], windows[-_WINDOWS:]
+    if min(first.sum(axis=1).min(), last.sum(axis=1).min()) < _COUNTED:
+        return None
+    early, late = (
+        float(np.median([Times.quantile(window, share) for window in part]))
+        for part in (first, last)
+    )
+    return Drift(early, late)

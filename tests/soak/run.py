@@ -1,7 +1,7 @@
 """A soak: one writing process with its daemon, reading processes, and somebody who watches them.
 
 The store reaches a size and keeps it, while memories come, change and go. What grows all the same
-is a leak.
+is a leak, and what takes longer all the same depends on how much there ever was.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spector.layout import stride_of
 from spector.lexical import stems
@@ -24,9 +25,9 @@ from tests.crash.harness import run_and_exit
 from tests.crash.workload import DIM, warm_up
 from tests.soak.board import STABLE, Board, Times
 from tests.soak.life import Writer, open_soak, read_until_told
-from tests.soak.measure import Process, Slope, bytes_on_disk, process, slope
+from tests.soak.measure import Process, Slope, bytes_on_disk, drift, process, slope
 
-__all__ = ["NOISE_MIB", "READERS", "Progress", "soak"]
+__all__ = ["NOISE_MIB", "READERS", "SLOWER", "Progress", "soak"]
 
 READERS = 4
 Progress = Callable[[float, str], None]
@@ -41,6 +42,14 @@ _ALONE, _WARM = 0.1, 0.4
 _SAMPLES = 240
 #: an hour, in the second half: what passes for noise. Below it only a longer soak sees a leak.
 _NOISE = {"own": NOISE_MIB << 20, "descriptors": 20, "maps": 120}
+#: share of the time beside the writer that is not compared with later: caches fill
+_COLD = 0.1
+#: how many times as long something may take in the last quarter as in the first. What takes longer
+#: in proportion to all that was ever written takes 4.2 times as long, as the last quarter is in the
+#: middle of it 0.89 of the time old and the first one 0.21. What a thread computes is not prolonged
+#: by those who use the machine beside it, but for the caches that they share; what it waits for is,
+#: and the slowest hundredth most of all.
+SLOWER = {("work", 0.5): 1.5, ("", 0.5): 3.0, ("", 0.99): 4.0}
 #: a shorter half than this is warming up all along, and not judged
 _JUDGED_S = 600.0
 #: operations and recalls without which nothing is proved
@@ -60,6 +69,8 @@ class Sample:
     live: int
     operations: int
     looks: int
+    #: see ``Board.times``
+    times: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
 
 def soak(
@@ -203,6 +214,7 @@ def _sample(
     return Sample(
         seconds, process(writer), [process(pid) for pid in looking], bytes_on_disk(path),
         records * (stride_of(DIM) + text), board["operations"], int(board.looks.sum()),
+        board.times(),
     )  # fmt: skip
 
 
@@ -245,7 +257,10 @@ def _report(
             **_on_disk(settled),
         }
     if len(settled) >= 6:
-        wrong = wrong + _growth(settled, samples[len(samples) // 2 :], out)
+        late = samples[len(samples) // 2 :]
+        wrong = wrong + _growth(settled, late, out)
+        if late[-1].seconds - late[0].seconds >= _JUDGED_S:
+            wrong += _slowing(samples[int(_COLD * len(samples)) :], out)
     return {**out, "wrong": wrong[:20]}
 
 
@@ -294,7 +309,8 @@ def _growth(settled: list[Sample], late: list[Sample], out: dict[str, Any]) -> l
         for name, found in steepest.items():
             unit = _UNITS[name.split("_")[1]]
             out[f"{name}_per_hour"] = (
-                f"{found.per_hour / unit:.1f} ({found.low / unit:.1f} to {found.high / unit:.1f})"
+                f"{found.per_hour / unit:.1f} ({found.low / unit:.1f} to {found.high / unit:.1f};"
+                f" fails when all of it is above {_NOISE[name.split('_')[1]] / unit:.0f})"
             )
     half = len(settled) // 2
     early, late_disk = (
@@ -302,4 +318,26 @@ def _growth(settled: list[Sample], late: list[Sample], out: dict[str, Any]) -> l
     )
     if np.median(late_disk) > 1.5 * np.median(early) + (4 << 20):
         wrong.append(f"the store grows: {np.median(early):.0f} to {np.median(late_disk):.0f} bytes")
+    return wrong
+
+
+def _slowing(steady: list[Sample], out: dict[str, Any]) -> list[str]:
+    """What takes longer at the end than at the beginning; all figures are added to ``out``."""
+    wrong = []
+    for who in ("change", "recall"):
+        for (what, share), limit in SLOWER.items():
+            key = f"{who}_{what}" if what else who
+            name = f"{key}_p{100 * share:.0f}"
+            found = drift([sample.times[key] for sample in steady], share)
+            if found is None:
+                wrong.append(f"too little was counted to say whether {name} grows")
+                continue
+            told = f"{1e3 * found.first:.2f} to {1e3 * found.last:.2f} ms"
+            out[f"{name}_first_to_last"] = (
+                f"x {found.times:.2f} ({told}; fails above x {limit:.1f})"
+            )
+            if found.times > limit:
+                wrong.append(
+                    f"{name} grows {found.times:.1f}-fold, {told}; {limit:.1f}-fold may be noise"
+                )
     return wrong

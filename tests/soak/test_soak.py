@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ from numpy.typing import NDArray
 from tests.crash.harness import in_fresh_process
 from tests.proof import Proof
 from tests.proof import seed as seed_or
-from tests.soak.measure import Process, slope
-from tests.soak.run import NOISE_MIB, Sample, _growth
+from tests.soak.board import Board, Times, timed
+from tests.soak.measure import Process, drift, slope
+from tests.soak.run import NOISE_MIB, SLOWER, Sample, _growth, _slowing
 
 #: the rest of what a soak reports goes to the row of long runs
 _BESIDE_A_WRITER = ("violations", "reader_seconds", "looks")
@@ -25,7 +28,8 @@ def _soak(seconds: float, proof: Proof, **more: Any) -> dict[str, Any]:
         "tests.soak.run:soak", seconds=seconds, seed=seed_or(1), timeout_s=seconds + 400, **more
     )
     wrong = found.pop("wrong")
-    texts = {k: str(v) for k, v in found.items() if "_ms" in k or "per_hour" in k or "max" in k}
+    texts = {k: str(v) for k, v in found.items() if "_ms" in k or "_to_" in k or "max" in k
+             or "per_hour" in k}  # fmt: skip
     counts = {k: v for k, v in found.items() if k not in texts and not k.endswith("recalls")}
     proof("T31", **counts, **texts)
     p99 = {f"p99_ms_{who}_writer": str(found[f"{way}_p99_ms"])
@@ -110,3 +114,102 @@ def test_a_soak_fails_by_own_memory_and_not_by_mapped_files(leak: int) -> None:
     wrong = _growth(samples, samples, out)
     assert [line.split(" by ")[0] for line in wrong] == ["own of the reader 1 grows"] * bool(leak)
     assert out["reader_own_per_hour"].count(" to ") == 1
+
+
+# -- the judge of how long things take -----------------------------------------------------------
+
+#: the time beside the writer, in samples, and what is done between two of them
+_BESIDE, _DONE = 216, 400
+
+
+def _took(
+    seed: int, growth: Callable[[float], float], done: int = _DONE
+) -> list[NDArray[np.int64]]:
+    """Counts after each sample of work that takes a millisecond, times ``growth`` of its age.
+
+    The machine is shared: for a fifth of the time, minutes in a row, a neighbour makes all of it
+    twice as long, and a hundredth of it is slow anyhow.
+    """
+    rng, times, out = np.random.default_rng(seed), Times(np.zeros(512, np.int64)), []
+    busy = rng.random(_BESIDE // 9) < 0.2
+    for n in range(_BESIDE):
+        each = 1e-3 * rng.lognormal(0, 0.4, done) * growth((n + 0.5) / _BESIDE)
+        each *= 1 + busy[n // 9 % len(busy)]
+        each[rng.random(done) < 0.015] *= 30
+        for seconds in each:
+            times.add(float(seconds))
+        out.append(times.seen())
+    return out
+
+
+def _judged(wall: list[NDArray[np.int64]], work: list[NDArray[np.int64]]) -> tuple[set[str], Any]:
+    """What is said to grow of a soak whose recalls and changes took so long."""
+    still = Process(rss=0, own=0, descriptors=0, maps=0)
+    steady = [
+        Sample(7.5 * n, still, [], {}, 1, 1, 1, {
+            "change": wall[n], "recall": wall[n], "change_work": work[n], "recall_work": work[n],
+        })
+        for n in range(int(0.1 * _BESIDE), _BESIDE)
+    ]  # fmt: skip
+    out: dict[str, Any] = {}
+    wrong = _slowing(steady, out)
+    return {line.split(" grows")[0] for line in wrong}, out
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_work_that_takes_as_long_as_ever_beside_neighbours_is_not_slowing_down(seed: int) -> None:
+    counts = _took(seed, lambda age: 1.0)
+    wrong, out = _judged(counts, counts)
+    assert wrong == set()
+    assert len(out) == 2 * len(SLOWER)
+    assert all(text.startswith("x ") and "fails above" in text for text in out.values())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_work_that_takes_longer_the_more_was_ever_written_is_told(seed: int) -> None:
+    grows = _took(seed, lambda age: 0.05 + age)
+    assert _judged(grows, grows)[0] >= {"change_work_p50", "recall_work_p50", "change_p50"}
+    found = drift(grows[21:], 0.5)
+    assert found is not None
+    assert 2.5 < found.times < 4.5
+
+
+@pytest.mark.parametrize(("times", "told"), [(1.25, set()), (2.0, {"work"}), (6.0, {"work", ""})])
+def test_what_is_computed_may_grow_by_less_than_what_is_waited_for(
+    times: float, told: set[str]
+) -> None:
+    grows = _took(1, lambda age: 1 + (times - 1) * (age > 0.6))
+    wrong, _ = _judged(grows, grows)
+    assert {"work" if "work" in name else "" for name in wrong} == told
+
+
+def test_a_tail_that_grows_while_the_median_stands_is_told() -> None:
+    """Pauses that come to be ten times as long, for two in a hundred."""
+    rng, times, counts = np.random.default_rng(5), Times(np.zeros(512, np.int64)), []
+    for n in range(_BESIDE):
+        pause = 0.02 if n < _BESIDE / 2 else 0.2
+        for slow in rng.random(_DONE) < 0.02:
+            times.add(pause if slow else 1e-3)
+        counts.append(times.seen())
+    wrong, _ = _judged(counts, _took(2, lambda age: 1.0))
+    assert wrong == {"change_p99", "recall_p99"}
+
+
+def test_a_few_recalls_prove_nothing_and_are_said_to() -> None:
+    few = _took(1, lambda age: 1.0, done=3)
+    assert drift(few, 0.5) is None
+    wrong, _ = _judged(few, few)
+    assert len(wrong) == 2 * len(SLOWER)
+    assert all(line.startswith("too little was counted") for line in wrong)
+
+
+def test_a_soak_times_every_change_and_every_recall() -> None:
+    """Mechanism: a judge that is given nothing finds nothing."""
+    board = Board(2)
+    with timed(board.changes, board.changes_work), timed(board.beside[1], board.beside_work[1]):
+        time.sleep(0.02)
+    seen = board.times()
+    assert {name: int(counts.sum()) for name, counts in seen.items()} == dict.fromkeys(seen, 1)
+    for who in ("change", "recall"):
+        assert Times.quantile(seen[who], 0.5) >= 0.019
+        assert Times.quantile(seen[f"{who}_work"], 0.5) < 0.015

@@ -1,0 +1,69 @@
+"""What is known of mutants that no quick test notices: the table in tests/proofs/T30.md.
+
+A line of it names a module, a kind, a line of source (by its text: numbers change), which of the
+changes of that kind to that line, and why nobody notices.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.mutation.mutator import Mutant
+
+__all__ = ["VERDICTS", "Known", "sorted_out", "triage"]
+
+#: the words that a reason begins with; the last one is not an explanation
+VERDICTS: Final = ("equivalent", "speed only", "slow proof", "test missing")
+_PAGE: Final = Path(__file__).resolve().parents[1] / "proofs" / "T30.md"
+_ROW: Final = re.compile(
+    r"^\| `(?P<path>[^`]+)` \| (?P<kind>[^|`]+?)(?: \((?P<nth>\d+)\))? \|"
+    r" `(?P<text>(?:[^`\\]|\\.)+)` \| (?P<why>.+) \|$"
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """One line of the table."""
+
+    path: str
+    kind: str
+    nth: int
+    text: str
+    why: str
+
+    @property
+    def verdict(self) -> str:
+        return self.why.partition(":")[0]
+
+    def is_of(self, mutant: Mutant) -> bool:
+        mine = (self.path, self.kind, self.nth, self.text)
+        return mine == (mutant.path, mutant.kind, mutant.nth, mutant.text)
+
+
+def triage(page: Path = _PAGE) -> list[Known]:
+    """The lines of the table."""
+    out = []
+    for line in page.read_text().splitlines():
+        if found := _ROW.match(line):
+            text = found["text"].replace("\\|", "|")
+            known = (f"spector/{found['path']}", found["kind"], int(found["nth"] or 1), text)
+            out.append(Known(*known, found["why"]))
+    return out
+
+
+def sorted_out(survivors: Iterable[Mutant], known: Iterable[Known]) -> tuple[list[str], list[str]]:
+    """Survivors that the table explains, with their verdicts, and those that nobody has looked at
+    or whose test is missing."""
+    explained, open_ = [], []
+    lines = list(known)
+    for mutant in survivors:
+        found = next((each for each in lines if each.is_of(mutant)), None)
+        if found is None or found.verdict == VERDICTS[-1]:
+            open_.append(str(mutant))
+        else:
+            explained.append(f"{mutant} [{found.verdict}]")
+    return explained, open_
