@@ -3,6 +3,7 @@
 #   make VENV=/tmp/venv         another place for the environment
 #   make test ARGS="-k recall"  more arguments, for pytest, the demo or the bench
 #   make test WORKERS=0         all tests in one process
+#   make test SPECTOR_PROOFS=docs/reliability.json   and note how long it took, for the page
 
 # the first interpreter on PATH that is new enough; python3 when none is, so that the check explains
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -40,6 +41,7 @@ install: $(STAMP)
 demo: $(STAMP)
 	@$(VENV)/bin/spector demo $(ARGS)
 
+# says at its end how many of its 300 seconds the tests took
 test: lint
 	$(PYTEST) -m "not slow"
 

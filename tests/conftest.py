@@ -21,6 +21,7 @@ from tests.proof import (
     pytest_runtest_makereport,
     pytest_sessionfinish,
     pytest_sessionstart,
+    pytest_terminal_summary,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "proof", "pytest_collection_finish", "pytest_runtest_makereport", "pytest_sessionfinish",
-    "pytest_sessionstart",
+    "pytest_sessionstart", "pytest_terminal_summary",
 ]  # fmt: skip
 
 REPO = Path(__file__).resolve().parent.parent

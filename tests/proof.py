@@ -8,7 +8,8 @@ Outcome, seconds, commit, a digest of the product's sources and one of what the 
 added. With SPECTOR_PROOFS naming a file (``make test-slow`` does), the records are kept there, the
 newest of each test. A record whose digests are not those of the tree as it is now is stale. A run
 of everything also notes which proofs there are, without a record of each the page is not complete;
-and how long all of it took.
+and how long all of it took. A run of all that is quick says at its end how long that took, beside
+what it may take, and notes it where SPECTOR_PROOFS names a file.
 
     python -m tests.proof [FILE]        docs/reliability.md from FILE (docs/reliability.json)
 """
@@ -31,11 +32,12 @@ from typing import Any, Final
 import pytest
 
 from tests.proofs.digests import digest_of_sources, digest_of_tests
-from tests.proofs.rows import NAMES
+from tests.proofs.rows import NAMES, QUICK_S
 
 __all__ = [
     "load", "longest_first", "proof", "proofs_in", "pytest_collection_finish",
-    "pytest_runtest_makereport", "pytest_sessionfinish", "pytest_sessionstart", "run_in", "seed",
+    "pytest_runtest_makereport", "pytest_sessionfinish", "pytest_sessionstart",
+    "pytest_terminal_summary", "quick_in", "run_in", "seed",
 ]  # fmt: skip
 
 REPO: Final = Path(__file__).resolve().parent.parent
@@ -111,16 +113,37 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Of a run of everything, note how long it took, collecting included, and with how much."""
-    config, path = session.config, os.environ.get("SPECTOR_PROOFS")
-    if not path or hasattr(config, "workerinput") or not _is_everything(config.args, config.option):
+    if _is_everything(session.config.args, session.config.option):
+        _note_run(session.config, "run")
+
+
+def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
+    """Of a run of all quick tests, say how long it took, linters and set-up not included."""
+    stopped = exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    if stopped or config.option.maxfail or not _is_quick(config.args, config.option):
         return
-    run = {
+    run = _run_of(config)
+    over = "" if run["seconds"] <= QUICK_S else ", which is too long"
+    terminalreporter.write_line(
+        f"quick sample: {run['seconds']:.0f} s of {QUICK_S} s{over}"
+        f" ({run['workers']} workers, {run['cores']} cores)"
+    )
+    _note_run(config, "quick")
+
+
+def _run_of(config: pytest.Config) -> dict[str, Any]:
+    return {
         "seconds": round(time.monotonic() - config.stash[_BEGAN], 1),
         "workers": int(getattr(config.option, "numprocesses", None) or 1),
         "cores": os.cpu_count() or 0, "commit": _commit(), "at": _now(),
     }  # fmt: skip
-    with _held(Path(path)):
-        _write(Path(path), _read(Path(path)) | {"run": run})
+
+
+def _note_run(config: pytest.Config, name: str) -> None:
+    path = os.environ.get("SPECTOR_PROOFS")
+    if path and not hasattr(config, "workerinput"):
+        with _held(Path(path)):
+            _write(Path(path), _read(Path(path)) | {name: _run_of(config)})
 
 
 def longest_first(items: list[pytest.Item]) -> None:
@@ -143,8 +166,16 @@ def _now() -> str:
 
 
 def _is_everything(arguments: list[str], option: Any) -> bool:
-    chosen = option.markexpr or option.keyword or option.deselect or option.ignore
-    if chosen or option.collectonly or option.lf:
+    return not option.markexpr and _is_all_of_it(arguments, option)
+
+
+def _is_quick(arguments: list[str], option: Any) -> bool:
+    return bool(option.markexpr == "not slow") and _is_all_of_it(arguments, option)
+
+
+def _is_all_of_it(arguments: list[str], option: Any) -> bool:
+    chosen = option.keyword or option.deselect or option.ignore or getattr(option, "lf", False)
+    if chosen or option.collectonly:
         return False
     return [Path(each).resolve() for each in arguments] == [REPO / "tests"]
 
@@ -200,8 +231,14 @@ def run_in(path: Path) -> dict[str, Any]:
     return run
 
 
+def quick_in(path: Path) -> dict[str, Any]:
+    """The same of the newest run of all quick tests."""
+    quick: dict[str, Any] = _read(path)["quick"]
+    return quick
+
+
 def _read(path: Path) -> dict[str, Any]:
-    empty: dict[str, Any] = {"schema": SCHEMA, "run": {}, "proofs": [], "records": []}
+    empty: dict[str, Any] = {"schema": SCHEMA, "run": {}, "quick": {}, "proofs": [], "records": []}
     if not path.exists():
         return empty
     found: dict[str, Any] = json.loads(path.read_text())
@@ -222,8 +259,9 @@ def main(arguments: list[str]) -> int:
 
     source = Path(arguments[0]) if arguments else RESULTS
     found = page.Found(
-        load(source), proofs_in(source), digest_of_sources(), digest_of_tests, run_in(source)
-    )
+        load(source), proofs_in(source), digest_of_sources(), digest_of_tests, run_in(source),
+        quick_in(source),
+    )  # fmt: skip
     (REPO / "docs" / "reliability.md").write_text(page.render(found))
     print(page.summary(found))
     return 0

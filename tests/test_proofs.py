@@ -139,6 +139,51 @@ def test_the_page_says_how_long_everything_took() -> None:
     assert "has not been noted yet" in page.render(_found([_record()]))
 
 
+@pytest.mark.parametrize("seconds", [271.2, 312.0])
+def test_the_page_says_how_long_the_quick_sample_took_and_when_that_is_too_long(
+    seconds: float,
+) -> None:
+    quick = {"seconds": seconds, "workers": 2, "cores": 2, "commit": "abc", "at": "2026-01-01"}
+    found = page.Found([_record()], [HERE], "now", lambda test: "as they are", {}, quick)
+    assert f"took {seconds:.0f} of its 300 seconds" in page.render(found)
+    assert ("too long" in page.render(found)) == (seconds > 300)
+    assert "has not been noted here" in page.render(_found([_record()]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "spent", "told"),
+    [
+        ({}, 271.0, "quick sample: 271 s of 300 s (2 workers, "),
+        ({}, 312.0, "quick sample: 312 s of 300 s, which is too long (2 workers, "),
+        ({"markexpr": ""}, 271.0, ""),
+        ({"markexpr": "slow"}, 271.0, ""),
+        ({"keyword": "kill"}, 271.0, ""),
+        ({"maxfail": 1}, 271.0, ""),
+    ],
+)
+def test_a_quick_run_says_at_its_end_how_long_it_took(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], spent: float, told: str,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(proofs.REPO)
+    monkeypatch.setenv("SPECTOR_PROOFS", str(tmp_path / "kept.json"))
+    plain = {"markexpr": "not slow", "keyword": "", "deselect": None, "ignore": None,
+             "collectonly": False, "lf": False, "numprocesses": 2, "maxfail": 0}  # fmt: skip
+    config = SimpleNamespace(args=["tests"], option=SimpleNamespace(**plain | changes), stash={})
+    lines: list[str] = []
+    hook: Any = conftest.pytest_terminal_summary
+    now = 1000.0
+    monkeypatch.setattr(proofs.time, "monotonic", lambda: now)
+    conftest.pytest_sessionstart(SimpleNamespace(config=config))  # type: ignore[arg-type]
+    now += spent
+    hook(SimpleNamespace(write_line=lines.append), pytest.ExitCode.OK, config)
+    assert len(lines) == bool(told)
+    assert not told or lines[0].startswith(told)
+    assert proofs.quick_in(tmp_path / "kept.json").get("seconds") == (spent if told else None)
+    hook(SimpleNamespace(write_line=lines.append), pytest.ExitCode.INTERRUPTED, config)
+    assert len(lines) == bool(told), "a run that was stopped says nothing of the whole"
+
+
 def test_counts_of_several_tests_are_summed_and_texts_listed() -> None:
     told = page.render(
         _found([

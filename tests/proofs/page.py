@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tests.proofs.rows import ROWS, Row
+from tests.proofs.rows import QUICK_S, ROWS, Row
 
 __all__ = ["Found", "render", "state_of", "summary"]
 
@@ -30,6 +30,8 @@ class Found:
     tests: Callable[[str], str]
     #: seconds, workers, cores, commit and time of the newest run of everything
     run: dict[str, Any] = field(default_factory=dict)
+    #: the same of the newest run of all quick tests
+    quick: dict[str, Any] = field(default_factory=dict)
 
     def of(self, row: Row) -> Records:
         return [record for record in self.records if record["row"] == row.name]
@@ -68,7 +70,7 @@ def render(found: Found) -> str:
     found = known(found)
     parts = [
         _prose("intro"),
-        _run(found.run),
+        _run(found.run) + " " + _quick(found.quick),
         _attention(found),
         "## Promises and proofs\n\n" + _table(found),
         "## Tests\n\n" + _tests(found),
@@ -152,6 +154,23 @@ def _run(run: dict[str, Any]) -> str:
     return (
         f"The last run of everything took {run['seconds'] / 60:.0f} minutes with {run['workers']} "
         f"workers on {run['cores']} cores ({run['at']}, {run['commit']}), all other tests included."
+    )
+
+
+def _quick(quick: dict[str, Any]) -> str:
+    """Beside what it may take; who is over it says so."""
+    if not quick:
+        return (
+            f"How long the quick sample (`make test`) takes of its {QUICK_S} seconds has not been"
+            " noted here; it says so at its end, and"
+            " `make test SPECTOR_PROOFS=docs/reliability.json` notes it."
+        )
+    seconds = quick["seconds"]
+    return (
+        f"The last quick sample that was noted (`make test`, without the linters) took"
+        f" {seconds:.0f} of its {QUICK_S} seconds{'' if seconds <= QUICK_S else ', **too long**,'}"
+        f" with {quick['workers']} workers on {quick['cores']} cores"
+        f" ({quick['at']}, {quick['commit']})."
     )
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["NAMES", "ROWS", "Row"]
+__all__ = ["NAMES", "QUICK_S", "ROWS", "Row"]
+
+#: what the quick tests may take in all, on two cores. Told and never judged: a machine may be busy.
+QUICK_S: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
