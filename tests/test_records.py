@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from datetime import UTC, datetime
 
 import pytest
 
@@ -71,3 +72,10 @@ def test_a_hit_cannot_be_changed_and_has_no_other_attribute(hit: Hit) -> None:
             setattr(hit, name, None)
     with pytest.raises(AttributeError, match="has no attribute 'texts'"):
         hit.texts  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_times_are_told_as_dates_of_their_second() -> None:
+    """Mutation hunting multiplied by 1,001, and no test noticed."""
+    at_s = int(datetime(2026, 11, 21, 12, 30, 15, tzinfo=UTC).timestamp())
+    told = dataclasses.replace(RECORD, last_access_s=at_s).to_dict()
+    assert datetime.fromisoformat(told["last_access"]).timestamp() == at_s

@@ -9,9 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import spector
-from spector.store.catalog import chunked, rounded
+from spector.store import catalog as catalog_module
+from spector.store.catalog import Catalog, chunked, rounded
 
 DIM = 8
 
@@ -37,3 +39,18 @@ def test_what_is_repeated_is_found_once(tmp_path: Path) -> None:
         assert set(memory.forget(ids[:3]).ids) == set(ids[:3])
         assert [record.id for record in memory] == ids[3:]
         assert memory.check().ok
+
+
+def test_a_catalog_that_cannot_be_made_says_so_and_is_not_half_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutation hunting rolled back and went on as if nothing had happened; no test noticed."""
+    catalog = Catalog(str(tmp_path / "catalog.db"), mode="rw", durability="strict")
+    with monkeypatch.context() as patch:
+        patch.setattr(catalog_module, "_SCHEMA", "CREATE TABLE half (made); CREATE nonsense")
+        with pytest.raises(spector.StoreError):
+            catalog.create({"dim": "3"})
+    assert catalog.is_new()
+    catalog.create({"dim": "3"})
+    assert not catalog.is_new()
+    catalog.close()

@@ -18,7 +18,7 @@ import spector
 from spector import Memory
 from spector.clock import ManualClock
 from spector.lexical.analysis import cue_terms
-from spector.store.words import Words, speaker_of
+from spector.store.words import Words, _Source, speaker_of
 from tests.conftest import NOW
 from tests.proof import seed
 
@@ -307,3 +307,23 @@ def test_a_damaged_page_costs_the_memories_on_it_their_words_and_no_more(tmp_pat
             )
         cue = 5 if lost[0] > 5 else 595
         assert memory.recall(f"number{cue}", vector=_vector(cue), k=1)[0].id == ids[cue]
+
+
+@pytest.mark.parametrize(
+    ("code", "goes_on"),
+    [("SQLITE_IOERR", True), ("SQLITE_IOERR_READ", True), ("SQLITE_FULL", False)],
+)
+def test_a_page_that_the_disk_cannot_read_is_gone_around_and_a_full_disk_is_not(
+    memory: Memory, code: str, goes_on: bool
+) -> None:
+    """Mutation hunting changed the bits that are compared, and no test noticed."""
+    cause = sqlite3.OperationalError("disk I/O error")
+    cause.sqlite_errorcode = getattr(sqlite3, code)
+    error = spector.StoreError("cannot read")
+    error.__cause__ = cause
+    source = _Source(memory._opened[0].store)
+    if goes_on:
+        source._note_damage(error)
+    else:
+        with pytest.raises(spector.StoreError, match="cannot read"):
+            source._note_damage(error)
