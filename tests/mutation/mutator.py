@@ -31,6 +31,8 @@ _BLOCKS: Final = ("body", "orelse", "finalbody")
 _EITHER_OR: Final = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 #: nothing that a user could notice follows from these; the words of messages are tested elsewhere
 _SKIPPED: Final = frozenset({"__repr__", "__del__"})
+#: characters of a changed line, or of the lines of a changed statement
+_SHOWN: Final = 120
 _OPAQUE: Final = (ast.FunctionDef, ast.JoinedStr, ast.Raise, ast.Assert)
 
 
@@ -69,8 +71,9 @@ def mutants_of(root: Path, path: str) -> list[Mutant]:
         line: int = change.node.lineno  # type: ignore[attr-defined]
         seen[line, change.kind] += 1
         if "pragma: no cover" not in lines[line - 1]:
-            text, nth = lines[line - 1].strip(), seen[line, change.kind]
-            out.append(Mutant(path, number, line, change.kind, text, nth))
+            end: int = change.node.end_lineno  # type: ignore[attr-defined]
+            text = " ".join(each.strip() for each in lines[line - 1 : end])[:_SHOWN]
+            out.append(Mutant(path, number, line, change.kind, text, seen[line, change.kind]))
     return out
 
 
