@@ -38,7 +38,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
                                "tests/backup/test_untouched.py"),
     "spector/store/catalog.py": (_LIFE, "tests/security/test_hostile_catalog.py",
                                  "tests/store/test_forged_rows.py", "tests/store/test_catalog.py",
-                                 *_CHECKS),
+                                 "tests/backup/test_formats.py", *_CHECKS),
     "spector/store/check.py": _CHECKS,
     "spector/store/check_catalog.py": _CHECKS,
     "spector/store/check_records.py": (*_CHECKS, "tests/store/test_lost_commits.py"),

@@ -71,6 +71,17 @@ def _sql(store: Path, sql: str) -> list[tuple[Any, ...]]:
         db.close()
 
 
+@pytest.mark.parametrize(
+    ("last", "table"),
+    [(1, "head"), (12, "journal"), (14, "journal"), (13, None), (11, None), (10, None), (0, None)],
+)
+def test_a_row_of_four_numbers_is_of_the_journal_when_an_image_follows(
+    last: int, table: str | None
+) -> None:
+    """Mutation hunting found nobody who looked at the kinds of values that no text is."""
+    assert _table_of([0, 1, 1, 1, last], True) == table
+
+
 @pytest.mark.parametrize("column", range(1, 8))
 def test_a_row_with_a_value_of_another_type_is_not_taken_for_words(column: int) -> None:
     """Mutation hunting left the second column out of those that are looked at."""

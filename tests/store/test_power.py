@@ -17,6 +17,7 @@ from spector.errors import PartitionCorruptError, StoreNotFoundError
 from spector.store import files as files_module
 from spector.store import recover
 from spector.store.files import DiskFiles
+from spector.store.segment import Segment
 from spector.store.store import Store
 from tests.crash.workload import DIM, START, TINY, open_tiny, texts_of, vector_of
 
@@ -72,6 +73,33 @@ def test_truncation_below_what_the_journal_holds_is_not_papered_over(
     for mode in ("r", "rw"):
         with pytest.raises(PartitionCorruptError, match=r"truncated|begins at"):
             open_tiny(str(copy), mode=mode)
+
+
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
+def test_what_recovery_writes_is_synced_before_it_is_let_go_of(
+    store_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: Any
+) -> None:
+    """Damage: the journal goes, a power cut takes the headers back, and no opening takes them for
+    the catalog's. Mutation hunting wrote them after their sync, and no quick test noticed."""
+    dead = tmp_path / "dead"
+    with open_tiny(str(store_path), durability=durability) as memory:
+        ids = [_put(memory, f"m{n}", tier=("semantic", "episodic")[n % 2]) for n in range(9)]
+        memory.reinforce(ids[0])
+        _copy(store_path, dead, catalog=True, partitions=True)
+    closed: list[tuple[str, bool]] = []
+    close = Segment.close
+
+    def noted(segment: Segment) -> None:
+        closed.append((segment.where, segment.dirty))
+        close(segment)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Segment, "close", noted)
+        memory = open_tiny(str(dead))
+    assert closed
+    assert not any(dirty for _, dirty in closed), closed
+    assert len(memory) == 9
+    memory.close()
 
 
 def test_relaxed_store_whose_log_lost_its_newest_commits_opens_as_it_was_before_them(
