@@ -153,7 +153,7 @@ ROWS: Final = (
         "T30", "The tests bite",
         "mutants of the store and the parsers: comparisons, off by one, syncs and calls left out or"
         " swapped, errors not raised",
-        {"mutants": 30},
+        {"mutants": 60},
     ),
     Row(
         "T31", "Long runs do not slow down, nor grow beyond 4 MiB of own memory an hour",
