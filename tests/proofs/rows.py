@@ -86,7 +86,11 @@ ROWS: Final = (
         "T11", "No input from disk crashes the reader",
         "mutated stores, imports, arguments and kernel inputs, by chance and guided by coverage; C"
         " under sanitizers",
-        {"executions": 5_000_000},
+        {
+            "executions": 5_000_000, "kernel_cases": 5_000_000, "guided_import": 200_000,
+            "guided_arguments": 50_000, "guided_export": 20_000, "guided_store": 6000,
+            "guided_sealed": 6000, "guided_repair": 8000,
+        },
     ),
     Row(
         "T12", "A file that another program has shrunk is noticed when it is opened or read as a"
@@ -163,8 +167,10 @@ ROWS: Final = (
     ),
     Row("T32", "Load is survivable", "10,000 to 1,000,000 records, cold and warm"),
     Row(
-        "T33", "A backup of a live store is a store",
-        "backups while writes go on, restored, checked",
+        "T33", "A backup of a live store is a store; what a plain copy is, is told",
+        "backups while writes go on, restored, checked; copies file by file, in several orders, and"
+        " backups copied over what a killed writer left",
+        {"plain_copies_of_live_stores": 200, "backups_over_killed_stores": 120},
     ),
     Row("T34", "Sleep is idempotent", "reflect and compact killed, rerun, run twice"),
     Row(
