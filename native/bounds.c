@@ -1,4 +1,5 @@
-/* What a record can score at most, from the extremes of its block, and what cosine it needs. */
+/* What a record can score at most, from the extremes of its block or from the query alone, and what
+ * cosine it needs. */
 #include "search.h"
 
 #include <math.h>
@@ -57,31 +58,23 @@ spector_bounds spector_bounds_of(const spector_query *q, const spector_extremes 
     return out;
 }
 
-/* Extremes of a factor table. */
-static void table_range(const float *table, float *low, float *high) {
-    float least[16], most[16];
-    for (uint32_t lane = 0; lane < 16; lane++) least[lane] = most[lane] = table[lane];
+/* The largest of a factor table. */
+static float largest(const float *table) {
+    float most[16];
+    for (uint32_t lane = 0; lane < 16; lane++) most[lane] = table[lane];
     for (uint32_t code = 16; code < 256; code += 16)
-        for (uint32_t lane = 0; lane < 16; lane++) {
-            least[lane] = smaller(least[lane], table[code + lane]);
+        for (uint32_t lane = 0; lane < 16; lane++)
             most[lane] = larger(most[lane], table[code + lane]);
-        }
-    for (uint32_t lane = 1; lane < 16; lane++) {
-        least[0] = smaller(least[0], least[lane]);
-        most[0] = larger(most[0], most[lane]);
-    }
-    *low *= least[0];
-    *high *= most[0];
+    for (uint32_t lane = 1; lane < 16; lane++) most[0] = larger(most[0], most[lane]);
+    return most[0];
 }
 
-spector_bounds spector_bounds_of_all(const spector_query *q) {
-    spector_bounds out = {.norm = INFINITY, .factor_min = 1.0f, .factor_max = 1.0f};
-    table_range(q->confidence, &out.factor_min, &out.factor_max);
-    table_range(q->tier, &out.factor_min, &out.factor_max);
-    table_range(q->category, &out.factor_min, &out.factor_max);
-    maybe_factor(q->mood != 0, q->mood_boost, &out.factor_min, &out.factor_max);
-    maybe_factor(1, q->unresolved_boost, &out.factor_min, &out.factor_max);
-    maybe_factor(1, q->consolidated_factor, &out.factor_min, &out.factor_max);
+spector_cap spector_cap_of(const spector_query *q) {
+    spector_cap out = {0};
+    out.factor = largest(q->confidence) * largest(q->tier) * largest(q->category);
+    if (q->mood) out.factor *= larger(1.0f, q->mood_boost);
+    out.factor *= larger(1.0f, q->unresolved_boost);
+    out.factor *= larger(1.0f, q->consolidated_factor);
     /* the tables never rise, shares are at most 1 */
     out.others = q->w_retention * larger(q->retention[0], q->flashbulb_retention) +
                  q->w_recency * q->recency[0] + q->w_activation + q->w_arousal;

@@ -17,6 +17,8 @@ enum {
     WORDS = SPECTOR_INDEX_BLOCK / 64,
     /* without a floor so few are all measured */
     FEW = 128,
+    /* slots from which on a run has its share of a batch */
+    FULL = SPECTOR_INDEX_BLOCK / 2,
     /* so many of a batch after the sketches mean that the floor is low */
     MANY = 256,
     /* survivors of a sparse gate, for each wanted hit, from which on estimates pay */
@@ -179,10 +181,12 @@ static void flush(spector_search *c) {
 
 /* ---- filling a batch ---- */
 
-/* The run of the partition at the end of the batch. */
+/* The run of the partition at the end of the batch, or a new one. All records of a run have its
+ * bounds, so it takes no further block when it is FULL: where many survive, each block is a run. */
 static spector_run *run_of(spector_search *c, uint32_t part) {
     spector_batch *batch = &c->batch;
-    if (batch->runs && batch->run[batch->runs - 1].part == part)
+    if (batch->runs && batch->run[batch->runs - 1].part == part &&
+        batch->run[batch->runs - 1].n < FULL)
         return &batch->run[batch->runs - 1];
     if (batch->runs == SPECTOR_RUNS) flush(c);
     if (batch->n) pad_run(batch);

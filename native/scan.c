@@ -145,10 +145,10 @@ uint32_t spector_rank_block(const spector_part *part, const spector_query *q, sp
  * utility, whatever their other terms are: those need not be known of the rest. What is added is
  * more than the roundings of a score come to, those next to nothing included; what is no number
  * stays. */
-static void keep_reaching(const spector_query *q, const spector_bounds *cap, float floor,
+static void keep_reaching(const spector_query *q, const spector_cap *cap, float floor,
                           spector_block *b) {
     float most[SPECTOR_BLOCK], importance[SPECTOR_BLOCK], utility[SPECTOR_BLOCK];
-    const float factor = cap->factor_max * 1.00001f, others = cap->others;
+    const float factor = cap->factor * 1.00001f, others = cap->others;
     uint32_t n = 0, some = 0;
     if (!(floor > 0.0f)) return;
     for (uint32_t i = 0; i < b->n; i++) {
@@ -175,7 +175,7 @@ static void keep_reaching(const spector_query *q, const spector_bounds *cap, flo
 }
 
 uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
-                               const spector_bounds *cap, uint32_t first, uint32_t end,
+                               const spector_cap *cap, uint32_t first, uint32_t end,
                                uint32_t index, spector_hit *hits, uint32_t found, uint32_t k,
                                uint64_t *drops, uint64_t *scored) {
     spector_block b = {0};
@@ -203,7 +203,7 @@ static int index_helps(const spector_query *q) {
 
 /* One pass over the partitions. */
 static uint32_t scan_straight(const spector_part *parts, const uint32_t *select, uint32_t n,
-                              const spector_query *q, const spector_bounds *cap,
+                              const spector_query *q, const spector_cap *cap,
                               spector_hit *hits, uint32_t k, uint64_t *drops, uint64_t *scored) {
     uint32_t found = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -246,7 +246,7 @@ static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) 
 
 /* Its own function, so that a scan without it does not pay for its stack. */
 static uint32_t search(const spector_part *parts, const uint32_t *select, uint32_t n,
-                       const spector_query *q, const spector_bounds *cap, spector_hit *hits,
+                       const spector_query *q, const spector_cap *cap, spector_hit *hits,
                        uint32_t k, uint64_t rows, uint64_t *drops, uint64_t *scored) {
     spector_search c;
     uint64_t before[SPECTOR_DROPS], before_scored = *scored;
@@ -279,7 +279,7 @@ static uint32_t search(const spector_part *parts, const uint32_t *select, uint32
 uint32_t spector_scan(const spector_part *parts, const uint32_t *select, uint32_t n,
                       const spector_query *q, spector_hit *hits, uint32_t k, uint64_t *drops,
                       uint64_t *scanned, uint64_t *scored) {
-    const spector_bounds cap = spector_bounds_of_all(q);
+    const spector_cap cap = spector_cap_of(q);
     uint64_t indexed = 0;
     uint32_t found;
     for (uint32_t i = 0; i < n; i++) {

@@ -25,6 +25,11 @@ typedef struct spector_bounds {
     float norm, error, slope;
 } spector_bounds;
 
+/* The same of any records whatever, but for their importance and utility, which have no limits. */
+typedef struct spector_cap {
+    float others, factor;
+} spector_cap;
+
 /* Neighbours in a batch, all of one partition. */
 typedef struct spector_run {
     uint32_t part, first, n;
@@ -66,7 +71,7 @@ typedef struct spector_search {
     uint64_t *drops, *scored;
     int estimates; /* sketches may rule records out */
     float seed;    /* a score that k records are known to reach */
-    const spector_bounds *cap; /* see spector_bounds_of_all */
+    const spector_cap *cap;
     /* so many more records are measured without an estimate; see judge */
     uint64_t unsketched, spell;
     spector_indexed_cue cue;
@@ -78,10 +83,10 @@ typedef struct spector_search {
 
 /* ---- scan.c ---- */
 
-/* All phases over the slots from first to before end, straight over the records; cap is what
- * spector_bounds_of_all says of the query. */
+/* All phases over the slots from first to before end, straight over the records; cap is that of the
+ * query. */
 uint32_t spector_scan_straight(const spector_part *part, const spector_query *query,
-                               const spector_bounds *cap, uint32_t first, uint32_t end,
+                               const spector_cap *cap, uint32_t first, uint32_t end,
                                uint32_t part_index, spector_hit *hits, uint32_t found, uint32_t k,
                                uint64_t *drops, uint64_t *scored);
 
@@ -113,9 +118,7 @@ void spector_search_settle(spector_search *search);
 /* ---- bounds.c ---- */
 
 spector_bounds spector_bounds_of(const spector_query *query, const spector_extremes *extremes);
-/* The same of any records whatever, but for their importance and utility, which have no limits, and
- * for what only estimates need. */
-spector_bounds spector_bounds_of_all(const spector_query *query);
+spector_cap spector_cap_of(const spector_query *query);
 void spector_widen_bounds(spector_bounds *all, const spector_bounds *one);
 /* The least cosine with which a record can reach the floor; -INFINITY when any will do, INFINITY
  * when none can. */
