@@ -1,8 +1,9 @@
 """An order of records in which similar ones are neighbours: spherical k-means and a chain.
 
-The scan index keeps bounds for each block of records. They are tight only when a block holds
-similar records, so a sealed partition may be written in the order that this module finds. It is
-an order and nothing else: whatever it is, every answer is the same.
+Of a block of records a scan looks closer at few, those most like its cue. Within the blocks of a
+sealed partition records are written in the order that this module finds, so that those few lie
+together. It is an order and nothing else: whatever it is, every answer is the same. It does not let
+whole blocks be skipped: sentence embeddings have no groups that tight (bench/LOG.md).
 """
 
 from __future__ import annotations

@@ -1,10 +1,16 @@
-"""Which partitions to put in order, and when: similar records of a sealed partition share blocks.
+"""Which partitions to put in order, and when: records of like importance share blocks.
 
 The scan bounds what the records of a block can score at most by the extremes of the block, so its
 bounds are the better the more the records of a block have in common. A partition that takes no
-more appends is therefore rewritten once: in the order that ``kernel.cluster`` finds and, within
-short stretches of it, by importance. Of the two the second is what a recall by the default profile
-gains from today (bench/LOG.md).
+more appends is therefore rewritten once: its most important records fill the first block, the
+next the second, and so on; within a block records lie in the order that ``kernel.cluster`` finds,
+similar ones next to one another.
+
+What a recall by the default profile gains from is the first. No bound on the cosine is tight
+enough to skip a block of similar records, but the few of a block that are looked at closer lie
+together, which is better than the order of time where memories of many conversations are mixed,
+and about as good where it is one conversation after the other (bench/LOG.md). No scan reads the
+numbers of clusters in the headers; they tell that a partition is in order.
 """
 
 from __future__ import annotations
@@ -33,9 +39,8 @@ from spector.tiers.router import TierRouter
 
 __all__ = ["Clustered", "arrange", "cluster_due", "path_of"]
 
-#: four blocks of the scan index: each then has a quarter of the range of importance, and records
-#: of one cluster are at most three blocks apart
-_STRETCH_RECORDS: Final = 4 * BLOCK_ROWS
+#: as many as the scan index keeps bounds for together
+_BLOCK_RECORDS: Final = BLOCK_ROWS
 
 
 @dataclass(slots=True)
@@ -109,16 +114,16 @@ def arrange(
     vectors = images[:, HEADER_BYTES : HEADER_BYTES + store.dim].view(np.int8)
     found = cluster(vectors)
     headers = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
-    order = _important_first(found.order, headers["importance"])
+    order = _in_blocks(found.order, headers["importance"])
     return Arrangement(record_ids(images)[order], found.ids[order])
 
 
-def _important_first(
-    order: NDArray[np.intp], importance: NDArray[np.float32]
-) -> NDArray[np.intp]:
-    """Within each stretch of an order, by falling importance; ties stay in the order."""
-    stretch = np.arange(len(order)) // _STRETCH_RECORDS
-    return order[np.lexsort((-importance[order], stretch))]
+def _in_blocks(order: NDArray[np.intp], importance: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Blocks of the scan index by falling importance; within a block and among equals the order
+    stays."""
+    block = np.empty(len(order), np.intp)
+    block[np.argsort(-importance[order], kind="stable")] = np.arange(len(order)) // _BLOCK_RECORDS
+    return order[np.argsort(block, kind="stable")]
 
 
 def _due(

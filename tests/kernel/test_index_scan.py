@@ -21,7 +21,7 @@ from spector.kernel.choose import load_kernel
 from spector.kernel.profile import PROFILES, ScoringProfile
 from spector.kernel.quantize import normalize, quantize
 from spector.kernel.query import Query, make_query
-from spector.kernel.scan_index import ScanIndex, centre_of
+from spector.kernel.scan_index import BLOCK_ROWS, ScanIndex, centre_of
 from spector.layout import HEADER_BYTES, Flag
 from tests.kernel.blocks import (
     DAY_MS,
@@ -249,6 +249,35 @@ def test_estimates_find_what_they_promise(kernel: Kernel, dim: int) -> None:
         looked += got.scored
     assert found / wanted >= 0.99
     assert looked < 60 * len(rows) * 0.5, "nothing is gained"
+
+
+@pytest.mark.parametrize("dim", [64, 384])
+def test_each_block_has_a_threshold_of_its_own(kernel: Kernel, dim: int) -> None:
+    """Important blocks between others cost no more than as partitions of their own."""
+    rng = np.random.default_rng(dim)
+    rows = clustered(rng, 8 * BLOCK_ROWS, dim)
+    header = headers_of(rows)
+    header["flags"], header["utility"] = 0, 0
+    header["importance"] = np.where(np.arange(len(rows)) // BLOCK_ROWS % 2, 0.2, 1.0)
+
+    def table(step: int) -> PartTable:
+        parts = []
+        for start in range(0, len(rows), step):
+            data = rows[start : start + step].copy()
+            index = ScanIndex.create(kernel, dim, step, None)
+            index.append(data)
+            parts.append(Part(data, step, index=index.image))
+        return kernel.prepare(parts)
+
+    whole, blocks = table(len(rows)), table(BLOCK_ROWS)
+    profile = ScoringProfile(w_similarity=1.0, w_importance=0.4)
+    for _ in range(10):
+        near = rows[rng.integers(len(rows)), HEADER_BYTES : HEADER_BYTES + dim].view(np.int8)
+        cue = near + rng.standard_normal(dim) * 20
+        query = make_query(now_ms=NOW_MS, vector=cue, profile=profile, recall_confidence=2.5)
+        one, many = kernel.scan(whole, query, 10), kernel.scan(blocks, query, 10)
+        assert (one.scored, one.drops.tolist()) == (many.scored, many.drops.tolist())
+        assert one.scores.tobytes() == many.scores.tobytes()
 
 
 def test_a_hundred_equal_answers_are_ordered_by_id(kernel: Kernel) -> None:

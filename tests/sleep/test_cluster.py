@@ -1,8 +1,8 @@
 """Sleep puts the records of sealed partitions in order: what changes, and all that must not.
 
-Mechanism: a reflect cycle finds an order of similar records and rewrites each sealed partition in
-it, once. Damage without care: another answer, a lost memory, a partition rewritten in every cycle,
-writers that wait for k-means.
+Mechanism: a reflect cycle rewrites each sealed partition once, in blocks by falling importance,
+similar records together within each. Damage without care: another answer, a lost memory, a
+partition rewritten in every cycle, writers that wait for k-means.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 import spector
 from spector import Config, ManualClock, Memory
+from spector.kernel.scan_index import BLOCK_ROWS
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.sleep import cluster as sleep_cluster
 from spector.store.compact import Arrangement, compact_partition
@@ -30,6 +31,13 @@ from tests.fakes import FakeEmbedder
 from tests.sleep.test_daemon import wait_for
 
 CAPACITY = 60
+BLOCK = 16
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition of 60 has four of them: its records change places."""
+    monkeypatch.setattr(sleep_cluster, "_BLOCK_RECORDS", BLOCK)
 
 
 @contextmanager
@@ -52,7 +60,7 @@ def fill(
         mixed = kinds[n % 5] + 0.4 * noise[n - (n % 9 == 8)]
         given.append(
             {"text": f"note {n} of kind {n % 5}", "vector": mixed, "tags": [f"kind{n % 5}"],
-             "importance": (n % levels) / levels, "user_id": f"u{n % 3}", "tier": "semantic"}
+             "importance": (13 * n % levels) / levels, "user_id": f"u{n % 3}", "tier": "semantic"}
         )
     return ids(memory.remember_many(given))
 
@@ -96,7 +104,6 @@ def test_full_partitions_are_put_in_order_and_the_growing_one_is_not(store_path:
         assert (np.diff(growing["id"].astype(np.int64)) > 0).all()
         for each in full:
             assert each["centroid"].all()
-            assert (np.diff(each["importance"]) <= 0).all()
             assert (np.diff(each["id"].astype(np.int64)) < 0).any()
         assert [s.row.state for s in segments(memory)] == [
             PartitionState.REFLECTABLE, PartitionState.REFLECTABLE, PartitionState.ACTIVE,
@@ -104,7 +111,25 @@ def test_full_partitions_are_put_in_order_and_the_growing_one_is_not(store_path:
         assert memory.check().ok
 
 
-def test_similar_memories_become_neighbours() -> None:
+@pytest.mark.parametrize("levels", [7, 400])
+def test_blocks_hold_memories_by_falling_importance_similar_ones_together(levels: int) -> None:
+    with mind(semantic_capacity=400) as memory:
+        made = fill(memory, 400, levels=levels)
+        assert memory.reflect().clustered == 1
+        (header,) = headers(memory)
+        blocks = np.split(header, range(BLOCK, 400, BLOCK))
+        for block, later in pairwise(blocks):
+            assert block["importance"].min() >= later["importance"].max()
+            assert levels < 400 or block["importance"].min() > later["importance"].max()
+        for block in blocks:
+            assert (np.diff(block["centroid"].astype(int)) >= 0).all()
+        for level in np.unique(header["importance"]):
+            same = header["centroid"][header["importance"] == level].astype(int)
+            assert (np.diff(same) >= 0).all(), "equals do not keep their order"
+        assert sorted(header["id"].tolist()) == made
+
+
+def test_similar_memories_that_are_equally_important_become_neighbours() -> None:
     with mind(semantic_capacity=400) as memory:
         made = fill(memory, 400, levels=1)
         kind = {record_id: n % 5 for n, record_id in enumerate(made)}
@@ -120,19 +145,15 @@ def test_similar_memories_become_neighbours() -> None:
         assert (np.diff(headers(memory)[0]["centroid"].astype(int)) >= 0).all()
 
 
-def test_important_ones_come_first_within_a_stretch_of_the_order(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sleep_cluster, "_STRETCH_RECORDS", 40)
-    with mind(semantic_capacity=400) as memory:
-        fill(memory, 400)
-        memory.reflect()
-        (header,) = headers(memory)
-        for start in range(0, 400, 40):
-            assert (np.diff(header["importance"][start : start + 40]) <= 0).all()
-        assert (np.diff(header["importance"]) > 0).any()
-        clusters = header["centroid"].reshape(10, 40).astype(int)
-        assert (clusters[:-1].max(axis=1) <= clusters[1:].min(axis=1)).all()
+def test_the_blocks_are_those_of_the_scan_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # their real size
+    with mind(semantic_capacity=1100) as memory:
+        fill(memory, 1100, levels=1100)
+        assert memory.reflect().clustered == 1
+        importance = headers(memory)[0]["importance"]
+        for end in range(BLOCK_ROWS, 1100, BLOCK_ROWS):
+            assert importance[end - BLOCK_ROWS : end].min() > importance[end:].max()
+            assert (np.diff(importance[end - BLOCK_ROWS : end]) > 0).any()
 
 
 def test_two_stores_of_the_same_memories_come_to_the_same_order(tmp_path: Path) -> None:
