@@ -53,7 +53,8 @@ static void keep_promising(spector_search *c, const uint32_t *part, const uint32
     }
     for (uint32_t i = 0; i < b.n; i++) {
         const uint32_t at = b.slots[i];
-        if (floor > -INFINITY && bound[at] < INFINITY && scores[i] < least)
+        /* a bound so large that its score overflows is taken for -INFINITY, and rules nothing out */
+        if (floor > -INFINITY && bound[at] < INFINITY && scores[i] < least && scores[i] > -INFINITY)
             c->drops[SPECTOR_DROP_BOUND]++;
         else
             spector_search_put_aside(c, part[at], slot[at]);

@@ -134,7 +134,8 @@ class Config:
             ):
                 raise InvalidInputError(
                     f"Config.{field.name} is {value!r}",
-                    hint=f"pass a positive {'integer' if whole else 'number'}",
+                    hint=f"pass {'0 or ' if zero_is_fine else ''}"
+                    f"a positive {'integer' if whole else 'number'}",
                 )
             if whole and not isinstance(value, int):
                 raise InvalidInputError(

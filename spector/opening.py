@@ -52,8 +52,9 @@ def open_memory_at(
         importance: judges texts that are remembered without an importance.
         extra_tiers: tiers of yours, in addition to the four.
         threads: how many one recall over many partitions may use; the usable cores if None, 1 for
-            the caller's own only. Answers are the same. An application that recalls from threads
-            of its own gets no more of them than there are cores.
+            the caller's own only. Exact answers are the same, and others but for what estimates
+            may miss (``Config.recall_confidence``). An application that recalls from threads of its
+            own gets no more of them than there are cores.
 
     Raises:
         StoreLockedError: another process is writing. StoreNotFoundError, ModelMismatchError,

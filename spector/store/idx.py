@@ -21,8 +21,8 @@ from spector.store.sectors import is_of_disk
 from spector.store.unreadable import first_bytes, read_file
 
 __all__ = [
-    "IDX", "TEMPORARY", "LoadedImage", "idx_of", "is_idx", "problem_of_file", "read_image",
-    "remove_idx", "seal_image",
+    "IDX", "TEMPORARY", "LoadedImage", "idx_of", "is_idx", "own_header", "problem_of_file",
+    "read_image", "remove_idx", "seal_image",
 ]
 
 #: suffix of an index; its partition's is ``.mem``
@@ -66,6 +66,10 @@ def read_image(
 ) -> LoadedImage | None:
     """The image in the file of a partition's index, if it can be used; None in every other case.
 
+    Its header is the caller's own from then on. A private map shows what another program writes to
+    the file, as long as nobody writes to the page; what a scan takes the size of every section from
+    must not change under it.
+
     If its ``change_seq`` is not the row's, the mutable halves have to be read again.
     """
     try:
@@ -74,6 +78,7 @@ def read_image(
         return None
     if image is None or len(image) < INDEX_HEADER_BYTES:
         return None
+    own_header(image)
     change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
     problem = problem_of(
         image, dim=dim, uuid=uuid, segment_id=row.id, generation=row.generation,
@@ -86,6 +91,12 @@ def read_image(
         if _records_crc(records[:rows]) != _number(image, _RECORDS_CRC_AT, "<u4"):
             return None
     return LoadedImage(image, change_seq)
+
+
+def own_header(image: Bytes) -> Bytes:
+    """Make the page of the header of a private map the caller's; returns its bytes."""
+    image[0] = image[0]
+    return image[:INDEX_HEADER_BYTES]
 
 
 def problem_of_file(files: Files, row: SegmentRow, *, dim: int, uuid: bytes) -> str | None:

@@ -3,7 +3,8 @@
 An index is derived from the records of one partition. It is the file ``NAME.idx`` beside
 ``NAME.mem``, and private memory of each process that uses it: a copy-on-write map of the file, or
 anonymous memory. Nothing depends on the file. It is replaced as a whole, never synced, and whatever
-goes wrong with it costs a rebuild and nothing else.
+is wrong with it when it is loaded costs a rebuild and nothing else. What another program writes
+into a file that is mapped can mislead recalls until the store is opened anew; it crashes none.
 
 A file is fresh when it bears the change counter of the partition's row. That proves something
 because two histories of a store never share a value of the counter (``Store.next_change_seq``).
@@ -27,10 +28,10 @@ from spector.config import Config
 from spector.errors import StoreError
 from spector.kernel.base import Kernel
 from spector.kernel.choose import get_kernel
-from spector.kernel.scan_index import INDEX_MAX_DIM, ScanIndex, centre_of
+from spector.kernel.scan_index import INDEX_HEADER_BYTES, INDEX_MAX_DIM, ScanIndex, centre_of
 from spector.layout import PartitionState
 from spector.store.files import Files
-from spector.store.idx import TEMPORARY, idx_of, read_image, seal_image
+from spector.store.idx import TEMPORARY, idx_of, own_header, read_image, seal_image
 from spector.store.segment import Segment
 
 __all__ = ["Indexes"]
@@ -281,7 +282,7 @@ class Indexes:
             return False
         state.saved_rows, state.saved_seq = state.rows, row.change_seq
         if row.state != PartitionState.ACTIVE:
-            self._exchange_for_file(segment)
+            self._exchange_for_file(segment, bytes(image[:INDEX_HEADER_BYTES]))
         return True
 
     def _write(self, name: str, image: bytearray) -> None:
@@ -297,11 +298,15 @@ class Indexes:
         finally:
             file.close()
 
-    def _exchange_for_file(self, segment: Segment) -> None:
-        """Use the file instead of memory: what it maps can be taken back by the system."""
+    def _exchange_for_file(self, segment: Segment, header: bytes) -> None:
+        """Use the file instead of memory: what it maps can be taken back by the system.
+
+        Args:
+            header: of the image that was written to it.
+        """
         with contextlib.suppress(StoreError, MemoryError):
             image = self._files.map_private(idx_of(segment.row.path))
-            if image is not None:
+            if image is not None and own_header(image).tobytes() == header:
                 segment.scan.index = ScanIndex.attach(self._kernel, image)
 
 

@@ -363,3 +363,41 @@ def test_an_index_filled_by_another_kernel_serves(kernel: Kernel) -> None:
     table = kernel.prepare([indexed(other, part, 96), indexed(kernel, part, 96)])
     query = make_query(now_ms=NOW_MS, vector=rng.standard_normal(96), recall_confidence=4.0)
     assert_same_answer(kernel, table, query, 10, "mixed")
+
+
+@pytest.mark.parametrize("fusion", ["additive", "multiplicative"])
+def test_a_bound_that_overflows_rules_nothing_out(kernel: Kernel, fusion: str) -> None:
+    """Mechanism: what may score at most more than a float holds was taken for not a number."""
+    profile = ScoringProfile(fusion=fusion, w_similarity=3.0, w_importance=1.0)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = make_rows(rng, 1500, 64)
+        header = headers_of(rows)
+        header["flags"] = 0
+        header["importance"][750] = 3.2e38
+        table = kernel.prepare([indexed(kernel, Part(rows, 1500), 64)])
+        query = make_query(
+            now_ms=NOW_MS, vector=rng.standard_normal(64), profile=profile, recall_confidence=3.0
+        )
+        want = load_kernel("reference").scan(table, query, 10)
+        assert want.ids[0] in kernel.scan(table, query, 10).ids, f"seed {seed}"
+
+
+@pytest.mark.parametrize("dim", [3, 16, 64, 96])
+def test_damaged_records_and_any_fusion_are_ranked_like_the_reference(
+    kernel: Kernel, dim: int
+) -> None:
+    for seed in range(2):
+        rng = np.random.default_rng([dim, seed, 9])
+        table = world(seed, kernel, dim, damaged=True)
+        for number in range(20):
+            profile = ScoringProfile(
+                fusion="multiplicative", w_similarity=float(rng.choice([0.5, 1, 3])),
+                w_importance=float(rng.choice([0, 0.5, 1])),
+            )
+            query = make_query(
+                now_ms=NOW_MS, vector=rng.standard_normal(dim), profile=profile,
+                recall_confidence=100.0,
+            )
+            k = int(rng.choice([1, 3, 10]))
+            assert_same_answer(kernel, table, query, k, f"dim {dim} {seed} {number} k {k}")

@@ -33,6 +33,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/layout.py": ("tests/test_format.py", _LIFE),
     "spector/records.py": ("tests/test_records.py", "tests/api/test_repr.py", _LIFE),
     "spector/exchange.py": ("tests/api/test_exchange_models.py", "tests/cli/test_importers.py"),
+    "spector/store/agreement.py": ("tests/store/test_hidden.py", "tests/backup/test_copies.py"),
     "spector/store/backup.py": ("tests/backup/test_copies.py", "tests/backup/test_backup.py"),
     "spector/store/trees.py": ("tests/backup/test_copies.py", "tests/backup/test_backup.py",
                                "tests/backup/test_untouched.py"),
@@ -87,6 +88,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/sectors.py": ("tests/store/test_bad_sectors.py",),
     "spector/store/word_checks.py": ("tests/store/test_word_files.py",),
     "spector/store/word_files.py": ("tests/store/test_word_files.py",),
+    "spector/store/word_residue.py": ("tests/security/test_erasure.py",),
     "spector/store/words.py": ("tests/store/test_words.py",),
     "spector/store/fates.py": ("tests/store/test_log_salvage.py",),
     "spector/store/pages.py": ("tests/store/test_pages.py", "tests/store/test_repair.py"),
@@ -105,7 +107,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
                                "tests/store/test_failing.py", "tests/store/test_forged_rows.py"),
     "spector/store/transaction.py": (_LIFE, "tests/store/test_replay.py",
                                      "tests/store/test_power.py"),
-    "spector/store/walk.py": ("tests/store/test_walk.py", _LIFE),
+    "spector/store/walk.py": ("tests/store/test_walk.py", "tests/store/test_hidden.py", _LIFE),
 }  # fmt: skip
 #: what notices that a disk was not asked to keep something, wherever it was not asked
 _ORDER: Final = ("tests/crash/test_power_loss.py",)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import faulthandler
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,3 +180,37 @@ def test_vectors_in_any_layout_are_the_same_vectors(proof: Any) -> None:
 def _answers(memory: spector.Memory, cue: Any) -> list[tuple[int, float]]:
     hits = memory.recall(vector=cue, k=9, profile="similarity", lexical=False)
     return [(hit.id, hit.score) for hit in hits]
+
+
+@pytest.mark.parametrize("mode", ["r", "rw"])
+def test_what_is_written_into_a_mapped_scan_index_ends_no_process(
+    store_path: Path, mode: str
+) -> None:
+    """Mechanism: sizes of sections were read anew from the map, which follows the file."""
+    config = spector.Config(semantic_capacity=200, index_min_rows=1)
+    with spector.open(store_path, embedder=None, dim=DIM, config=config) as memory:
+        memory.remember_many(
+            {"text": f"w{n}", "vector": vector_of(str(n)), "tier": "semantic"} for n in range(400)
+        )
+    program = f"""
+import sys
+import spector
+from spector.kernel.scan_index import INDEX_HEADER_BYTES
+from pathlib import Path
+from tests.crash.workload import vector_of
+config = spector.Config(semantic_capacity=200, index_min_rows=1)
+with spector.open({str(store_path)!r}, embedder=None, config=config, mode={mode!r}) as memory:
+    before = [hit.id for hit in memory.recall(vector=vector_of("7"), k=10)]
+    found = list(Path({str(store_path)!r}).rglob("*.idx"))
+    assert found
+    for path in found:
+        with path.open("r+b") as file:
+            file.write(b"\\xff" * INDEX_HEADER_BYTES)
+    assert [hit.id for hit in memory.recall(vector=vector_of("7"), k=10)] == before
+with spector.open({str(store_path)!r}, embedder=None, config=config, mode={mode!r}) as memory:
+    assert [hit.id for hit in memory.recall(vector=vector_of("7"), k=10)] == before
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
