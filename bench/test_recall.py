@@ -145,7 +145,8 @@ def test_two_threads(
         group="recall",
         title="gain of two threads, " + ("one recall" if callers == 1 else "recalls side by side"),
         params={"records": store_size, "dim": corpus.dim, "threads": 2, "k": K},
-        target=at_least(1.8, "p50") if store_size >= 1_000_000 else None,
+        # one small recall is not worth two threads; small ones side by side were promised as well
+        target=at_least(1.8, "p50") if callers == 2 or store_size >= 1_000_000 else None,
         extra={
             "best_gain": min(one) / min(two),
             "stream_gain_p50": float(np.median(streams)), "stream_gain_best": max(streams),

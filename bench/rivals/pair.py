@@ -1,8 +1,9 @@
 """spector and faiss SQ8 flat in turns, cue by cue, in one process on one core.
 
 Neighbours on a machine change from second to second; what both met in the same round divides out.
-Each also finds the caches as the other left them, which is harder on the smaller one than running
-alone is, and closer to how an agent asks.
+Each way of asking spector also finds the caches as faiss left them, which is harder on the smaller
+one than running alone is, and closer to how an agent asks; never as another way left them that has
+just read the same records for the same cue.
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ def _in_turns(
 ) -> tuple[dict[str, list[float]], dict[str, list[float]], dict[str, list[Any]]]:
     """Rounds in which everyone answers the same cue; who begins changes from round to round.
 
+    The first of ``asks`` is asked before each of the others, and counts once a round.
+
     Returns wall time and processor time in seconds, and the answers.
     """
     names = list(asks)
@@ -105,7 +108,11 @@ def _in_turns(
     answers: dict[str, list[Any]] = {name: [] for name in names}
     ends = time.perf_counter() + budget_s
     for n in range(cues):
+        before = ""
         for name in names[n % len(names) :] + names[: n % len(names)]:
+            if name != names[0] != before:
+                asks[names[0]][n]()
+            before = name
             ask = asks[name][n]
             cpu_begin = time.process_time()
             begin = time.perf_counter()

@@ -15,7 +15,8 @@ PROMISES: Final = (
     ("100 %", "default", "ratio", ">=", 12.0, "at least 12 x faiss SQ8 flat"),
     ("100 %", "default", "recall_of_exact", ">=", 0.995, "recall of the exact ranking >= 0.995"),
     ("1 %", "default", "ratio", ">=", 20.0, "at least 20 x faiss SQ8 with a bitmap"),
-    ("0.01 %", "default", "p50_ms", "<=", 0.05, "kernel call at most 50 us"),
+    # 10 from the Bloom gate are two thirds strangers at such a share: what recall asks counts
+    ("0.01 %", "as recall asks", "p50_ms", "<=", 0.05, "kernel call at most 50 us"),
 )
 #: promises are about a million records
 _JUDGED_FROM: Final = 1_000_000
