@@ -56,19 +56,32 @@ class Times:
 
 
 @contextlib.contextmanager
-def timed(wall: Times, work: Times) -> Iterator[None]:
-    """Count how long it takes, and how much of that this thread computes: others do not slow it."""
-    start, began = time.perf_counter(), time.thread_time()
+def timed(wall: Times, own: Times, work: Times) -> Iterator[None]:
+    """Count how long it takes; of that what is not spent in the queue for a core, which is what
+    others on the machine make longer; and of that what this thread computes."""
+    start, began, queued = time.perf_counter(), time.thread_time(), _queued_s()
     yield
     work.add(time.thread_time() - began)
-    wall.add(time.perf_counter() - start)
+    queued = _queued_s() - queued
+    spent = time.perf_counter() - start
+    wall.add(spent)
+    own.add(max(0.0, spent - queued))
+
+
+def _queued_s() -> float:
+    """Seconds that this thread has been ready and had no core; 0 where the system does not say."""
+    try:
+        with open("/proc/thread-self/schedstat", "rb") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 class Board:
     """One int64 array that forked processes share; each cell has one writer."""
 
     def __init__(self, readers: int) -> None:
-        cells = _COUNTERS + 3 * STABLE + RING + readers * (3 + 4 * _BUCKETS) + 2 * _BUCKETS
+        cells = _COUNTERS + 3 * STABLE + RING + 3 * readers + (6 * readers + 3) * _BUCKETS
         self._raw = mmap.mmap(-1, 8 * cells)
         self._rest: NDArray[np.int64] = np.frombuffer(self._raw, dtype=np.int64)
         self._counters = self._take(_COUNTERS)
@@ -76,21 +89,27 @@ class Board:
         #: ids of memories that have been acknowledged and are not about to be forgotten, or 0
         self.ring = self._take(RING)
         self.looks, self.wrong, self.alone_looks = (self._take(readers) for _ in range(3))
-        #: recalls of each reader: how long, and how much of it was computing
-        self.alone, self.alone_work, self.beside, self.beside_work = (
-            [Times(self._take(_BUCKETS)) for _ in range(readers)] for _ in range(4)
+        #: recalls of each reader, see ``timed``
+        self.alone, self.alone_own, self.alone_work = (
+            [Times(self._take(_BUCKETS)) for _ in range(readers)] for _ in range(3)
         )
-        self.changes, self.changes_work = (Times(self._take(_BUCKETS)) for _ in range(2))
+        self.beside, self.beside_own, self.beside_work = (
+            [Times(self._take(_BUCKETS)) for _ in range(readers)] for _ in range(3)
+        )
+        self.changes, self.changes_own, self.changes_work = (
+            Times(self._take(_BUCKETS)) for _ in range(3)
+        )
 
     def _take(self, n: int) -> NDArray[np.int64]:
         taken, self._rest = self._rest[:n], self._rest[n:]
         return taken
 
     def times(self) -> dict[str, NDArray[np.int64]]:
-        """(511,) counts so far of changes, and of recalls beside them, and of what they compute."""
+        """(511,) counts so far of changes, and of recalls beside them, without the time that they
+        queued for a core, and of what they compute."""
         return {
-            "change": self.changes.seen(), "change_work": self.changes_work.seen(),
-            "recall": np.sum([each.seen() for each in self.beside], axis=0),
+            "change": self.changes_own.seen(), "change_work": self.changes_work.seen(),
+            "recall": np.sum([each.seen() for each in self.beside_own], axis=0),
             "recall_work": np.sum([each.seen() for each in self.beside_work], axis=0),
         }
 

@@ -63,7 +63,8 @@ class Writer:
 
     def step(self) -> None:
         """One change, of the kind that is due or at random."""
-        with timed(self.board.changes, self.board.changes_work):
+        board = self.board
+        with timed(board.changes, board.changes_own, board.changes_work):
             self._change()
         self.board["operations"] += 1
 
@@ -125,15 +126,15 @@ class Looker:
         self.rng = np.random.default_rng([seed, number])
         self.wrong: list[str] = []
         self._seen = np.zeros(STABLE, np.int64)
-        self.times = board.alone[number], board.alone_work[number]
+        self.times = board.alone[number], board.alone_own[number], board.alone_work[number]
 
     def run(self, phase: int) -> None:
         """Look until the board is in another phase."""
         beside = phase == 2
         board, n = self.board, self.number
         self.times = (
-            (board.beside[n], board.beside_work[n]) if beside
-            else (board.alone[n], board.alone_work[n])
+            (board.beside[n], board.beside_own[n], board.beside_work[n]) if beside
+            else (board.alone[n], board.alone_own[n], board.alone_work[n])
         )  # fmt: skip
         looks: list[tuple[float, Callable[[], None]]] = [
             (0.70, self._near), (0.80, self._word), (0.88, self._all_stable), (0.96, self._here),

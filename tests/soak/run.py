@@ -47,8 +47,9 @@ _COLD = 0.1
 #: how many times as long something may take in the last quarter as in the first. What takes longer
 #: in proportion to all that was ever written takes 4.2 times as long, as the last quarter is in the
 #: middle of it 0.89 of the time old and the first one 0.21. What a thread computes is not prolonged
-#: by those who use the machine beside it, but for the caches that they share; what it waits for is,
-#: and the slowest hundredth most of all.
+#: by those who use the machine beside it, but for the caches that they share; nor is it by queueing
+#: for a core, which is not counted. What it waits for else, locks and disks, is, and the slowest
+#: hundredth most of all.
 SLOWER = {("work", 0.5): 1.5, ("", 0.5): 3.0, ("", 0.99): 4.0}
 #: a shorter half than this is warming up all along, and not judged
 _JUDGED_S = 600.0

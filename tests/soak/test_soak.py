@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -206,10 +208,42 @@ def test_a_few_recalls_prove_nothing_and_are_said_to() -> None:
 def test_a_soak_times_every_change_and_every_recall() -> None:
     """Mechanism: a judge that is given nothing finds nothing."""
     board = Board(2)
-    with timed(board.changes, board.changes_work), timed(board.beside[1], board.beside_work[1]):
+    changes = board.changes, board.changes_own, board.changes_work
+    with timed(*changes), timed(board.beside[1], board.beside_own[1], board.beside_work[1]):
         time.sleep(0.02)
     seen = board.times()
     assert {name: int(counts.sum()) for name, counts in seen.items()} == dict.fromkeys(seen, 1)
     for who in ("change", "recall"):
         assert Times.quantile(seen[who], 0.5) >= 0.019
         assert Times.quantile(seen[f"{who}_work"], 0.5) < 0.015
+    for each in (board.changes, board.beside[1]):
+        assert Times.quantile(each.seen(), 0.5) >= 0.019
+
+
+@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="no schedstat")
+def test_time_in_the_queue_for_a_core_is_not_the_programs_own() -> None:
+    """Mechanism: in a soak beside other tests, recalls took 3.4 times as long at the end."""
+    wall, own, work = (Times(np.zeros(512, np.int64)) for _ in range(3))
+    core = min(os.sched_getaffinity(0))
+    spinners = [
+        subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{core}}})\n"
+                          "print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]  # fmt: skip
+    before = os.sched_getaffinity(0)
+    try:
+        for each in spinners:
+            assert each.stdout is not None
+            each.stdout.readline()
+        os.sched_setaffinity(0, {core})
+        with timed(wall, own, work):
+            ends = time.thread_time() + 0.3
+            while time.thread_time() < ends:
+                pass
+    finally:
+        os.sched_setaffinity(0, before)
+        for each in spinners:
+            each.kill()
+            each.communicate()
+    assert Times.quantile(wall.seen(), 0.5) > 2 * Times.quantile(own.seen(), 0.5)
+    assert Times.quantile(own.seen(), 0.5) < 1.5 * Times.quantile(work.seen(), 0.5)
