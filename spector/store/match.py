@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import Loss
 from spector.store.belonging import belong, bloom, row_of_words
+from spector.store.files import Bytes
 from spector.store.salvage import Remains, SavedPartition
 from spector.store.salvaged import (
     Salvage,
@@ -20,8 +21,11 @@ from spector.store.salvaged import (
     loss_of,
     tier_of,
 )
+from spector.store.store import UNSYNCED
 
 __all__ = ["take"]
+
+_FLAGS: Final = sum(Flag)
 
 
 def take(
@@ -91,10 +95,7 @@ def _keep(
         out.seen.add(record_id)
         return
     if row is not None and not newest:
-        block = image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
-        if block.tobytes() != row["mutable"]:
-            block[:] = np.frombuffer(row["mutable"], np.uint8)
-            out.mended += 1
+        _choose_strength(image, row, partition.path, slot, remains, out)
     if row is None or words is None or newest:
         row, words = _together(header, row, remains, out)
     if words is None or row is None:
@@ -117,6 +118,41 @@ def _keep(
     header["tags"] = bloom(row, words)
     out.seen.add(record_id)
     out.saved.append(Saved(record_id, tier, image, row, words))
+
+
+def _choose_strength(
+    image: Bytes, row: dict[str, Any], path: str, slot: int, remains: Remains, out: Salvage
+) -> None:
+    """The mutable half of a record: the catalog's, unless only the partition's can be.
+
+    Nothing proves either copy. With the journal laid over it a partition has what the catalog has,
+    but after a power cut in relaxed mode, when the catalog is the truth. So where they differ one
+    is damaged, and somebody has to look at what was taken.
+    """
+    block = image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+    if block.tobytes() == row["mutable"]:
+        return
+    out.mended += 1
+    header = image[:HEADER_BYTES].view(RECORD_DTYPE)
+    own = block.copy()
+    in_partition = _can_be(header, row["event_ms"])
+    block[:] = np.frombuffer(row["mutable"], np.uint8)
+    taken = "catalog"
+    if in_partition and not _can_be(header, row["event_ms"]):
+        block[:] = own
+        taken = "partition"
+    if UNSYNCED not in remains.meta:
+        reason = (
+            "its flags or strength differ in partition and catalog, so one of them is damaged; the "
+            f"{taken}'s were taken"
+        )
+        out.notes.append(Loss(id=row["id"], file=path, slot=slot, reason=reason))
+
+
+def _can_be(header: NDArray[np.void], event_ms: int) -> bool:
+    """Whether a living record of the catalog may have such a mutable half."""
+    flags = int(header["flags"][0])
+    return is_usable(header, event_ms) and not flags & ~_FLAGS and not flags & Flag.TOMBSTONE
 
 
 def _together(

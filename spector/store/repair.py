@@ -2,9 +2,9 @@
 
 What a memory needs is looked for in two places, the catalog's row with its words and the
 partition's record with its vector. Where both are whole it is taken over; where the mutable half
-differs the catalog's wins. A vector whose words are lost is kept apart (quarantined, without a
-text). Words whose vector is lost are embedded again if the store's model is at hand. Whatever the
-catalog may have forgotten stays forgotten.
+differs the catalog's wins if it can be one, and a note says so. A vector whose words are lost is
+kept apart (quarantined, without a text). Words whose vector is lost are embedded again if the
+store's model is at hand. Whatever the catalog may have forgotten stays forgotten.
 """
 
 from __future__ import annotations

@@ -24,11 +24,16 @@ import spector
 from spector.errors import SpectorError, UnknownRecordError
 from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
 
-__all__ = ["Outcome", "Patient", "ram", "tally"]
+__all__ = ["STRENGTH", "Outcome", "Patient", "ram", "tally"]
 
 WORDS = [f"word{n} version 0 of the memory number {n}" for n in range(11)]
 _PROFILES = ("similarity", "balanced")
 _CATEGORIES = ("fact", "preference", "plan")
+
+
+#: what ``to_dict`` has of the mutable half of a record
+STRENGTH = ("importance", "valence", "arousal", "stability_days", "utility", "access_count",
+            "last_access", "flags")  # fmt: skip
 
 
 def _minute(n: int) -> datetime:

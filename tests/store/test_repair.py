@@ -27,7 +27,7 @@ from spector.errors import (
     StoreLockedError,
     StoreNotFoundError,
 )
-from spector.layout import PARTITION_HEADER_BYTES, stride_of
+from spector.layout import MUTABLE_DTYPE, PARTITION_HEADER_BYTES, stride_of
 from spector.store.lock import WriterLock
 from tests.api.helpers import ids
 from tests.crash.workload import DIM, open_tiny, vector_of
@@ -351,3 +351,37 @@ def test_schema_whose_damage_is_no_text_is_salvaged_around(tmp_path: Path, bad: 
     assert (report.kept, len(report.lost)) == (1, 0)
     with open_tiny(str(tmp_path / "saved")) as memory:
         assert [record.text for record in memory] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("at", "bits", "taken"),
+    [
+        (MUTABLE_DTYPE.fields["access_count"][1] + 3, 0x0B, "catalog"),
+        (MUTABLE_DTYPE.fields["importance"][1] + 3, 0x40, "partition"),  # 0.6 becomes 10^38
+        (MUTABLE_DTYPE.fields["flags"][1] + 1, 0x80, "partition"),  # a flag that there is not
+        (MUTABLE_DTYPE.fields["flags"][1], 0x01, "partition"),  # a row of a forgotten memory
+    ],
+)  # fmt: skip
+def test_a_strength_in_the_catalog_that_is_damaged_is_told_and_not_taken_if_it_cannot_be(
+    patient: Patient, dest: Path, at: int, bits: int, taken: str
+) -> None:
+    """Mechanism: the catalog's copy won without a word, or cost the memory, whole as it was."""
+    hit = list(patient.truth)[4]
+    with sqlite3.connect(patient.root / "catalog.db") as db:
+        (raw,) = db.execute("SELECT mutable FROM record WHERE id = ?", (hit,)).fetchone()
+        raw = raw[:at] + bytes([raw[at] ^ bits]) + raw[at + 1 :]
+        db.execute("UPDATE record SET mutable = ? WHERE id = ?", (raw, hit))
+    db.close()
+    report = spector.repair(patient.root, dest)
+    patient.restore()
+    assert (report.kept, report.mended, report.complete) == (len(patient.truth), 1, True)
+    (note,) = report.notes
+    assert note.id == hit
+    assert f"the {taken}'s were taken" in note.reason
+    with open_tiny(str(dest)) as memory:
+        shown = {record.id: record.to_dict() for record in memory}
+        assert memory.check().ok
+    if taken == "catalog":  # nothing tells that it is the damaged one
+        assert shown[hit]["access_count"] == 0x0B000000
+        shown[hit]["access_count"] = 0
+    assert shown == patient.truth
