@@ -111,6 +111,12 @@ def _sealed(root: Path) -> Target:
     return lambda data: forgery.run(atheris.FuzzedDataProvider(data))
 
 
+def _opened(root: Path) -> Target:
+    """The same forgeries, many times as many: opened, read by id, and once searched or written."""
+    forgery = Forgery(root)
+    return lambda data: forgery.open(atheris.FuzzedDataProvider(data))
+
+
 def _repair(root: Path) -> Target:
     """What is salvaged from such files is a sound store of true memories."""
     patient = Patient(root / "mind")
@@ -176,6 +182,7 @@ TARGETS: dict[str, tuple[Callable[[Path], Target], tuple[bytes, ...]]] = {
     )),
     "store": (_store, (b"\x01" * 40, bytes(range(64)))),
     "sealed": (_sealed, tuple(random.Random(n).randbytes(256) for n in range(20))),
+    "opened": (_opened, tuple(random.Random(n).randbytes(256) for n in range(20))),
     "repair": (_repair, (b"\x01" * 40, bytes(range(64)))),
     "arguments": (_arguments, (b'{"a.b": {"$contains": 1}, "$or": [{"c": {"$gt": 1}}]}\x00',)),
 }  # fmt: skip

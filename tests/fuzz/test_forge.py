@@ -95,7 +95,7 @@ def test_forged_stores_are_read_or_refused_without_guidance(
         except BaseException as error:
             error.add_note(f"case {n}")
             raise
-    proof("T11", executions=60, crashes=0)
+    proof("T11", forged_by_chance=60, crashes=0)
 
 
 def _uuid(path: str) -> bytes:

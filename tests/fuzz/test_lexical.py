@@ -42,7 +42,7 @@ def test_changed_blocks_are_refused_or_harmless(program: Path, count: int, proof
     )
     assert done.returncode == 0, f"seed {seed(1)}: {done.stdout[-500:]}{done.stderr[-6000:]}"
     _, executions, _, passed, _, hangs = done.stdout.split()
-    proof("T11", lexical_executions=int(executions), crashes=0, hangs=int(hangs))
+    proof("T11", lexical_cases=int(executions), crashes=0, hangs=int(hangs))
     proof("T27", lexical_cases_under_sanitizers=int(executions), reports=0, how="ASan and UBSan")
     assert count // 2 < int(passed) < 2 * count  # many are sound, and many are not
     assert hangs == "0", f"more than a second of the processor: {done.stderr[-2000:]}"

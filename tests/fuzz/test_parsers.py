@@ -141,7 +141,7 @@ def test_imports_of_anything_are_read_or_refused(tmp_path: Path, count: int, pro
             lambda form=form: list(iter_messages(path, form, assume_utc=True)),
             (form, path.read_bytes()),
         )
-    proof("T11", executions=count, crashes=0)
+    proof("T11", imports_by_chance=count, crashes=0)
     assert 0 < refused < count
 
 
@@ -162,7 +162,7 @@ def test_arguments_of_any_kind_are_taken_or_refused(count: int, proof: Any) -> N
             refused += _only_typed(lambda given=given: memory.recall("one", **given), given)
         assert 0 < refused <= count
         memory.check()
-    proof("T11", executions=count, crashes=0)
+    proof("T11", arguments_by_chance=count, crashes=0)
 
 
 @SIZES
@@ -181,7 +181,7 @@ def test_lines_of_an_export_are_imported_or_refused(
             path.write_bytes(data if n % 2 else _dirty(data, rng))
             _only_typed(lambda: memory.import_(path), path.read_bytes())
         assert memory.check().ok
-    proof("T11", executions=rounds, crashes=0)
+    proof("T11", exports_by_chance=rounds, crashes=0)
 
 
 @SIZES
@@ -207,4 +207,4 @@ def test_scan_indexes_with_sums_that_fit_never_show_what_is_not_there(
         with open_tiny(str(path), mode="r") as memory:
             for hit in memory.recall(vector=vector_of("w1"), tags=["t"], k=5):
                 assert hit.text in {"w0", "w1", "w2"}
-    proof("T11", executions=rounds, crashes=0)
+    proof("T11", scan_indexes_by_chance=rounds, crashes=0)
