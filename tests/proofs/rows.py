@@ -173,9 +173,14 @@ ROWS: Final = (
     Row("T32", "Load is survivable", "10,000 to 1,000,000 records, cold and warm"),
     Row(
         "T33", "A backup of a live store is a store; what a plain copy is, is told",
-        "backups while writes go on, restored, checked; copies file by file, in several orders, and"
-        " backups copied over what a killed writer left",
-        {"plain_copies_of_live_stores": 200, "backups_over_killed_stores": 120},
+        "backups while writes go on, restored, checked; copies file by file, in several orders,"
+        " while a store is in use or its writer is killed; backups copied over what a killed writer"
+        " left. Each is refused, or found by check, or one moment exactly",
+        {
+            "copies_in_use": 240, "copies_in_use_refused": 1, "copies_in_use_found_by_check": 1,
+            "copies_in_use_sound": 1, "copies_across_a_kill": 120,
+            "backups_over_killed_stores": 120,
+        },
     ),
     Row("T34", "Sleep is idempotent", "reflect and compact killed, rerun, run twice"),
     Row(
