@@ -47,12 +47,17 @@ def _copy_in_use(
 ) -> bool:
     """Copy file by file while the store is written to; whether it was written to meanwhile.
 
-    In some copies every file has another moment, in most two moments meet, and some are of one.
+    In some copies every file has another moment, in most two moments meet, and some are of one. In
+    some of them memories are only used meanwhile: then the same ones are in all files.
     """
+    quiet = rng.random() < 0.5
     pauses = rng.permutation(len(names))[: int(rng.choice([0, 1, 1, 1, 2, len(names)]))]
     for n, name in enumerate(names):
         for _ in range(int(rng.integers(1, 4)) if n in pauses else 0):
-            worker.step()
+            if quiet:
+                getattr(worker, str(rng.choice(["_reinforce", "_pin", "_touch"])))()
+            else:
+                worker.step()
         if n in pauses and rng.random() < 0.5:
             worker.memory.checkpoint()
         _copy([name], source, target)

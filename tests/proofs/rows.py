@@ -179,6 +179,8 @@ ROWS: Final = (
         {
             "copies_in_use": 240, "copies_in_use_refused": 1, "copies_in_use_found_by_check": 1,
             "copies_in_use_sound": 1, "copies_across_a_kill": 120,
+            "copies_across_a_kill_refused": 1, "copies_across_a_kill_found_by_check": 1,
+            "copies_across_a_kill_sound": 1,
             "backups_over_killed_stores": 120,
         },
     ),
