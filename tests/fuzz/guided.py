@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 import shutil
 import sys
@@ -191,7 +192,8 @@ TARGETS: dict[str, tuple[Callable[[Path], Target], tuple[bytes, ...]]] = {
 def main() -> None:
     name = sys.argv[1]
     make, seeds = TARGETS[name]
-    root = Path(tempfile.mkdtemp(dir=ram()))
+    # Atheris ends the process without a clean-up, which is left to whoever names a place
+    root = Path(tempfile.mkdtemp(dir=os.environ.get("SPECTOR_FUZZ_ROOT") or ram()))
     corpus = root / "corpus"
     corpus.mkdir()
     for number, seed in enumerate(seeds):

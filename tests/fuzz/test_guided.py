@@ -12,12 +12,14 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.proof import REPO, seed
+from tests.store.damage import ram
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("atheris") is None, reason="no atheris for this Python or system"
@@ -44,12 +46,13 @@ def test_many_guided_inputs_are_read_or_refused(target: str, tmp_path: Path, pro
 
 def _guided(target: str, runs: int, tmp_path: Path, proof: Any) -> None:
     first = seed(8) + list(RUNS).index(target)  # or each would have the same luck
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.guided", target, f"-runs={runs}", f"-seed={first}",
-         "-timeout=100", "-rss_limit_mb=4096", f"-artifact_prefix={tmp_path}/"],
-        cwd=REPO, capture_output=True, text=True, errors="replace", check=False,
-        env=os.environ | {"PYTHONPATH": str(REPO)},
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory(dir=ram()) as root:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.fuzz.guided", target, f"-runs={runs}", f"-seed={first}",
+             "-timeout=100", "-rss_limit_mb=4096", f"-artifact_prefix={tmp_path}/"],
+            cwd=REPO, capture_output=True, text=True, errors="replace", check=False,
+            env=os.environ | {"PYTHONPATH": str(REPO), "SPECTOR_FUZZ_ROOT": root},
+        )  # fmt: skip
     said = done.stderr + done.stdout
     told = re.search(r"Done (\d+) runs", said)
     found = [path.read_bytes().hex() for path in tmp_path.iterdir() if path.is_file()]
