@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
-from spector.errors import InvalidInputError, UnknownTierError
+from spector.errors import InvalidInputError, PartitionCorruptError, UnknownTierError
 from spector.store.segment import Partition
 from spector.store.store import Store, View
 from spector.tiers.base import TierStore
@@ -71,7 +71,20 @@ class TierRouter:
             ) from None
 
     def by_code(self, code: int) -> TierStore:
-        return self._by_code[code]
+        """The tier that a partition or a record names.
+
+        Raises:
+            PartitionCorruptError: there is none: the byte is damaged, or the tier was added from
+                outside and is not here now.
+        """
+        try:
+            return self._by_code[code]
+        except KeyError:
+            raise PartitionCorruptError(
+                f"a partition or a record names tier {code}, which this store does not have",
+                hint="open it with the tier it was made with: extra_tiers=[...]; else run: "
+                "spector check PATH",
+            ) from None
 
     def select(self, names: str | Sequence[str] | None) -> list[TierStore]:
         """The named tiers, or all of them."""

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 import spector
-from spector.errors import SpectorError
+from spector.errors import PartitionCorruptError, SpectorError
 from spector.layout import HEADER_BYTES, PARTITION_HEADER_BYTES
 from spector.store import hydrate, word_files
-from tests.crash.workload import open_tiny
+from tests.crash.workload import open_tiny, vector_of
 from tests.fuzz.forge import reseal
 from tests.fuzz.sealed import Forgery
 from tests.proof import Proof, seed
-from tests.store.damage import ram
+from tests.store.damage import WORDS, ram
 
 
 class Dice:
@@ -83,6 +83,22 @@ def test_record_with_a_sum_that_fits_is_shown(forgery: Forgery) -> None:
     patient.put(name, reseal(name, image, _uuid(patient.path), patient.root))
     with open_tiny(patient.path, mode="r") as memory:
         assert memory.get(first).id == first
+
+
+def test_record_of_a_tier_that_there_is_not_is_damaged(forgery: Forgery) -> None:
+    """Mechanism: the number was looked up as it stood: a bare KeyError of ``get``."""
+    patient, name = forgery.patient, "semantic/semantic-000.mem"
+    image = bytearray(patient.bytes[name])
+    image[PARTITION_HEADER_BYTES + 1] = 128
+    patient.put(name, reseal(name, image, _uuid(patient.path), patient.root))
+    first = next(iter(patient.truth))
+    with open_tiny(patient.path, mode="r") as memory:
+        for ask in (lambda: memory.get(first), lambda: list(memory),
+                    lambda: memory.recall(vector=vector_of(WORDS[0]), k=20)):  # fmt: skip
+            with pytest.raises(PartitionCorruptError, match="tier 128"):
+                ask()
+    with open_tiny(patient.path) as memory, pytest.raises(PartitionCorruptError):
+        memory.pin(first)
 
 
 def test_forged_stores_are_read_or_refused_without_guidance(
