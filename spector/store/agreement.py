@@ -4,7 +4,9 @@ One memory has a row in the table of memories, one in that of texts and one in t
 and its partition counts it. SQLite proves none of that: a flipped bit in the key of a row leads the
 search for it astray, and whoever joins the tables passes over the memory without a word. Whoever
 reads one memory by id is told by ``Catalog.refuse_hidden``; whoever asks for all that there are
-cannot be told by what is missing, so counts are compared first: 120 ms for a million memories.
+cannot be told by what is missing, so counts are compared first, and sums of the ids: a key that
+damage has made that of a neighbour leaves every count as it was. 75 ms for 150,000 memories of 800
+letters, most of it for the pages of texts.
 """
 
 from __future__ import annotations
@@ -28,6 +30,11 @@ _COUNTS: Final = f"""SELECT
   (SELECT count(*) FROM content),
   (SELECT count(*) FROM record NOT INDEXED CROSS JOIN content ON content.id = record.id),
   (SELECT coalesce(sum(live), 0) FROM segment WHERE state <> {int(PartitionState.COMPACTED)})"""
+#: halves of 62 bits, of which no store has enough to overflow a sum
+_SUMS: Final = """SELECT
+  (SELECT sum(id & 4294967295) || '+' || sum(id >> 32) FROM record NOT INDEXED),
+  (SELECT sum(id & 4294967295) || '+' || sum(id >> 32) FROM record INDEXED BY record_place),
+  (SELECT sum(id & 4294967295) || '+' || sum(id >> 32) FROM content)"""
 _HIDDEN: Final = """
 SELECT id FROM content
   WHERE NOT EXISTS (SELECT 1 FROM record WHERE record.id = content.id)
@@ -52,16 +59,20 @@ def refuse_disagreement(
             partitions count (whatever ``damaged`` is, since then nobody knows which).
     """
     with catalog.latest() if opening else catalog.reading() as db:
-        *known, counted = db.execute(_COUNTS).fetchone()
-        if {*known, counted} == {counted}:
+        found = db.execute(f"{_COUNTS},{_SUMS.removeprefix('SELECT')}").fetchone()
+        *known, counted, a, b, c = found
+        if {*known, counted} == {counted} and a == b == c:
             return
-        hidden = [found for (found,) in db.execute(_HIDDEN)] if len({*known}) > 1 else []
+        differ = len({*known}) > 1 or not a == b == c
+        hidden = [found for (found,) in db.execute(_HIDDEN)] if differ else []
     if damaged is not None and hidden:
         damaged += hidden
         return
     if hidden:
         names = ", ".join(map(str, hidden[:_NAMED])) + (", ..." if len(hidden) > _NAMED else "")
         problem = f"some of its tables know the memories {names}, others do not find them"
+    elif differ:
+        problem = "its tables have the same number of memories, but not the same ones"
     else:
         problem = f"{known[0]} memories, but the partitions' counts add up to {counted}"
     raise CatalogCorruptError(f"{catalog.path}: {problem}", hint=way_out(None))

@@ -120,12 +120,11 @@ def verify(store: Store, needles: Needles) -> Verification:
                     hits.append((piece, name, offset))
             wanted.begin()
             total += file.size()
-    sayers = {piece: _sayers(store, piece) for piece in {hit[0] for hit in hits}}
-    shared = {piece for piece, ids in sayers.items() if ids is not None}
-    living = {
-        each for piece, ids in sayers.items() if needles.pieces[piece] == "given"
-        for each in ids or ()
-    }
+    there = {hit[0] for hit in hits}
+    given = {piece for piece, kind in needles.pieces.items() if kind == "given"}
+    sayers = {piece: _sayers(store, piece) for piece in there | given}
+    shared = {piece for piece in there if sayers[piece] is not None}
+    living = {each for piece in given for each in sayers[piece] or ()}
     words = words_left(store.catalog, needles.texts)
     residue = [
         Residue(where=name, offset=offset, kind=needles.pieces[piece])
@@ -259,8 +258,10 @@ _SAID: Final = (
     ("content JOIN record ON record.id = content.id", "content.id",
      ("text", "tags", "metadata", "role", "source")),
     ("record", "id", ("session_id", "agent_id", "user_id")),
-    ("sqlite_master", "0", ("sql",)),
-    ("meta", "0", ("value",)),
+    ("sqlite_master", "0", ("sql", "name", "tbl_name")),
+    ("meta", "0", ("value", "key")),
+    ("segment", "0", ("path",)),
+    ("(SELECT 'SQLite format 3' AS magic)", "0", ("magic",)),
 )  # fmt: skip
 _MOST_SAYERS: Final = 20
 

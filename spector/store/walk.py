@@ -43,7 +43,7 @@ def walk(
     Args:
         damaged: ids of damaged records are put here and the walk goes on; None raises.
         proven: prove first that no memory is hidden from the walk by damage to the catalog, which
-            takes 120 ms for a million memories.
+            reads every page of texts once.
 
     Raises:
         PartitionCorruptError, CatalogCorruptError: a memory is not what was written.

@@ -190,6 +190,29 @@ def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
     assert again.verification.words == 2
 
 
+@pytest.mark.parametrize("name", ["maya lindqvist", "MAYA"])
+def test_a_name_in_other_letters_is_one_that_a_living_memory_says(
+    memory: Memory, name: str
+) -> None:
+    """Mechanism: who says it was asked only of what the bytes had."""
+    living = memory.remember("Maya Lindqvist likes tea")
+    receipt = memory.compact(verify=[name]).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert receipt.verification.living == (living.id,)
+
+
+def test_what_the_store_itself_writes_is_no_residue(memory: Memory) -> None:
+    """Mechanism: a date in metadata is also the name of a partition, so no erasure was complete."""
+    memory.remember("stays")
+    gone = memory.remember(
+        "visited the clinic", tags=["episodic", "sqlite"], metadata={"date": "2026-11-21"}
+    )
+    receipt = memory.forget(gone.id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+
+
 def test_a_short_name_is_searched_for_as_well(memory: Memory, store_path: Path) -> None:
     memory.remember("nothing of the kind")
     for name in ("Zqas", "Zqona"):

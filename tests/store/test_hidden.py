@@ -7,6 +7,7 @@ memory never was, a recall leaves it out, and only ``check`` knows better.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Callable
@@ -37,10 +38,11 @@ def _varint(data: bytes, at: int) -> int:
     return at + 1
 
 
-def _spoil_key(path: str, table: str, nth: int) -> None:
+def _spoil_key(path: str, table: str, nth: int, *, byte: int = 0, bit: int = 0x20) -> None:
     """Flip a bit in the key of the n-th row: https://www.sqlite.org/fileformat2.html, section 1.6.
 
-    The bit is so high that the key is out of order, as a search notices or does not.
+    The bit is so high that the key is out of order, as a search notices or does not; those of its
+    last ``byte`` (-1) make it the key of a neighbour.
     """
     file = f"{path}/catalog.db"
     with sqlite3.connect(file) as db:
@@ -55,8 +57,9 @@ def _spoil_key(path: str, table: str, nth: int) -> None:
         assert page[0] == 0x0D, "the table has grown beyond one leaf"
         cell = int.from_bytes(page[8 + 2 * nth : 10 + 2 * nth], "big")
         key = _varint(page, cell)  # behind the length of the row
+        key += byte if byte >= 0 else _varint(page, key) - key + byte
         out.seek((root - 1) * size + key)
-        out.write(bytes([page[key] ^ 0x20]))
+        out.write(bytes([page[key] ^ bit]))
 
 
 def _asks(memory: spector.Memory, hidden: int) -> dict[str, Callable[[], object]]:
@@ -234,4 +237,28 @@ def test_the_user_of_a_memory_that_damage_has_changed_does_not_hide_it_from_eras
     with open_tiny(path) as memory:
         with pytest.raises(CatalogCorruptError, match="not what was written"):
             memory.forget(user_id="ada", purge=True, verify=True)
+        assert len(memory) == 9
+
+
+@TABLES
+@pytest.mark.parametrize("bit", [1, 2, 4, 8])
+def test_a_key_that_becomes_that_of_a_neighbour_does_not_hide_its_memory(
+    tmp_path: Path, table: str, bit: int
+) -> None:
+    """Mechanism: ids of a batch are neighbours, so all counts agree and one is walked twice."""
+    path = str(tmp_path / "mind")
+    with open_tiny(path) as memory:
+        memory.remember_many(
+            {"text": f"text {n}", "vector": vector_of(f"{n}"), "user_id": "ada",
+             "metadata": {"n": n}} for n in range(9)
+        )  # fmt: skip
+    _spoil_key(path, table, 3, byte=-1, bit=bit)
+    with open_tiny(path, mode="r") as memory:
+        with pytest.raises(CatalogCorruptError):
+            list(memory)
+        with pytest.raises(CatalogCorruptError):
+            memory.export(tmp_path / "out.jsonl")
+    with contextlib.suppress(CatalogCorruptError), open_tiny(path) as memory:
+        with pytest.raises(CatalogCorruptError):
+            memory.forget({"n": {"lt": 5}}, purge=True)
         assert len(memory) == 9
