@@ -131,7 +131,7 @@ def verify(store: Store, needles: Needles) -> Verification:
         for piece, name, offset in hits
         if piece not in shared
     ]
-    residue += [Residue(where=f"{CATALOG_NAME}, full text", kind="word") for _ in words.left]
+    residue += [Residue(where=f"{CATALOG_NAME}, full text", kind="word")] * words.left
     return Verification(
         needles=len(needles.pieces), words=words.wanted, too_short=needles.too_short,
         shared=len(shared), living=tuple(sorted(living)), files=files, bytes=total,

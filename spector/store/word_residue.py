@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from spector.errors import CatalogCorruptError
 from spector.store.catalog import FULLTEXT_TOKENIZER, Catalog
@@ -28,16 +28,11 @@ _LEAST_SEGMENT: Final = 1 << 37
 _MAIN: Final = b"0"
 
 
-class WordCheck:
-    """Words that were looked for and words that are left, both as the index stems them."""
+class WordCheck(NamedTuple):
+    """How many words were looked for, and how many of them are left, as the index stems them."""
 
-    __slots__ = ("left", "living", "wanted")
-
-    def __init__(self, wanted: int, left: Sequence[str], living: int) -> None:
-        self.wanted = wanted
-        self.left = tuple(left)
-        #: so many of the wanted ones a living memory says as well
-        self.living = living
+    wanted: int
+    left: int
 
 
 def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
@@ -48,11 +43,11 @@ def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
     """
     wanted = _words_of(texts)
     if not wanted:
-        return WordCheck(0, (), 0)
+        return WordCheck(0, 0)
     with catalog.reading() as db:
         there = {term for term in _terms(db, catalog.path) if term in wanted}
         living = set(_living(db, there))
-    return WordCheck(len(wanted), sorted(_shown(each) for each in there - living), len(living))
+    return WordCheck(len(wanted), len(there - living))
 
 
 def _words_of(texts: Iterable[str]) -> set[bytes]:
@@ -117,7 +112,3 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at + n + 1
     return value << 8 | data[at + 8], at + 9
-
-
-def _shown(term: bytes) -> str:
-    return term.decode("utf-8", "replace")
