@@ -61,11 +61,14 @@ class Verification:
     files: int = 0
     bytes: int = 0
     residue: tuple[Residue, ...] = ()
+    #: what could not be searched, and why: links and pipes that somebody put into the directory,
+    #: files that cannot be read
+    unsearched: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Nothing is left of what is forgotten."""
-        return not self.residue
+        """Everything was searched, and nothing is left of what is forgotten."""
+        return not self.residue and not self.unsearched
 
     @property
     def gone(self) -> bool:
@@ -106,6 +109,9 @@ class ErasureReceipt:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         found: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        if self.verification is not None:
+            verdict = {"ok": self.verification.ok, "gone": self.verification.gone}
+            found["verification"] |= verdict
         return {**found, "complete": self.complete}
 
     def to_json(self) -> str:
@@ -145,10 +151,11 @@ def _searched(found: Verification) -> list[str]:
             f"  {found.shared} pieces that living memories hold as well, and {found.too_short} "
             "too short to mean anything, prove nothing"
         )
-    return lines + [
+    lines += [
         f"  left: {each.kind} in {each.where}"
         + ("" if each.offset is None else f" at byte {each.offset}") for each in found.residue
     ]
+    return lines + [f"  not searched: {each}" for each in found.unsearched]
 
 
 def _listed(ids: tuple[int, ...]) -> str:

@@ -58,7 +58,8 @@ def crc32c_rows(
 def _flat(data: Bytes) -> bytes | memoryview:
     if isinstance(data, bytes):
         return data
-    return memoryview(data).cast("B")  # type: ignore[arg-type]
+    view = memoryview(data)  # type: ignore[arg-type]
+    return view.cast("B") if view.nbytes else b""  # of nothing there is no cast
 
 
 def _register(seed: int | bytes) -> int:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from spector.clock import iso_of_ms
 from spector.errors import StoreError
-from spector.receipt import ErasureReceipt, Purged, Verification
+from spector.receipt import ErasureReceipt, Purged
 from spector.store.erase import (
     Due,
     derived_from,
@@ -95,6 +95,10 @@ def erase_rest(
             settle(store, set(what.ids) - stuck - waiting)
             after_ms = round(min(1000 * after_s, 1e18))
             postpone(store, stuck - waiting, now_ms + max(after_ms, _CLOCK_SLACK_MS))
+    others = [store for store in stores if store is not durable]
+    verification = None if needles is None else verify(durable, needles, others)
+    if verification is not None and verification.residue and due_of(durable).ids:
+        pending.append("memories were forgotten while this went on; compact again erases them")
     alive = {i for store, what in due.items() for i in store.catalog.fetch(what.ids)}
     every = _ids(due.values())
     erased = every - not_yet
@@ -104,7 +108,7 @@ def erase_rest(
         replaced=tuple(sorted(erased & alive)), derived=derived,
         purged=tuple(purged), pending=tuple(pending),
         unknown_files=strange_files(durable),
-        verification=_verified(durable, needles),
+        verification=verification,
     )
 
 
@@ -142,7 +146,3 @@ def _left(
                 into = stuck if segment.row.path in broken else waiting
                 into |= left_in(store, segment_id, ids)
     return stuck, waiting
-
-
-def _verified(store: Store, needles: Needles | None) -> Verification | None:
-    return None if needles is None or not store.files.durable else verify(store, needles)

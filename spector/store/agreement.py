@@ -11,6 +11,8 @@ memories, and twice that for texts of 800 letters, whose pages it reads.
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Final
 
 from spector.errors import CatalogCorruptError
@@ -20,7 +22,7 @@ from spector.store.check_catalog import check_catalog, check_words
 from spector.store.findings import Findings
 from spector.store.sql import one_moment, translated_sql
 
-__all__ = ["refuse_damage", "refuse_disagreement"]
+__all__ = ["misplaced", "refuse_damage", "refuse_disagreement"]
 
 #: how many memories there are and which, of one source; halves of 62 bits, of which no store has
 #: enough to overflow a sum
@@ -44,25 +46,32 @@ _NAMED: Final = 10
 
 
 def refuse_disagreement(
-    catalog: Catalog, damaged: list[int] | None = None, *, opening: bool = False
+    catalog: Catalog, damaged: list[int] | None = None, *, opening: bool = False,
+    trusted_s: float = 0.0,
 ) -> None:
     """Raise when a walk over all memories would pass over one, or a partition counts others.
 
     Args:
         damaged: ids of memories that cannot be reached are put here; None raises.
         opening: nobody else uses the catalog yet, so its first connection does.
+        trusted_s: what was proved so many seconds ago is not proved again.
 
     Raises:
         CatalogCorruptError: tables do not know of the same memories, or not of as many as the
             partitions count (whatever ``damaged`` is, since then nobody knows which).
     """
+    began_s = time.monotonic()
+    if began_s - catalog.agreed_s < trusted_s:
+        return
     with catalog.latest() if opening else catalog.reading() as db:
         found = db.execute(_COUNTS).fetchone()
         records, places, texts = found[:3], found[3:6], found[6:9]
         joined, counted = found[9:]
         differ = not (records == places == texts and joined == records[0])
         if not differ and counted == records[0]:
+            catalog.agreed_s = began_s
             return
+        catalog.agreed_s = -math.inf
         hidden = [record_id for (record_id,) in db.execute(_HIDDEN)] if differ else []
     if damaged is not None and hidden:
         damaged += hidden
@@ -75,6 +84,14 @@ def refuse_disagreement(
     else:
         problem = f"{records[0]} memories, but the partitions' counts add up to {counted}"
     raise CatalogCorruptError(f"{catalog.path}: {problem}", hint=way_out(None))
+
+
+def misplaced(catalog: Catalog, record_id: int) -> CatalogCorruptError:
+    """What to raise when a walk comes to a memory for the second time, or too late."""
+    return CatalogCorruptError(
+        f"{catalog.path}: the keys of its memories do not ascend at {record_id}",
+        hint=way_out(None),
+    )
 
 
 def refuse_damage(catalog: Catalog) -> None:

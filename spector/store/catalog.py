@@ -22,6 +22,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import math
 import os
 import sqlite3
 import threading
@@ -45,7 +46,7 @@ from spector.errors import (
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
 from spector.store import raw
 from spector.store.damage import SQL_ERRORS
-from spector.store.files import File, Files
+from spector.store.files import File, Files, MemoryFile
 from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
@@ -424,6 +425,8 @@ class Catalog:
         self.pinned = threading.local()
         self.only = threading.RLock()  # guards the sole connection of an in-memory catalog
         self._closed = False
+        #: when its tables were last proved to agree, of the monotonic clock in seconds
+        self.agreed_s = -math.inf
         #: which file this is, once it is open
         self._identity: tuple[int, int] | None = None
         self._row_sql = f"SELECT {ROW_COLUMNS}, seal{_FROM}"
@@ -644,7 +647,13 @@ class Catalog:
         _left_open.append(self)
 
     def raw_file(self, files: Files) -> File:
-        """The catalog's file, to be read byte by byte; nobody may close it, see ``raw``."""
+        """The catalog's file, to be read byte by byte; nobody may close it, see ``raw``.
+
+        Of a catalog in memory a copy of its pages.
+        """
+        if self.in_memory:
+            with self.only, translated_sql(self.path):
+                return MemoryFile(self.main.serialize())
         return raw.raw_file(files, CATALOG_NAME, self.path, self._identity)
 
     def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
@@ -806,7 +815,8 @@ class Catalog:
     ) -> dict[int, Row]:
         """Rows of those ids that exist and satisfy the extra condition."""
         with self.reading() as connection:
-            return {found[0]: decoded(found) for found in self._find(connection, ids, sql, params)}
+            found = self._find(connection, ids, sql, params)
+            return {each[0]: decoded(each) for each in found}
 
     def fetch_stored(
         self, ids: Sequence[int], *, sql: str = "1", params: Sequence[Any] = ()
@@ -818,12 +828,14 @@ class Catalog:
 
     def _find(
         self, connection: sqlite3.Connection, ids: Sequence[int], sql: str, params: Sequence[Any]
-    ) -> Iterator[tuple[Any, ...]]:
+    ) -> list[tuple[Any, ...]]:
+        out: list[tuple[Any, ...]] = []
         for chunk in chunked(ids):
             marks = ",".join("?" * len(chunk))
-            yield from connection.execute(
+            out += connection.execute(
                 f"{self._row_sql} WHERE record.id IN ({marks}) AND ({sql})", (*chunk, *params)
             )
+        return out
 
     def select(
         self, sql: str, params: Sequence[Any] = (), *, after: int = -1, limit: int = -1
@@ -839,6 +851,29 @@ class Catalog:
                 " ORDER BY record.id LIMIT ?",
                 (after, *params, limit),
             ).fetchall()
+
+    def pages(
+        self, sql: str, params: Sequence[Any], size: int, *, astray: bool = False
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """The same by the page, each of the moment when it is asked for.
+
+        Args:
+            astray: some keys are damaged, so the last one does not lead to the next page. All
+                pages are of one moment then, and the log is held on to until the end.
+        """
+        if astray:
+            with self.reading() as connection:
+                found = connection.execute(
+                    f"{self._row_sql.replace(_FROM, _FROM_ANY)} WHERE {sql} ORDER BY record.id",
+                    tuple(params),
+                )
+                while page := found.fetchmany(size):
+                    yield page
+            return
+        after = -1
+        while page := self.select(sql, params, after=after, limit=size):
+            yield page
+            after = page[-1][0]
 
     def places(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[int, int, int]]:
         """(segment id, slot, record id) of every record that satisfies a condition."""

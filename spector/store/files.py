@@ -39,7 +39,7 @@ from spector.store.maps import Map, populate
 from spector.store.sectors import join, read_around
 from spector.store.sync import sync_all, sync_data
 
-__all__ = ["DiskFiles", "File", "Files", "MemoryFiles", "is_missing", "translated"]
+__all__ = ["DiskFiles", "File", "Files", "MemoryFile", "MemoryFiles", "is_missing", "translated"]
 
 Bytes = NDArray[np.uint8]
 _NOTHING: Bytes = np.zeros(0, dtype=np.uint8)
@@ -96,6 +96,8 @@ class Files(Protocol):
 
     def listing(self) -> list[str]:
         """Names of all files, sorted."""
+
+    def closed_folders(self) -> list[str]: ...
 
     def size_of(self, name: str) -> int: ...
 
@@ -337,6 +339,16 @@ class DiskFiles:
             found += [os.path.normpath(os.path.join(within, name)) for name in names]
         return sorted(name.replace(os.sep, "/") for name in found)
 
+    def closed_folders(self) -> list[str]:
+        """Names of directories that ``listing`` does not enter: links, and what nobody may read."""
+        found: list[str] = []
+        denied: list[OSError] = []
+        for directory, folders, _ in os.walk(self.root, onerror=denied.append):
+            paths = [os.path.join(directory, name) for name in folders]
+            found += [path for path in paths if os.path.islink(path)]
+        found += [error.filename for error in denied]
+        return sorted(os.path.relpath(path, self.root).replace(os.sep, "/") for path in found)
+
     def size_of(self, name: str) -> int:
         with translated("stat", self._path(name)):
             status = os.lstat(self._path(name))
@@ -440,8 +452,8 @@ def _sync_folder(path: str) -> None:
 class MemoryFile:
     """A slab of zeroed memory; pages cost nothing until they are written."""
 
-    def __init__(self) -> None:
-        self._slab: Bytes = np.zeros(0, dtype=np.uint8)
+    def __init__(self, content: bytes = b"") -> None:
+        self._slab: Bytes = np.frombuffer(content, np.uint8).copy()
 
     def read_at(self, offset: int, length: int) -> bytes:
         return self._slab[offset : offset + length].tobytes()
@@ -499,6 +511,9 @@ class MemoryFiles:
 
     def listing(self) -> list[str]:
         return sorted(self._files)
+
+    def closed_folders(self) -> list[str]:
+        return []
 
     def size_of(self, name: str) -> int:
         return self._files[name].size()

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.errors import InvalidInputError
+from spector.errors import InvalidInputError, StoreError, StoreNotFoundError
 from spector.layout import HEADER_BYTES, PARTITION_HEADER_BYTES, RECORD_DTYPE, Flag
 from spector.receipt import Residue, Verification
 from spector.store.catalog import CATALOG_NAME, Row
@@ -28,7 +29,8 @@ from spector.store.rows import tags_json, to_json
 from spector.store.segment import Segment
 from spector.store.store import Store
 from spector.store.word_files import is_words
-from spector.store.word_residue import words_left
+from spector.store.word_residue import WordCheck, words_left
+from spector.unicode import compatible, normalize
 
 __all__ = ["Needles", "strange_files", "verify"]
 
@@ -54,23 +56,32 @@ class Needles:
     pieces: dict[bytes, str] = field(default_factory=dict)
     #: texts whose words must not be found in the full text either
     texts: list[str] = field(default_factory=list)
+    #: what the caller named, whole
+    given: list[bytes] = field(default_factory=list)
     too_short: int = 0
 
-    def add_given(self, data: bytes) -> None:
-        """Something that a caller asks for.
+    def add_given(self, given: str | bytes) -> None:
+        """Something that a caller asks for: as it is, as JSON has it, in either normal form.
 
         Raises:
             InvalidInputError: it is so short, or so monotonous, that it would be found everywhere.
         """
+        data = given.encode() if isinstance(given, str) else given
         if len(data) < LEAST_GIVEN_BYTES or len(set(data)) < 2:
+            what = f"only {len(data)}" if len(data) < LEAST_GIVEN_BYTES else "only the same"
             raise InvalidInputError(
-                f"verify holds {len(data)} bytes that are found everywhere",
+                f"verify holds a text of {what} bytes, which are found everywhere",
                 hint=f"give at least {LEAST_GIVEN_BYTES} bytes that are not all the same: a full "
                 "name instead of a short one",
             )
+        self.given.append(data)
         self._take("given", data)
         with contextlib.suppress(UnicodeDecodeError):
-            self.texts.append(data.decode())
+            text = data.decode()
+            self.texts.append(text)
+            for each in (text, normalize("NFC", text), normalize("NFD", text)):
+                self._take("given", each.encode())
+                self._take("given", _escaped(each).encode())
 
     def add(self, kind: str, data: bytes) -> None:
         """Something whose bytes must not be found."""
@@ -91,7 +102,7 @@ class Needles:
         self.add("metadata", (row.metadata_json or to_json(row.metadata) or "").encode())
         for leaf in _leaves(row.metadata):
             self.add("metadata", leaf.encode())
-            self.add("metadata", json.dumps(leaf, ensure_ascii=False)[1:-1].encode())
+            self.add("metadata", _escaped(leaf).encode())
         self.add("tags", (tags_json(row.tags) or "").encode())
         for tag in row.tags:
             self.add("tags", tag.encode())
@@ -102,40 +113,51 @@ class Needles:
             self.add("vector", image[HEADER_BYTES : HEADER_BYTES + dim].tobytes())
 
 
-def verify(store: Store, needles: Needles) -> Verification:
-    """Search every file of a durable store. Nothing is changed, and nobody waits for long."""
+def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Verification:
+    """Search every file of a store. Nothing is changed, and nobody waits for long.
+
+    What cannot be read is told and not raised: the erasure is done, and its receipt is due.
+
+    Args:
+        others: stores whose memories may say the same; their bytes are not searched.
+    """
     wanted = _Wanted(list(needles.pieces))
     files = total = 0
     hits: list[tuple[bytes, str, int]] = []
-    for name in store.files.listing():
-        if name == _LOCK_TABLE or not store.files.exists(name):
+    alive: set[bytes] = set()
+    failed: list[str] = []
+    for name in [*store.files.listing(), *store.files.closed_folders(), *_in_memory(store)]:
+        if name == _LOCK_TABLE:
             continue
-        with _opened(store, name) as file:
-            files += 1
+        with _telling(failed, name), _opened(store, name) as file:
             segment = _segment_at(store, name)
             for piece, offset in wanted.search(_blocks(file, wanted.longest)):
                 # a living record has the same numbers in its own right; a dead one has not
-                if segment is None or not _in_live_slot(store, segment, offset):
+                if segment is not None and _in_live_slot(store, segment, offset):
+                    alive.add(piece)
+                else:
                     wanted.found(piece)
                     hits.append((piece, name, offset))
-            wanted.begin()
+            files += 1
             total += file.size()
-    there = {hit[0] for hit in hits}
-    given = {piece for piece, kind in needles.pieces.items() if kind == "given"}
-    sayers = {piece: _sayers(store, piece) for piece in there | given}
-    shared = {piece for piece in there if sayers[piece] is not None}
-    living = {each for piece in given for each in sayers[piece] or ()}
-    words = words_left(store.catalog, needles.texts)
+        wanted.begin()
+    words = WordCheck(0, 0)
+    with _telling(failed, CATALOG_NAME):
+        words = words_left(store.catalog, needles.texts)
+    said = _Said()
+    for each in (store, *others):
+        with _telling(failed, CATALOG_NAME):
+            said.look(each, {piece for piece, *_ in hits}, needles.given)
     residue = [
-        Residue(where=name, offset=offset, kind=needles.pieces[piece])
-        for piece, name, offset in hits
-        if piece not in shared
+        Residue(where=_shown(name), offset=offset, kind=needles.pieces[piece])
+        for piece, name, offset in hits if piece not in said.pieces
     ]
     residue += [Residue(where=f"{CATALOG_NAME}, full text", kind="word")] * words.left
     return Verification(
         needles=len(needles.pieces), words=words.wanted, too_short=needles.too_short,
-        shared=len(shared), living=tuple(sorted(living)), files=files, bytes=total,
-        residue=tuple(residue),
+        shared=len(alive | {piece for piece, *_ in hits if piece in said.pieces}),
+        living=tuple(sorted(said.ids)[:_MOST_SAYERS]), files=files, bytes=total,
+        residue=tuple(residue), unsearched=tuple(dict.fromkeys(failed)),
     )
 
 
@@ -148,7 +170,8 @@ def strange_files(store: Store) -> tuple[str, ...]:
         own = {"LOCK", CATALOG_NAME, _LOCK_TABLE, f"{CATALOG_NAME}-wal"}
         known = named | {idx_of(path) for path in named} | own
         return tuple(
-            name for name in store.files.listing()
+            _shown(name)
+            for name in sorted([*store.files.listing(), *store.files.closed_folders()])
             if name not in known and not is_words(name)
         )
 
@@ -230,6 +253,27 @@ def _leaves(value: Any) -> Iterator[str]:
             yield from _leaves(each)
 
 
+def _in_memory(store: Store) -> tuple[str, ...]:
+    """The catalog of a store in memory, which is no file."""
+    return (CATALOG_NAME,) if store.catalog.in_memory else ()
+
+
+def _shown(name: str) -> str:
+    """A file's name, or a message with one, for people, whatever bytes somebody has put into it."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+@contextlib.contextmanager
+def _telling(failed: list[str], name: str) -> Iterator[None]:
+    """Write down what cannot be read; a file that is gone by now has nothing to say."""
+    try:
+        yield
+    except StoreNotFoundError:
+        pass
+    except StoreError as error:
+        failed.append(_shown(f"{name}: {error.message}"))
+
+
 @contextlib.contextmanager
 def _opened(store: Store, name: str) -> Iterator[File]:
     """A file of the store to read; the catalog's through a descriptor that outlives us."""
@@ -253,41 +297,91 @@ def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:
         tail = block[-overlap:] if overlap else b""
 
 
-#: what a living memory says: its text only counts while the memory can be reached
+#: where a piece stands that need not be gone: what living memories say, and the store itself
 _SAID: Final = (
-    ("content JOIN record ON record.id = content.id", "content.id",
-     ("text", "tags", "metadata", "role", "source")),
-    ("record", "id", ("session_id", "agent_id", "user_id")),
-    ("sqlite_master", "0", ("sql", "name", "tbl_name")),
-    ("meta", "0", ("value", "key")),
-    ("segment", "0", ("path",)),
-    ("(SELECT 'SQLite format 3' AS magic)", "0", ("magic",)),
+    ("content JOIN record ON record.id = content.id",
+     ("text", "tags", "metadata", "content.role", "content.source")),
+    ("record", ("session_id", "agent_id", "user_id")),
+    ("sqlite_master", ("sql", "name", "tbl_name")),
+    ("meta", ("value", "key")),
+    ("segment", ("path",)),
+    ("(SELECT 'SQLite format 3' AS magic)", ("magic",)),
 )  # fmt: skip
+_TEXTS: Final = """
+SELECT record.id, text, tags, metadata, role, source, session_id, agent_id, user_id
+  FROM content JOIN record ON record.id = content.id"""
 _MOST_SAYERS: Final = 20
 
 
-def _sayers(store: Store, piece: bytes) -> tuple[int, ...] | None:
-    """Living memories that say the same, up to 20; letters of ASCII in either case.
+class _Said:
+    """What living memories say of what was looked for."""
 
-    None when nobody does; empty when only the schema or the store's own description does.
-    """
+    def __init__(self) -> None:
+        #: who says what the caller named, in letters of either case and with any accents
+        self.ids: set[int] = set()
+        #: what a living memory says, or the store in its own description
+        self.pieces: set[bytes] = set()
+
+    def look(self, store: Store, pieces: Collection[bytes], given: Collection[bytes]) -> None:
+        """Look through everything that a store says."""
+        with store.catalog.reading() as db:
+            self.pieces |= {
+                piece for piece in pieces for table, names in _SAID
+                if db.execute(_holding(table, names), {"piece": piece}).fetchone()
+            }
+            # the full text has words without accents and in small letters only, so a piece like
+            # that may be a word of a memory that writes it in another way
+            plain = {text: piece for piece in pieces if (text := _plain(piece)) is not None}
+            names = {_bare(text) for each in given if (text := _text_of(each)) is not None}
+            if plain or names:
+                for record_id, *values in db.execute(_TEXTS):
+                    says = _bare("\0".join(_leaves([_parsed(value) for value in values])))
+                    self.pieces |= {piece for text, piece in plain.items() if text in says}
+                    if any(name in says for name in names):
+                        self.ids.add(record_id)
+            for each in given:
+                if _text_of(each) is None:
+                    sql = _holding("content", ("text", "tags", "metadata"), what="id")
+                    self.ids |= {found for (found,) in db.execute(sql, {"piece": each})}
+
+
+def _holding(table: str, names: Iterable[str], what: str = "1") -> str:
+    either = " OR ".join(f"instr(CAST({name} AS BLOB), :piece)" for name in names)
+    return f"SELECT {what} FROM {table} WHERE {either} LIMIT {_MOST_SAYERS}"
+
+
+def _text_of(data: bytes) -> str | None:
     try:
-        text = piece.decode().lower()
+        return data.decode()
     except UnicodeDecodeError:  # a vector, or a text cut within a letter
-        text = ""
-    said = False
-    ids: set[int] = set()
-    with store.catalog.reading() as db:
-        for table, key, names in _SAID:
-            either = " OR ".join(
-                f"instr(CAST({name} AS BLOB), :raw) OR (:text <> '' AND"
-                f" instr(lower({name}), :text))" for name in names
-            )
-            sql = f"SELECT {key} FROM {table} WHERE {either} LIMIT {_MOST_SAYERS}"
-            found = db.execute(sql, {"raw": piece, "text": text}).fetchall()
-            said = said or bool(found)
-            ids.update(each for (each,) in found if each)
-    return tuple(sorted(ids)[:_MOST_SAYERS]) if said else None
+        return None
+
+
+def _plain(data: bytes) -> str | None:
+    """A text as it is, when it is in small letters without accents."""
+    text = _text_of(data)
+    return text if text is not None and text == _bare(text) else None
+
+
+def _bare(text: str) -> str:
+    """In small letters without accents, so that people mean the same by what is the same."""
+    if text.isascii():
+        return text.lower()
+    apart = normalize("NFD", compatible(text).casefold())
+    return "".join(each for each in apart if not unicodedata.combining(each))
+
+
+def _parsed(value: Any) -> Any:
+    """What the catalog has as JSON, and as it is there; any other text only as it is."""
+    if isinstance(value, str) and value[:1] in ("[", "{"):
+        with contextlib.suppress(ValueError, RecursionError):
+            return [value, json.loads(value)]
+    return value if isinstance(value, str) else ()
+
+
+def _escaped(text: str) -> str:
+    """A text as it stands in the catalog's JSON."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _segment_at(store: Store, name: str) -> Segment | None:

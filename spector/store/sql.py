@@ -80,7 +80,9 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
             hint="free some space, then try again; if there was enough, look at the disk",
         )
     no_text = code is None and "decode to UTF-8" in str(error)  # Python says that, not SQLite
-    if no_text or primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+    # a key that is taken can only be one that damage has changed: ours are never given twice
+    broken = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT}
+    if no_text or primary in broken:
         return CatalogCorruptError(message, hint=_DAMAGED)
     if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
         return StoreReadOnlyError(message, hint='check the permissions, or open with mode="r"')

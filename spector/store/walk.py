@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
 from spector.records import MemoryRecord
-from spector.store.agreement import refuse_disagreement
+from spector.store.agreement import misplaced, refuse_disagreement
 from spector.store.catalog import Row, decoded, is_sealed
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes
@@ -32,7 +32,7 @@ def walk(
     params: Sequence[Any],
     damaged: list[int] | None = None,
     *,
-    proven: bool = True,
+    trusted_s: float | None = 0.0,
 ) -> Iterator[tuple[MemoryRecord, Bytes]]:
     """(record, its (stride,) u8 bytes) of every row that satisfies a condition, by ascending id.
 
@@ -42,21 +42,25 @@ def walk(
 
     Args:
         damaged: ids of damaged records are put here and the walk goes on; None raises.
-        proven: prove first that no memory is hidden from the walk by damage to the catalog, which
-            reads every page of texts once.
+        trusted_s: prove first that no memory is hidden from the walk by damage to the catalog,
+            which reads every page of texts once, unless that was proved so many seconds ago; None
+            does not prove it.
 
     Raises:
         PartitionCorruptError, CatalogCorruptError: a memory is not what was written.
     """
-    if proven:
+    before = len(damaged or ())
+    if trusted_s is not None:
         store.ensure_usable()
         store.view()  # a reader follows the writer here
-        refuse_disagreement(store.catalog, damaged)
-    after = -1
+        refuse_disagreement(store.catalog, damaged, trusted_s=trusted_s)
+    astray = len(damaged or ()) > before
+    pages = store.catalog.pages(sql, params, _BATCH, astray=astray)
+    last, shown = -1, set[int]()
     while True:
         store.ensure_usable()
         seen = store.view().change_seq
-        stored = store.catalog.select(sql, params, after=after, limit=_BATCH)
+        stored = next(pages, [])
         rows = _decoded(stored, damaged)
         images, sound = _gather(store, rows)
         headers: NDArray[np.void] = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
@@ -71,7 +75,14 @@ def walk(
                 records[n] = replace(records[n], superseded_by=newer)
         for n, row in enumerate(rows):
             store.ensure_usable()
+            if row.id in shown:  # a damaged key is another memory's, to which the search then led
+                continue
+            if row.id <= last and not astray:
+                raise misplaced(store.catalog, row.id)
             if sound[n] and store.view().change_seq == seen:  # a reader looks at the catalog here
+                last = row.id
+                if astray:
+                    shown.add(row.id)
                 yield records[n], images[n]
                 continue
             try:
@@ -84,10 +95,12 @@ def walk(
             if found is not None:
                 header = header_of(found[1])
                 tier = tier_name(int(header["tier"]))
+                last = row.id
+                if astray:
+                    shown.add(row.id)
                 yield to_record(found[0], header, tier, newer_than(store, found[0])), found[1]
         if len(stored) < _BATCH:
             return
-        after = stored[-1][0]
 
 
 def _decoded(stored: Sequence[tuple[Any, ...]], damaged: list[int] | None) -> list[Row]:

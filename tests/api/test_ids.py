@@ -29,3 +29,11 @@ def test_hits_and_records_can_be_forgotten_like_ids(store_path: Path) -> None:
         report = memory.forget([hit, second])
         assert set(report.ids) == {first.id, second.id}
         assert len(memory) == 0
+
+
+def test_an_empty_store_is_a_store(store_path: Path) -> None:
+    """Mechanism: a length of 0 made ``if memory:`` false until something was remembered."""
+    with spector.open(store_path, embedder=FakeEmbedder()) as memory:
+        assert len(memory) == 0
+        assert memory
+    assert memory, "closed, and still the object that it was"

@@ -8,7 +8,10 @@ itself, whatever the product says.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import socket
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,7 @@ import pytest
 import spector
 from spector import Config, InvalidInputError, ManualClock, Memory
 from spector.receipt import NOT_COVERED, Purged
-from spector.store import erase
+from spector.store import erase, residue
 from spector.store.catalog import Catalog
 from spector.store.idx import TEMPORARY, idx_of
 from spector.store.residue import Needles
@@ -202,6 +205,207 @@ def test_a_name_in_other_letters_is_one_that_a_living_memory_says(
     assert receipt.verification.living == (living.id,)
 
 
+@pytest.mark.parametrize(("said", "name"), [
+    ("Doktor \u00c4rzte", "doktor \u00e4RZTE"), ("the caf\u00e9 on the corner", "cafe\u0301"),
+    ("STRASSE 5", "stra\u00dfe 5"), ("a \uff21pple", "apple"),
+])  # fmt: skip
+def test_letters_of_any_alphabet_are_compared_without_case_and_accents(
+    memory: Memory, said: str, name: str
+) -> None:
+    """Mechanism: SQLite's lower() knows the letters of ASCII only."""
+    living = memory.remember(said)
+    memory.remember("another")
+    receipt = memory.compact(verify=[name]).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert receipt.verification.living == (living.id,)
+    assert receipt.complete
+
+
+def test_a_plain_word_of_the_full_text_is_of_the_living_memory_that_writes_it_with_an_accent(
+    memory: Memory
+) -> None:
+    living = memory.remember("Zq\u00e4\u00f6qi")
+    receipt = memory.compact(verify=["zqaoqi"]).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+    assert receipt.verification is not None
+    assert receipt.verification.living == (living.id,)
+
+
+@pytest.mark.parametrize("name", ['the "Zq" bar\\ä', 'the "zq" BAR\\ä'])
+def test_a_name_with_quotes_is_found_in_metadata_that_has_them_escaped(
+    memory: Memory, name: str
+) -> None:
+    living = memory.remember("x", metadata={"place": ['the "Zq" bar\\ä']})
+    receipt = memory.compact(verify=[name]).receipt
+    assert receipt is not None
+    assert receipt.complete
+    assert receipt.verification is not None
+    assert receipt.verification.living == (living.id,)
+
+
+def test_a_memory_of_the_working_tier_says_it_too(memory: Memory) -> None:
+    living = memory.remember("Maya Lindqvist is on the line", tier="working")
+    receipt = memory.compact(verify=["maya lindqvist"]).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert receipt.verification.living == (living.id,)
+    assert not receipt.verification.gone
+
+
+def test_bytes_that_are_no_text_are_looked_for_as_they_are(
+    memory: Memory, store_path: Path
+) -> None:
+    memory.remember("x")
+    (store_path / "stray.bin").write_bytes(b"..\xff\xfe\x80\x81..")
+    receipt = memory.compact(verify=[b"\xff\xfe\x80\x81"]).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert [(r.where, r.offset) for r in receipt.verification.residue] == [("stray.bin", 2)]
+    assert receipt.verification.living == ()
+
+
+@pytest.mark.parametrize("left", ['a \\"Zq\\" bar', 'a "Zq" bar', "caf\u00e9 Zq", "cafe\u0301 Zq"])
+def test_what_the_caller_named_is_found_as_any_file_may_have_it(
+    memory: Memory, store_path: Path, left: str
+) -> None:
+    memory.remember("x")
+    (store_path / "stray.bin").write_bytes(left.encode())
+    receipt = memory.compact(verify=['a "Zq" bar', "cafe\u0301 Zq"]).receipt
+    assert receipt is not None
+    assert not receipt.complete
+    assert receipt.verification is not None
+    assert [each.where for each in receipt.verification.residue] == ["stray.bin"]
+
+
+def test_what_only_another_spelling_says_accounts_for_no_residue(
+    memory: Memory, store_path: Path
+) -> None:
+    living = memory.remember("maya lindqvist")
+    (store_path / "stray.bin").write_bytes(b"Maya Lindqvist")
+    receipt = memory.compact(verify=["Maya Lindqvist"]).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert receipt.verification.living == (living.id,)
+    assert [each.where for each in receipt.verification.residue] == ["stray.bin"]
+
+
+@pytest.mark.parametrize("what", ["link", "dangling", "folder", "pipe", "socket"])
+def test_what_cannot_be_searched_is_told_and_costs_no_receipt(
+    memory: Memory, store_path: Path, tmp_path: Path, what: str
+) -> None:
+    """Mechanism: an error at the end, when all was erased, and then nobody could ask again."""
+    secret = memory.remember({**SECRET})
+    strange = store_path / "strange"
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").write_text("x")
+    match what:
+        case "link":
+            strange.symlink_to(tmp_path / "elsewhere" / "file")
+        case "dangling":
+            strange.symlink_to(tmp_path / "nowhere")
+        case "folder":
+            strange.symlink_to(tmp_path / "elsewhere")
+        case "pipe":
+            os.mkfifo(strange)
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(store_path):
+                made.bind("strange")
+    receipt = memory.forget(secret.id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.ids == (secret.id,)
+    assert receipt.unknown_files == ("strange",)
+    assert receipt.verification is not None
+    assert not receipt.verification.residue
+    assert [each.partition(":")[0] for each in receipt.verification.unsearched] == ["strange"]
+    assert not receipt.verification.gone
+    assert not receipt.complete
+    assert "not searched: strange: " in str(receipt)
+    strange.unlink()
+    assert left_of(store_path, *WORDS) == {}
+    again = memory.compact(verify=WORDS).receipt
+    assert again is not None
+    assert again.complete
+
+
+def test_a_full_text_that_cannot_be_read_costs_no_receipt(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*_: Any) -> Any:
+        raise spector.CatalogCorruptError("page 7 is damaged", hint="")
+
+    monkeypatch.setattr(residue, "words_left", damaged)
+    secret = memory.remember({**SECRET})
+    receipt = memory.forget(secret.id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert not receipt.complete
+    assert receipt.verification is not None
+    assert receipt.verification.unsearched == ("catalog.db: page 7 is damaged",)
+
+
+def test_a_name_of_strange_bytes_does_not_break_the_receipt(
+    memory: Memory, store_path: Path
+) -> None:
+    with open(os.fsencode(store_path) + b"/\xff.bin", "wb") as out:
+        out.write(b"zqxswordfish opens qzjvault by moonlight")
+    receipt = memory.forget(memory.remember({**SECRET}).id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.unknown_files == ("\\udcff.bin",)
+    assert "left: text in \\udcff.bin" in str(receipt)
+    assert receipt.to_json().encode()
+
+
+def test_a_store_in_memory_is_searched_as_well(clock: ManualClock) -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
+        memory.remember("an ordinary note")
+        secret = memory.remember({**SECRET})
+        assert memory.compact(verify=["zqxswordfish"]).receipt is not None
+        receipt = memory.forget(secret.id, purge=True, verify=True).receipt
+        assert receipt is not None
+        assert receipt.complete, str(receipt)
+        assert receipt.verification is not None
+        assert receipt.verification.bytes > 90_000
+        stray = memory._opened[0].store.files.open("stray", create=True)
+        stray.extend(100)
+        stray.write_at(3, b"zqxswordfish")
+        again = memory.compact(verify=["zqxswordfish"]).receipt
+        assert again is not None
+        assert again.verification is not None
+        assert [(r.where, r.offset) for r in again.verification.residue] == [("stray", 3)]
+
+
+def test_the_pages_of_a_catalog_in_memory_are_searched(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Catalog, "vacuum", lambda self: (0, 0, 0))
+    with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
+        memory._opened[0].store.catalog.main.execute("PRAGMA secure_delete=OFF")
+        made = memory.remember_many([f"zqxname{n:04d} lives in qzjstreet {n}" for n in range(300)])
+        receipt = memory.forget(ids(made)[::2], purge=True, verify=True).receipt
+        assert receipt is not None
+        assert not receipt.complete
+
+
+def test_what_was_forgotten_during_the_search_is_given_as_a_reason(
+    memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = ids(memory.remember_many(["zqxswordfish one", "zqxswordfish two"]))
+    search = residue._blocks
+
+    def forgets(*given: Any) -> Any:
+        if second in memory:
+            memory.forget(second)
+        return search(*given)
+
+    monkeypatch.setattr(residue, "_blocks", forgets)
+    (store_path / "stray.bin").write_bytes(b"zqxswordfish one")
+    receipt = memory.forget(first, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert not receipt.complete
+    assert any("compact again" in each for each in receipt.pending)
+
+
 def test_what_the_store_itself_writes_is_no_residue(memory: Memory) -> None:
     """Mechanism: a date in metadata is also the name of a partition, so no erasure was complete."""
     memory.remember("stays")
@@ -229,6 +433,7 @@ def test_a_short_name_is_searched_for_as_well(memory: Memory, store_path: Path) 
 
 @pytest.mark.parametrize("verify", [["Zqx"], [b"aaaaaaaa"], ["Zqxswordfish", "\0\0\0\0\0\0"]])
 def test_what_would_be_found_everywhere_is_refused(memory: Memory, verify: Any) -> None:
+    """Too short, or too much of the same."""
     with pytest.raises(InvalidInputError, match="everywhere"):
         memory.compact(verify=verify)
 
@@ -257,7 +462,7 @@ def test_what_living_memories_say_too_is_counted_and_not_reported(memory: Memory
     assert receipt is not None
     assert receipt.complete
     assert receipt.verification is not None
-    assert receipt.verification.shared >= 3  # text, tag, vector
+    assert receipt.verification.shared == 4  # text, tags, tag, vector
 
 
 def test_compact_searches_for_what_the_caller_names(memory: Memory) -> None:
@@ -322,6 +527,7 @@ def test_a_receipt_is_plain_json_and_repeats_nothing_of_what_was_erased(memory: 
     found = json.loads(receipt.to_json())
     assert found["ids"] == [secret.id]
     assert found["complete"] is True
+    assert (found["verification"]["ok"], found["verification"]["gone"]) == (True, True)
     assert found["time"] == "2026-11-21T12:00:00Z"
     assert tuple(found["not_covered"]) == NOT_COVERED
     assert {p["where"] for p in found["purged"]} >= {"catalog.db", "catalog.db-wal"}

@@ -8,6 +8,7 @@ memory never was, a recall leaves it out, and only ``check`` knows better.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector.errors import CatalogCorruptError, UnknownRecordError
+from spector.errors import CatalogCorruptError, PartitionCorruptError, UnknownRecordError
 from tests.crash.workload import open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 
@@ -262,3 +263,85 @@ def test_a_key_that_becomes_that_of_a_neighbour_does_not_hide_its_memory(
         with pytest.raises(CatalogCorruptError):
             memory.forget({"n": {"lt": 5}}, purge=True)
         assert len(memory) == 9
+
+
+@TABLES
+@pytest.mark.parametrize("bit", [1, 2, 4, 8, 32])
+def test_an_export_of_what_is_left_has_no_memory_twice_and_lacks_only_what_it_names(
+    tmp_path: Path, table: str, bit: int
+) -> None:
+    """Mechanism: the search for a memory led to its neighbour, whose line was written again."""
+    path, out = str(tmp_path / "mind"), tmp_path / "out.jsonl"
+    with open_tiny(path) as memory:
+        made = memory.remember_many(
+            {"text": f"text {n}", "vector": vector_of(f"{n}")} for n in range(9)
+        )
+    _spoil_key(path, table, 3, byte=-1, bit=bit)
+    with open_tiny(path, mode="r") as memory, pytest.warns(RuntimeWarning) as warned:
+        memory.export(out, skip_damaged=True)
+    told = "".join(str(each.message) for each in warned)
+    texts = [json.loads(line)["text"] for line in out.read_text().splitlines()]
+    assert len(texts) == len(set(texts))
+    assert len(texts) >= 7
+    for n, record in enumerate(made):
+        assert f"text {n}" in texts or str(record.id) in told, f"{n} is missing and not named"
+
+
+def test_a_key_far_away_does_not_end_an_export_of_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: the next page of a walk began behind a damaged key, where there was nothing."""
+    monkeypatch.setattr("spector.store.walk._BATCH", 4)
+    path, out = str(tmp_path / "mind"), tmp_path / "out.jsonl"
+    with open_tiny(path) as memory:
+        memory.remember_many({"text": f"text {n}", "vector": vector_of(f"{n}")} for n in range(9))
+    _spoil_key(path, "record", 3)  # the last of the first page
+    with open_tiny(path, mode="r") as memory, pytest.warns(RuntimeWarning):
+        memory.export(out, skip_damaged=True)
+    texts = {json.loads(line)["text"] for line in out.read_text().splitlines()}
+    assert texts >= {f"text {n}" for n in range(9)} - {"text 3"}
+
+
+@TABLES
+@pytest.mark.parametrize(("byte", "bit"), [(0, 0x20), (-1, 1), (-1, 2), (-1, 4)])
+def test_whatever_is_forgotten_beside_a_damaged_key_is_forgotten_or_the_catalog_is_damaged(
+    tmp_path: Path, table: str, byte: int, bit: int
+) -> None:
+    """Mechanism: SQLite met the same place twice, and called it a constraint that failed."""
+    path = str(tmp_path / "mind")
+    with open_tiny(path) as memory:
+        made = memory.remember_many(
+            {"text": f"text {n}", "vector": vector_of(f"{n}")} for n in range(9)
+        )
+    _spoil_key(path, table, 3, byte=byte, bit=bit)
+    with contextlib.suppress(CatalogCorruptError, PartitionCorruptError), open_tiny(path) as memory:
+        for record in made:
+            with contextlib.suppress(CatalogCorruptError, PartitionCorruptError):
+                memory.forget(record.id, purge=True)
+
+
+def test_a_key_that_is_taken_is_damage(tmp_path: Path, ids: list[int]) -> None:
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        catalog = memory._opened[0].store.catalog
+        with pytest.raises(CatalogCorruptError) as caught, catalog.writing() as db:
+            db.execute("INSERT INTO record SELECT * FROM record LIMIT 1")
+        assert "check" in str(caught.value.hint)
+
+
+def test_one_user_after_the_other_is_forgotten_with_one_proof(
+    tmp_path: Path, of_ada: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each proof reads every text; one of the last minute is enough, but not for all memories."""
+    now = [1000.0]
+    monkeypatch.setattr("spector.store.agreement.time.monotonic", lambda: now[0])
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        catalog = memory._opened[0].store.catalog
+        seen = []
+        for step in (0.0, 59.0, 2.0):
+            now[0] += step
+            memory.forget(user_id="nobody")
+            seen.append(catalog.agreed_s)
+        assert seen == [1000.0, 1000.0, 1061.0]
+        now[0] += 1.0
+        list(memory.records())
+        assert catalog.agreed_s == 1062.0
