@@ -1,0 +1,167 @@
+"""Small promises that no other quick test kept: mutants of the product once lived here unnoticed.
+
+Each test says what a change of one line would have cost.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spector
+from spector.errors import PartitionCorruptError
+from spector.layout import MUTABLE_OFFSET, PARTITION_HEADER_BYTES, PartitionState
+from spector.store import compact, hydrate, reader, transaction, word_files
+from spector.store.files import DiskFiles
+from spector.store.rewrite import rewrite_all
+from spector.store.segment import Segment
+from spector.store.store import Store
+from spector.store.transaction import Transaction
+from spector.store.word_checks import drop_unused_words
+from spector.store.word_files import LIST
+from tests.crash.workload import open_tiny, vector_of
+
+
+def _store(memory: spector.Memory) -> Store:
+    return next(each for each in memory._router.stores() if each.files.durable)
+
+
+def _fill(memory: spector.Memory, count: int) -> list[int]:
+    texts = [f"text {n} of river and tent" for n in range(count)]
+    return [memory.remember(text, vector=vector_of(text)).id for text in texts]
+
+
+def test_an_index_of_a_replaced_partition_is_removed_before_its_folder_is_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a power cut brings it back, and it lies there until the next opening."""
+    path = str(tmp_path / "mind")
+    with open_tiny(path) as memory:
+        _fill(memory, 12)
+        memory.recall("river", vector=vector_of("river"))
+    indexes = {p.relative_to(path).as_posix() for p in Path(path).rglob("*.idx")}
+    assert indexes
+    log: list[tuple[str, str]] = []
+    for name in ("remove", "discard", "sync_dir"):
+        real = getattr(DiskFiles, name)
+
+        def noted(files: DiskFiles, file: str, *, real: Any = real, name: str = name) -> None:
+            log.append((name, file))
+            real(files, file)
+
+        monkeypatch.setattr(DiskFiles, name, noted)
+    with open_tiny(path) as memory:
+        rewrite_all(_store(memory), lambda images, rows: images, meta={})
+    for index in indexes:
+        gone = max(n for n, (name, file) in enumerate(log) if file == index and name != "sync_dir")
+        folder = os.path.dirname(index)
+        assert ("sync_dir", folder) in [
+            (name, os.path.dirname(file)) for name, file in log[gone + 1 :]
+        ], f"{index} was removed after the last sync of {folder}"
+
+
+def test_a_transaction_over_many_partitions_lets_go_of_files_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or it runs out of descriptors; and not after each, which would open them again and again."""
+    monkeypatch.setattr(transaction, "_TRIM_EVERY", 4)
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        made = _fill(memory, 40)  # four to a partition
+        trims: list[int] = []
+        monkeypatch.setattr(Store, "trim_files", lambda self: trims.append(1))
+        memory.forget(made[0])
+        assert trims == []
+        memory.forget(made[3:40:4])
+        assert 2 <= len(trims) <= 6
+
+
+def test_a_scan_uses_an_index_that_is_current_and_no_other() -> None:
+    """A stale one, or one beside patched records, does not know the newest of them."""
+    def image(**changes: Any) -> Any:
+        scan = SimpleNamespace(index=SimpleNamespace(image="image"), stale=False)
+        segment = SimpleNamespace(scan=scan, patched=None)
+        for name, value in changes.items():
+            setattr(segment if name == "patched" else scan, name, value)
+        return Segment._image(segment)  # type: ignore[arg-type]
+
+    assert image() == "image"
+    assert image(index=None) is None
+    assert image(stale=True) is None
+    assert image(patched=np.zeros((1, 80), np.uint8)) is None
+
+
+@pytest.mark.parametrize("mode", ["r", "rw"])
+def test_strength_that_the_catalog_does_not_know_is_damage_whoever_reads_it(
+    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the memory is said to be unknown."""
+    monkeypatch.setattr(hydrate, "_ATTEMPTS", 3)
+    path = str(tmp_path / "mind")
+    with open_tiny(path) as memory:
+        made = _fill(memory, 2)
+        file = _store(memory).segments[1].row.path
+    with open_tiny(path, mode=mode) as memory:
+        with open(f"{path}/{file}", "r+b") as out:
+            out.seek(PARTITION_HEADER_BYTES + MUTABLE_OFFSET)
+            byte = out.read(1)
+            out.seek(-1, os.SEEK_CUR)
+            out.write(bytes([byte[0] ^ 1]))
+        with pytest.raises(PartitionCorruptError):
+            memory.get(made[0])
+        assert memory.get(made[1]).id == made[1]
+
+
+def test_after_a_damaged_list_of_words_the_next_one_names_only_files_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or each opening reads all texts again, for ever."""
+    monkeypatch.setattr(word_files, "_WORTH_WRITING", 1)
+    path = tmp_path / "mind"
+    with open_tiny(str(path)) as memory:
+        _fill(memory, 9)
+        memory.recall("river", vector=vector_of("river"))
+    with open_tiny(str(path)) as memory:
+        memory.recall("river", vector=vector_of("river"))  # takes up the files
+        raw = bytearray((path / LIST).read_bytes())
+        raw[0] ^= 0xFF
+        (path / LIST).write_bytes(raw)
+        drop_unused_words(_store(memory))
+        assert not list(path.rglob("*.lex"))
+        _fill(memory, 3)
+        memory.recall("tent", vector=vector_of("tent"))
+    assert list(path.rglob("*.lex"))
+    assert [note for note in spector.check(path).notes if ".lex" in str(note)] == []
+
+
+def test_a_journal_entry_behind_the_records_of_a_reader_is_not_looked_for_in_them() -> None:
+    """Or following the writer ends in an IndexError."""
+    records = np.arange(3 * 80, dtype=np.uint8).reshape(3, 80)
+    there = records[2, :4].tobytes()
+    assert not reader._lagging(records, {(3, 0): b"none", (2, 0): there})
+    assert reader._lagging(records, {(2, 0): b"none"})
+
+
+def test_a_partition_walks_through_every_state_before_it_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill in between leaves a state that the next opening knows how to go on from."""
+    walked: dict[int, list[int]] = {}
+    real = Transaction.set_state
+
+    def noted(self: Transaction, segment_id: int, state: PartitionState) -> None:
+        walked.setdefault(segment_id, []).append(int(state))
+        real(self, segment_id, state)
+
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        made = _fill(memory, 3)
+        memory.forget(made[0])
+        monkeypatch.setattr(Transaction, "set_state", noted)
+        memory.compact()
+        (states,) = walked.values()
+        assert states[:3] == [int(state) for state in compact._CHAIN[1:]]
+        assert states == sorted(states)
