@@ -13,11 +13,13 @@ import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import spector
 from spector.errors import CatalogCorruptError, PartitionCorruptError, UnknownRecordError
+from spector.store.catalog import Catalog
 from tests.crash.workload import open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 
@@ -345,3 +347,59 @@ def test_one_user_after_the_other_is_forgotten_with_one_proof(
         now[0] += 1.0
         list(memory.records())
         assert catalog.agreed_s == 1062.0
+
+
+@pytest.mark.parametrize("bit", [1, 2, 4, 8])
+def test_a_walk_that_an_index_leads_shows_no_memory_twice(tmp_path: Path, bit: int) -> None:
+    """It proves only what it shows, so it has to notice that it comes to a memory again."""
+    path = str(tmp_path / "mind")
+    with open_tiny(path) as memory:
+        memory.remember_many(
+            {"text": f"text {n}", "vector": vector_of(f"{n}"), "tags": ["t"]} for n in range(9)
+        )
+    _spoil_key(path, "record", 3, byte=-1, bit=bit)
+    with open_tiny(path, mode="r") as memory:
+        shown = []
+        with contextlib.suppress(CatalogCorruptError, PartitionCorruptError):
+            shown += [record.id for record in memory.records(tags=["t"])]
+        assert len(shown) == len(set(shown))
+
+
+def test_a_walk_that_comes_to_an_id_again_says_so(
+    tmp_path: Path, of_ada: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Catalog.pages
+
+    def again(*given: Any, **more: Any) -> Any:
+        return (page[:3] + page[1:] for page in real(*given, **more))
+
+    monkeypatch.setattr(Catalog, "pages", again)
+    shown: list[int] = []
+    ends = pytest.raises(CatalogCorruptError, match="ascend")
+    with open_tiny(str(tmp_path / "mind")) as memory, ends:
+        shown.extend(record.id for record in memory.records())
+    assert shown == of_ada[:3]
+
+
+def test_an_index_of_users_that_damage_has_changed_does_not_hide_a_memory_from_erasure(
+    tmp_path: Path, of_ada: list[int]
+) -> None:
+    """Every row is whole; only the index that the filter goes by leads past one of them."""
+    path = str(tmp_path / "mind")
+    file = Path(path) / "catalog.db"
+    with sqlite3.connect(file) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (root,) = db.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'record_user'"
+        ).fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    db.close()
+    raw = bytearray(file.read_bytes())
+    at = raw.index(b"ada", (root - 1) * size)
+    assert at < root * size
+    raw[at : at + 3] = b"adb"
+    file.write_bytes(raw)
+    with open_tiny(path) as memory:
+        with pytest.raises(CatalogCorruptError):
+            memory.forget(user_id="ada", purge=True, verify=True)
+        assert len(memory) == 9
