@@ -287,6 +287,7 @@ def parse_superseded(superseded: Any, config: Config) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, ids)))
 
 
+@np.errstate(over="ignore")  # of a sum of squares: told from an infinite component below
 def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
     """(dim,) f32 copy of a finite, non-zero vector."""
     if type(vector) is np.ndarray and vector.dtype is _F32 and vector.shape == (dim,):

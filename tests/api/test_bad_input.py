@@ -8,6 +8,7 @@ down. Guard: each mistake raises its own typed error with a next step, and the s
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -505,3 +506,18 @@ def test_update_refuses_what_never_changes(memory: Memory, given: dict[str, Any]
 def test_compact_refuses_a_threshold_that_is_no_share(memory: Memory, threshold: Any) -> None:
     with refused(memory, InvalidInputError):
         memory.compact(threshold=threshold)
+
+
+@pytest.mark.parametrize("value", [1e25, np.float32(3e38)])
+def test_a_vector_of_huge_numbers_is_stored_without_a_warning(value: float) -> None:
+    """Mechanism: the sum of their squares overflows, which NumPy says to whoever listens."""
+    with (
+        spector.open(":memory:", embedder=None, dim=8) as memory, warnings.catch_warnings()
+    ):
+        warnings.simplefilter("error")
+        for vector in (np.full(8, value, np.float32), [float(value)] * 8, np.full(8, float(value))):
+            made = memory.remember("x", vector=vector)
+            hit = memory.recall(vector=vector, k=1, profile="similarity")[0]
+            assert hit.id == made.id
+            assert 0.99 < hit.score <= 1.0
+            memory.forget(made)
