@@ -247,10 +247,8 @@ def places_of(
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Places in the snapshot's table of rows; a slot of ``NOWHERE`` for what it does not have."""
     segments, slots = words.places(rows)
-    position, room = snap.seats(n)
-    segments = np.minimum(segments, len(room) - 1)  # the last one has no room
-    there = slots < room[segments]
-    return position[segments], np.where(there, slots.astype(np.uint32), NOWHERE)
+    position, room = snap.seats(n, segments)
+    return position, np.where(slots < room, slots.astype(np.uint32), NOWHERE)
 
 
 def code_of(part: NDArray[np.uint32], slot: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,47 @@ from spector.store.store import Store, View
 __all__ = ["Candidate", "Moved", "Snapshot", "make_snapshot", "patched_snapshot"]
 
 Partitions = tuple[Partition, ...]
+#: so many ids for each segment, and as many more, are worth a table with an entry for each
+_NEAR: Final = 1024
 
 
 class Moved(Exception):  # noqa: N818 - never leaves the read path
     """The catalog places a memory where the snapshot does not have it (yet)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seats:
+    """Positions and slots of segments; the last entry is of those that are not there.
+
+    Ids are counted, so they are few and lie close together, and lead to their entry. Where a
+    damaged id is far from the others ``order`` has them ascending, to be searched.
+    """
+
+    position: NDArray[np.uint32]
+    room: NDArray[np.int64]
+    order: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, ids: list[int], positions: list[int], slots: list[int]) -> _Seats:
+        most = max(ids, default=-1)
+        dense = most < _NEAR * (len(ids) + _NEAR)
+        order = None if dense else np.sort(np.array(ids, np.int64))
+        at = ids if order is None else np.searchsorted(order, ids)
+        position = np.zeros((most + 1 if order is None else len(order)) + 1, np.uint32)
+        room = np.zeros(len(position), np.int64)
+        position[at], room[at] = positions, slots
+        return cls(position, room, order)
+
+    def find(
+        self, segments: NDArray[np.int32]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        absent = len(self.room) - 1
+        if self.order is None:
+            at = np.minimum(segments, absent)
+        else:
+            at = np.searchsorted(self.order, segments)
+            at[self.order[np.minimum(at, absent - 1)] != segments] = absent
+        return self.position[at], self.room[at]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,19 +76,20 @@ class Snapshot:
     indexes: tuple[dict[int, int], ...]
     #: (store, are superseded ones asked for): has any a validity window; filled as somebody asks
     validity: dict[tuple[int, bool], bool]
-    _seats: dict[int, tuple[NDArray[np.uint32], NDArray[np.int64]]] = field(default_factory=dict)
+    _seats: dict[int, _Seats] = field(default_factory=dict)
 
-    def seats(self, n: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """By segment id of a store: position in the table, and slots; behind the last one none."""
+    def seats(
+        self, n: int, segments: NDArray[np.int32]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Of segment ids of a store: position in the table, and slots; 0 of what is not there."""
         found = self._seats.get(n)
         if found is None:
-            ids = list(self.indexes[n])
-            position = np.zeros(max(ids, default=-1) + 2, np.uint32)
-            room = np.zeros(len(position), np.int64)
-            position[ids] = self.offsets[n] + np.array(list(self.indexes[n].values()), np.uint32)
-            room[ids] = [self.views[n].partitions[at].slots for at in self.indexes[n].values()]
-            found = self._seats[n] = (position, room)
-        return found
+            found = self._seats[n] = _Seats.of(
+                list(self.indexes[n]),
+                [self.offsets[n] + at for at in self.indexes[n].values()],
+                [self.views[n].partitions[at].slots for at in self.indexes[n].values()],
+            )
+        return found.find(segments)
 
     def has_validity(self, n: int, *, superseded: bool) -> bool:
         """False when no memory of a store has a validity window; without ``superseded``, none but

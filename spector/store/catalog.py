@@ -52,8 +52,9 @@ from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 
-__all__ = ["CATALOG_NAME", "FULLTEXT_TOKENIZER", "SPENT", "Catalog", "Head", "Row", "SegmentRow",
-           "StoredRow", "decoded", "rounded", "translated_sql", "verify_stored", "way_out"]
+__all__ = ["CATALOG_NAME", "FULLTEXT_TOKENIZER", "MOST_SEGMENTS", "SPENT", "Catalog", "Head", "Row",
+           "SegmentRow", "StoredRow", "decoded", "rounded", "translated_sql", "verify_stored",
+           "way_out"]
 
 CATALOG_NAME = "catalog.db"
 #: "SPEC" in SQLite's own header, so that file(1) and a stray open can tell whose database it is
@@ -250,11 +251,13 @@ def _from_json(text: str) -> Any:
     return json.loads(text)
 
 
+#: partitions are counted, and the index of words has 31 bits for their numbers
+MOST_SEGMENTS = (1 << 31) - 2
 #: columns of a segment's row but for its path -> least and greatest value; the partition's header
 #: has room for no others
 _SEGMENT_BOUNDS = (
-    (1, 1 << 62), (0, 255), (-(1 << 31), (1 << 31) - 1), (0, _U32), (0, _U32), (0, 4), (0, _U32),
-    (0, _U32), (0, _U32), (0, 1 << 62),
+    (1, MOST_SEGMENTS), (0, 255), (-(1 << 31), (1 << 31) - 1), (0, _U32), (0, _U32), (0, 4),
+    (0, _U32), (0, _U32), (0, _U32), (0, 1 << 62),
 )  # fmt: skip
 
 

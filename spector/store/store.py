@@ -41,7 +41,7 @@ from spector.errors import (
     StoreReadOnlyError,
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.store.catalog import SPENT, Catalog, Head, SegmentRow
+from spector.store.catalog import MOST_SEGMENTS, SPENT, Catalog, Head, SegmentRow, way_out
 from spector.store.files import Bytes, Files
 from spector.store.idx import remove_idx
 from spector.store.indexes import Indexes
@@ -518,7 +518,17 @@ class Store:
         self._journal_bytes += count
 
     def claim_segment_id(self) -> int:
+        """The number of a new partition.
+
+        Raises:
+            CatalogCorruptError: none is left, and no store ever counted so far.
+        """
         claimed = self._next_segment_id
+        if claimed > MOST_SEGMENTS:
+            raise CatalogCorruptError(
+                f"{self.catalog.path}: the number {claimed - 1} of a partition is damaged",
+                hint=way_out(None),
+            )
         self._next_segment_id += 1
         return claimed
 
