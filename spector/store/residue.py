@@ -385,7 +385,8 @@ def _escaped(text: str) -> str:
 
 
 def _segment_at(store: Store, name: str) -> Segment | None:
-    return next((each for each in store.segments.values() if each.row.path == name), None)
+    with store.lock:  # or another thread's commit adds one while they are looked through
+        return next((each for each in store.segments.values() if each.row.path == name), None)
 
 
 def _in_live_slot(store: Store, segment: Segment, offset: int) -> bool:
@@ -393,7 +394,7 @@ def _in_live_slot(store: Store, segment: Segment, offset: int) -> bool:
     if offset < PARTITION_HEADER_BYTES:
         return False
     slot = (offset - PARTITION_HEADER_BYTES) // store.stride
-    records = segment.records()
+    records = segment.shown()
     if slot >= len(records):
         return False
     header = records[slot, :HEADER_BYTES].copy().view(RECORD_DTYPE)[0]

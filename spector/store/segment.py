@@ -47,6 +47,8 @@ __all__ = [
     "unpack_header",
 ]
 
+_NO_RECORDS: Bytes = np.zeros((0, 0), np.uint8)
+
 
 _READ_AHEAD_BYTES = 1 << 20
 #: ``PARTITION_DTYPE`` without the checksum
@@ -485,11 +487,23 @@ class Segment:
         usable = scan.index is not None and not scan.stale and self.patched is None
         return scan.index.image if usable and scan.index is not None else None
 
+    def shown(self) -> Bytes:
+        """(slots, stride) u8: the records of the last snapshot, for who has not the store's lock.
+
+        A commit that is just going on has more of them, or there is no snapshot and these are none.
+        """
+        partition = self._partition
+        return _NO_RECORDS if partition is None else partition.data
+
     def records(self) -> Bytes:
-        """(slots, stride) u8 read-only view of the committed records."""
-        need = self.bytes_used()
-        if self.patched is not None and len(self.patched) >= self.row.slots:
-            return self.patched[: self.row.slots]
+        """(slots, stride) u8 read-only view of the committed records.
+
+        Under the store's lock only: it may open the file, which the writer lets go of under it.
+        """
+        slots = self.row.slots
+        need = self.bytes_used(slots)
+        if self.patched is not None and len(self.patched) >= slots:
+            return self.patched[:slots]
         if self._mapped is None or len(self._mapped) < need:
             with self._borrowed() as file:
                 self._adopt_map(file.map(max(need, file.size())))
@@ -497,7 +511,7 @@ class Segment:
             self._ahead = self._read_ahead(self._mapped, self._ahead)
         assert self._mapped is not None
         body = self._mapped[PARTITION_HEADER_BYTES:need]
-        return body.reshape(self.row.slots, self._stride)
+        return body.reshape(slots, self._stride)
 
     def _adopt_map(self, mapped: Bytes) -> None:
         """From now on records are those of this map; raises first if they cannot be read."""

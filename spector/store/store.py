@@ -567,12 +567,18 @@ class Store:
     def record_image(self, segment_id: int, slot: int) -> Bytes:
         """(stride,) u8: the bytes of one record, for verified reads."""
         segment = self.segments.get(segment_id)
-        if segment is None or slot >= segment.row.slots:
-            raise PartitionCorruptError(
-                f"the catalog names slot {slot} of partition {segment_id}, which does not exist",
-                hint="run: spector check PATH",
-            )
-        image: Bytes = segment.records()[slot]
+        records = None if segment is None else segment.shown()
+        if records is None or slot >= len(records):
+            with self.lock:  # a commit is just going on, and knows of more
+                segment = self.segments.get(segment_id)
+                if segment is None or slot >= segment.row.slots:
+                    raise PartitionCorruptError(
+                        f"the catalog names slot {slot} of partition {segment_id}, which does not "
+                        "exist",
+                        hint="run: spector check PATH",
+                    )
+                records = segment.records()
+        image: Bytes = records[slot]
         return image
 
     def _checkpoint_if_there_is_room(self) -> bool:

@@ -124,8 +124,8 @@ def _gather(store: Store, rows: Sequence[Row]) -> tuple[Bytes, list[bool]]:
         by_segment.setdefault(row.segment_id, []).append(n)
     for segment_id, places in by_segment.items():
         segment = store.segments.get(segment_id)
-        present = None if segment is None else segment.records()
         slots = [rows[n].slot for n in places]
+        present = None if segment is None else segment.shown()
         if present is None or max(slots) >= len(present):
             continue  # zeros are not sound: these are looked up one by one
         images[places] = present[slots]
