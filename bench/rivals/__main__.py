@@ -180,6 +180,7 @@ def _figures(entry: Entry, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
         "query": known.get(f"query-{entry.name}", {}),
         "query2": known.get(f"query2-{entry.name}", {}),
         "sits_out": entry.why_not_more,
+        "effort_name": entry.effort_name,
     }
 
 

@@ -82,6 +82,8 @@ def query(work: Workload, entry: Entry, options: argparse.Namespace) -> dict[str
         report["filters"][share.label] = _or_reason(
             lambda share=share: _filtered(contender, entry, work, share, truth, options)
         )
+    if entry.efforts:
+        report["efforts"] = _efforts(contender, entry, work, truth, options)
     if entry.neighbours:
         report["trap"] = {
             str(times): _or_reason(
@@ -156,6 +158,23 @@ def _filtered(
     found = [contender.rows(answer, share)[:K] for answer in answers]
     right = truth[truth_name(entry.ranking, share)]
     return {**metrics.times_ms(seconds), "recall": metrics.mean_recall(found, right)}
+
+
+def _efforts(
+    contender: Any, entry: Entry, work: Workload, truth: dict[str, Any],
+    options: argparse.Namespace,
+) -> dict[str, Any]:  # fmt: skip
+    """The same without a filter at other efforts; afterwards it is as it was."""
+    usual, told = contender.effort, {}
+    try:
+        for effort in entry.efforts:
+            contender.effort = effort
+            told[str(effort)] = _or_reason(
+                lambda: _filtered(contender, entry, work, SHARES[0], truth, options)
+            )
+    finally:
+        contender.effort = usual
+    return told
 
 
 def _trap(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from bench.rivals import svg
+from bench.rivals import svg, tables
 from bench.rivals.workload import SHARES
 
 #: a line or a bar each; all contenders together would be unreadable, and the tables have them
@@ -33,6 +33,10 @@ def plots(run: dict[str, Any]) -> dict[str, str]:
             "recall@10 (fused rows: of the fused ranking)",
             {each["title"]: point for each in run["contenders"] if (point := _point(each))},
             floor=0.5,
+            curves={
+                each["title"]: [(cell["p50_ms"], cell["recall"]) for cell in told.values()]
+                for each in run["contenders"] if (told := tables.curve(each))
+            },
         ),
         "rivals-trap.svg": svg.bars(
             f"How much of the fused top 10 is left after fetching neighbours, {size}",

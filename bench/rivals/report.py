@@ -55,6 +55,10 @@ def docs_page(run: dict[str, Any]) -> str:
         "",
         *tables.neighbours(run),
         "",
+        "### Graphs and clusters at other efforts",
+        "",
+        *tables.efforts(run),
+        "",
         "### Building, opening, size, two threads",
         "",
         *tables.facts(run),
@@ -83,8 +87,8 @@ def docs_page(run: dict[str, Any]) -> str:
 def summary(run: dict[str, Any]) -> str:
     """The tables alone, for the terminal."""
     parts = [
-        tables.promises(run), tables.neighbours(run), tables.facts(run), tables.trap(run),
-        tables.losses(run), tables.missing(run),
+        tables.promises(run), tables.neighbours(run), tables.efforts(run), tables.facts(run),
+        tables.trap(run), tables.losses(run), tables.missing(run),
     ]  # fmt: skip
     return "\n\n".join("\n".join(part) for part in parts if part)
 

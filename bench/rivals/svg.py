@@ -45,12 +45,18 @@ def lines(
 
 
 def scatter(
-    title: str, x_title: str, y_title: str, points: Mapping[str, Point], floor: float
-) -> str:
-    """Named points over a logarithmic x and a linear y to 1; what is below ``floor`` sits on it."""
+    title: str, x_title: str, y_title: str, points: Mapping[str, Point], floor: float,
+    curves: Mapping[str, Sequence[Point]] | None = None,
+) -> str:  # fmt: skip
+    """Named points over a logarithmic x and a linear y to 1; what is below ``floor`` sits on it.
+
+    curves: what else some of them did, as a thin line of the same colour.
+    """
     if not points:
         return _page(title, [])
-    low, high = _decades([x for x, _ in points.values()])
+    curves = curves or {}
+    every = [*points.values(), *(point for line in curves.values() for point in line)]
+    low, high = _decades([x for x, _ in every])
     place_x = _log_scale([low, high], _LEFT + 10, _WIDTH - _RIGHT - 10)
 
     def place_y(value: float) -> float:
@@ -65,6 +71,9 @@ def scatter(
     body += _y_grid(place_y, [floor + (1 - floor) * n / 5 for n in range(6)])
     for n, (name, (x, y)) in enumerate(points.items()):
         colour = COLOURS[n % len(COLOURS)]
+        if name in curves:
+            path = " ".join(f"{place_x(x):.1f},{place_y(y):.1f}" for x, y in curves[name])
+            body.append(f'<polyline points="{path}" fill="none" stroke="{colour}"/>')
         body.append(_dot(place_x(x), place_y(y), colour, name, f"{x:.3g} ms, {y:.3f}", 6))
         body.append(_text(place_x(x), place_y(y) + 3, str(n + 1), "middle", 8, "#fff"))
         body.append(_legend(n, f"{n + 1}  {name}", colour))

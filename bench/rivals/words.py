@@ -19,7 +19,8 @@ records). Nothing is edited by hand, and rows that we lose stay.
 - p50 and p99 are nearest-rank percentiles; with fewer than 100 samples p99 is the slowest. Slow
   engines answer fewer of the 200 cues within the time for a cell: at least 5, in the trap 20.
 - Recall is the share of the true top 10 that was found, the truth being computed in float32.
-- Graphs and clusters are run at one setting each, named below, and not tuned for this data.
+- Graphs and clusters are built in one way each, named below, and not tuned for this data. The table
+  by filter asks them at one effort (candidates kept, lists probed); a table of its own at several.
 """.splitlines()
 
 COMPARABLE: Final = """\

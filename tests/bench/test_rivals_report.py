@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from bench import results
-from bench.rivals import guard, plots, report, tables
+from bench.rivals import child, guard, plots, report, tables
 from bench.rivals.contenders import ENTRIES, entry_named
 from bench.rivals.plan import Limits, plan
 
@@ -137,6 +138,60 @@ def test_a_faster_rival_is_a_loss_unless_it_finds_less() -> None:
         assert "hnswlib, float32 (1 ms, recall 0.990)" in line
         assert "RaBitQ" not in line
         assert "SQ8" not in line
+
+
+def with_efforts(name: str, **efforts: tuple[float, float]) -> dict[str, Any]:
+    rival = a_contender(name, 9.0, effort_name="ef")
+    rival["query"]["filters"]["100 %"]["recall"] = 0.5
+    rival["query"]["efforts"] = {
+        effort.strip("_"): {"p50_ms": p50_ms, "p99_ms": 9.0, "recall": recall}
+        for effort, (p50_ms, recall) in efforts.items()
+    } | {"999": {"reason": "too much"}}
+    return rival
+
+
+def test_a_rival_is_shown_at_every_effort_and_beats_us_with_the_best_of_them() -> None:
+    rival = with_efforts("hnswlib", _64=(0.5, 0.6), _128=(1.0, 0.985), _256=(1.5, 0.99))
+    run = a_run(a_contender("spector"), rival, a_contender("faiss-sq8"))
+    rows = [line for line in tables.efforts(run) if line.startswith("|")][2:]
+    assert rows == [
+        "| spector kernel, cosine only | - | 2 ms | 0.990 |",
+        "| hnswlib, float32 | ef 64 | 0.5 ms | 0.600 |",
+        "| hnswlib, float32 | ef 128 | 1 ms | 0.985 |",
+        "| hnswlib, float32 | ef 256 | 1.5 ms | 0.990 |",
+    ]
+    assert "hnswlib, float32 (1 ms, recall 0.985, ef 128)" in line_with(
+        "- Filter 100 %", tables.losses(run)
+    )
+    assert not [line for line in tables.losses(run) if line.startswith("- Filter 10 %")]
+    assert tables.efforts(a_run(a_contender("spector"))) == ["Not measured in this run."]
+
+
+def test_efforts_are_a_line_of_the_plot() -> None:
+    rival = with_efforts("hnswlib", _64=(0.5, 0.6), _128=(1.0, 0.985))
+    drawn = plots.plots(a_run(a_contender("spector"), rival))["rivals-recall.svg"]
+    (line,) = [each for each in ElementTree.fromstring(drawn).iter() if each.tag.endswith("line")
+               and "points" in each.attrib]  # fmt: skip
+    assert len(line.attrib["points"].split()) == 2
+
+
+def test_only_who_has_efforts_is_asked_at_some_and_then_as_usual_again(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def filtered(contender: Any, *_: Any) -> dict[str, Any]:
+        asked.append(contender.effort)
+        return {"p50_ms": 1.0}
+
+    monkeypatch.setattr(child, "_filtered", filtered)
+    contender, entry = SimpleNamespace(effort=32), entry_named("faiss-ivf-rabitq")
+    told = child._efforts(contender, entry, *[None] * 3)  # type: ignore[arg-type]
+    assert asked == list(entry.efforts)
+    assert list(told) == [str(effort) for effort in entry.efforts]
+    assert contender.effort == 32
+    for each in ENTRIES:
+        assert bool(each.efforts) == bool(each.effort_name)
 
 
 def test_a_smaller_or_sooner_built_rival_is_a_loss() -> None:

@@ -60,6 +60,8 @@ class Entry:
         about: what the row is, one sentence.
         most_records: above this it sits out, for the reason in ``why_not_more``.
         neighbours: takes part in the truncation trap, as a rival that is fetched from.
+        efforts: what its ``effort`` is set to without a filter, for a curve of time and recall.
+        effort_name: what that number is, in the words of its makers.
     """
 
     name: str
@@ -71,6 +73,8 @@ class Entry:
     most_records: int | None = None
     why_not_more: str = ""
     neighbours: bool = True
+    efforts: tuple[int, ...] = ()
+    effort_name: str = ""
     options: dict[str, Any] = field(default_factory=dict)
 
     @property

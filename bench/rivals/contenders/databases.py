@@ -105,6 +105,7 @@ class Lance:
 
     def __init__(self, index: str | None = None) -> None:
         self.kind = index
+        self.effort = 20 if index == "ivf_rq" else 64
 
     def imports(self) -> None:
         import lancedb
@@ -154,9 +155,9 @@ class Lance:
         def run() -> Any:
             query = self.table.search(cue).distance_type("cosine").limit(k).select(["id"])
             if self.kind == "ivf_hnsw_sq":
-                query = query.ef(max(64, k))
+                query = query.ef(max(self.effort, k))
             elif self.kind == "ivf_rq":
-                query = query.nprobes(20).refine_factor(10)
+                query = query.nprobes(self.effort).refine_factor(10)
             if share.column:
                 query = query.where(share.column, prefilter=True)
             return query.to_arrow()

@@ -38,6 +38,18 @@ class Faiss:
         self.nprobe, self.ef_search, self.ef_construction = nprobe, ef_search, ef_construction
         self._bitmaps: dict[str, Any] = {}
 
+    @property
+    def effort(self) -> int:
+        """Lists probed, or candidates kept: what buys recall with time."""
+        return self.nprobe if self.kind == "ivf" else self.ef_search
+
+    @effort.setter
+    def effort(self, value: int) -> None:
+        if self.kind == "ivf":
+            self.nprobe = value
+        else:
+            self.ef_search = value
+
     def imports(self) -> None:
         import faiss
 

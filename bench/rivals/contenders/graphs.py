@@ -53,6 +53,8 @@ class UsearchExact:
 class UsearchGraph:
     """HNSW over usearch's own int8 quantisation."""
 
+    effort = 64
+
     def imports(self) -> None:
         import usearch.index
 
@@ -75,7 +77,7 @@ class UsearchGraph:
         if share.column:
             raise UnsupportedError(_NO_FILTER)
         index, threads = self.index, self.threads
-        index.expansion_search = max(64, k)
+        index.expansion_search = max(self.effort, k)
         return lambda: index.search(cue, k, threads=threads)
 
     def rows(self, answer: Any, share: Share) -> list[int]:
@@ -93,6 +95,8 @@ class UsearchGraph:
 
 class Hnswlib:
     """HNSW over float32; its filter is a Python function that the search calls back."""
+
+    effort = 64
 
     def imports(self) -> None:
         import hnswlib
@@ -116,7 +120,7 @@ class Hnswlib:
 
     def ask(self, cue: F32, k: int, share: Share) -> Ask:
         index, threads = self.index, self.threads
-        index.set_ef(max(64, k))
+        index.set_ef(max(self.effort, k))
         kept = self.work.kept(share)
         if kept is None:
             return lambda: index.knn_query(cue, k, num_threads=threads)

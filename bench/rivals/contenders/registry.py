@@ -8,6 +8,8 @@ from bench.rivals.contenders.base import Contender, Entry
 
 #: of the graphs: links a node, and candidates kept while building and while searching
 _GRAPH: Final = "M = 16, efConstruction = 100, ef = 64"
+_EFS: Final = (64, 128, 256, 512, 1024)
+_LISTS: Final = (8, 16, 32, 64, 128, 256)
 
 
 def _spector(**options: Any) -> Contender:
@@ -102,16 +104,19 @@ ENTRIES: Final[tuple[Entry, ...]] = (
         "faiss-ivf-rabitq", "faiss IVF RaBitQ + SQ8",
         lambda: _faiss("IVF{lists},RaBitQ,Refine(SQ8)", "ivf", refine=16, nprobe=32),
         "clustered, 32 lists probed, the best 160 scored again",
+        efforts=_LISTS, effort_name="lists probed",
     ),
     Entry(
         "faiss-ivf-rabitq-fast", "faiss IVF RaBitQ fast scan + SQ8",
         lambda: _faiss("IVF{lists},RaBitQfs,Refine(SQ8)", "ivf", refine=16, nprobe=32),
         "the same in the fast-scan layout",
+        efforts=_LISTS, effort_name="lists probed",
     ),
     Entry(
         "faiss-hnsw", "faiss HNSW, float32",
         lambda: _faiss("HNSW16,Flat", "hnsw", ef_search=64, ef_construction=100),
         f"graph over float32, {_GRAPH}",
+        efforts=_EFS, effort_name="ef",
     ),
     Entry(
         "usearch-exact", "usearch exact, int8",
@@ -120,11 +125,13 @@ ENTRIES: Final[tuple[Entry, ...]] = (
     Entry(
         "usearch-hnsw", "usearch HNSW, int8",
         lambda: _graph("UsearchGraph"), f"graph over int8, {_GRAPH}",
+        efforts=_EFS, effort_name="ef",
     ),
     Entry(
         "hnswlib", "hnswlib, float32",
         lambda: _graph("Hnswlib"),
         f"graph over float32, {_GRAPH}; the filter is a Python callback",
+        efforts=_EFS, effort_name="ef",
     ),
     Entry(
         "sqlite-vec", "sqlite-vec, float32",
@@ -142,11 +149,13 @@ ENTRIES: Final[tuple[Entry, ...]] = (
     Entry(
         "lancedb-hnsw", "LanceDB IVF_HNSW_SQ",
         lambda: _database("Lance", "ivf_hnsw_sq"), f"graph over 8-bit codes, {_GRAPH}",
+        efforts=_EFS, effort_name="ef",
     ),
     Entry(
         "lancedb-rq", "LanceDB IVF_RQ",
         lambda: _database("Lance", "ivf_rq"),
         "clustered RaBitQ codes, 20 lists probed, the best 100 scored again",
+        efforts=(20, 40, 80, 160), effort_name="lists probed",
     ),
     Entry(
         "chroma", "Chroma, float32",
