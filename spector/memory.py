@@ -374,12 +374,12 @@ class Memory:
             target: an id, hit or record, several of them, or a metadata filter (like ``where``).
             purge: also erase them, and whatever else was forgotten, from every file of the store
                 before returning; ``report.receipt`` says what was done and what cannot be. Ids may
-                then name memories that have been forgotten before and not been erased yet.
-            verify: with ``purge``: afterwards search every byte of every file for their texts,
-                metadata, tags, labels and vectors, and the full text for their words. Ids that were
-                forgotten before are refused then: nobody knows any more what to search for. With a
+                then name memories that have been forgotten before and not been erased yet. With a
                 filter the whole catalog is checked first, because damage could hide from the filter
                 what it should find.
+            verify: with ``purge``: afterwards search every byte of every file for their texts,
+                metadata, tags, labels and vectors, and the full text for their words. Ids that were
+                forgotten before are refused then: nobody knows any more what to search for.
             **selection: tiers, tags, any_tags, user_id, agent_id, session_id, time_range, where.
 
         Ids that you name are forgotten even when pinned; a filter leaves pinned and immutable
@@ -419,7 +419,7 @@ class Memory:
                     hint="to empty a store, delete its directory or forget(tiers=[...])",
                 )
             with self._opened[0].store.lock:
-                if verify:
+                if purge:
                     refuse_damage(self._opened[0].store.catalog)
                 found = [record.id for record, _ in self._iterate(chosen, proven=True)]
                 needles = self._needles_of(found) if verify else None

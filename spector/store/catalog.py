@@ -861,8 +861,11 @@ class Catalog:
         """The same by the page, each of the moment when it is asked for.
 
         Args:
-            astray: some keys are damaged, so the last one does not lead to the next page. All
-                pages are of one moment then, and the log is held on to until the end.
+            astray: keys may be damaged, so the last one may not lead to the next page. All pages
+                are of one moment then, and the log is held on to until the end.
+
+        Raises:
+            CatalogCorruptError: not ``astray``, and the last key does not lead to the next page.
         """
         if astray:
             with self.reading() as connection:
@@ -875,8 +878,18 @@ class Catalog:
             return
         after = -1
         while page := self.select(sql, params, after=after, limit=size):
+            last = page[-1][0]
+            if last <= after:
+                raise CatalogCorruptError(
+                    f"{self.path}: the keys of its memories do not ascend at {last}",
+                    hint=way_out(None),
+                )
             yield page
-            after = page[-1][0]
+            after = last
+            # a damaged key on the way leads past the place where the next page begins, and then
+            # past this memory as well; or it has been forgotten by now
+            if not self.select("record.id = ?", (after,), after=after - 1, limit=1):
+                self.refuse_hidden([after])
 
     def places(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[int, int, int]]:
         """(segment id, slot, record id) of every record that satisfies a condition."""

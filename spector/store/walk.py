@@ -49,12 +49,12 @@ def walk(
     Raises:
         PartitionCorruptError, CatalogCorruptError: a memory is not what was written.
     """
-    before = len(damaged or ())
     if trusted_s is not None:
         store.ensure_usable()
         store.view()  # a reader follows the writer here
         refuse_disagreement(store.catalog, damaged, trusted_s=trusted_s)
-    astray = len(damaged or ()) > before
+    # whoever goes on after damage must not be led astray by a key on the way to the next page
+    astray = damaged is not None and not store.catalog.in_memory
     pages = store.catalog.pages(sql, params, _BATCH, astray=astray)
     last, shown = -1, set[int]()
     while True:

@@ -11,10 +11,12 @@ import contextlib
 import json
 import os
 import sqlite3
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import spector
@@ -402,4 +404,108 @@ def test_an_index_of_users_that_damage_has_changed_does_not_hide_a_memory_from_e
     with open_tiny(path) as memory:
         with pytest.raises(CatalogCorruptError):
             memory.forget(user_id="ada", purge=True, verify=True)
+        assert len(memory) == 9
+
+
+def _spoil_way(path: str, ids: list[int], batch: int) -> None:
+    """Flip a bit in an inner page of the table of memories, so that the way to a place where a page
+    of a walk ends leads into the next leaf; every leaf is as it was."""
+    file = Path(path) / "catalog.db"
+    with sqlite3.connect(file) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'record'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    db.close()
+    raw = bytearray(file.read_bytes())
+    page = raw[(root - 1) * size : root * size]
+    assert page[0] == 0x05, "the table has one leaf only"
+    ends, before = ids[batch - 1 :: batch], 0
+    for n in range(int.from_bytes(page[3:5], "big")):
+        cell = int.from_bytes(page[12 + 2 * n : 14 + 2 * n], "big")
+        stop = _varint(page, cell + 4)
+        key = 0
+        for byte in page[cell + 4 : stop]:
+            key = key << 7 | byte & 0x7F
+        for back in (1, 2):
+            for bit in range(7):
+                less = key - (1 << (bit + 7 * (back - 1)))
+                set_there = page[stop - back] >> bit & 1
+                if set_there and any(before < less <= end < key for end in ends):
+                    raw[(root - 1) * size + stop - back] ^= 1 << bit
+                    file.write_bytes(raw)
+                    return
+        before = key
+    raise AssertionError("no bit of this page leads astray")
+
+
+@pytest.fixture
+def of_many(tmp_path: Path) -> list[int]:
+    made: list[int] = []
+    with spector.open(tmp_path / "mind", embedder=None, dim=8) as memory:
+        for start in range(0, 3000, 1000):
+            made += [record.id for record in memory.remember_many(
+                {"text": f"text {n}", "vector": np.ones(8, np.float32), "metadata": {"who": "maya"}}
+                for n in range(start, start + 1000))]  # fmt: skip
+    return made
+
+
+@pytest.mark.parametrize("ask", ["records", "export", "erase"])
+def test_a_damaged_key_on_the_way_to_a_page_hides_none_of_its_memories(
+    tmp_path: Path, of_many: list[int], ask: str
+) -> None:
+    """Mechanism: every leaf and every index agreed, so the proof before a walk found nothing; but
+    the walk asked for its next page by key, and was led fifty memories too far."""
+    path, out = str(tmp_path / "mind"), tmp_path / "out.jsonl"
+    _spoil_way(path, of_many, 256)
+    with spector.open(path, embedder=None, dim=8) as memory:
+        with pytest.raises(CatalogCorruptError):
+            {
+                "records": lambda: list(memory.records()),
+                "export": lambda: memory.export(out),
+                "erase": lambda: memory.forget({"who": "maya"}, purge=True),
+            }[ask]()
+        assert not out.exists()
+        assert len(memory) == 3000
+
+
+def test_an_export_of_what_is_left_is_not_led_past_a_page(
+    tmp_path: Path, of_many: list[int]
+) -> None:
+    path, out = str(tmp_path / "mind"), tmp_path / "out.jsonl"
+    _spoil_way(path, of_many, 256)
+    with spector.open(path, embedder=None, dim=8, mode="r") as memory, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        memory.export(out, skip_damaged=True)
+    assert len(set(out.read_text().splitlines())) == 3000
+
+
+@pytest.mark.parametrize("index", ["record_user", "record_session", "record_tag"])
+def test_an_index_that_leads_past_a_memory_does_not_save_it_from_a_purge(
+    tmp_path: Path, index: str
+) -> None:
+    path = str(tmp_path / "mind")
+    word = {"record_user": b"maya", "record_session": b"sess", "record_tag": b"heal"}[index]
+    with open_tiny(path) as memory:
+        for n in range(9):
+            memory.remember(f"text {n}", vector=vector_of(f"{n}"), user_id="maya",
+                            session_id="sess", tags=["heal"])  # fmt: skip
+    file = Path(path) / "catalog.db"
+    with sqlite3.connect(file) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (root,) = db.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", (index,)
+        ).fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    db.close()
+    raw = bytearray(file.read_bytes())
+    at = raw.index(word, (root - 1) * size, root * size)
+    raw[at + 3] ^= 1
+    file.write_bytes(raw)
+    chosen: dict[str, Any] = {
+        "record_user": {"user_id": "maya"}, "record_session": {"session_id": "sess"},
+        "record_tag": {"tags": ["heal"]},
+    }[index]  # fmt: skip
+    with open_tiny(path) as memory:
+        with pytest.raises(CatalogCorruptError):
+            memory.forget(**chosen, purge=True)
         assert len(memory) == 9
