@@ -66,9 +66,16 @@ class Needles:
         Raises:
             InvalidInputError: it is so short, or so monotonous, that it would be found everywhere.
         """
-        data = given.encode() if isinstance(given, str) else given
-        if len(data) < LEAST_GIVEN_BYTES or len(set(data)) < 2:
-            what = f"only {len(data)}" if len(data) < LEAST_GIVEN_BYTES else "only the same"
+        try:
+            data = given.encode() if isinstance(given, str) else given
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                f"verify holds a text that is no Unicode: {error.reason} at {error.start}",
+                hint="leave half a surrogate pair out",
+            ) from None
+        if len(data.strip()) < LEAST_GIVEN_BYTES or len(set(data)) < 2:
+            few = len(data.strip()) < LEAST_GIVEN_BYTES
+            what = f"only {len(data.strip())}" if few else "only the same"
             raise InvalidInputError(
                 f"verify holds a text of {what} bytes, which are found everywhere",
                 hint=f"give at least {LEAST_GIVEN_BYTES} bytes that are not all the same: a full "
@@ -231,7 +238,7 @@ def _hashes(data: Bytes) -> NDArray[np.uint16]:
 
 
 def _cut(data: bytes) -> Iterator[bytes]:
-    if len(data) <= 2 * PIECE_BYTES:
+    if len(data) <= PIECE_BYTES:
         yield data
         return
     count = min(MOST_PIECES, -(-len(data) // PIECE_BYTES))
@@ -300,8 +307,10 @@ def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:
 #: where a piece stands that need not be gone: what living memories say, and the store itself
 _SAID: Final = (
     ("content JOIN record ON record.id = content.id",
-     ("text", "tags", "metadata", "content.role", "content.source")),
-    ("record", ("session_id", "agent_id", "user_id")),
+     ("text || coalesce(tags, '') || coalesce(metadata, '') || coalesce(content.role, '') ||"
+      " coalesce(content.source, '') || coalesce(parents, '')",)),
+    # a row's values lie one behind the other, and so may make up a piece
+    ("record", ("coalesce(session_id, '') || coalesce(agent_id, '') || coalesce(user_id, '')",)),
     ("sqlite_master", ("sql", "name", "tbl_name")),
     ("meta", ("value", "key")),
     ("segment", ("path",)),
@@ -331,12 +340,12 @@ class _Said:
             }
             # the full text has words without accents and in small letters only, so a piece like
             # that may be a word of a memory that writes it in another way
-            plain = {text: piece for piece in pieces if (text := _plain(piece)) is not None}
+            plain = [(text, piece) for piece in pieces if (text := _plain(piece)) is not None]
             names = {_bare(text) for each in given if (text := _text_of(each)) is not None}
             if plain or names:
                 for record_id, *values in db.execute(_TEXTS):
                     says = _bare("\0".join(_leaves([_parsed(value) for value in values])))
-                    self.pieces |= {piece for text, piece in plain.items() if text in says}
+                    self.pieces |= {piece for text, piece in plain if text in says}
                     if any(name in says for name in names):
                         self.ids.add(record_id)
             for each in given:
@@ -358,17 +367,21 @@ def _text_of(data: bytes) -> str | None:
 
 
 def _plain(data: bytes) -> str | None:
-    """A text as it is, when it is in small letters without accents."""
+    """Without accents, what is in small letters: as the full text may have it, with or without."""
     text = _text_of(data)
-    return text if text is not None and text == _bare(text) else None
+    return _bare(text) if text is not None and text == text.lower() else None
 
 
 def _bare(text: str) -> str:
     """In small letters without accents, so that people mean the same by what is the same."""
     if text.isascii():
         return text.lower()
-    apart = normalize("NFD", compatible(text).casefold())
-    return "".join(each for each in apart if not unicodedata.combining(each))
+    apart = normalize("NFD", compatible(text).casefold().replace("ı", "i"))
+    return "".join(each for each in apart if each in _VOICED or not unicodedata.combining(each))
+
+
+#: Japanese marks that make another letter, not an accent
+_VOICED: Final = "\u3099\u309a"
 
 
 def _parsed(value: Any) -> Any:

@@ -10,7 +10,8 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
 
-from spector.store.catalog import Row, chunked, seal_of
+from spector.errors import CatalogCorruptError
+from spector.store.catalog import Row, chunked, seal_of, way_out
 
 __all__ = [
     "Columns", "delete_rows", "insert_rows", "move_rows", "set_mutable", "tags_json", "to_json",
@@ -147,8 +148,13 @@ def delete_rows(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
     db.executemany("DELETE FROM record_tag WHERE tag = ? AND id = ?", tags)
     for chunk in chunked([row.id for row in found]):
         marks = ",".join("?" * len(chunk))
-        db.execute(f"DELETE FROM content WHERE id IN ({marks})", tuple(chunk))
-        db.execute(f"DELETE FROM record WHERE id IN ({marks})", tuple(chunk))
+        for table in ("content", "record"):
+            gone = db.execute(f"DELETE FROM {table} WHERE id IN ({marks})", tuple(chunk)).rowcount
+            if gone != len(set(chunk)):  # a damaged key led past one: nothing is committed
+                raise CatalogCorruptError(
+                    f"the table {table} finds {gone} of {len(set(chunk))} memories to be forgotten",
+                    hint=way_out(None),
+                )
 
 
 def update_row(db: sqlite3.Connection, before: Row, after: Row) -> None:

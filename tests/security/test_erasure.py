@@ -245,6 +245,66 @@ def test_a_name_with_quotes_is_found_in_metadata_that_has_them_escaped(
     assert receipt.verification.living == (living.id,)
 
 
+@pytest.mark.parametrize(("tag", "said"), [
+    ("\u0441\u0435\u043c\u0435\u0439\u043d\u044b\u0439",
+     "\u0421\u0435\u043c\u0435\u0439\u043d\u044b\u0439 \u0443\u0436\u0438\u043d"),
+    ("\u03b5\u03bb\u03ad\u03bd\u03b7", "\u0395\u03bb\u03ad\u03bd\u03b7 called"),
+    ("\u0430\u0440\u0442\u0451\u043c",
+     "\u0410\u0440\u0442\u0451\u043c \u043f\u0440\u0438\u0448\u0451\u043b"),
+])  # fmt: skip
+def test_a_word_that_a_living_memory_writes_with_a_capital_is_no_residue(
+    memory: Memory, tag: str, said: str
+) -> None:
+    """Mechanism: the full text has it in small letters and with its mark; neither way was equal."""
+    memory.remember(said)
+    gone = memory.remember("another text", tags=[tag])
+    receipt = memory.forget(gone.id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+
+
+def test_values_that_lie_one_behind_the_other_are_no_residue(memory: Memory) -> None:
+    """Mechanism: the living row had "session-1" and "7" in a row of bytes."""
+    memory.remember("stays", session_id="session-1", user_id="7")
+    gone = memory.remember("goes", session_id="session-17")
+    receipt = memory.forget(gone.id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+
+
+@pytest.mark.parametrize(("said", "name", "says"), [
+    ("I\u015f\u0131k geldi", "\u0131\u015f\u0131k", True),
+    ("\u3059\u3057\u3092\u305f\u3079\u305f", "\u3059\u3057\u3092", True),
+    ("\u304b\u304e\u306f\u3053\u3053", "\u304b\u304d\u306f", False),
+])  # fmt: skip
+def test_dotless_and_voiced_letters_are_compared_as_their_readers_do(
+    memory: Memory, said: str, name: str, says: bool
+) -> None:
+    living = memory.remember(said)
+    receipt = memory.compact(verify=[name]).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert receipt.verification.living == ((living.id,) if says else ())
+
+
+def test_what_has_lost_its_first_or_last_bytes_is_found(memory: Memory, store_path: Path) -> None:
+    """Mechanism: up to 64 bytes were one piece, which 63 of them do not hold."""
+    text = "zqx swordfish opens qzjvault by moonlight, said the ninth guard."
+    assert len(text) == 64
+    for n, left in enumerate((text[1:], text[:-1])):
+        (store_path / f"stray{n}.bin").write_text(left)
+    receipt = memory.forget(memory.remember(text).id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert {each.where for each in receipt.verification.residue} == {"stray0.bin", "stray1.bin"}
+
+
+@pytest.mark.parametrize("verify", [["\ud800abcdefgh"], ["    \n"], ["   ab   "]])
+def test_a_text_that_cannot_be_searched_for_is_refused(memory: Memory, verify: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        memory.compact(verify=verify)
+
+
 def test_a_memory_of_the_working_tier_says_it_too(memory: Memory) -> None:
     living = memory.remember("Maya Lindqvist is on the line", tier="working")
     receipt = memory.compact(verify=["maya lindqvist"]).receipt

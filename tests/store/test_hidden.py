@@ -22,6 +22,7 @@ import pytest
 import spector
 from spector.errors import CatalogCorruptError, PartitionCorruptError, UnknownRecordError
 from spector.store.catalog import Catalog
+from spector.store.rows import delete_rows
 from tests.crash.workload import open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 
@@ -509,3 +510,19 @@ def test_an_index_that_leads_past_a_memory_does_not_save_it_from_a_purge(
         with pytest.raises(CatalogCorruptError):
             memory.forget(**chosen, purge=True)
         assert len(memory) == 9
+
+
+def test_rows_that_are_not_all_found_are_not_deleted_in_part(
+    tmp_path: Path, of_ada: list[int]
+) -> None:
+    """Mechanism: DELETE says how many it found, and nobody asked."""
+    path = str(tmp_path / "mind")
+    with open_tiny(path) as memory:
+        catalog = memory._opened[0].store.catalog
+        rows = list(catalog.fetch(of_ada[:3]).values())
+        with catalog.writing() as db:
+            db.execute("DELETE FROM record WHERE id = ?", (of_ada[1],))
+        with pytest.raises(CatalogCorruptError, match="2 of 3"), catalog.writing() as db:
+            delete_rows(db, rows)
+        with catalog.reading() as db:
+            assert db.execute("SELECT count(*) FROM content").fetchone()[0] == 9
