@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ from spector.store.rows import tags_json, to_json
 from spector.store.segment import Segment
 from spector.store.store import Store
 from spector.store.word_files import is_words
-from spector.store.word_residue import WordCheck, words_left
+from spector.store.word_residue import WordCheck, in_living_words, words_left
 from spector.unicode import compatible, normalize
 
 __all__ = ["Needles", "strange_files", "verify"]
@@ -331,15 +331,17 @@ class _Said:
         #: what a living memory says, or the store in its own description
         self.pieces: set[bytes] = set()
 
-    def look(self, store: Store, pieces: Collection[bytes], given: Collection[bytes]) -> None:
+    def look(self, store: Store, pieces: Set[bytes], given: Collection[bytes]) -> None:
         """Look through everything that a store says."""
         with store.catalog.reading() as db:
             self.pieces |= {
                 piece for piece in pieces for table, names in _SAID
                 if db.execute(_holding(table, names), {"piece": piece}).fetchone()
             }
-            # the full text has words without accents and in small letters only, so a piece like
-            # that may be a word of a memory that writes it in another way
+            left = {text: each for each in pieces - self.pieces if (text := _text_of(each))}
+            self.pieces |= {left[text] for text in in_living_words(db, left)}
+            # other files of words have them without accents and in small letters, too, so a piece
+            # like that may be a word of a memory that writes it in another way
             plain = [(text, piece) for piece in pieces if (text := _plain(piece)) is not None]
             names = {_bare(text) for each in given if (text := _text_of(each)) is not None}
             if plain or names:

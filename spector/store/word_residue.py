@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from spector.errors import CatalogCorruptError
 from spector.store.catalog import FULLTEXT_TOKENIZER, Catalog
 
-__all__ = ["WordCheck", "words_left"]
+__all__ = ["WordCheck", "in_living_words", "words_left"]
 
 #: bits of a page's key above its number: height of a node, and whether it is of another kind
 _NOT_A_LEAF_SHIFT: Final = 31
@@ -48,6 +48,24 @@ def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
         there = {term for term in _terms(db, catalog.path) if term in wanted}
         living = set(_living(db, there))
     return WordCheck(len(wanted), len(there - living))
+
+
+def in_living_words(db: sqlite3.Connection, texts: Iterable[str]) -> set[str]:
+    """Which of some texts are a part of a word of a living memory, as the index writes it.
+
+    That is in small letters, stemmed ("allergi" of "allergy") and with its own idea of accents.
+    """
+    wanted = set(texts)
+    if not wanted:
+        return set()
+    found: set[str] = set()
+    db.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, fulltext, row)")
+    try:
+        for (term,) in db.execute("SELECT term FROM temp.said"):
+            found |= {text for text in wanted if text in term}
+    finally:
+        db.execute("DROP TABLE temp.said")
+    return found
 
 
 def _words_of(texts: Iterable[str]) -> set[bytes]:

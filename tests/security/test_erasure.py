@@ -263,6 +263,19 @@ def test_a_word_that_a_living_memory_writes_with_a_capital_is_no_residue(
     assert receipt.complete, str(receipt)
 
 
+@pytest.mark.parametrize(("tag", "said"), [
+    ("allergi", "An allergy to pollen"), ("energi", "Green energy matters"),
+])  # fmt: skip
+def test_a_word_that_is_the_stem_of_a_living_one_is_no_residue(
+    memory: Memory, tag: str, said: str
+) -> None:
+    memory.remember(said)
+    gone = memory.remember("another text", tags=[tag])
+    receipt = memory.forget(gone.id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+
+
 def test_values_that_lie_one_behind_the_other_are_no_residue(memory: Memory) -> None:
     """Mechanism: the living row had "session-1" and "7" in a row of bytes."""
     memory.remember("stays", session_id="session-1", user_id="7")
