@@ -22,7 +22,7 @@ from spector.store.check_catalog import check_catalog, check_words
 from spector.store.findings import Findings
 from spector.store.sql import one_moment, translated_sql
 
-__all__ = ["misplaced", "refuse_damage", "refuse_disagreement"]
+__all__ = ["refuse_damage", "refuse_disagreement"]
 
 #: how many memories there are and which, of one source; halves of 62 bits, of which no store has
 #: enough to overflow a sum
@@ -84,14 +84,6 @@ def refuse_disagreement(
     else:
         problem = f"{records[0]} memories, but the partitions' counts add up to {counted}"
     raise CatalogCorruptError(f"{catalog.path}: {problem}", hint=way_out(None))
-
-
-def misplaced(catalog: Catalog, record_id: int) -> CatalogCorruptError:
-    """What to raise when a walk comes to a memory for the second time, or too late."""
-    return CatalogCorruptError(
-        f"{catalog.path}: the keys of its memories do not ascend at {record_id}",
-        hint=way_out(None),
-    )
 
 
 def refuse_damage(catalog: Catalog) -> None:

@@ -880,16 +880,20 @@ class Catalog:
         while page := self.select(sql, params, after=after, limit=size):
             last = page[-1][0]
             if last <= after:
-                raise CatalogCorruptError(
-                    f"{self.path}: the keys of its memories do not ascend at {last}",
-                    hint=way_out(None),
-                )
+                raise self.misplaced(last)
             yield page
             after = last
             # a damaged key on the way leads past the place where the next page begins, and then
             # past this memory as well; or it has been forgotten by now
             if not self.select("record.id = ?", (after,), after=after - 1, limit=1):
                 self.refuse_hidden([after])
+
+    def misplaced(self, record_id: int) -> CatalogCorruptError:
+        """What to raise when a walk comes to a memory for the second time, or too late."""
+        return CatalogCorruptError(
+            f"{self.path}: the keys of its memories do not ascend at {record_id}",
+            hint=way_out(None),
+        )
 
     def places(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[int, int, int]]:
         """(segment id, slot, record id) of every record that satisfies a condition."""

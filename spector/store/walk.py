@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
 from spector.records import MemoryRecord
-from spector.store.agreement import misplaced, refuse_disagreement
+from spector.store.agreement import refuse_disagreement
 from spector.store.catalog import Row, decoded, is_sealed
 from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes
@@ -78,7 +78,7 @@ def walk(
             if row.id in shown:  # a damaged key is another memory's, to which the search then led
                 continue
             if row.id <= last and not astray:
-                raise misplaced(store.catalog, row.id)
+                raise store.catalog.misplaced(row.id)
             if sound[n] and store.view().change_seq == seen:  # a reader looks at the catalog here
                 last = row.id
                 if astray:

@@ -251,24 +251,12 @@ def test_a_name_with_quotes_is_found_in_metadata_that_has_them_escaped(
     ("\u03b5\u03bb\u03ad\u03bd\u03b7", "\u0395\u03bb\u03ad\u03bd\u03b7 called"),
     ("\u0430\u0440\u0442\u0451\u043c",
      "\u0410\u0440\u0442\u0451\u043c \u043f\u0440\u0438\u0448\u0451\u043b"),
-])  # fmt: skip
-def test_a_word_that_a_living_memory_writes_with_a_capital_is_no_residue(
-    memory: Memory, tag: str, said: str
-) -> None:
-    """Mechanism: the full text has it in small letters and with its mark; neither way was equal."""
-    memory.remember(said)
-    gone = memory.remember("another text", tags=[tag])
-    receipt = memory.forget(gone.id, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.complete, str(receipt)
-
-
-@pytest.mark.parametrize(("tag", "said"), [
     ("allergi", "An allergy to pollen"), ("energi", "Green energy matters"),
 ])  # fmt: skip
-def test_a_word_that_is_the_stem_of_a_living_one_is_no_residue(
+def test_a_word_of_the_full_text_is_no_residue_however_a_living_memory_writes_it(
     memory: Memory, tag: str, said: str
 ) -> None:
+    """Mechanism: it is there in small letters with its mark, or stemmed; the text is not equal."""
     memory.remember(said)
     gone = memory.remember("another text", tags=[tag])
     receipt = memory.forget(gone.id, purge=True, verify=True).receipt
