@@ -342,7 +342,8 @@ class _Said:
             self.pieces |= {left[text] for text in in_living_words(db, left)}
             # other files of words have them without accents and in small letters, too, so a piece
             # like that may be a word of a memory that writes it in another way
-            plain = [(text, piece) for piece in pieces if (text := _plain(piece)) is not None]
+            rest = pieces - self.pieces  # for what is accounted for nobody reads all texts again
+            plain = [(text, piece) for piece in rest if (text := _plain(piece)) is not None]
             names = {_bare(text) for each in given if (text := _text_of(each)) is not None}
             if plain or names:
                 for record_id, *values in db.execute(_TEXTS):
