@@ -13,6 +13,7 @@ import struct
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "CRC_SPAN",
@@ -178,6 +179,13 @@ MUTABLE_DTYPE: Final = np.dtype(
 #: (tier, id, crc, mutable half) of a record header: what a recall compares for every hit, and a
 #: NumPy struct would take longer to give
 RECORD_PROOF: Final = struct.Struct("<xB6xQ20xI24s")
+
+
+def headers_of(images: NDArray[np.uint8]) -> NDArray[np.void]:
+    """(n,) view of the headers of record images (n, stride), for reading and writing."""
+    if not len(images):
+        return np.zeros(0, RECORD_DTYPE)
+    return np.ndarray((len(images),), RECORD_DTYPE, images, strides=(images.shape[1],))
 
 
 def vector_bytes(dim: int) -> int:

@@ -88,7 +88,7 @@ from spector.store.backup import copy_store
 from spector.store.check import check_settled, refuse_strange_limit
 from spector.store.erase import due_of
 from spector.store.files import Bytes
-from spector.store.hydrate import current_image, header_of, to_record, verified_image
+from spector.store.hydrate import current_image, header_of, to_record
 from spector.store.links import newer_than
 from spector.store.places import is_nameable
 from spector.store.recover import OpenedStore
@@ -955,8 +955,8 @@ class Memory:
         for record_id in ids:
             store, row = self._writer.find(record_id)
             image: Bytes | None = None
-            with contextlib.suppress(PartitionCorruptError):
-                image = verified_image(store, row)
+            with contextlib.suppress(PartitionCorruptError):  # it has no such place
+                image = store.record_image(row.segment_id, row.slot)
             needles.add_memory(row, image, self.dim)
         return needles
 

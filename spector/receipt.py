@@ -13,6 +13,9 @@ from typing import Any, Final
 
 __all__ = ["NOT_COVERED", "ErasureReceipt", "Purged", "Residue", "Verification"]
 
+#: places that ``print`` shows; ``to_dict`` has all
+_MOST_SHOWN: Final = 50
+
 #: where copies may be that no library can reach, in the words of every receipt
 NOT_COVERED: Final = (
     "backups, exports and copies of the store made before",
@@ -61,6 +64,8 @@ class Verification:
     files: int = 0
     bytes: int = 0
     residue: tuple[Residue, ...] = ()
+    #: forgotten memories that it is of, or may be; none of what the caller named
+    left_of: tuple[int, ...] = ()
     #: what could not be searched, and why: links and pipes that somebody put into the directory,
     #: files that cannot be read
     unsearched: tuple[str, ...] = ()
@@ -153,8 +158,11 @@ def _searched(found: Verification) -> list[str]:
         )
     lines += [
         f"  left: {each.kind} in {each.where}"
-        + ("" if each.offset is None else f" at byte {each.offset}") for each in found.residue
+        + ("" if each.offset is None else f" at byte {each.offset}")
+        for each in found.residue[:_MOST_SHOWN]
     ]
+    if len(found.residue) > _MOST_SHOWN:
+        lines.append(f"  left: {len(found.residue) - _MOST_SHOWN:,} places more, see to_json()")
     return lines + [f"  not searched: {each}" for each in found.unsearched]
 
 

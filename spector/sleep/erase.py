@@ -17,6 +17,7 @@ from spector.store.erase import (
     postpone,
     purge,
     settle,
+    wipe_dead,
 )
 from spector.store.recover import remove_leftovers
 from spector.store.residue import Needles, strange_files, verify
@@ -75,6 +76,7 @@ def erase_rest(
         if not left and len(store.left_files):
             left = "a reader held on to a partition that was replaced; close it and compact again"
         purged += done if store is durable else []
+        _wipe(router, store)
         gone, stays = _without_words(store)
         purged += gone
         left = left or stays
@@ -97,8 +99,14 @@ def erase_rest(
             postpone(store, stuck - waiting, now_ms + max(after_ms, _CLOCK_SLACK_MS))
     others = [store for store in stores if store is not durable]
     verification = None if needles is None else verify(durable, needles, others)
-    if verification is not None and verification.residue and due_of(durable).ids:
-        pending.append("memories were forgotten while this went on; compact again erases them")
+    if verification is not None and verification.residue:
+        not_yet |= set(verification.left_of)
+        pending.append(
+            "memories were forgotten while this went on; compact again erases them"
+            if due_of(durable).ids else
+            "the search found something of what is forgotten in the places named: remove what is "
+            "not of the store, and compact again"
+        )
     alive = {i for store, what in due.items() for i in store.catalog.fetch(what.ids)}
     every = _ids(due.values())
     erased = every - not_yet
@@ -110,6 +118,17 @@ def erase_rest(
         unknown_files=strange_files(durable),
         verification=verification,
     )
+
+
+def _wipe(router: TierRouter, store: Store) -> None:
+    """What is dead in partitions that nothing rewrites: those of tiers that use slots again."""
+    with store.lock:
+        held = [
+            segment_id for segment_id, segment in store.segments.items()
+            if segment.row.dead and not router.by_code(segment.row.tier).compactable
+        ]
+    for segment_id in held:
+        wipe_dead(store, segment_id)
 
 
 def _without_words(store: Store) -> tuple[list[Purged], str]:

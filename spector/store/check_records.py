@@ -19,9 +19,9 @@ from spector.layout import (
     MUTABLE_OFFSET,
     PARTITION_DTYPE,
     PARTITION_HEADER_BYTES,
-    RECORD_DTYPE,
     RECORD_VERSION,
     Flag,
+    headers_of,
     stride_of,
 )
 from spector.store.catalog import SegmentRow
@@ -87,9 +87,7 @@ def check_partition(
         return
     if expected.unsynced and _reconciled(db, row, images) and not records.bad:
         _note_later(row.path, found)
-    headers: NDArray[np.void] = np.ndarray(
-        (len(images),), RECORD_DTYPE, images, strides=(images.shape[1],)
-    )
+    headers = headers_of(images)
     alive = ((headers["flags"] & Flag.TOMBSTONE) == 0) & ~unread
     live = int(alive.sum()) + lost
     found.records += live

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
 from spector.kernel.crc import crc32c_rows
-from spector.layout import RECORD_DTYPE, Flag, PartitionState
+from spector.layout import Flag, PartitionState, headers_of
 from spector.store.files import Bytes
 from spector.store.hydrate import damaged_record
 from spector.store.rows import move_rows
@@ -128,9 +128,7 @@ def _arranged(images: Bytes, wanted: Arrangement, uuid: bytes) -> Bytes | None:
     place = by_id[found]
     turn = np.argsort(place)
     arranged: Bytes = images[turn]
-    headers: NDArray[np.void] = np.ndarray(
-        (len(arranged),), RECORD_DTYPE, arranged, strides=(arranged.shape[1],)
-    )
+    headers = headers_of(arranged)
     headers["centroid"] = wanted.centroids[place[turn]]
     headers["crc"] = crc32c_rows(arranged, seed=uuid)
     return arranged

@@ -21,6 +21,8 @@ from typing import Final
 
 import numpy as np
 
+from spector.kernel.crc import crc32c_rows
+from spector.layout import HEADER_BYTES, Flag, headers_of
 from spector.receipt import Purged
 from spector.store.catalog import CATALOG_NAME
 from spector.store.compact import record_ids, wrong_checksums
@@ -28,7 +30,7 @@ from spector.store.store import Store
 
 __all__ = [
     "Due", "awaits_erasure", "derived_from", "due_of", "left_in", "needs_purge", "note_erasure",
-    "postpone", "purge", "settle",
+    "postpone", "purge", "settle", "wipe_dead",
 ]
 
 _KEY: Final = "purge_due"
@@ -135,6 +137,34 @@ def _rewrite_catalog(store: Store) -> list[Purged]:
 
 def _pause() -> None:
     time.sleep(0.02)
+
+
+def wipe_dead(store: Store, segment_id: int) -> int:
+    """Blank the dead records of a partition that is not rewritten, where they lie; how many.
+
+    What is left of one is its id, by which a ring knows the oldest, and that it is dead.
+    """
+    with store.lock, store.noting_failure():
+        store.checkpoint()  # slots of moved memories become tombstones here
+        segment = store.segments.get(segment_id)
+        if segment is None:
+            return 0
+        headers, records = segment.partition().headers(), segment.records()
+        dead = np.flatnonzero(headers["flags"] & Flag.TOMBSTONE)
+        dead = dead[records[dead, HEADER_BYTES:].any(axis=1)]
+        if not len(dead):
+            return 0
+        blank = np.zeros((len(dead), store.stride), dtype=np.uint8)
+        written = headers_of(blank)
+        for name in ("id", "tier"):
+            written[name] = headers[name][dead]
+        written["flags"] = Flag.TOMBSTONE
+        written["crc"] = crc32c_rows(blank, seed=store.uuid)
+        with store.transaction() as tx:
+            for slot, image in zip(dead.tolist(), blank, strict=True):
+                tx.evict(segment_id)
+                tx.overwrite(segment_id, slot, image)
+        return len(dead)
 
 
 def settle(store: Store, ids: Collection[int]) -> None:

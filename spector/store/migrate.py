@@ -23,9 +23,10 @@ from typing import Final
 
 from spector.kernel.crc import crc32c_rows
 from spector.kernel.tags import scope_tag, tags_mask
+from spector.layout import headers_of
 from spector.store.catalog import Row
 from spector.store.files import Bytes
-from spector.store.rewrite import headers_of, rewrite_all
+from spector.store.rewrite import rewrite_all
 from spector.store.rows import add_seals
 from spector.store.store import Store
 

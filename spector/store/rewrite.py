@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
-from spector.layout import RECORD_DTYPE, PartitionState, stride_of
+from spector.layout import PartitionState, stride_of
 from spector.store.agreement import refuse_disagreement
 from spector.store.catalog import Row, SegmentRow
 from spector.store.compact import alive_in, live_images, wrong_checksums
@@ -196,11 +196,3 @@ def _switch(
         store.files.remove(each.old.path)
         remove_idx(store.files, each.old.path)
         store.files.sync_dir(each.old.path)
-
-
-def headers_of(images: Bytes) -> NDArray[np.void]:
-    """(n,) view of the headers of record images (n, stride), for writing."""
-    return np.ndarray((len(images),), RECORD_DTYPE, images, strides=(images.shape[1],))
-
-
-__all__ += ["headers_of"]

@@ -22,8 +22,8 @@ from spector.layout import (
     MAX_DIM,
     PARTITION_DTYPE,
     PARTITION_HEADER_BYTES,
-    RECORD_DTYPE,
     Flag,
+    headers_of,
     stride_of,
 )
 from spector.store.catalog import CATALOG_NAME, translated_sql
@@ -310,9 +310,7 @@ class SavedPartition:
 
     @property
     def headers(self) -> NDArray[np.void]:
-        return np.ndarray(
-            (len(self.images),), RECORD_DTYPE, self.images, strides=(self.images.shape[1],)
-        ) if len(self.images) else np.zeros(0, RECORD_DTYPE)
+        return headers_of(self.images)
 
     @property
     def alive(self) -> NDArray[np.bool_]:

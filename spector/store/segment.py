@@ -32,8 +32,8 @@ from spector.layout import (
     MUTABLE_OFFSET,
     PARTITION_DTYPE,
     PARTITION_HEADER_BYTES,
-    RECORD_DTYPE,
     PartitionState,
+    headers_of,
 )
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, File, Files, as_bytes
@@ -80,11 +80,7 @@ class Partition:
 
     def headers(self) -> NDArray[np.void]:
         """(slots,) view of the record headers."""
-        raw: NDArray[np.void] = np.ndarray(
-            (self.slots,), dtype=RECORD_DTYPE, buffer=self.data,
-            strides=(self.data.shape[1],),
-        ) if self.slots else np.zeros(0, RECORD_DTYPE)
-        return raw
+        return headers_of(self.data[: self.slots])
 
 
 def check_transition(before: int, after: int, where: str) -> None:

@@ -568,10 +568,10 @@ class Store:
         """(stride,) u8: the bytes of one record, for verified reads."""
         segment = self.segments.get(segment_id)
         records = None if segment is None else segment.shown()
-        if records is None or slot >= len(records):
+        if records is None or slot not in range(len(records)):
             with self.lock:  # a commit is just going on, and knows of more
                 segment = self.segments.get(segment_id)
-                if segment is None or slot >= segment.row.slots:
+                if segment is None or slot not in range(segment.row.slots):
                     raise PartitionCorruptError(
                         f"the catalog names slot {slot} of partition {segment_id}, which does not "
                         "exist",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.crc import crc32c_rows
-from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
+from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, headers_of
 from spector.records import Loss
 from spector.store.belonging import ROW, WORDS
 from spector.store.files import Bytes
@@ -58,9 +58,7 @@ def _batched(members: list[Saved]) -> Iterator[list[Saved]]:
 
 def _write(store: Store, place: Place, part: list[Saved], last_id: int) -> None:
     images = np.ascontiguousarray(np.stack([each.image for each in part]))
-    headers: NDArray[np.void] = np.ndarray(
-        (len(images),), RECORD_DTYPE, images, strides=(images.shape[1],)
-    )
+    headers = headers_of(images)
     headers["tier"], headers["centroid"] = part[0].tier, 0
     headers["flags"] &= ~np.uint16(Flag.TOMBSTONE)
     headers["crc"] = crc32c_rows(images, seed=store.uuid)

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from spector.errors import CatalogCorruptError
 from spector.store.catalog import FULLTEXT_TOKENIZER, Catalog
 
-__all__ = ["WordCheck", "in_living_words", "words_left"]
+__all__ = ["WordCheck", "terms_of", "words_left"]
 
 #: bits of a page's key above its number: height of a node, and whether it is of another kind
 _NOT_A_LEAF_SHIFT: Final = 31
@@ -26,6 +26,7 @@ _OTHER_KIND: Final = (1 << 6) - 1
 _LEAST_SEGMENT: Final = 1 << 37
 #: before each term: of which index it is, the main one or one of prefixes
 _MAIN: Final = b"0"
+_TERMS_AT_ONCE: Final = 50_000
 
 
 class WordCheck(NamedTuple):
@@ -50,22 +51,19 @@ def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
     return WordCheck(len(wanted), len(there - living))
 
 
-def in_living_words(db: sqlite3.Connection, texts: Iterable[str]) -> set[str]:
-    """Which of some texts are a part of a word of a living memory, as the index writes it.
+def terms_of(catalog: Catalog) -> Iterator[list[bytes]]:
+    """The words of living memories, many at once, as the index writes them.
 
     That is in small letters, stemmed ("allergi" of "allergy") and with its own idea of accents.
     """
-    wanted = set(texts)
-    if not wanted:
-        return set()
-    found: set[str] = set()
-    db.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, fulltext, row)")
-    try:
-        for (term,) in db.execute("SELECT term FROM temp.said"):
-            found |= {text for text in wanted if text in term}
-    finally:
-        db.execute("DROP TABLE temp.said")
-    return found
+    with catalog.reading() as db:
+        db.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, fulltext, row)")
+        try:
+            terms = db.execute("SELECT CAST(term AS BLOB) FROM temp.said")
+            while found := terms.fetchmany(_TERMS_AT_ONCE):
+                yield [term for (term,) in found]
+        finally:
+            db.execute("DROP TABLE temp.said")
 
 
 def _words_of(texts: Iterable[str]) -> set[bytes]:

@@ -17,6 +17,7 @@ from spector.layout import (
     MUTABLE_OFFSET,
     RECORD_DTYPE,
     RECORD_VERSION,
+    headers_of,
     stride_of,
 )
 from spector.store.files import Bytes
@@ -121,8 +122,6 @@ def reseal(images: Bytes, uuid: bytes) -> Encoded:
     """Set the checksums of record images, in place, and return both views of them."""
     crc = np.empty(len(images), dtype=np.uint32)
     crc32c_rows(images, crc, uuid)
-    headers: NDArray[np.void] = np.ndarray(
-        (len(images),), dtype=RECORD_DTYPE, buffer=images, strides=(images.shape[1],)
-    )
+    headers = headers_of(images)
     headers["crc"] = crc
     return Encoded(images, headers)

@@ -400,8 +400,9 @@ class Writer:
                         doomed.setdefault(store, []).append(row)
                         gone.append(row.id)
             missing = set(wanted) - set(gone) - set(kept)
-            if named and missing:
+            if missing:  # by a walk that came to them, or somebody else was faster
                 self.refuse_hidden(sorted(missing))
+            if named and missing:
                 raise unknown(min(missing))
             for store, rows in doomed.items():
                 self._delete(store, rows, 0 if at_once else self._due_ms())

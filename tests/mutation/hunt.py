@@ -27,6 +27,7 @@ REPO: Final = Path(__file__).resolve().parents[2]
 #: of processor time, for one mutant; a module's tests take a part of it
 SECONDS: Final = 60
 _LIFE: Final = "tests/model/test_model.py::test_a_short_life_is_as_the_model_says[native-strict]"
+_SEARCHES = ("tests/security/test_erasure.py", "tests/security/test_search.py")
 _CHECKS: Final = ("tests/store/test_invariants.py", "tests/store/test_damage.py")
 _SMALL: Final = "tests/store/test_unnoticed.py"
 #: what notices a change of a module, the quickest first; all that is named here is not slow
@@ -80,7 +81,9 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/maps.py": ("tests/store/test_guarded_maps.py",),
     "spector/store/raw.py": ("tests/store/test_raw_files.py",),
     "spector/store/sync.py": ("tests/store/test_sync.py",),
-    "spector/store/residue.py": ("tests/security/test_erasure.py",),
+    "spector/store/residue.py": _SEARCHES,
+    "spector/store/pieces.py": ("tests/security/test_search.py",),
+    "spector/store/said.py": _SEARCHES,
     "spector/store/rewrite.py": (_SMALL, "tests/security/test_erasure.py",
                                  "tests/sleep/test_compact.py"),
     "spector/store/rows.py": (_LIFE, "tests/store/test_moments.py", *_CHECKS),
@@ -90,7 +93,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/sectors.py": ("tests/store/test_bad_sectors.py",),
     "spector/store/word_checks.py": (_SMALL, "tests/store/test_word_files.py"),
     "spector/store/word_files.py": ("tests/store/test_word_files.py",),
-    "spector/store/word_residue.py": ("tests/security/test_erasure.py",),
+    "spector/store/word_residue.py": _SEARCHES,
     "spector/store/words.py": ("tests/store/test_words.py",),
     "spector/store/fates.py": ("tests/store/test_log_salvage.py",),
     "spector/store/pages.py": ("tests/store/test_pages.py", "tests/store/test_repair.py"),

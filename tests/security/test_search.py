@@ -1,0 +1,303 @@
+"""What the search of an erasure finds, and whose it says it is.
+
+Mechanism: thousands of pieces are looked for in one pass, by hashes of how they begin; what is left
+is told by file and memory. Damage without it: an erasure is called complete with something left, or
+nobody can wait for the answer. Guard: a search that compares each piece at each place.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spector
+from spector import Config, ManualClock, Memory
+from spector.receipt import Residue, Verification
+from spector.store import residue, said
+from spector.store.pieces import Finder, cut
+from spector.store.residue import Needles
+from spector.store.residue import verify as verify_files
+from spector.store.word_residue import WordCheck
+from tests.api.helpers import ids, vectors
+from tests.fakes import FakeEmbedder
+from tests.images import codes_of
+from tests.security.test_erasure import SECRET
+
+
+def _naive(pieces: set[bytes], data: bytes) -> set[tuple[bytes, int]]:
+    return {
+        (piece, at) for piece in pieces for at in range(len(data) - len(piece) + 1)
+        if data.startswith(piece, at)
+    }
+
+
+def _blocks(data: bytes, size: int, overlap: int) -> Iterator[tuple[int, bytes]]:
+    for at in range(0, len(data), size):
+        start = max(at - overlap, 0)
+        yield start, data[start : at + size]
+
+
+@pytest.mark.parametrize("letters", [2, 4, 256])
+@pytest.mark.parametrize("size", [37, 100, 5000])
+def test_a_search_finds_what_comparing_each_place_finds(letters: int, size: int) -> None:
+    rng = np.random.default_rng(letters + size)
+    data = rng.integers(0, letters, 3000, dtype=np.uint8).tobytes()
+    pieces = {
+        data[at : at + n]
+        for n in (4, 5, 6, 7, 9, 15, 16, 31, 32, 33, 60) for at in rng.integers(0, 2900, 9).tolist()
+    }
+    pieces |= {rng.integers(0, letters, n, dtype=np.uint8).tobytes() for n in range(4, 40)}
+    finder = Finder(pieces)
+    assert finder.longest == 60
+    for _ in range(2):
+        assert set(finder.search(_blocks(data, size, 60))) == _naive(pieces, data)
+    assert Finder(()).done
+    assert list(Finder(()).search([(0, data)])) == []
+
+
+def test_what_is_found_is_not_looked_for_until_the_next_file() -> None:
+    pieces = [b"four", b"seven77", b"x" * 15 + b"y" * 20, b"not there"]
+    data = b" ".join(pieces[:3] * 4)
+    finder = Finder(pieces)
+    for _ in range(2):
+        found = []
+        for piece, _ in finder.search(_blocks(data, 50, finder.longest)):
+            found.append(piece)
+            finder.found((piece,))
+        assert sorted(found) == sorted(pieces[:3])
+        assert not finder.done
+        finder.begin()
+    finder.found(pieces)
+    assert finder.done
+    finder.begin()
+    assert not finder.done
+
+
+@pytest.mark.parametrize("length", [6, 32, 33, 63, 64, 65, 16_385, 40_001, 1 << 20])
+def test_any_63_bytes_of_a_value_hold_a_whole_piece_of_it(length: int) -> None:
+    """Mechanism: of a value so many pieces were taken that one of 16 KB had gaps between them."""
+    data = np.random.default_rng(length).bytes(length)
+    starts = [data.find(piece) for piece in cut(data)]
+    assert starts[0] == 0
+    assert starts[-1] + min(length, 32) == length
+    assert max(np.diff(starts), default=0) <= 32
+
+
+def test_a_short_remnant_of_a_long_text_is_found(memory: Memory, store_path: Path) -> None:
+    text = " ".join(f"zq{n:05d}x" for n in range(6000))
+    assert len(text) > 50_000
+    (store_path / "stray.bin").write_text(text[30_011 : 30_011 + 63])
+    receipt = memory.forget(memory.remember(text).id, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert {each.where for each in receipt.verification.residue} == {"stray.bin"}
+
+
+def test_a_memory_of_which_something_is_left_is_not_among_those_erased(
+    memory: Memory, store_path: Path
+) -> None:
+    """Mechanism: ``ids`` said that nothing is left of it, the lines below that something is."""
+    first, second = ids(memory.remember_many(["zqxswordfish opens the door", "zqjvault is shut"]))
+    (store_path / "stray.bin").write_bytes(b"zqxswordfish opens the door")
+    receipt = memory.forget([first, second], purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.ids == (second,)
+    assert receipt.not_yet == (first,)
+    assert receipt.verification is not None
+    assert receipt.verification.left_of == (first,)
+    assert "remove what is not of the store" in "\n".join(receipt.pending)
+    assert not receipt.complete
+
+
+def test_of_a_word_that_is_left_nobody_knows_whose_it_was(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = ids(memory.remember_many(["zqxswordfish opens", "zqjvault is shut"]))
+    monkeypatch.setattr(residue, "words_left", lambda *_: WordCheck(5, 1))
+    receipt = memory.forget(made, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.not_yet == tuple(made)
+    assert receipt.ids == ()
+
+
+@pytest.mark.parametrize("where", [":memory:", "disk"])
+def test_the_vector_of_a_forgotten_working_memory_goes_at_once(
+    clock: ManualClock, tmp_path: Path, where: str
+) -> None:
+    """Mechanism: nothing rewrites the slab of the working tier, and so no erasure was complete."""
+    path = where if where == ":memory:" else tmp_path / "mind"
+    config = Config(working_capacity=4)
+    with spector.open(path, embedder=FakeEmbedder(), clock=clock, config=config) as memory:
+        stays = memory.remember("zqjvault is shut", tier="working").id
+        gone = memory.remember({**SECRET, "tier": "working"}).id
+        codes = codes_of(memory, gone)
+        receipt = memory.forget(gone, purge=True, verify=True).receipt
+        assert receipt is not None
+        assert receipt.complete, str(receipt)
+        assert receipt.ids == (gone,)
+        for opened in memory._opened:
+            for segment in opened.store.segments.values():
+                assert codes not in segment.records().tobytes()
+        assert memory.check().ok
+        assert ids(memory) == [stays]
+        # the ring goes on where it was, with the smallest id, dead or alive
+        more = [memory.remember(f"more {n}", tier="working").id for n in range(3)]
+        assert ids(memory) == more  # the third took the place of the oldest, which was alive
+        assert [hit.id for hit in memory.recall("more 2", k=1)] == [more[2]]
+        assert memory.check().ok
+
+
+def test_without_that_the_search_would_find_the_working_memory(
+    clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search of a store on disk reads what is only in the memory of the process as well."""
+    monkeypatch.setattr("spector.sleep.erase._wipe", lambda *_: None)
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as memory:
+        gone = memory.remember({**SECRET, "tier": "working"}).id
+        receipt = memory.forget(gone, purge=True, verify=True).receipt
+        assert receipt is not None
+        assert receipt.verification is not None
+        assert [each.kind for each in receipt.verification.residue] == ["vector"]
+        assert receipt.verification.residue[0].where.startswith("memory of this process, ")
+        assert receipt.not_yet == (gone,)
+
+
+def test_a_damaged_record_is_searched_for_as_it_is(
+    store_path: Path, clock: ManualClock
+) -> None:
+    """Mechanism: a vector whose checksum is wrong was not searched for, and nobody said so."""
+    rng = np.random.default_rng(1)
+    with spector.open(store_path, embedder=None, dim=128, clock=clock) as memory:
+        made = memory.remember("zqx", vector=rng.standard_normal(128)).id
+        memory.remember("stays", vector=rng.standard_normal(128))
+        codes = codes_of(memory, made)
+    (path,) = store_path.rglob("*.mem")
+    data = bytearray(path.read_bytes())
+    data[data.index(codes) + 5] ^= 0x10
+    path.write_bytes(data)
+    (store_path / "stray.bin").write_bytes(codes)
+    with spector.open(store_path, embedder=None, clock=clock) as memory:
+        receipt = memory.forget(made, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert ("stray.bin", "vector") in {
+        (each.where, each.kind) for each in receipt.verification.residue
+    }
+
+
+def test_what_the_header_of_the_catalog_says_is_no_residue(memory: Memory) -> None:
+    """Mechanism: four letters in the first page are those of the application, not of a memory."""
+    receipt = memory.compact(verify=["SPEC"]).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+
+
+def test_many_places_are_listed_in_part(memory: Memory) -> None:
+    found = Verification(
+        residue=tuple(Residue(where="x", offset=n, kind="text") for n in range(80))
+    )
+    shown = str(spector.ErasureReceipt(verification=found)).splitlines()
+    assert sum(line.startswith("  left: text in x at byte") for line in shown) == 50
+    assert any("30 places more" in line for line in shown)
+
+
+def test_all_memories_are_read_once_however_much_is_looked_for(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: once for each piece that was found, so minutes in a store of a million."""
+    monkeypatch.setattr(said, "_AT_ONCE", 7)
+    made = memory.remember_many([f"an ordinary note of {n} by zqx" for n in range(40)])
+    looks: list[list[int]] = []
+    read = said._memories
+
+    def counted(store: Any) -> Iterator[Any]:
+        seen: list[int] = []
+        looks.append(seen)
+        for rows in read(store):
+            seen += [record_id for record_id, _ in rows]
+            yield rows
+
+    monkeypatch.setattr(said, "_memories", counted)
+    needles = Needles()
+    for n in range(20):
+        needles.add("text", f"an ordinary note of {n} by zqx".encode())
+    needles.add_given("an ordinary NOTE")
+    verification = verify_files(memory._opened[0].store, needles)
+    assert looks == [ids(made)]
+    assert verification.shared == 20
+    assert verification.residue == ()
+    assert verification.living == tuple(ids(made)[:20])
+
+
+def test_texts_are_read_a_few_megabytes_at_a_time(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(said, "_BYTES_AT_ONCE", 1000)
+    made = memory.remember_many(["zq" * 300 + f" {n}" for n in range(5)])
+    read = said._memories(memory._opened[0].store)
+    looks = [[record_id for record_id, _ in rows] for rows in read]
+    assert looks == [ids(made)[:2], ids(made)[2:4], ids(made)[4:]]
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfe\xff\xfe", "one behindtwo", "zqx\0zqy"])
+def test_nothing_is_said_across_two_memories(memory: Memory, name: Any) -> None:
+    """Mechanism: values are compared many in one, one behind the other."""
+    memory.remember_many(["zqx", "zqy", "one behind", "two"])
+    receipt = memory.compact(verify=[name]).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert receipt.verification.living == ()
+    needles = Needles()
+    needles.add_given(name)
+    stray = memory._opened[0].store.files.open("stray", create=True)
+    stray.extend(100)
+    stray.write_at(3, needles.given[0])
+    stray.close()
+    again = memory.compact(verify=[name]).receipt
+    assert again is not None
+    assert not again.complete
+
+
+def test_a_walk_that_comes_to_a_memory_that_a_search_misses_forgets_nobody(
+    memory: Memory
+) -> None:
+    """Mechanism: of a filter's memories those that the search by id missed were passed over."""
+    first, second = ids(memory.remember_many(["one", "two"]))
+    store = memory._opened[0].store
+    with store.lock, store.catalog.writing() as db:
+        db.execute("DELETE FROM record WHERE id = ?", (second,))  # its text is still there
+    with pytest.raises(spector.CatalogCorruptError, match=f"memory {second}"):
+        memory._writer.forget([first, second], named=False)
+    assert first in memory
+
+
+@pytest.mark.parametrize("slot", [-1, 10**9, -(10**9)])
+def test_a_slot_that_is_none_is_damage(memory: Memory, slot: int) -> None:
+    memory.remember("text", vector=vectors(1, memory.dim)[0])
+    store = memory._opened[0].store
+    (segment,) = store.segments
+    with pytest.raises(spector.PartitionCorruptError):
+        store.record_image(segment, slot)
+
+
+def test_damaged_texts_end_no_search(memory: Memory) -> None:
+    """What is no UTF-8, no JSON or no text at all is compared as bytes."""
+    made = ids(memory.remember_many([f"zqxswordfish {n}" for n in range(3)]))
+    store = memory._opened[0].store
+    db: sqlite3.Connection
+    with store.lock, store.catalog.writing() as db:
+        db.execute("UPDATE content SET tags = ? WHERE id = ?", ('["broken \\', made[0]))
+        db.execute("UPDATE content SET text = CAST(? AS TEXT) WHERE id = ?",
+                   (b"zqxsword\xff\xfefish", made[1]))  # fmt: skip
+        db.execute("UPDATE content SET metadata = 17 WHERE id = ?", (made[2],))
+    needles = Needles()
+    needles.add_given("ZQXSWORDFISH")
+    needles.add_given(b"sword\xff\xfe")
+    found = verify_files(store, needles)
+    assert set(found.living) == set(made)
+    assert found.unsearched == ()
