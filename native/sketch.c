@@ -431,7 +431,7 @@ TARGET_AVX512 static uint32_t spector_sketch_u1_avx512(const uint8_t *sketch,
         }
         __mmask16 keep = _mm512_cmp_ps_mask(estimate, limit, _CMP_NLT_UQ);
         if (n - i < 16) keep &= (__mmask16)((1u << (n - i)) - 1);
-        if (!keep) continue;
+        /* no branch: whether one of sixteen is kept is as good as chance */
         _mm512_storeu_si512(slots + kept, _mm512_maskz_compress_epi32(keep, these));
         _mm512_storeu_ps(estimates + kept, _mm512_maskz_compress_ps(keep, estimate));
         kept += SPECTOR_POPCOUNT(keep);
