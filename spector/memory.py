@@ -90,7 +90,7 @@ from spector.store.erase import due_of
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record
 from spector.store.links import newer_than
-from spector.store.places import is_nameable
+from spector.store.places import file_beside, is_nameable
 from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
 from spector.store.walk import walk
@@ -825,18 +825,24 @@ class Memory:
         """Write memories as JSON lines; returns how many.
 
         Args:
-            target: a path; it appears whole or not at all.
+            target: a path outside of the store; it appears whole or not at all, in place of the
+                file or link that was there.
             vectors: also write each vector; by default only when the store has no embedder that
                 could make it again.
             skip_damaged: leave memories whose bytes are damaged out, and warn with their ids,
                 instead of raising.
+
+        Raises:
+            InvalidInputError: ``target`` is in the store, or is there and no file.
         """
         self._ensure()
         chosen = self._selection(selection, "export")
         with_vectors = self._embedder is None if vectors is None else vectors
         damaged: list[int] | None = [] if skip_damaged else None
+        files = self._opened[0].store.files
+        place = file_beside(target, files.root if files.durable else None)
         count = export_lines(
-            os.fspath(target), self._iterate(chosen, damaged, proven=True),
+            place, self._iterate(chosen, damaged, proven=True),
             self._vectors if with_vectors else None, progress=progress, total=len(self),
         )
         if damaged:

@@ -76,7 +76,8 @@ def erase_rest(
         if not left and len(store.left_files):
             left = "a reader held on to a partition that was replaced; close it and compact again"
         purged += done if store is durable else []
-        _wipe(router, store)
+        wiped = _wipe(router, store)
+        purged += wiped if store is durable else []
         gone, stays = _without_words(store)
         purged += gone
         left = left or stays
@@ -120,15 +121,18 @@ def erase_rest(
     )
 
 
-def _wipe(router: TierRouter, store: Store) -> None:
+def _wipe(router: TierRouter, store: Store) -> list[Purged]:
     """What is dead in partitions that nothing rewrites: those of tiers that use slots again."""
     with store.lock:
         held = [
-            segment_id for segment_id, segment in store.segments.items()
+            (segment_id, segment.row.path) for segment_id, segment in store.segments.items()
             if segment.row.dead and not router.by_code(segment.row.tier).compactable
         ]
-    for segment_id in held:
-        wipe_dead(store, segment_id)
+    what = "forgotten records blanked where they lie"
+    return [
+        Purged(where=path, what=what, bytes=blanked)
+        for segment_id, path in held if (blanked := wipe_dead(store, segment_id))
+    ]
 
 
 def _without_words(store: Store) -> tuple[list[Purged], str]:

@@ -488,11 +488,25 @@ class Catalog:
                 hint="close the store before the fork and open it in both processes afterwards, or"
                 ' start the child without a fork: multiprocessing.get_context("spawn")',
             )
-        if None not in (found, self._identity) and found != self._identity:
+        if found is not None:
+            self.refuse_replaced()
+
+    def refuse_replaced(self) -> None:
+        """Raise when the file that is open is no longer the one at the path, or is gone from it.
+
+        SQLite goes on with it as if nothing had happened, and nobody would ever find it again.
+        """
+        if self._identity is None or identity(self.path) == self._identity:
+            return
+        if identity(self.path) is None:
             raise StoreError(
-                f"{self.path} is another file than the one that was opened",
-                hint="another store was put in its place; close this one and open it again",
+                f"{self.path} was removed while it was open",
+                hint="put it back, or close the store and restore a backup",
             )
+        raise StoreError(
+            f"{self.path} is another file than the one that was opened",
+            hint="another store was put in its place; close this one and open it again",
+        )
 
     def _disconnect(self, connection: sqlite3.Connection) -> None:
         connection.close()
@@ -700,6 +714,7 @@ class Catalog:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction on the writing connection: committed, or rolled back on any error."""
         with self.only if self.in_memory else contextlib.nullcontext(), translated_sql(self.path):
+            self.refuse_replaced()
             self.main.execute("BEGIN IMMEDIATE")
             try:
                 yield self.main

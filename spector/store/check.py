@@ -69,6 +69,7 @@ def check_files(
     word = last_word(files.root) if files.durable else None
     check_disk(files, catalog, found)
     try:
+        catalog.refuse_replaced()
         meta = catalog.validate()
         # a power cut may have taken commits back; our own writer has reconciled that when it opened
         unsynced = UNSYNCED in meta and not catalog.relaxed

@@ -140,7 +140,7 @@ def _pause() -> None:
 
 
 def wipe_dead(store: Store, segment_id: int) -> int:
-    """Blank the dead records of a partition that is not rewritten, where they lie; how many.
+    """Blank the dead records of a partition that is not rewritten, where they lie; how many bytes.
 
     What is left of one is its id, by which a ring knows the oldest, and that it is dead.
     """
@@ -164,7 +164,7 @@ def wipe_dead(store: Store, segment_id: int) -> int:
             for slot, image in zip(dead.tolist(), blank, strict=True):
                 tx.evict(segment_id)
                 tx.overwrite(segment_id, slot, image)
-        return len(dead)
+        return blank.nbytes
 
 
 def settle(store: Store, ids: Collection[int]) -> None:

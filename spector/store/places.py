@@ -22,7 +22,7 @@ from spector.store.files import translated
 from spector.store.guard import identity
 from spector.store.trees import Found, look_at, mounted, put_in_place, remove_tree
 
-__all__ = ["Place", "is_nameable", "stranger_in"]
+__all__ = ["Place", "file_beside", "is_nameable", "stranger_in"]
 
 #: names of files in a copy, finished or not; the last three come and go by themselves
 _OURS: Final = re.compile(
@@ -140,6 +140,42 @@ class Place:
             if "PATH" in error.hint and about and not _is_named(source, error.message):
                 error.hint = "look at the disk of the destination, or choose another destination"
             raise
+
+
+def file_beside(path: object, source: str | None) -> str:
+    """Where a file of the user's choosing goes; ``source`` is the store that it is made from.
+
+    Raises:
+        InvalidInputError: no file can be called that, the store has it within, or something that is
+        no file is there: a device, a pipe, a directory, or a link to one.
+    """
+    if not is_nameable(path):
+        raise InvalidInputError(f"target is {path!r}", hint="pass the path of a file")
+    target = os.fspath(path)  # type: ignore[call-overload]
+    folder, name = os.path.split(os.fsdecode(target))
+    with translated("find", folder or os.curdir):
+        folder = os.path.realpath(folder)
+    if source is not None and _is_within(folder, os.path.realpath(source)):
+        raise InvalidInputError(
+            f"{target} is in the store itself", hint=f"choose a file outside of {source}"
+        )
+    with contextlib.suppress(OSError):  # nothing is there, or whoever writes it says why
+        if not name or not stat.S_ISREG(os.stat(target).st_mode):
+            raise InvalidInputError(
+                f"{target} is no file, and would be replaced by one",
+                hint="name a file; spector export PATH - writes to standard output",
+            )
+    return os.fsdecode(target)
+
+
+def _is_within(folder: str, root: str) -> bool:
+    """True when a directory is the root or below it, by name or, where it is mounted, by number."""
+    known = identity(root)
+    parents = [PurePath(folder), *PurePath(folder).parents]
+    return any(
+        str(each) == root or (known is not None and identity(str(each)) == known)
+        for each in parents
+    )
 
 
 def refuse_strange(path: str, *, mine: bool = True) -> None:

@@ -273,7 +273,11 @@ def reading_catalog(files: DiskFiles) -> Catalog:
     except StoreError as error:
         # its creator died in a transaction that only a writer may roll back
         if isinstance(error, StoreReadOnlyError) and files.exists(f"{CATALOG_NAME}-journal"):
-            raise _incomplete(files) from error
+            raise StoreNotFoundError(
+                f"the store at {files.root} has not been created completely, or somebody has put"
+                f" {CATALOG_NAME}-journal there",
+                hint='open it with mode="rw", which finishes the one and removes the other',
+            ) from error
         if files.writable() or _has_log(files):
             raise
         catalog = Catalog(path, mode="r", durability="relaxed", immutable=True)

@@ -79,6 +79,12 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
             f"{message}: no room for {path}-shm",
             hint="free some space, then try again; if there was enough, look at the disk",
         )
+    if primary == sqlite3.SQLITE_IOERR:  # SQLite does not say what the system said
+        return StoreError(
+            message,
+            hint="look at the disk, its room and the limit of a file's size (ulimit -f), close the"
+            " store and open it again, and run: spector check PATH",
+        )
     no_text = code is None and "decode to UTF-8" in str(error)  # Python says that, not SQLite
     # a key that is taken can only be one that damage has changed: ours are never given twice
     broken = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT}

@@ -42,7 +42,7 @@ from spector.errors import (
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.store.catalog import MOST_SEGMENTS, SPENT, Catalog, Head, SegmentRow, way_out
-from spector.store.files import Bytes, Files
+from spector.store.files import Bytes, Files, is_missing
 from spector.store.idx import remove_idx
 from spector.store.indexes import Indexes
 from spector.store.leaving import Leaving, LeftSlot
@@ -600,8 +600,10 @@ class Store:
         with self.lock:
             if self._closed:
                 return
+            # who has removed the directory does not want to hear that nothing is in it
+            removed = self.files.durable and is_missing(self.files.root)
             try:
-                if self.writable and self._failed is None:
+                if self.writable and self._failed is None and not removed:
                     finished = self._checkpoint_if_there_is_room()
                     if not sys.is_finalizing():
                         self.indexes.save_all()

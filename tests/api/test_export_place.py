@@ -1,0 +1,141 @@
+"""An export goes nowhere but to a file outside of its store."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spector
+from spector.errors import InvalidInputError, StoreError
+from spector.memory import Memory
+
+
+def vector(n: int) -> np.ndarray:
+    return np.random.default_rng(n).standard_normal(8).astype(np.float32)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Memory]:
+    with spector.open(tmp_path / "store", embedder=None, dim=8) as memory:
+        for n in range(5):
+            memory.remember(f"memory number {n}", vector=vector(n))
+        yield memory
+
+
+def is_whole(path: Path) -> bool:
+    with spector.open(path, mode="r", embedder=None) as memory:
+        return memory.check().ok and len(memory) == 5
+
+
+def files_in(path: Path) -> list[str]:
+    return sorted(str(each.relative_to(path)) for each in path.rglob("*") if each.is_file())
+
+
+@pytest.mark.parametrize("name", ["catalog.db", "LOCK", "new.jsonl", "no/such/folder/x", "./x/../y"])
+@pytest.mark.parametrize("way", ["as it is", "through a link"])
+def test_an_export_into_its_own_store_is_refused(
+    store: Memory, tmp_path: Path, name: str, way: str
+) -> None:
+    (tmp_path / "link").symlink_to("store")
+    before = files_in(tmp_path / "store")
+    target = tmp_path / ("store" if way == "as it is" else "link") / name
+    with pytest.raises(InvalidInputError, match="in the store itself"):
+        store.export(target)
+    store.remember("afterwards", vector=vector(9))
+    store.forget(max(record.id for record in store.records()))
+    store.close()
+    assert files_in(tmp_path / "store") >= before
+    assert is_whole(tmp_path / "store")
+
+
+def test_a_reader_cannot_export_over_a_partition(store: Memory, tmp_path: Path) -> None:
+    store.close()
+    partition = next((tmp_path / "store").rglob("*.mem"))
+    reader = spector.open(tmp_path / "store", mode="r", embedder=None)
+    with reader, pytest.raises(InvalidInputError, match="in the store itself"):
+        reader.export(partition)
+    assert is_whole(tmp_path / "store")
+
+
+def test_force_on_the_command_line_does_not_change_that(store: Memory, tmp_path: Path) -> None:
+    store.close()
+    target = tmp_path / "store" / "catalog.db"
+    done = subprocess.run(
+        [sys.executable, "-m", "spector", "export", str(target.parent), str(target), "--force"],
+        capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "in the store itself" in done.stderr
+    assert is_whole(tmp_path / "store")
+
+
+def test_what_is_no_file_stays(store: Memory, tmp_path: Path) -> None:
+    pipe, folder, device = tmp_path / "pipe", tmp_path / "folder", tmp_path / "device"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    device.symlink_to("/dev/null")
+    for place in (pipe, folder, device, f"{folder}/"):
+        with pytest.raises(InvalidInputError, match="is no file"):
+            store.export(place)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert device.is_symlink()
+    assert [*folder.iterdir()] == []
+
+
+@pytest.mark.parametrize("target", [None, "", "a\0b", 7])
+def test_a_name_that_no_file_can_have(store: Memory, target: object) -> None:
+    with pytest.raises(InvalidInputError, match="target is"):
+        store.export(target)  # type: ignore[arg-type]
+
+
+def test_a_link_to_a_file_is_replaced_and_not_followed(store: Memory, tmp_path: Path) -> None:
+    other, link = tmp_path / "other.txt", tmp_path / "out.jsonl"
+    other.write_text("somebody else's")
+    link.symlink_to(other)
+    assert store.export(link) == 5
+    assert not link.is_symlink()
+    assert other.read_text() == "somebody else's"
+
+
+@pytest.mark.parametrize("what", ["removed", "another file"])
+def test_nothing_is_acknowledged_into_a_catalog_that_is_gone(
+    store: Memory, tmp_path: Path, what: str
+) -> None:
+    """SQLite goes on with the file that is open, and everything would be lost at the close."""
+    catalog = tmp_path / "store" / "catalog.db"
+    catalog.rename(tmp_path / "elsewhere")
+    if what == "another file":
+        catalog.write_bytes(b"{}\n")
+    with pytest.raises(StoreError, match=what):
+        store.remember("never acknowledged", vector=vector(6))
+    assert any(what in problem.message for problem in store.check().problems)
+    with pytest.raises(StoreError, match=what):
+        store.close()
+
+
+def test_who_has_removed_the_directory_can_close_the_store(store: Memory, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "store")
+    with pytest.raises(StoreError):
+        store.remember("never acknowledged", vector=vector(6))
+    store.close()
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_limit_of_the_size_of_files_is_named_where_the_catalog_meets_it() -> None:
+    import sqlite3
+
+    from spector.store.sql import translated_sql
+
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    with pytest.raises(StoreError) as caught, translated_sql("catalog.db"):
+        raise error
+    assert "ulimit -f" in caught.value.hint
