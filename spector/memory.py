@@ -409,8 +409,9 @@ class Memory:
                 ids = [each for each in ids if not self._writer.is_forgotten(each)]
             for record_id in ids:
                 self._writer.locate(record_id)
-            needles = self._needles_of(ids) if verify else None
-            report = self._writer.forget(ids, named=True, at_once=purge)
+            with self._opened[0].store.lock:  # what is searched for is what is forgotten
+                needles = self._needles_of(ids) if verify else None
+                report = self._writer.forget(ids, named=True, at_once=purge)
         else:
             chosen = self._selection(selection, "forget")
             if chosen.is_everything:

@@ -55,7 +55,7 @@ class Verification:
     needles: int = 0
     #: words of the texts, which were searched for in the full text
     words: int = 0
-    #: pieces below 6 bytes, which are found everywhere
+    #: values below 6 bytes or of the same byte throughout, which are found everywhere
     too_short: int = 0
     #: pieces that living memories hold as well, which therefore prove nothing
     shared: int = 0

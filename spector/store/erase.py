@@ -29,13 +29,14 @@ from spector.store.compact import record_ids, wrong_checksums
 from spector.store.store import Store
 
 __all__ = [
-    "Due", "awaits_erasure", "derived_from", "due_of", "left_in", "needs_purge", "note_erasure",
-    "postpone", "purge", "settle", "wipe_dead",
+    "DUE", "STAGES", "Due", "awaits_erasure", "derived_from", "due_of", "left_in", "needs_purge",
+    "note_erasure", "postpone", "purge", "settle", "wipe_dead",
 ]
 
-_KEY: Final = "purge_due"
+#: the line of ``meta``
+DUE: Final = "purge_due"
 #: what an erasure has still to do: pages and log and partitions; log and partitions; partitions
-CATALOG, LOG, PARTITIONS = "1", "log", "partitions"
+CATALOG, LOG, PARTITIONS = STAGES = "1", "log", "partitions"
 
 #: so many times a log is looked at that recalls may be reading right now
 _LOOKS: Final = 8
@@ -245,15 +246,15 @@ def _stage(store: Store) -> str | None:
 
 
 def _stage_in(db: sqlite3.Connection) -> str | None:
-    found = db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+    found = db.execute("SELECT value FROM meta WHERE key = ?", (DUE,)).fetchone()
     return None if found is None else str(found[0])
 
 
 def _set_stage(connection: sqlite3.Connection, stage: str | None) -> None:
     if stage is None:
-        connection.execute("DELETE FROM meta WHERE key = ?", (_KEY,))
+        connection.execute("DELETE FROM meta WHERE key = ?", (DUE,))
     else:
-        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, stage))
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DUE, stage))
 
 
 def _has_table(db: sqlite3.Connection) -> bool:

@@ -159,7 +159,15 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     for each in (store, *others):
         with _telling(failed, CATALOG_NAME):
             said.look(each)
-    left = [hit for hit in hits if hit[0] not in said.pieces]
+    # the catalog and its log have records of the living that are on their way to a partition
+    alive |= _vectors_of_the_living(
+        (store, *others),
+        {piece for piece, name, _ in hits if needles.pieces[piece] == "vector" and _is_log(name)},
+    )
+    left = [
+        (piece, name, offset) for piece, name, offset in hits
+        if piece not in said.pieces and not (piece in alive and _is_log(name))
+    ]
     residue = [
         Residue(where=_shown(name), offset=offset, kind=needles.pieces[piece])
         for piece, name, offset in left
@@ -242,6 +250,32 @@ def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:
 def _escaped(text: str) -> str:
     """A text as it stands in the catalog's JSON."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _is_log(shown: str) -> bool:
+    return shown in (CATALOG_NAME, f"{CATALOG_NAME}-wal")
+
+
+def _vectors_of_the_living(stores: Iterable[Store], pieces: set[bytes]) -> set[bytes]:
+    """Those of the pieces that a living record has, in a partition or on its way there."""
+    finder, found = Finder(pieces), set[bytes]()
+    for store in stores if pieces else ():
+        with store.lock:
+            held = list(store.segments.values())
+        for segment in held:
+            with store.lock:
+                records = segment.records()
+            step = max(_BLOCK_BYTES // store.stride, 1)
+            for first in range(0, len(records), step):
+                some = records[first : first + step]
+                flags = headers_of(some)["flags"]
+                for piece, at in finder.search([(0, some.tobytes())]):
+                    if not int(flags[at // store.stride]) & Flag.TOMBSTONE:
+                        found.add(piece)
+                        finder.found((piece,))
+                if finder.done:
+                    return found
+    return found
 
 
 class _Lives:

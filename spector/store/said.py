@@ -15,8 +15,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, Final
 
 from spector.store.catalog import APPLICATION_ID
+from spector.store.erase import DUE, STAGES
 from spector.store.pieces import Finder
-from spector.store.store import Store
+from spector.store.store import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store
 from spector.store.word_residue import terms_of
 from spector.unicode import compatible, normalize
 
@@ -26,6 +27,8 @@ MOST_SAYERS: Final = 20
 #: memories that are read in one look at the catalog, and bytes of theirs; of one of them all
 _AT_ONCE: Final = 2000
 _BYTES_AT_ONCE: Final = 8 << 20
+#: searching takes some ten times as much memory
+_SEARCHED_AT_ONCE: Final = 1 << 20
 
 #: in the order of their columns, because a row's values lie one behind the other and so may make up
 #: a piece; as bytes, because damage may be no text
@@ -36,9 +39,14 @@ SELECT record.id, {", ".join(f"CAST({name} AS BLOB)" for name in (*_CONTENT, *_R
   FROM record JOIN content ON content.id = record.id
  WHERE record.id > ? ORDER BY record.id LIMIT {_AT_ONCE}"""
 _ITSELF: Final = (
-    ("sqlite_master", ("sql", "name", "tbl_name")), ("meta", ("value", "key")),
+    ("sqlite_master", ("type", "name", "tbl_name", "sql")), ("meta", ("key", "value")),
     ("segment", ("path",)),
 )  # fmt: skip
+#: what the store writes for a while and takes back
+_PASSING: Final = (
+    *(f"{DUE}{stage}".encode() for stage in STAGES),
+    *(key.encode() for key in (UNSYNCED, RELAXED_LOG, BACKUP_NOTE)),
+)
 #: the first bytes of the catalog, and what stands further behind in its first page
 _MAGIC: Final = (b"SQLite format 3\0", APPLICATION_ID.to_bytes(4, "big"))
 
@@ -66,6 +74,8 @@ class Said:
             for record_id, row in rows:
                 values.add(record_id, b"".join(row[: len(_CONTENT)]))
                 values.add(record_id, b"".join(row[len(_CONTENT) :]))
+                for leaf in _meant(row):  # an index has tags as they are
+                    values.add(record_id, leaf.encode("utf-8", "replace"))
             plain.drop(self._note(exact, values))
             named.look_at_bytes(values)
             if plain.wanted or named.texts_wanted:
@@ -114,7 +124,11 @@ class _Values:
 
     def search(self, finder: Finder) -> Iterator[tuple[bytes, int]]:
         """(piece, id) of every place of each piece."""
-        for piece, at in finder.search([(0, b"".join(self._parts))]):
+        joined, size = b"".join(self._parts), _SEARCHED_AT_ONCE + finder.longest
+        blocks = (
+            (at, joined[at : at + size]) for at in range(0, len(joined), _SEARCHED_AT_ONCE)
+        )
+        for piece, at in finder.search(blocks):
             n = bisect_right(self._starts, at)
             if at + len(piece) <= self._starts[n]:
                 yield piece, self._ids[n - 1]
@@ -192,9 +206,8 @@ def _itself(store: Store) -> _Values:
         for table, names in _ITSELF:
             columns = ", ".join(f"CAST({name} AS BLOB)" for name in names)
             for row in db.execute(f"SELECT {columns} FROM {table}"):
-                for value in filter(None, row):
-                    values.add(0, value)
-    for value in _MAGIC:
+                values.add(0, b"".join(filter(None, row)))
+    for value in (*_MAGIC, *_PASSING):
         values.add(0, value)
     return values
 
@@ -222,11 +235,18 @@ def _memories(store: Store) -> Iterator[list[tuple[int, list[bytes]]]]:
 def _bare_row(row: list[bytes]) -> bytes:
     """What a memory says without accents, in small letters; of JSON what it means, too."""
     texts = [value.decode("utf-8", "replace") for value in row if value]
-    for value, text in zip(filter(None, row), texts.copy(), strict=True):
+    texts += _meant(row)
+    return bare("\0".join(texts)).encode("utf-8", "replace")
+
+
+def _meant(row: list[bytes]) -> list[str]:
+    """Texts of a memory that JSON writes in another way than they are."""
+    texts: list[str] = []
+    for value in row:
         if b"\\" in value and value[:1] in (b"[", b"{"):
             with contextlib.suppress(ValueError, RecursionError):
-                texts += leaves(json.loads(text))
-    return bare("\0".join(texts)).encode("utf-8", "replace")
+                texts += leaves(json.loads(value.decode("utf-8", "replace")))
+    return texts
 
 
 def _text_of(data: bytes) -> str | None:

@@ -7,7 +7,9 @@ nobody can wait for the answer. Guard: a search that compares each piece at each
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -301,3 +303,92 @@ def test_damaged_texts_end_no_search(memory: Memory) -> None:
     found = verify_files(store, needles)
     assert set(found.living) == set(made)
     assert found.unsearched == ()
+
+
+@pytest.mark.parametrize("tag", ['Pro"ject Alpha', "C:\\Users\\Maya"])
+def test_a_tag_that_json_writes_in_another_way_is_known_to_be_shared(
+    memory: Memory, tag: str
+) -> None:
+    """Mechanism: the index of tags has them as they are, the row of the memory as JSON."""
+    stays = memory.remember({"text": "other note", "tags": [tag]}).id
+    gone = memory.remember({"text": "zqjvault one is gone", "tags": [tag]}).id
+    receipt = memory.forget(gone, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+    receipt = memory.compact(verify=[tag]).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+    assert receipt.verification is not None
+    assert receipt.verification.living == (stays,)
+
+
+@pytest.mark.parametrize("reflected", [False, True])
+def test_the_log_may_have_the_vector_of_a_living_memory(memory: Memory, reflected: bool) -> None:
+    """Mechanism: nothing of the store on disk was due, so its log stays, with the living record."""
+    text = "Maya has a Penicillin allergy."
+    memory.remember(text)
+    gone = memory.remember(text, tier="working").id
+    if reflected:
+        memory.reflect()
+    receipt = memory.forget(gone, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+    assert receipt.ids == (gone,)
+
+
+def test_a_vector_in_the_log_that_no_living_memory_has_is_residue(memory: Memory) -> None:
+    """What the log has of a dead record is not excused by the tests above."""
+    memory.remember("somebody else")
+    gone = memory.remember(SECRET).id
+    codes = codes_of(memory, gone)
+    memory.forget(gone)
+    needles = Needles()
+    needles.add("vector", codes, gone)
+    found = verify_files(memory._opened[0].store, needles)
+    assert {(each.kind, each.where) for each in found.residue} >= {("vector", "catalog.db-wal")}
+
+
+@pytest.mark.parametrize("word", ["partition", "partitions", "purge_due", "tablefulltext"])
+@pytest.mark.parametrize("kind", ["text", "tags"])
+def test_what_an_erasure_itself_writes_is_no_residue(memory: Memory, word: str, kind: str) -> None:
+    one = {"text": word} if kind == "text" else {"text": "zzqq", "tags": [word]}
+    gone = memory.remember(one).id
+    receipt = memory.forget(gone, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+
+
+def test_what_is_searched_for_is_what_is_forgotten(
+    memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: another thread updated a memory after its text was noted, before it was gone."""
+    gone = memory.remember("the first version of it").id
+    forget = memory._writer.forget
+    raced: list[bool] = []
+
+    def late(*args: Any, **kwargs: Any) -> Any:
+        def update() -> None:
+            with contextlib.suppress(spector.SpectorError):  # it is forgotten by then
+                memory.update(gone, text="a second version nobody looked for")
+
+        other = threading.Thread(target=update, daemon=True)
+        other.start()
+        other.join(0.3)
+        raced.append(not other.is_alive())
+        return forget(*args, **kwargs)
+
+    monkeypatch.setattr(memory._writer, "forget", late)
+    (store_path / "stray").write_text("a second version nobody looked for")
+    receipt = memory.forget(gone, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert raced == [False], "an update came between"
+
+
+def test_values_are_searched_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(said, "_SEARCHED_AT_ONCE", 16)
+    values = said._Values()
+    for record_id in range(40):
+        values.add(record_id, f"what memory {record_id:02} says of it".encode())
+    finder = Finder([b"memory 07 says of", b"memory 33", b"itwhat"])
+    found = {(piece, record_id) for piece, record_id in values.search(finder)}
+    assert found == {(b"memory 07 says of", 7), (b"memory 33", 33)}
