@@ -152,6 +152,10 @@ def wipe_dead(store: Store, segment_id: int) -> int:
             return 0
         headers, records = segment.partition().headers(), segment.records()
         dead = np.flatnonzero(headers["flags"] & Flag.TOMBSTONE)
+        # no checksum covers a flag: what the catalog names stays for a repair, however it is marked
+        with store.catalog.reading() as db:
+            rows = db.execute("SELECT slot FROM record WHERE segment_id = ?", (segment_id,))
+            dead = np.setdiff1d(dead, [slot for (slot,) in rows if type(slot) is int])
         dead = dead[records[dead, HEADER_BYTES:].any(axis=1)]
         if not len(dead):
             return 0

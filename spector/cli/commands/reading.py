@@ -206,8 +206,8 @@ def add_export(commands: Any) -> None:
 
 
 _EXPORT = """Write every live memory as one JSON object a line, in the order of their ids. `spector
-import` reads such a file back. A store without a model gets its vectors written too, since nothing
-could make them again. With --json, FILE is required and the summary is the document."""
+import` reads such a file back. A store without a model gets its vectors written to FILE too, since
+nothing could make them again. With --json, FILE is required and the summary is the document."""
 
 
 def run_export(args: argparse.Namespace, console: Console) -> int:
@@ -217,6 +217,9 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
                 "--json and --vectors need a FILE", hint=f"spector export {args.path} all.jsonl ..."
             )
         with open_memory(args, "r") as memory:
+            if memory.stats()["model"] is None:
+                console.note("vectors are left out here, and this store has no model to make them "
+                             "again: to import this later, export to a FILE")
             for record in memory:
                 console.data(json.dumps(record.to_dict(), ensure_ascii=False))
         return 0

@@ -1,0 +1,84 @@
+"""A purge where nothing is rewritten: dead slots are blanked, and only they.
+
+Mechanism: which slots are dead was read from flags that no checksum covers. Damage: one flipped bit
+and a purge of another memory blanked a living one, with a checksum that a repair believed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spector
+from spector import ManualClock
+from spector.layout import HEADER_BYTES, PARTITION_HEADER_BYTES, stride_of
+
+FLAGS_AT = 40
+
+
+class Kept(spector.PartitionedTier):
+    name, code = "kept", 21
+
+    @property
+    def compactable(self) -> bool:
+        return False
+
+
+def test_a_purge_does_not_blank_what_the_catalog_names(tmp_path: Path, clock: ManualClock) -> None:
+    path, options = tmp_path / "mind", {"embedder": None, "dim": 8, "extra_tiers": [Kept()]}
+    rng = np.random.default_rng(1)
+    with spector.open(path, clock=clock, **options) as memory:
+        drafts = [
+            {"text": f"memory {n}", "vector": rng.standard_normal(8), "tier": "kept"}
+            for n in range(30)
+        ]
+        ids = [record.id for record in memory.remember_many(drafts)]
+    (partition,) = path.rglob("*.mem")
+    at = PARTITION_HEADER_BYTES + 3 * stride_of(8)
+    damaged = bytearray(partition.read_bytes())
+    damaged[at + FLAGS_AT] |= 1
+    partition.write_bytes(damaged)
+    vector = slice(at + HEADER_BYTES, at + HEADER_BYTES + 8)
+    with spector.open(path, clock=clock, **options) as memory:
+        receipt = memory.forget(ids[7], purge=True).receipt
+        assert receipt is not None
+        assert any("kept" in each.where and "blanked" in each.what for each in receipt.purged)
+    after = partition.read_bytes()
+    assert after[vector] == damaged[vector]
+    gone = PARTITION_HEADER_BYTES + 7 * stride_of(8) + HEADER_BYTES
+    assert after[gone : gone + 8] == bytes(8)
+    report = spector.repair(path, tmp_path / "repaired", extra_tiers=[Kept()])
+    assert report.kept == 29
+    with spector.open(tmp_path / "repaired", mode="r", **options) as memory:
+        assert memory.get(ids[3]).text == "memory 3"
+        assert memory.check().ok
+
+
+def test_a_writer_that_outlives_a_restore_acknowledges_nothing(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    """Mechanism: only new connections were compared with the file at the path."""
+    path = tmp_path / "mind"
+    rng = np.random.default_rng(1)
+
+    def drafts(word: str) -> list[dict[str, object]]:
+        return [{"text": f"{word} {n}", "vector": rng.standard_normal(8)} for n in range(20)]
+
+    with spector.open(path, clock=clock, embedder=None, dim=8) as memory:
+        memory.remember_many(drafts("first"))
+        memory.backup(tmp_path / "backup")
+    old = spector.open(path, clock=clock, embedder=None, dim=8)
+    path.rename(tmp_path / "aside")
+    spector.restore(tmp_path / "backup", path)
+    before = {each: each.read_bytes() for each in path.rglob("*.mem")}
+    with pytest.raises(spector.StoreError, match="another file"):
+        old.remember_many(drafts("lost"))
+    with pytest.raises(spector.StoreError):
+        old.remember("lost as well", vector=rng.standard_normal(8))
+    old.close()
+    assert {each: each.read_bytes() for each in path.rglob("*.mem")} == before
+    with spector.open(path, clock=clock, embedder=None, dim=8) as memory:
+        assert memory.check().ok
+        assert len(memory) == 20
