@@ -875,6 +875,8 @@ class Memory:
             ModelMismatchError: vectors of another model, and no embedder to make new ones.
         """
         self._ensure(write=True)
+        if not is_nameable(source):
+            raise InvalidInputError(f"source is {source!r}", hint="pass the path of a file")
         return import_lines(
             lambda item: self._draft(item, {}), self._remember, os.fspath(source),
             vectors=self._vectors, batch_records=self._config.batch_records, progress=progress,

@@ -2,7 +2,8 @@
 
 Exit codes: 0 done; 1 done, and the answer is no (check found problems, recall found nothing, a
 claim of the demo did not hold); 2 wrong arguments or input; 3 the store cannot do it; 4 no
-embedding or kernel; 70 a bug in spector; 130 interrupted; 141 the reader of our output went away.
+embedding or kernel; 70 a bug in spector; 74 the output cannot be written; 130 interrupted; 141 the
+reader of our output went away.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from spector.errors import EmbeddingError, KernelUnavailableError, SpectorError,
 __all__ = ["build_parser", "exit_code_of", "main"]
 
 EXIT_OK, EXIT_NO, EXIT_USAGE, EXIT_STORE, EXIT_MODEL = 0, 1, 2, 3, 4
-EXIT_BUG, EXIT_INTERRUPTED, EXIT_PIPE = 70, 130, 141
+EXIT_BUG, EXIT_OUTPUT, EXIT_INTERRUPTED, EXIT_PIPE = 70, 74, 130, 141
 
 _EPILOG = """\
 exit codes:
@@ -64,12 +65,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return EXIT_PIPE
+    except OSError as error:
+        if error.filename is not None:
+            return _bug(console)
+        _silence_stdout()  # or the interpreter would try again, and say so
+        console.note(f"the output cannot be written: {error.strerror or error}")
+        return EXIT_OUTPUT
     except Exception:
-        import traceback
+        return _bug(console)
 
-        traceback.print_exc()
-        console.note("this is a bug in spector; please report it with the lines above")
-        return EXIT_BUG
+
+def _bug(console: Console) -> int:
+    import traceback
+
+    traceback.print_exc()
+    console.note("this is a bug in spector; please report it with the lines above")
+    return EXIT_BUG
 
 
 def exit_code_of(error: SpectorError) -> int:

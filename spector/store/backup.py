@@ -456,13 +456,16 @@ def _blocks(row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> I
             "SELECT slot, mutable FROM record WHERE segment_id = ? AND slot >= ? AND slot < ?",
             (row.id, first, first + len(block)),
         ).fetchall()
-        slots = np.array([slot - first for slot, _ in found], dtype=np.intp)
-        halves = b"".join(mutable for _, mutable in found)
-        if len(halves) != len(slots) * MUTABLE_BYTES:
+        if any(
+            type(slot) is not int or type(half) is not bytes or len(half) != MUTABLE_BYTES
+            for slot, half in found
+        ):
             raise CatalogCorruptError(
                 f"the catalog has no mutable half for some records of {row.path}",
                 hint="run: spector check PATH",
             )
+        slots = np.array([slot - first for slot, _ in found], dtype=np.intp)
+        halves = b"".join(half for _, half in found)
         block[:, MUTABLE_OFFSET] |= int(Flag.TOMBSTONE)  # whatever has no row is dead
         block[slots, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES] = np.frombuffer(
             halves, dtype=np.uint8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import spector
-from spector.errors import InvalidInputError, StoreError
+from spector.errors import CatalogCorruptError, InvalidInputError, StoreError
 from spector.memory import Memory
 
 
@@ -139,3 +140,37 @@ def test_a_limit_of_the_size_of_files_is_named_where_the_catalog_meets_it() -> N
     with pytest.raises(StoreError) as caught, translated_sql("catalog.db"):
         raise error
     assert "ulimit -f" in caught.value.hint
+
+
+@pytest.mark.parametrize("source", [None, "", "a\0b", 7])
+def test_a_name_that_no_file_to_import_can_have(store: Memory, source: object) -> None:
+    with pytest.raises(InvalidInputError, match="source is"):
+        store.import_(source)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_output_that_cannot_be_written_is_no_bug_of_ours(store: Memory, tmp_path: Path) -> None:
+    store.close()
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "spector", "stats", str(tmp_path / "store")],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )
+    assert done.returncode == 74
+    assert "the output cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_backup_of_a_damaged_row_says_so(store: Memory, tmp_path: Path) -> None:
+    """Mechanism: halves of records were joined before anybody looked what they are."""
+    store.close()
+    catalog = sqlite3.connect(tmp_path / "store" / "catalog.db")
+    catalog.execute("UPDATE record SET mutable = 5 WHERE slot = 2")
+    catalog.commit()
+    catalog.close()
+    with (
+        spector.open(tmp_path / "store", embedder=None) as memory,
+        pytest.raises(CatalogCorruptError, match="mutable"),
+    ):
+        memory.backup(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
