@@ -28,7 +28,7 @@ from spector.store.lost import (
     records_in,
     stem_of,
 )
-from spector.store.recover import is_partition_of, is_replaced
+from spector.store.recover import is_partition_of, is_replaced, is_uncommitted
 from spector.store.redo import is_entry
 from spector.store.sql import one_moment, translated_sql
 from spector.store.store import UNSYNCED, TierFiles
@@ -189,6 +189,9 @@ def _check_unknown(
         elif unsynced and is_partition_of(files, name, own):
             found.note(name, "a partition whose commit a power cut took back; the next writer "
                        "removes it")
+        elif name.endswith(".mem") and is_uncommitted(files, name, own, stems, surely=True):
+            found.note(name, "a partition whose commit has not come; a writer beside us commits it,"
+                       " or the next one removes it")
         elif stem_of(name) not in stems and (records := records_in(files, name, own)):
             found.add("I18", name, lost_with(records))
         else:

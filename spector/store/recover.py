@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import uuid as uuid_module
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,7 +37,7 @@ from spector.store.transaction import JOURNAL_RETIRE
 from spector.store.word_checks import drop_unused_words
 from spector.store.word_files import remove_words
 
-__all__ = ["OpenedStore", "Stamp", "is_replaced", "open_disk", "open_memory",
+__all__ = ["OpenedStore", "Stamp", "is_replaced", "is_uncommitted", "open_disk", "open_memory",
            "reading_catalog", "remove_leftovers"]
 
 #: all that a creation may leave which a kill or a power cut ended before the catalog was there
@@ -425,7 +425,7 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
         if name in waiting:
             continue
         with contextlib.suppress(SpectorError):
-            if not _is_leftover(store, name, stems, all_unnamed):
+            if not is_uncommitted(store.files, name, store.uuid, stems, all_unnamed=all_unnamed):
                 continue
             if is_replaced(name, rows):
                 store.left_files.add(name)
@@ -468,20 +468,28 @@ def is_partition_of(files: Files, name: str, uuid: bytes) -> bool:
     return True
 
 
-def _is_leftover(store: Store, name: str, stems: set[str], all_unnamed: bool) -> bool:
-    file = store.files.open(name, writable=False)
+def is_uncommitted(
+    files: Files, name: str, uuid: bytes, stems: Collection[str], *, all_unnamed: bool = False,
+    surely: bool = False,
+) -> bool:
+    """Whether a file that the catalog does not name is a partition whose commit has not come.
+
+    It is the other generation of one of ``stems``, or has no record yet; a crash, or a writer that
+    is about to commit, leaves such. ``surely``: not one whose header is neither whole nor blank.
+    """
+    file = files.open(name, writable=False)
     try:
         raw = file.read_at(0, PARTITION_HEADER_BYTES)
     finally:
         file.close()
-    if _is_unborn(store.files, name, raw):
+    if _is_unborn(files, name, raw):
         return True
     try:
-        header = unpack_header(raw, where=name, uuid=store.uuid)
+        header = unpack_header(raw, where=name, uuid=uuid)
     except ForeignPartitionError:
         return False  # not ours to take
     except PartitionCorruptError:  # a header that was cut short while it was written
-        return stem_of(name) in stems or _is_blank(store.files, name)
+        return not surely and (stem_of(name) in stems or _is_blank(files, name))
     empty = header["count"] == header["tombstone_count"] == 0
     return all_unnamed or empty or stem_of(name) in stems
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import spector
-from spector.layout import stride_of
+from spector.kernel.crc import crc32c
+from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.store import check as checking
 from spector.store.files import DiskFiles
 from spector.store.unreadable import read_file
@@ -97,3 +98,29 @@ def test_a_derived_file_that_is_replaced_while_it_is_opened_is_not_cut_off(
 
     monkeypatch.setattr(DiskFiles, "open", overtaken)
     assert bytes(read_file(DiskFiles(str(tmp_path)), "a.idx")) == b"longer afterwards"
+
+
+@pytest.mark.parametrize("what", ["empty", "next generation", "no header yet"])
+def test_a_partition_whose_commit_has_not_come_is_a_note(tmp_path: Path, what: str) -> None:
+    """Mechanism: files are made before their commit. Damage: people were sent to remove them."""
+    path = tmp_path / "mind"
+    with spector.open(path, embedder=None, dim=8) as memory:
+        memory.remember("one of them", vector=np.ones(8))
+    (partition,) = path.rglob("*.mem")
+    raw = partition.read_bytes()
+    if what == "next generation":
+        strange = partition.with_name(f"{partition.stem}.g1.mem")
+        strange.write_bytes(raw)
+    else:
+        strange = partition.with_name("1999-12-31-000.mem")
+        header = bytearray(raw[:PARTITION_HEADER_BYTES])
+        header[8:16] = bytes(8)  # count and tombstones
+        header[60:64] = crc32c(np.frombuffer(bytes(header[:60]), np.uint8)).to_bytes(4, "little")
+        strange.write_bytes(bytes(header) if what == "empty" else bytes(4096))
+    report = spector.check(path)
+    assert report.ok, report.problems
+    assert [note.file for note in report.notes] == [str(strange.relative_to(path))]
+    assert "commit has not come" in report.notes[0].message
+    with spector.open(path, embedder=None) as memory:
+        assert memory.check().ok
+    assert not strange.exists()
