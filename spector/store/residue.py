@@ -131,7 +131,7 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     What cannot be read is told and not raised: the erasure is done, and its receipt is due.
 
     Args:
-        others: stores whose memories may say the same; their bytes are not searched.
+        others: stores in memory, whose bytes are searched too and whose memories may say the same.
     """
     wanted = Finder(needles.pieces)
     files = total = 0
