@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from spector.clock import iso_of_ms
 from spector.errors import StoreError
-from spector.receipt import ErasureReceipt, Purged
+from spector.receipt import ErasureReceipt, Purged, Verification
 from spector.store.erase import (
     Due,
     derived_from,
@@ -28,6 +28,8 @@ from spector.tiers.router import TierRouter
 __all__ = ["erase_rest", "is_overdue", "what_is_due"]
 
 _CLOCK_SLACK_MS: Final = 3_600_000
+#: files that an advice names
+_MOST_NAMED: Final = 5
 
 
 def what_is_due(router: TierRouter) -> dict[Store, Due]:
@@ -102,12 +104,7 @@ def erase_rest(
     verification = None if needles is None else verify(durable, needles, others)
     if verification is not None and verification.residue:
         not_yet |= set(verification.left_of)
-        pending.append(
-            "memories were forgotten while this went on; compact again erases them"
-            if due_of(durable).ids else
-            "the search found something of what is forgotten in the places named: remove what is "
-            "not of the store, and compact again"
-        )
+        pending += _what_to_do(durable, verification)
     alive = {i for store, what in due.items() for i in store.catalog.fetch(what.ids)}
     every = _ids(due.values())
     erased = every - not_yet
@@ -119,6 +116,25 @@ def erase_rest(
         unknown_files=strange_files(durable),
         verification=verification,
     )
+
+
+def _what_to_do(store: Store, found: Verification) -> list[str]:
+    """Advice for what a search has found: a stranger's file may go, the store's own never."""
+    if due_of(store).ids:
+        return ["memories were forgotten while this went on; compact again erases them"]
+    places, strange = {each.where for each in found.residue}, set(strange_files(store))
+    told = "the search found something of what is forgotten in "
+    advice: list[str] = []
+    if theirs := places & strange:
+        shown = ", ".join(sorted(theirs)[:_MOST_NAMED])
+        more = f" and {len(theirs) - _MOST_NAMED} more" if len(theirs) > _MOST_NAMED else ""
+        advice.append(f"{told}{shown}{more}: remove what is not of the store, and compact again")
+    if places - strange:
+        advice.append(
+            f"{told}the store's own files, of which you must remove none: close its readers and "
+            "compact again; if it is found once more, run: spector check PATH"
+        )
+    return advice
 
 
 def _wipe(router: TierRouter, store: Store) -> list[Purged]:

@@ -18,7 +18,7 @@ from spector.store.damage import SQL_ERRORS
 from spector.store.files import Files
 from spector.store.findings import Findings
 from spector.store.idx import idx_of, is_idx, problem_of_file
-from spector.store.lock import last_word
+from spector.store.lock import LOCK_NAME, last_word
 from spector.store.log import LOG_NAME
 from spector.store.lost import (
     broken_log,
@@ -38,7 +38,7 @@ from spector.store.word_files import is_words
 
 __all__ = ["check_files", "check_settled", "refuse_strange_limit"]
 
-_OWN = {"LOCK", CATALOG_NAME, LOG_NAME, f"{CATALOG_NAME}-shm"}
+_OWN = {LOCK_NAME, CATALOG_NAME, LOG_NAME, f"{CATALOG_NAME}-shm"}
 #: what was found there stays: partitions are looked at again, because a writer is ahead with them
 _SETTLED = {CATALOG_NAME, LOG_NAME}
 

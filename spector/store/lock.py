@@ -23,6 +23,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from time import sleep
+from typing import Final
 
 from spector.errors import StoreError, StoreLockedError
 from spector.store.files import translated
@@ -33,8 +34,9 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; the store refuses to open there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["DEAD_HOLDER_WAIT_S", "Word", "WriterLock", "last_word", "no_writer"]
+__all__ = ["DEAD_HOLDER_WAIT_S", "LOCK_NAME", "Word", "WriterLock", "last_word", "no_writer"]
 
+LOCK_NAME: Final = "LOCK"
 #: how long a lock whose holder is dead is waited for, in seconds of sleep. A child is between fork
 #: and exec for milliseconds; on a busy machine it may wait for a processor much longer than that.
 DEAD_HOLDER_WAIT_S = 2.0
@@ -68,7 +70,7 @@ class Word:
 
 def last_word(root: str) -> Word | None:
     """The word of whoever wrote last to the store in a directory. To be read before the catalog."""
-    fd = _lock_file(os.path.join(root, "LOCK"))
+    fd = _lock_file(os.path.join(root, LOCK_NAME))
     if fd is None:
         return None
     try:
@@ -92,7 +94,7 @@ class WriterLock:
     """
 
     def __init__(self, root: str, *, speaks: bool = True) -> None:
-        path = os.path.join(root, "LOCK")
+        path = os.path.join(root, LOCK_NAME)
         self._speaks = speaks
         with translated("open", path):
             # a link here would have the file behind it emptied below
@@ -145,7 +147,7 @@ def no_writer(root: str) -> Iterator[None]:
     Raises:
         StoreLockedError: somebody is writing.
     """
-    fd = _lock_file(os.path.join(root, "LOCK"))
+    fd = _lock_file(os.path.join(root, LOCK_NAME))
     if fd is None:
         yield
         return

@@ -24,6 +24,8 @@ _ODD: Final = tuple(map(np.uint32, (2_654_435_761, 0xCC9E2D51, 0x1B873593, 0xE65
 #: sizes of the tables, in bits, between which their number of pieces chooses: the largest are 8 MiB
 _LEAST_HASH_BITS: Final = 16
 _MOST_HASH_BITS: Final = 22
+#: places that are looked at in vain before the tables are built anew
+_MOST_IN_VAIN: Final = 4096
 
 
 class Finder:
@@ -57,7 +59,7 @@ class Finder:
             blocks: (offset, bytes), in the order of offsets; what they share is searched twice.
         """
         for start, block in blocks:
-            if 2 * len(self._wanted) < self._built:  # what is found everywhere would slow the rest
+            if self._is_worn:
                 self._build()
             wanted = self._wanted
             for piece in self._shortest:
@@ -72,10 +74,20 @@ class Finder:
                         piece = block[at : at + length]
                         if piece in wanted:
                             yield piece, start + at
+                        else:
+                            self._in_vain += 1
+
+    @property
+    def _is_worn(self) -> bool:
+        """What is found already, and is everywhere, slows the search for the rest."""
+        left, built = len(self._wanted), self._built
+        return 2 * left < built or (left < built and self._in_vain > max(built, _MOST_IN_VAIN))
 
     def _build(self) -> None:
         """Tables of what is wanted now."""
         self._built = len(self._wanted)
+        #: places that were looked at and are of no piece that is still wanted
+        self._in_vain = 0
         self._shortest = [piece for piece in self._wanted if len(piece) < LEAST_BYTES]
         short = [piece for piece in self._wanted if LEAST_BYTES <= len(piece) < PIECE_BYTES]
         long = [piece for piece in self._wanted if len(piece) >= PIECE_BYTES]

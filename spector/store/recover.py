@@ -25,7 +25,7 @@ from spector.store.agreement import refuse_disagreement
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.files import DiskFiles, Files, MemoryFiles
 from spector.store.idx import idx_of, is_idx
-from spector.store.lock import WriterLock, last_word
+from spector.store.lock import LOCK_NAME, WriterLock, last_word
 from spector.store.lost import NAME, refuse_lost, refuse_lost_schema, stem_of
 from spector.store.migrate import next_step
 from spector.store.reader import ReadStore
@@ -41,7 +41,7 @@ __all__ = ["OpenedStore", "Stamp", "is_replaced", "is_uncommitted", "open_disk",
            "reading_catalog", "remove_leftovers"]
 
 #: all that a creation may leave which a kill or a power cut ended before the catalog was there
-_UNBORN = {"LOCK", *(f"{CATALOG_NAME}{end}" for end in ("-journal", "-wal", "-shm"))}
+_UNBORN = {LOCK_NAME, *(f"{CATALOG_NAME}{end}" for end in ("-journal", "-wal", "-shm"))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ they are, so its words are read one by one (``word_residue``).
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -24,9 +23,10 @@ from spector.receipt import Residue, Verification
 from spector.store.catalog import CATALOG_NAME, Row
 from spector.store.files import Bytes, File
 from spector.store.idx import idx_of
+from spector.store.lock import LOCK_NAME
 from spector.store.pieces import LEAST_BYTES, Finder, cut
 from spector.store.rows import tags_json, to_json
-from spector.store.said import MOST_SAYERS, Said, leaves
+from spector.store.said import MOST_SAYERS, Said, escaped, leaves
 from spector.store.segment import Segment
 from spector.store.store import Store
 from spector.store.word_files import is_words
@@ -71,22 +71,24 @@ class Needles:
                 f"verify holds a text that is no Unicode: {error.reason} at {error.start}",
                 hint="leave half a surrogate pair out",
             ) from None
-        if len(data.strip()) < LEAST_GIVEN_BYTES or len(set(data)) < 2:
-            few = len(data.strip()) < LEAST_GIVEN_BYTES
-            what = f"only {len(data.strip())}" if few else "only the same"
+        forms = [data]
+        with contextlib.suppress(UnicodeDecodeError):
+            text = data.decode()
+            forms += [normalize(form, text).encode() for form in ("NFC", "NFD")]
+        least = min(len(form.strip()) for form in forms)
+        if least < LEAST_GIVEN_BYTES or len(set(data)) < 2:
+            what = f"only {least}" if least < LEAST_GIVEN_BYTES else "only the same"
             raise InvalidInputError(
                 f"verify holds a text of {what} bytes, which are found everywhere",
                 hint=f"give at least {LEAST_GIVEN_BYTES} bytes that are not all the same: a full "
                 "name instead of a short one",
             )
         self.given.append(data)
-        self._take("given", data)
-        with contextlib.suppress(UnicodeDecodeError):
-            text = data.decode()
-            self.texts.append(text)
-            for each in (text, normalize("NFC", text), normalize("NFD", text)):
-                self._take("given", each.encode())
-                self._take("given", _escaped(each).encode())
+        if len(forms) > 1:  # a text
+            self.texts.append(data.decode())
+            forms += [escaped(form.decode()).encode() for form in forms]
+        for form in dict.fromkeys(forms):
+            self._take("given", form)
 
     def add(self, kind: str, data: bytes, owner: int | None = None) -> None:
         """Something whose bytes must not be found."""
@@ -112,13 +114,13 @@ class Needles:
         self.ids.append(row.id)
         self.texts.append(row.text)
         values = [("text", row.text)]
-        values.append(("metadata", row.metadata_json or to_json(row.metadata) or ""))
-        for leaf in leaves(row.metadata):
-            values += (("metadata", leaf), ("metadata", _escaped(leaf)))
-        values.append(("tags", tags_json(row.tags) or ""))
+        values += (("metadata", leaf) for leaf in leaves(row.metadata))
         values += (("tags", tag) for tag in row.tags)
         labels = (row.session_id, row.agent_id, row.user_id, row.role, row.source)
         values += (("label", label) for label in labels if label)
+        values += [(kind, escaped(value)) for kind, value in values]  # as exports have them
+        values.append(("metadata", row.metadata_json or to_json(row.metadata) or ""))
+        values.append(("tags", tags_json(row.tags) or ""))
         for kind, value in dict.fromkeys(values):
             self.add(kind, value.encode(), row.id)
         if image is not None:
@@ -190,7 +192,7 @@ def strange_files(store: Store) -> tuple[str, ...]:
         return ()
     with store.lock:
         named = {segment.row.path for segment in store.segments.values()}
-        own = {"LOCK", CATALOG_NAME, _LOCK_TABLE, f"{CATALOG_NAME}-wal"}
+        own = {LOCK_NAME, CATALOG_NAME, _LOCK_TABLE, f"{CATALOG_NAME}-wal"}
         known = named | {idx_of(path) for path in named} | own
         return tuple(
             _shown(name)
@@ -245,11 +247,6 @@ def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:
         yield at - len(tail), block
         at += len(data)
         tail = block[-overlap:] if overlap else b""
-
-
-def _escaped(text: str) -> str:
-    """A text as it stands in the catalog's JSON."""
-    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _is_log(shown: str) -> bool:

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, Final
 
+from spector.errors import StoreError
 from spector.store.catalog import APPLICATION_ID
 from spector.store.erase import DUE, STAGES
-from spector.store.pieces import Finder
+from spector.store.lock import LOCK_NAME
+from spector.store.pieces import LEAST_BYTES, Finder
 from spector.store.store import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store
 from spector.store.word_residue import terms_of
 from spector.unicode import compatible, normalize
 
-__all__ = ["MOST_SAYERS", "Said", "leaves"]
+__all__ = ["MOST_SAYERS", "Said", "escaped", "leaves"]
 
 MOST_SAYERS: Final = 20
 #: memories that are read in one look at the catalog, and bytes of theirs; of one of them all
@@ -34,6 +37,9 @@ _SEARCHED_AT_ONCE: Final = 1 << 20
 #: a piece; as bytes, because damage may be no text
 _CONTENT: Final = ("text", "tags", "metadata", "content.role", "content.source", "parents")
 _RECORD: Final = ("session_id", "agent_id", "user_id")
+#: those that are JSON, and what JSON writes in another way than it is
+_JSON: Final = frozenset({"tags", "metadata", "parents"})
+_WRITTEN: Final = re.compile(rb'["\\\x00-\x1f]')
 _MEMORIES: Final = f"""
 SELECT record.id, {", ".join(f"CAST({name} AS BLOB)" for name in (*_CONTENT, *_RECORD))}
   FROM record JOIN content ON content.id = record.id
@@ -47,6 +53,8 @@ _PASSING: Final = (
     *(f"{DUE}{stage}".encode() for stage in STAGES),
     *(key.encode() for key in (UNSYNCED, RELAXED_LOG, BACKUP_NOTE)),
 )
+#: more than a lock file has: the writer's process id, and how far the store is durable
+_LOCK_BYTES: Final = 256
 #: the first bytes of the catalog, and what stands further behind in its first page
 _MAGIC: Final = (b"SQLite format 3\0", APPLICATION_ID.to_bytes(4, "big"))
 
@@ -76,6 +84,8 @@ class Said:
                 values.add(record_id, b"".join(row[len(_CONTENT) :]))
                 for leaf in _meant(row):  # an index has tags as they are
                     values.add(record_id, leaf.encode("utf-8", "replace"))
+                for text in _as_written(row):  # and an export has texts as JSON
+                    values.add(record_id, text)
             plain.drop(self._note(exact, values))
             named.look_at_bytes(values)
             if plain.wanted or named.texts_wanted:
@@ -145,7 +155,10 @@ class _Plain:
         self.wanted: dict[bytes, set[bytes]] = {}
         for piece in pieces:
             text = _text_of(piece)
-            if text is not None and text == text.lower() and (plain := bare(text).encode()):
+            if text is None or text != text.lower():
+                continue
+            plain = bare(text).encode()
+            if len(plain) >= LEAST_BYTES or plain == piece:  # what is next to nothing is anywhere
                 self.wanted.setdefault(plain, set()).add(piece)
         self._plain_of = {piece: plain for plain, of in self.wanted.items() for piece in of}
         self._finder = Finder(self.wanted)
@@ -209,6 +222,13 @@ def _itself(store: Store) -> _Values:
                 values.add(0, b"".join(filter(None, row)))
     for value in (*_MAGIC, *_PASSING):
         values.add(0, value)
+    if store.files.durable:
+        with contextlib.suppress(StoreError):
+            file = store.files.open(LOCK_NAME, writable=False)
+            try:
+                values.add(0, file.read_at(0, _LOCK_BYTES))
+            finally:
+                file.close()
     return values
 
 
@@ -249,6 +269,18 @@ def _meant(row: list[bytes]) -> list[str]:
     return texts
 
 
+def _as_written(row: list[bytes]) -> Iterator[bytes]:
+    """Texts and labels of a memory that JSON writes in another way than they are."""
+    for name, value in zip((*_CONTENT, *_RECORD), row, strict=True):
+        if name not in _JSON and _WRITTEN.search(value):
+            yield escaped(value.decode("utf-8", "replace")).encode("utf-8", "replace")
+
+
+def escaped(text: str) -> str:
+    """A text as it stands in the JSON of the catalog and of exports."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
 def _text_of(data: bytes) -> str | None:
     try:
         return data.decode()
@@ -281,9 +313,11 @@ _UNMARKED: Final = _Unmarked()
 
 
 def leaves(value: Any) -> Iterator[str]:
-    """Every string in metadata, keys included."""
+    """Every string and number in metadata, keys included."""
     if isinstance(value, str):
         yield value
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield json.dumps(value)
     elif isinstance(value, Mapping):
         for key, each in value.items():
             yield key

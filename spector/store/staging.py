@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from spector.errors import StoreError, StoreExistsError, StoreLockedError
 from spector.store.files import DiskFiles
-from spector.store.lock import Word, WriterLock, last_word
+from spector.store.lock import LOCK_NAME, Word, WriterLock, last_word
 from spector.store.places import Place, refuse_strange
 from spector.store.trees import missing_above, put_in_place, remove_folders, remove_tree
 
@@ -87,7 +87,7 @@ def _claim(files: DiskFiles, place: Place) -> WriterLock:
         lock = WriterLock(files.root, speaks=False)
     except StoreLockedError as error:
         raise _busy(place) from error
-    if not files.exists("LOCK"):  # the other one finished between our two steps
+    if not files.exists(LOCK_NAME):  # the other one finished between our two steps
         lock.release()
         raise _busy(place)
     return lock
@@ -109,7 +109,7 @@ def _refuse_used(place: Place, word: Word | None) -> None:
 def clear(files: DiskFiles) -> None:
     """Remove what somebody left, but the lock."""
     for name in files.listing():
-        if name != "LOCK":
+        if name != LOCK_NAME:
             files.remove(name)
 
 

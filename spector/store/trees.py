@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from spector.errors import StoreError
 from spector.store.files import translated
+from spector.store.lock import LOCK_NAME
 from spector.store.sync import sync_all
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def remove_tree(root: str) -> None:
 
     LOCK goes last: whoever could make it anew earlier would build between what is being removed.
     """
-    lock = os.path.join(root, "LOCK")
+    lock = os.path.join(root, LOCK_NAME)
     with translated("remove", root):
         if os.path.islink(root) or not os.path.isdir(root):
             with contextlib.suppress(FileNotFoundError):

@@ -8,6 +8,8 @@ nobody can wait for the answer. Guard: a search that compares each piece at each
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -20,7 +22,8 @@ import pytest
 import spector
 from spector import Config, ManualClock, Memory
 from spector.receipt import Residue, Verification
-from spector.store import residue, said
+from spector.sleep import erase
+from spector.store import pieces, residue, said
 from spector.store.pieces import Finder, cut
 from spector.store.residue import Needles
 from spector.store.residue import verify as verify_files
@@ -392,3 +395,128 @@ def test_values_are_searched_in_stretches(monkeypatch: pytest.MonkeyPatch) -> No
     finder = Finder([b"memory 07 says of", b"memory 33", b"itwhat"])
     found = {(piece, record_id) for piece, record_id in values.search(finder)}
     assert found == {(b"memory 07 says of", 7), (b"memory 33", 33)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "said_of_it", "left"),
+    [
+        ("text", {"text": 'zq "a"\nzj "b"\nzk "c"'}, 'zq "a"\nzj "b"\nzk "c"'),
+        ("tags", {"text": "zqx", "tags": ['zq"a"zj', "zk"]}, 'zq"a"zj'),
+        ("metadata", {"text": "zqx", "metadata": {"who": 'zq"a"zj'}}, 'zq"a"zj'),
+        ("metadata", {"text": "zqx", "metadata": {"account": [86_753_094_211]}}, 86_753_094_211),
+        ("metadata", {"text": "zqx", "metadata": {"weight": 71.84375}}, 71.84375),
+        ("label", {"text": "zqx", "user_id": 'zq"a"zj'}, 'zq"a"zj'),
+    ],
+)
+def test_what_an_export_has_of_a_memory_is_found_as_json_writes_it(
+    memory: Memory, store_path: Path, kind: str, said_of_it: dict[str, Any], left: str | float
+) -> None:
+    """Mechanism: texts and labels were looked for as they are only, numbers not at all."""
+    gone = memory.remember(said_of_it).id
+    memory.remember("stays")
+    written = json.dumps(left)
+    (store_path / "old.jsonl").write_text(written[1:-1] if isinstance(left, str) else written)
+    receipt = memory.forget(gone, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    found = {(each.where, each.kind) for each in receipt.verification.residue}
+    assert found == {("old.jsonl", kind)}
+    assert receipt.not_yet == (gone,)
+
+
+def test_an_export_of_a_living_memory_is_no_residue(
+    memory: Memory, store_path: Path, tmp_path: Path
+) -> None:
+    said_of_it: dict[str, Any] = {
+        "text": 'zq "a"\nzj "b" zk', "tags": ['zq"a"zj'], "user_id": 'zq"b"zj',
+        "metadata": {"who": 'zq"c"zj', "account": 86_753_094_211},
+    }  # fmt: skip
+    memory.remember(said_of_it)
+    memory.export(tmp_path / "out.jsonl")
+    gone = memory.remember(said_of_it).id
+    (store_path / "old.jsonl").write_bytes((tmp_path / "out.jsonl").read_bytes())
+    receipt = memory.forget(gone, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    left = {each.kind for each in receipt.verification.residue if each.where == "old.jsonl"}
+    assert left <= {"vector"}, str(receipt)
+
+
+@pytest.mark.parametrize(
+    ("tag", "other"), [("\u2460\u2461", "12 apples"), ("\u00ed\u00ed\u00ed", "ski iii")]
+)
+def test_what_is_next_to_nothing_when_written_plainly_accounts_for_no_residue(
+    memory: Memory, store_path: Path, tag: str, other: str
+) -> None:
+    """Mechanism: circled numbers are "12" in plain letters, which some memory always says."""
+    memory.remember(other)
+    gone = memory.remember({"text": "zqx", "tags": [tag]}).id
+    (store_path / "stray.bin").write_text(tag, encoding="utf-8")
+    receipt = memory.forget(gone, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.verification is not None
+    assert [each.where for each in receipt.verification.residue] == ["stray.bin"]
+
+
+def test_what_the_lock_says_is_no_residue(
+    store_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: a tag may be the number of the process that writes, which its lock names."""
+    monkeypatch.setattr(os, "getpid", lambda: 4_123_456)
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
+        assert b"4123456" in (store_path / "LOCK").read_bytes()
+        gone = memory.remember({"text": "zqx", "tags": ["4123456"]}).id
+        receipt = memory.forget(gone, purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.complete, str(receipt)
+
+
+def test_nobody_is_advised_to_remove_a_file_of_the_store(
+    memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: of residue in catalog.db it said, too, to remove what is not of the store."""
+    gone = memory.remember("zqxswordfish opens the door").id
+    for n in range(7):
+        (store_path / f"stray-{n}").write_bytes(b"zqxswordfish opens the door")
+    places = [Residue(where=f"stray-{n}", offset=0, kind="text") for n in range(7)]
+    own = Residue(where="catalog.db", offset=4096, kind="text")
+    told = []
+    for found in ([own], places, [own, *places]):
+        verification = Verification(residue=tuple(found))
+        monkeypatch.setattr(erase, "verify", lambda *_, v=verification: v)
+        receipt = memory.compact(verify=["zqxswordfish"]).receipt
+        assert receipt is not None
+        told.append(receipt.pending)
+    ((mine,), (theirs,), both) = told
+    assert "remove none" in mine
+    assert "not of the store" not in mine
+    assert "stray-4 and 2 more: remove what is not of the store" in theirs
+    assert both == (theirs, mine)
+    assert gone in memory
+
+
+def test_what_is_everywhere_and_found_already_is_not_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: a found piece stayed in the tables, so 27 MB of "0, 0, 0" took seconds."""
+    looked: list[int] = []
+    places = pieces._Beginnings.places
+
+    def counted(self: Any, words: Any) -> list[int]:
+        found = places(self, words)
+        looked.append(len(found))
+        return found
+
+    monkeypatch.setattr(pieces._Beginnings, "places", counted)
+    rng = np.random.default_rng(5)
+    rest = {rng.bytes(32) for _ in range(200)}
+    block = b"0, " * 7000
+    everywhere = set(cut(block))
+    assert 1 <= len(everywhere) <= 3
+    finder = Finder(rest | everywhere)
+    for piece, _ in finder.search([(n * len(block), block) for n in range(9)]):
+        finder.found((piece,))
+    assert looked[0] > len(block) // 4
+    assert looked[1:] == [0] * 8
+    finder.begin()
+    assert {piece for piece, _ in finder.search([(0, block)])} == everywhere
