@@ -328,7 +328,8 @@ static void fetch(const void *from, size_t bytes) {
     for (size_t at = 0; at < bytes; at += 64) SPECTOR_PREFETCH((const uint8_t *)from + at);
 }
 
-void spector_search_ahead(const spector_part *part, const spector_query *q) {
+void spector_search_ahead(const spector_search *c, const spector_part *part) {
+    const spector_query *q = c->q;
     if (!part->index || (!q->tags_all && !q->codes)) return;
     spector_sections s;
     spector_index_sections(part->index, &s);
@@ -340,7 +341,8 @@ void spector_search_ahead(const spector_part *part, const spector_query *q) {
             fetch(s.tags + (size_t)SPECTOR_LOW_BIT(left) * s.words, 8 * words);
     } else {
         fetch(s.blocks, FIRST_BLOCKS * sizeof *s.blocks);
-        fetch(s.centre, s.rotated * sizeof *s.centre);
+        if (!c->cue.set || c->cue.cue.centre_id != s.header->centre_id)
+            fetch(s.centre, s.rotated * sizeof *s.centre);
         fetch(s.sketch, FIRST_SKETCHES);
     }
 }

@@ -219,7 +219,7 @@ static uint32_t scan_straight(const spector_part *parts, const uint32_t *select,
 static void fetch_ahead(const spector_search *c, const uint32_t *select, uint32_t n, uint32_t i) {
     const uint32_t next = i + PARTS_AHEAD, header = i + 3 * PARTS_AHEAD;
     if (header < n) SPECTOR_PREFETCH(c->parts[select ? select[header] : header].index);
-    if (next < n) spector_search_ahead(&c->parts[select ? select[next] : next], c->q);
+    if (next < n) spector_search_ahead(c, &c->parts[select ? select[next] : next]);
 }
 
 /* One pass over the partitions' indexes, and straight over what they do not cover. */
@@ -230,7 +230,7 @@ static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) 
     for (uint32_t i = 0; i < n && i < 3 * PARTS_AHEAD; i++)
         SPECTOR_PREFETCH(c->parts[select ? select[i] : i].index);
     for (uint32_t i = 1; i < n && i < PARTS_AHEAD; i++)
-        spector_search_ahead(&c->parts[select ? select[i] : i], c->q);
+        spector_search_ahead(c, &c->parts[select ? select[i] : i]);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = select ? select[i] : i;
         const spector_part *part = &c->parts[index];

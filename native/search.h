@@ -97,7 +97,7 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *qu
 void spector_search_part(spector_search *search, uint32_t part_index, uint32_t rows);
 void spector_search_end(spector_search *search);
 /* Fetch what the gates of a partition will read first. */
-void spector_search_ahead(const spector_part *part, const spector_query *query);
+void spector_search_ahead(const spector_search *search, const spector_part *part);
 
 /* ---- sample.c ---- */
 

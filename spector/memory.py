@@ -834,7 +834,8 @@ class Memory:
                 instead of raising.
 
         Raises:
-            InvalidInputError: ``target`` is in the store, or is there and no file.
+            InvalidInputError: ``target`` is in the store, a file of another one, or there and no
+                file.
         """
         self._ensure()
         chosen = self._selection(selection, "export")

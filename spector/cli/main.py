@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -18,6 +17,7 @@ from typing import NoReturn
 from spector._version import __version__
 from spector.cli.commands import COMMANDS
 from spector.cli.output import Console
+from spector.cli.streams import fill_closed, silence_stdout
 from spector.errors import EmbeddingError, KernelUnavailableError, SpectorError, StoreError
 
 __all__ = ["build_parser", "exit_code_of", "main"]
@@ -41,6 +41,7 @@ environment:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line ``argv`` (default: of the process) and return the exit code."""
+    fill_closed()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             # a terminal that cannot show a character must not end the command
@@ -57,19 +58,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except SpectorError as error:
         code = exit_code_of(error)
-        console.failure(error, code)
+        with contextlib.suppress(OSError):  # the code says it too
+            console.failure(error, code)
         return code
     except KeyboardInterrupt:
         console.note("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        _silence_stdout()
+        silence_stdout()
         return EXIT_PIPE
     except OSError as error:
         if error.filename is not None:
             return _bug(console)
-        _silence_stdout()  # or the interpreter would try again, and say so
-        console.note(f"the output cannot be written: {error.strerror or error}")
+        silence_stdout()  # or the interpreter would try again, and say so
+        with contextlib.suppress(OSError):
+            console.note(f"the output cannot be written: {error.strerror or error}")
         return EXIT_OUTPUT
     except Exception:
         return _bug(console)
@@ -78,8 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _bug(console: Console) -> int:
     import traceback
 
-    traceback.print_exc()
-    console.note("this is a bug in spector; please report it with the lines above")
+    with contextlib.suppress(OSError):
+        traceback.print_exc()
+        console.note("this is a bug in spector; please report it with the lines above")
     return EXIT_BUG
 
 
@@ -113,13 +117,6 @@ def build_parser() -> argparse.ArgumentParser:
     for add in COMMANDS:
         add(commands)
     return parser
-
-
-def _silence_stdout() -> None:
-    """Keep the interpreter from complaining when it flushes a closed pipe at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        devnull = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(devnull, sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -137,14 +137,15 @@ def require_store(path: str, *, existing: bool = False) -> None:
     ``existing``: a new one would not help, as with a backup that is to be restored.
     """
     root = Path(path)
-    if not (root / "catalog.db").exists():
-        if next(root.rglob("*.mem"), None) is not None:
+    there = os.path.exists(root)  # of a name that is too long, Path.exists raises
+    if not os.path.exists(root / "catalog.db"):
+        if there and next(root.rglob("*.mem"), None) is not None:
             raise StoreNotFoundError(
                 f"catalog.db is missing at {path}, but there are partitions",
                 hint="restore a backup, or salvage what there is:"
                 f" spector check {shlex.quote(path)} --repair DEST",
             )
-        if existing or root.exists():
+        if existing or there:
             raise StoreNotFoundError(f"there is no store at {path}", hint="check the path")
         raise StoreNotFoundError(
             f"there is no store at {path}",

@@ -33,6 +33,7 @@ __all__ = [
     "MIN_ROWS",
     "SKETCH_BITS",
     "SKETCH_DTYPE",
+    "Centre",
     "Layout",
     "ScanIndex",
     "Sections",
@@ -189,6 +190,20 @@ def sections_of(image: NDArray[np.uint8]) -> Sections:
     )
 
 
+class Centre(NamedTuple):
+    """What the vectors of an index are taken relative to, in the space of its codes."""
+
+    id: int
+    #: (D,) float32, rotated
+    rotated: NDArray[np.float32]
+    norm2: float
+
+    def distance2(self, other: Centre) -> float:
+        """Squared distance of two centres."""
+        apart = self.rotated.astype(np.float64) - other.rotated
+        return float(apart @ apart)
+
+
 class ScanIndex:
     """The scan index of one partition, in writable memory aligned to 64 bytes.
 
@@ -216,7 +231,7 @@ class ScanIndex:
             dim: floats of a vector, at most `INDEX_MAX_DIM`.
             room: slots it can take; rounded up to a multiple of 64.
             centre: (dim,) float32 that vectors are taken relative to, see `centre_of`; None is the
-                origin. Indexes of one centre share the work of preparing a cue.
+                origin. Indexes of one centre share the work of preparing a cue (`take_centre`).
         """
         room = -(-room // 64) * 64
         image = _aligned(layout_of(dim, room).nbytes)
@@ -247,6 +262,18 @@ class ScanIndex:
     @property
     def nbytes(self) -> int:
         return self.image.nbytes
+
+    @property
+    def centre(self) -> Centre:
+        """A copy of the centre."""
+        header, rotated = self._header, sections_of(self.image).centre.copy()
+        return Centre(int(header["centre_id"][0]), rotated, float(header["centre_norm2"][0]))
+
+    def take_centre(self, centre: Centre) -> None:
+        """Be relative to the centre of another index of as many dimensions; while without rows."""
+        assert not self.rows, "codes of rows are relative to the centre they were made with"
+        sections_of(self.image).centre[:] = centre.rotated
+        self._header["centre_id"], self._header["centre_norm2"] = centre.id, centre.norm2
 
     def append(self, records: NDArray[np.uint8]) -> None:
         """Index the slots from `rows` to the last of ``records`` (slots, stride) uint8."""

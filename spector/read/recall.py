@@ -45,8 +45,12 @@ __all__ = ["Reader"]
 
 #: candidates that are confirmed one by one before the catalog resolves a filter for all records
 _CANDIDATES_BEFORE_BITMAP = 2048
-#: records taken from the scan before it is known whether more are needed
-_CANDIDATES = 128
+#: records taken from the scan before it is known whether more are needed: of a filter that only
+#: the catalog knows, and beyond those wanted of one that the gate applies too, which lets few
+#: strangers pass unless what it leaves is rare
+_CANDIDATES, _STRANGERS = 128, 16
+#: filters of which it is remembered how many candidates they took
+_REMEMBERED = 256
 #: further attempts before writers of this process are made to wait
 _ATTEMPTS = 8
 #: hits among which different ones are looked for: so many times those wanted, and at least
@@ -76,6 +80,8 @@ class Reader:
         self._noticer = Noticer(kernel)
         self._told = Told()
         self._cached: Snapshot | None = None
+        #: hits wanted and tags of the gate -> candidates that were enough the last time
+        self._enough: dict[tuple[int, ...], int] = {}
 
     def recall(self, request: RecallRequest) -> HitList:
         """The best k records, or fewer when fewer pass; see `recall_all`."""
@@ -242,15 +248,21 @@ class Reader:
         """By the kernel's score alone, widened until no filter has truncated the answer."""
         select = partitions_of(self._router, snap, request)
         filtered = any(f is not None for f in filters)
-        want = max(request.k, _CANDIDATES) if filtered else request.k
+        gate = (request.k, query.tags_all, *query.any_masks.tolist())
+        want = self._candidates(request, gate) if filtered else request.k
         allow: AllowList | None = None
         while True:
             result = self._kernel.scan(snap.table, query, want, allow=allow, select=select)
             ordered = from_hits(snap, result.hits)
             hits, dropped = self._confirmer.first(snap, request.k, query, filters, ordered)
             if len(result) < want or len(hits) == request.k:
-                break  # every record that passes the gates has been considered, or enough were
-            if allow is None and want < _CANDIDATES_BEFORE_BITMAP:
+                # every record that passes the gates has been considered, or enough were
+                if filtered and allow is None:
+                    self._remember(gate, request.k + 2 * dropped + _STRANGERS)
+                break
+            if allow is None and want < _CANDIDATES:
+                want = _CANDIDATES
+            elif allow is None and want < _CANDIDATES_BEFORE_BITMAP:
                 want = max(_CANDIDATES_BEFORE_BITMAP, 2 * want)
             elif allow is None and filtered:
                 # exact from here on; nothing more will be dropped by it
@@ -260,6 +272,18 @@ class Reader:
             else:
                 break
         return HitList(hits, stats_of(snap, select, result, self._kernel.name))
+
+    def _candidates(self, request: RecallRequest, gate: tuple[int, ...]) -> int:
+        """How many to ask of the first scan through a filter: a few too many cost it more time than
+        all that the gate does, and too few a second scan."""
+        if request.selection.where is not None or (len(gate) == 2 and not gate[1]):
+            return max(request.k, _CANDIDATES)
+        return self._enough.get(gate, request.k + _STRANGERS)
+
+    def _remember(self, gate: tuple[int, ...], candidates: int) -> None:
+        if len(self._enough) >= _REMEMBERED:
+            self._enough.clear()
+        self._enough[gate] = min(candidates, _CANDIDATES_BEFORE_BITMAP)
 
     def _weighed(
         self, snap: Snapshot, request: RecallRequest, query: Query,

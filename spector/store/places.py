@@ -146,8 +146,9 @@ def file_beside(path: object, source: str | None) -> str:
     """Where a file of the user's choosing goes; ``source`` is the store that it is made from.
 
     Raises:
-        InvalidInputError: no file can be called that, the store has it within, or something that is
-        no file is there: a device, a pipe, a directory, or a link to one.
+        InvalidInputError: no file can be called that, the store has it within, any store has files
+        of that name there, or something that is no file is there: a device, a pipe, a directory, or
+        a link to one.
     """
     if not is_nameable(path):
         raise InvalidInputError(f"target is {path!r}", hint="pass the path of a file")
@@ -159,6 +160,13 @@ def file_beside(path: object, source: str | None) -> str:
         raise InvalidInputError(
             f"{target} is in the store itself", hint=f"choose a file outside of {source}"
         )
+    if _OURS.fullmatch(name):
+        for root in (folder, os.path.dirname(folder)):
+            if os.path.exists(os.path.join(root, "catalog.db")):
+                raise InvalidInputError(
+                    f"{target} is a name of a file of the store at {root}",
+                    hint="choose another name",
+                )
     with contextlib.suppress(OSError):  # nothing is there, or whoever writes it says why
         if not name or not stat.S_ISREG(os.stat(target).st_mode):
             raise InvalidInputError(

@@ -174,3 +174,22 @@ def test_a_backup_of_a_damaged_row_says_so(store: Memory, tmp_path: Path) -> Non
     ):
         memory.backup(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["catalog.db", "catalog.db-wal", "LOCK", "semantic/semantic-000.mem"]
+)
+def test_an_export_takes_the_place_of_no_file_of_another_store(
+    memory: Memory, tmp_path: Path, name: str
+) -> None:
+    """Mechanism: only the store itself was looked at, so another one's catalog was replaced."""
+    other = tmp_path / "other"
+    with spector.open(other, embedder=None, dim=4) as theirs:
+        theirs.remember("theirs", vector=[1, 0, 0, 0], tier="semantic")
+    with pytest.raises(InvalidInputError, match="a file of the store at"):
+        memory.export(other / name)
+    with spector.open(other, embedder=None) as theirs:
+        assert len(theirs) == 1
+        assert theirs.check().ok
+    assert memory.export(other / "export.jsonl") == len(memory), "as any directory"
+    assert memory.export(tmp_path / "LOCK") == len(memory), "no store is there"

@@ -768,3 +768,82 @@ def test_closing_after_a_bulk_load_of_many_days_saves_every_index(
     partitions = list((tmp_path / "mind").glob("episodic/*.mem"))
     assert len(partitions) == 180
     assert all(path.with_suffix(".idx").exists() for path in partitions)
+
+
+# --- centres -------------------------------------------------------------------------------------
+
+
+def _centres(memory: Any) -> list[int]:
+    return [index.centre.id for index in indexes_of(memory) if index is not None]
+
+
+def _fill_days(memory: Any, offsets: list[float], count: int) -> Any:
+    """One partition for each offset: vectors around a point so far along the first axis."""
+    rng = np.random.default_rng(7)
+    for day, offset in enumerate(offsets):
+        vectors = rng.normal(size=(count, DIM)).astype(np.float32)
+        vectors[:, 0] += offset
+        memory.remember_many([
+            {"text": f"d{day} {n}", "vector": vector, "tags": [f"t{n % 3}"],
+             "event_time": START - timedelta(days=day)}
+            for n, vector in enumerate(vectors)
+        ])
+    return rng.normal(size=(12, DIM)).astype(np.float32)
+
+
+def test_indexes_share_the_centre_of_one_that_is_near(tmp_path: Path) -> None:
+    """Mechanism: a centre for each partition made a scan prepare its cue 400 times a million."""
+    config = replace(
+        CONFIG, episodic_capacity=2000, recall_confidence=3.0, index_min_rows=64
+    )
+    path = tmp_path / "mind"
+    with open_store(path, config=config) as memory:
+        cues = _fill_days(memory, [0.0, 0.0, 9.0, 0.0, 9.0], 1200)
+        memory.recall(vector=cues[0], lexical=False)
+        first = _centres(memory)
+        assert len(first) == 5
+        assert len(set(first)) == 2, "those of the days that are alike, and of the others"
+        for cue in cues:
+            fast, slow = (
+                [(hit.id, hit.score) for hit in memory.recall(
+                    vector=cue, k=10, lexical=False, exact=exact)]
+                for exact in (False, True)
+            )
+            assert fast == slow
+    with open_store(path, config=config) as memory:
+        memory.recall(vector=cues[0], lexical=False)
+        assert sorted(_centres(memory)) == sorted(first), "files keep theirs"
+        _fill_days(memory, [9.0] * 6, 1200)
+        memory.recall(vector=cues[0], lexical=False)
+        assert set(_centres(memory)) == set(first), "and lend them to indexes to come"
+        shutil.copytree(path, tmp_path / "straight", ignore=shutil.ignore_patterns("*.idx"))
+        found = [
+            [(hit.id, round(hit.score, 6)) for hit in memory.recall(
+                vector=cue, k=10, lexical=False, tags=["t1"])]
+            for cue in cues
+        ]
+    with open_store(tmp_path / "straight", config=STRAIGHT, mode="r") as memory:
+        assert found == [
+            [(hit.id, round(hit.score, 6)) for hit in memory.recall(
+                vector=cue, k=10, lexical=False, tags=["t1"])]
+            for cue in cues
+        ]
+
+
+def test_few_records_lend_nobody_their_centre(tmp_path: Path) -> None:
+    with open_store(tmp_path / "mind", config=replace(CONFIG, episodic_capacity=2000)) as memory:
+        cues = _fill_days(memory, [9.0, 9.0, 9.0], 100)
+        memory.recall(vector=cues[0], lexical=False)
+        assert len(set(_centres(memory))) == 3
+
+
+def test_an_index_with_rows_keeps_its_centre(tmp_path: Path) -> None:
+    """Its codes would mean something else."""
+    with open_store(tmp_path / "mind") as memory:
+        fill(memory)
+        memory.recall(vector=vector_of("m1"))
+        first, second, _ = indexes_of(memory)
+        assert first is not None
+        assert second is not None
+        with pytest.raises(AssertionError):
+            first.take_centre(second.centre)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from pathlib import Path
+import os
 from typing import Any
 
 from spector.cli.options import (
@@ -21,6 +20,7 @@ from spector.cli.options import (
     unit,
 )
 from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable, wrap
+from spector.cli.streams import input_text
 from spector.errors import InvalidInputError
 from spector.records import HitList
 
@@ -92,7 +92,7 @@ def _question(args: argparse.Namespace) -> dict[str, Any]:
     given: dict[str, Any] = {name: value for name, value in filters.items() if value is not None}
     given.update(scopes(args))
     given.update(exact=args.exact, lexical=not args.no_lexical, learn=args.learn)
-    given["cue"] = sys.stdin.read().strip() if args.cue == "-" else args.cue
+    given["cue"] = input_text().strip() if args.cue == "-" else args.cue
     return given
 
 
@@ -223,7 +223,7 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
             for record in memory:
                 console.data(json.dumps(record.to_dict(), ensure_ascii=False))
         return 0
-    if Path(args.file).exists() and not args.force:
+    if os.path.lexists(args.file) and not args.force:
         raise InvalidInputError(f"{args.file} exists", hint="choose another name, or pass --force")
     with open_memory(args, "r") as memory, console.progress("exporting", "memory") as progress:
         vectors = args.vectors or memory.stats()["model"] is None

@@ -27,6 +27,7 @@ from spector.cli.options import (
     unit,
 )
 from spector.cli.output import Console, clean
+from spector.cli.streams import input_blocks, input_text
 from spector.errors import ImportFormatError, InvalidInputError, InvalidTextError
 
 __all__ = ["add_forget", "add_import", "add_remember"]
@@ -74,7 +75,7 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
     if text == "-":
         if sys.stdin.isatty():
             console.note("reading the text from the terminal; end with Ctrl-D")
-        text = sys.stdin.read().strip()
+        text = input_text().strip()
     if not text.strip():
         raise InvalidTextError("the text is empty", hint="pass something worth remembering")
     if args.tier == "working":
@@ -235,7 +236,7 @@ def _readable(name: str, stack: contextlib.ExitStack) -> Path:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spector-")))
     path = folder / "stdin"
     with open(path, "wb") as kept:
-        while block := sys.stdin.buffer.read(1 << 20):
+        for block in input_blocks():
             kept.write(block)
     return path
 
