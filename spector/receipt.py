@@ -57,7 +57,8 @@ class Verification:
     words: int = 0
     #: values below 6 bytes or of the same byte throughout, which are found everywhere
     too_short: int = 0
-    #: pieces that living memories hold as well, which therefore prove nothing
+    #: pieces that living memories hold as well, which therefore prove nothing; in a file that is
+    #: not of the store, to the letter
     shared: int = 0
     #: living memories, 20 at most, that say something which the caller named
     living: tuple[int, ...] = ()
@@ -90,7 +91,8 @@ class ErasureReceipt:
     time: str = ""
     #: memories of which nothing is left
     ids: tuple[int, ...] = ()
-    #: forgotten memories, or earlier versions, of which something is left: ``pending`` says why
+    #: forgotten memories, or earlier versions, of which something is left: ``pending`` says why. Of
+    #: what only a search has found, no later receipt says that it is gone but that of a new search
     not_yet: tuple[int, ...] = ()
     #: living memories of which an earlier version is gone: text, tags, metadata or labels
     replaced: tuple[int, ...] = ()

@@ -30,6 +30,12 @@ __all__ = ["erase_rest", "is_overdue", "what_is_due"]
 _CLOCK_SLACK_MS: Final = 3_600_000
 #: files that an advice names
 _MOST_NAMED: Final = 5
+#: nothing is due any more, and a store that kept what to search for would keep what had to go; so
+#: only who knows it can have it proved
+_SEARCH_AGAIN: Final = (
+    'search again for what you know of it: compact(verify=["TEXT"]) or '
+    "spector compact PATH --verify TEXT"
+)
 
 
 def what_is_due(router: TierRouter) -> dict[Store, Due]:
@@ -128,11 +134,11 @@ def _what_to_do(store: Store, found: Verification) -> list[str]:
     if theirs := places & strange:
         shown = ", ".join(sorted(theirs)[:_MOST_NAMED])
         more = f" and {len(theirs) - _MOST_NAMED} more" if len(theirs) > _MOST_NAMED else ""
-        advice.append(f"{told}{shown}{more}: remove what is not of the store, and compact again")
+        advice.append(f"{told}{shown}{more}: remove what is not of the store, and {_SEARCH_AGAIN}")
     if places - strange:
         advice.append(
             f"{told}the store's own files, of which you must remove none: close its readers and "
-            "compact again; if it is found once more, run: spector check PATH"
+            f"{_SEARCH_AGAIN}; if it is found once more, run: spector check PATH"
         )
     return advice
 

@@ -1,14 +1,19 @@
-"""Finding many pieces of bytes in one pass over many gigabytes."""
+"""Finding many pieces of bytes in one pass over many gigabytes.
+
+A text of 100 KB is three thousand pieces of 32 bytes, which as objects take forty times their
+bytes. So these are kept in arrays, sorted, and all others, which are few, one by one.
+"""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST_BYTES", "PIECE_BYTES", "Finder", "cut"]
+__all__ = ["LEAST_BYTES", "PIECE_BYTES", "Finder", "Pieces", "cut"]
 
 PIECE_BYTES: Final = 32
 #: shorter pieces are found everywhere
@@ -21,36 +26,134 @@ _LONG_STEPS: Final = (0, 9, 18, PIECE_BYTES - 4)
 _SHORT_STEPS: Final = (0, LEAST_BYTES - 4)
 #: any odd numbers; of the golden ratio, and of the constants of MurmurHash3
 _ODD: Final = tuple(map(np.uint32, (2_654_435_761, 0xCC9E2D51, 0x1B873593, 0xE6546B65 | 1)))
-#: sizes of the tables, in bits, between which their number of pieces chooses: the largest are 8 MiB
+#: sizes of the tables, in bits, between which their number of pieces chooses: the largest are 4 MiB
 _LEAST_HASH_BITS: Final = 16
 _MOST_HASH_BITS: Final = 22
 #: places that are looked at in vain before the tables are built anew
 _MOST_IN_VAIN: Final = 4096
+#: places of one block that are compared at once
+_PLACES_AT_ONCE: Final = 1 << 16
+#: owner of what is of nobody
+_NOBODY: Final = -1
+
+#: pieces of 32 bytes; numpy compares such strings byte by byte, with zeros behind what is shorter
+_WHOLE: Final = f"S{PIECE_BYTES}"
+_Whole = NDArray[np.bytes_]
+
+
+class Pieces:
+    """Pieces to look for, each with the kind of thing that it is of, and whose that is."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        #: of 32 bytes: they themselves, kinds and owners, one behind the other as they come
+        self._whole = bytearray()
+        self._kinds, self._owners = array("B"), array("q")
+        #: once somebody asks: the same sorted and each piece once, and where the owners of it begin
+        self._sorted: tuple[_Whole, NDArray[np.int64]] | None = None
+        #: others -> kind, and owners: most have one
+        self._other: dict[bytes, int] = {}
+        self._owners_of_other: dict[bytes, int | list[int]] = {}
+
+    def add(self, piece: bytes, kind: str, owner: int | None = None) -> None:
+        """A piece may come more than once: it is of the first kind, and of every owner."""
+        if kind not in self._names:
+            self._names.append(kind)
+        number = self._names.index(kind)
+        if len(piece) == PIECE_BYTES:
+            assert self._sorted is None, "pieces are added before they are looked for"
+            self._whole += piece
+            self._kinds.append(number)
+            self._owners.append(_NOBODY if owner is None else owner)
+            return
+        self._other.setdefault(piece, number)
+        if owner is not None and self._owners_of_other.setdefault(piece, owner) != owner:
+            before = self._owners_of_other[piece]
+            also = before if isinstance(before, list) else [before]
+            self._owners_of_other[piece] = also
+            also.append(owner)
+
+    def __len__(self) -> int:
+        return len(self._sort()[0]) + len(self._other)
+
+    def kind(self, piece: bytes) -> str:
+        if len(piece) != PIECE_BYTES:
+            return self._names[self._other[piece]]
+        rows, starts = self._sort()
+        return self._names[self._kinds[int(starts[_index(rows, piece)])]]
+
+    def owners(self, piece: bytes) -> list[int]:
+        """Whose it is, when it is anybody's."""
+        if len(piece) != PIECE_BYTES:
+            found = self._owners_of_other.get(piece, [])
+            return found if isinstance(found, list) else [found]
+        rows, starts = self._sort()
+        n = _index(rows, piece)
+        return [owner for owner in self._owners[starts[n] : starts[n + 1]] if owner != _NOBODY]
+
+    def finder(self) -> Finder:
+        return Finder(self._other, self._sort()[0])
+
+    def _sort(self) -> tuple[_Whole, NDArray[np.int64]]:
+        if self._sorted is None:
+            rows = np.frombuffer(self._whole, _WHOLE)
+            order = np.argsort(rows, kind="stable")
+            rows = rows[order]
+            self._whole = bytearray()
+            self._kinds = array("B", np.frombuffer(self._kinds, np.uint8)[order].tobytes())
+            self._owners = array("q", np.frombuffer(self._owners, np.int64)[order].tobytes())
+            firsts = _firsts(rows)
+            starts = np.append(firsts, len(rows))
+            self._sorted = (rows if len(firsts) == len(rows) else rows[firsts], starts)
+        return self._sorted
 
 
 class Finder:
     """Finds pieces in blocks of bytes: a hash of how they begin rules nearly every offset out."""
 
-    def __init__(self, pieces: Iterable[bytes]) -> None:
-        self._all = frozenset(pieces)
-        self._wanted = set(self._all)
-        self.longest = max(map(len, self._all), default=0)
+    def __init__(self, pieces: Iterable[bytes], whole: _Whole | None = None) -> None:
+        """
+        Args:
+            whole: (n,) more pieces, of 32 bytes, sorted and each of them once.
+        """
+        if whole is None:
+            pieces = set(pieces)
+            rows = np.array([p for p in pieces if len(p) == PIECE_BYTES], dtype=_WHOLE)
+            whole = np.sort(rows)
+        self._whole = whole
+        self._other = frozenset(piece for piece in pieces if len(piece) != PIECE_BYTES)
+        #: those that are still looked for
+        self._wanted = np.ones(len(whole), dtype=np.bool_)
+        self._others_wanted = set(self._other)
+        lengths = [len(piece) for piece in self._other]
+        self.longest = max([*lengths, PIECE_BYTES] if len(whole) else lengths, default=0)
+        self._left = self._count = len(whole) + len(self._other)
         self._build()
 
     def begin(self) -> None:
         """From now on all of them are looked for again."""
-        if len(self._wanted) < len(self._all):
-            self._wanted = set(self._all)
+        if self._left < self._count:
+            self._wanted[:] = True
+            self._others_wanted = set(self._other)
+            self._left = self._count
             self._build()
 
     def found(self, pieces: Collection[bytes]) -> None:
         """These need not be looked for any more, until ``begin``."""
-        self._wanted.difference_update(pieces)
+        for piece in pieces:
+            if len(piece) != PIECE_BYTES:
+                self._left -= piece in self._others_wanted
+                self._others_wanted.discard(piece)
+            elif len(self._whole):
+                n = _index(self._whole, piece)
+                if self._wanted[n] and _bytes_of(self._whole[n : n + 1]).tobytes() == piece:
+                    self._wanted[n] = False
+                    self._left -= 1
 
     @property
     def done(self) -> bool:
         """Nothing is looked for any more."""
-        return not self._wanted
+        return not self._left
 
     def search(self, blocks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[bytes, int]]:
         """(piece, offset) of every place of each piece, until it is ``found``.
@@ -61,74 +164,138 @@ class Finder:
         for start, block in blocks:
             if self._is_worn:
                 self._build()
-            wanted = self._wanted
+            wanted = self._others_wanted
             for piece in self._shortest:
                 at = block.find(piece) if piece in wanted else -1
                 while at >= 0:
                     yield piece, start + at
                     at = block.find(piece, at + 1) if piece in wanted else -1
-            words = _words(block if self._beginnings else b"")
+            words = _words(block if self._beginnings or self._table is not None else b"")
             for beginnings in self._beginnings:
-                for at in beginnings.places(words):
+                for at in beginnings.places(words).tolist():
                     for length in beginnings.lengths.get(block[at : at + beginnings.size], ()):
                         piece = block[at : at + length]
                         if piece in wanted:
                             yield piece, start + at
                         else:
                             self._in_vain += 1
+            for piece, at in self._search_whole(block, words):
+                yield piece, start + at
+
+    def _search_whole(
+        self, block: bytes, words: NDArray[np.uint32]
+    ) -> Iterator[tuple[bytes, int]]:
+        if self._table is None or len(block) < PIECE_BYTES:
+            return
+        places = self._table.places(words)
+        there = np.lib.stride_tricks.sliding_window_view(
+            np.frombuffer(block, np.uint8), PIECE_BYTES
+        )
+        for first in range(0, len(places), _PLACES_AT_ONCE):
+            some = places[first : first + _PLACES_AT_ONCE]
+            rows = there[some].view(_WHOLE)[:, 0]
+            which = np.minimum(np.searchsorted(self._whole, rows), len(self._whole) - 1)
+            hit = self._wanted[which] & (self._whole[which] == rows)
+            self._in_vain += len(some) - int(np.count_nonzero(hit))
+            for at, n in zip(some[hit].tolist(), which[hit].tolist(), strict=True):
+                if self._wanted[n]:
+                    yield block[at : at + PIECE_BYTES], at
+                else:
+                    self._in_vain += 1
 
     @property
     def _is_worn(self) -> bool:
         """What is found already, and is everywhere, slows the search for the rest."""
-        left, built = len(self._wanted), self._built
+        left, built = self._left, self._built
         return 2 * left < built or (left < built and self._in_vain > max(built, _MOST_IN_VAIN))
 
     def _build(self) -> None:
         """Tables of what is wanted now."""
-        self._built = len(self._wanted)
+        self._built = self._left
         #: places that were looked at and are of no piece that is still wanted
         self._in_vain = 0
-        self._shortest = [piece for piece in self._wanted if len(piece) < LEAST_BYTES]
-        short = [piece for piece in self._wanted if LEAST_BYTES <= len(piece) < PIECE_BYTES]
-        long = [piece for piece in self._wanted if len(piece) >= PIECE_BYTES]
+        self._shortest = [piece for piece in self._others_wanted if len(piece) < LEAST_BYTES]
+        short = [p for p in self._others_wanted if LEAST_BYTES <= len(p) < PIECE_BYTES]
+        longer = [piece for piece in self._others_wanted if len(piece) > PIECE_BYTES]
         self._beginnings = [
             _Beginnings(pieces, steps)
-            for pieces, steps in ((short, _SHORT_STEPS), (long, _LONG_STEPS)) if pieces
+            for pieces, steps in ((short, _SHORT_STEPS), (longer, _LONG_STEPS)) if pieces
         ]
+        all_wanted = bool(self._wanted.all())
+        rows = self._whole if all_wanted else self._whole[self._wanted]
+        self._table = _Table(_bytes_of(rows), _LONG_STEPS) if len(rows) else None
+
+
+class _Table:
+    """Hashes of how some pieces begin."""
+
+    def __init__(self, beginnings: NDArray[np.uint8], steps: tuple[int, ...]) -> None:
+        """
+        Args:
+            beginnings: (n, size), the last four of the bytes where the last step is.
+        """
+        self._steps = steps
+        hashes = np.zeros(len(beginnings), dtype=np.uint32)
+        for step, odd in zip(steps, _ODD, strict=False):
+            words = np.ascontiguousarray(beginnings[:, step : step + 4]).view("<u4")[:, 0]
+            hashes += words * odd
+        self._hashes = np.unique(hashes)
+        bits = (16 * len(self._hashes)).bit_length()
+        bits = min(max(bits, _LEAST_HASH_BITS), _MOST_HASH_BITS)
+        self._shift = np.uint32(32 - bits)
+        #: the first bits of a hash tell most places apart at the cost of one look
+        self._there = np.zeros(1 << bits, dtype=np.bool_)
+        self._there[self._hashes >> self._shift] = True
+
+    def places(self, words: NDArray[np.uint32]) -> NDArray[np.intp]:
+        """Offsets at which one of the pieces may begin."""
+        count = max(len(words) - self._steps[-1], 0)
+        hashes = np.zeros(count, dtype=np.uint32)
+        for step, odd in zip(self._steps, _ODD, strict=False):
+            hashes += words[step : step + count] * odd
+        at = np.flatnonzero(self._there[hashes >> self._shift])
+        hashes = hashes[at]
+        which = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+        found: NDArray[np.intp] = at[self._hashes[which] == hashes]
+        return found
 
 
 class _Beginnings:
-    """Pieces by their first bytes.
+    """Pieces of several lengths by their first bytes.
 
     Which of them it is, is looked up by as many bytes as there are lengths of pieces that begin so,
     so that a beginning which many share (``{"place": "``) costs no more than one.
     """
 
     def __init__(self, pieces: Collection[bytes], steps: tuple[int, ...]) -> None:
-        self._steps = steps
         self.size = steps[-1] + 4
         lengths: dict[bytes, set[int]] = {}
         for piece in pieces:
             lengths.setdefault(piece[: self.size], set()).add(len(piece))
         self.lengths = {begin: sorted(each) for begin, each in lengths.items()}
-        bits = min(max((16 * len(lengths)).bit_length(), _LEAST_HASH_BITS), _MOST_HASH_BITS)
-        self._shift = np.uint32(32 - bits)
-        self._there = np.zeros(1 << bits, dtype=np.bool_)
-        self._there[self._hashes(_words(b"".join(lengths)))[:: self.size]] = True
+        joined = np.frombuffer(b"".join(lengths), np.uint8)
+        self._table = _Table(joined.reshape(-1, self.size), steps)
 
-    def places(self, words: NDArray[np.uint32]) -> list[int]:
+    def places(self, words: NDArray[np.uint32]) -> NDArray[np.intp]:
         """Offsets at which one of the pieces may begin."""
-        found: list[int] = np.flatnonzero(self._there[self._hashes(words)]).tolist()
-        return found
+        return self._table.places(words)
 
-    def _hashes(self, words: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """A hash of ``size`` bytes from each offset on that has so many."""
-        count = max(len(words) - self._steps[-1], 0)
-        found = np.zeros(count, dtype=np.uint32)
-        for step, odd in zip(self._steps, _ODD, strict=False):
-            found += words[step : step + count] * odd
-        found >>= self._shift
-        return found
+
+def _bytes_of(rows: _Whole) -> NDArray[np.uint8]:
+    """(n, 32) of (n,) pieces, which are not copied."""
+    return np.frombuffer(np.ascontiguousarray(rows), np.uint8).reshape(-1, PIECE_BYTES)
+
+
+def _firsts(rows: _Whole) -> NDArray[np.int64]:
+    """Where sorted pieces begin to be others."""
+    new = np.ones(len(rows), dtype=np.bool_)
+    new[1:] = rows[1:] != rows[:-1]
+    return np.flatnonzero(new).astype(np.int64, copy=False)
+
+
+def _index(rows: _Whole, piece: bytes) -> int:
+    """Where a piece is among sorted ones, if it is."""
+    return min(int(np.searchsorted(rows, np.array(piece, dtype=_WHOLE))), len(rows) - 1)
 
 
 def _words(data: bytes) -> NDArray[np.uint32]:

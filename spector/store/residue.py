@@ -3,8 +3,9 @@
 What is searched for is cut into pieces, because SQLite spreads a long value over pages and a
 remnant need not begin where the value began: whatever is left of 63 bytes or more in one place
 holds a whole piece of 32. A piece that living memories hold as well proves nothing, and is counted
-instead of reported; of what the caller named, they are listed. The full text does not keep texts as
-they are, so its words are read one by one (``word_residue``).
+instead of reported; of what the caller named, they are listed. In a file that is not of the store
+only what one of them says to the letter is theirs. The full text does not keep texts as they are,
+so its words are read one by one (``word_residue``).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from spector.store.catalog import CATALOG_NAME, Row
 from spector.store.files import Bytes, File
 from spector.store.idx import idx_of
 from spector.store.lock import LOCK_NAME
-from spector.store.pieces import LEAST_BYTES, Finder, cut
+from spector.store.pieces import LEAST_BYTES, Finder, Pieces, cut
 from spector.store.rows import tags_json, to_json
 from spector.store.said import MOST_SAYERS, Said, escaped, leaves
 from spector.store.segment import Segment
@@ -46,15 +47,13 @@ _LOCK_TABLE: Final = f"{CATALOG_NAME}-shm"
 
 @dataclass(slots=True)
 class Needles:
-    """Pieces to search for, each with the kind of thing that it is a piece of."""
+    """What to search for, in pieces."""
 
-    pieces: dict[bytes, str] = field(default_factory=dict)
+    pieces: Pieces = field(default_factory=Pieces)
     #: texts whose words must not be found in the full text either
     texts: list[str] = field(default_factory=list)
     #: what the caller named, whole
     given: list[bytes] = field(default_factory=list)
-    #: piece -> memories that it is of, when it is of any
-    owners: dict[bytes, list[int]] = field(default_factory=dict)
     ids: list[int] = field(default_factory=list)
     too_short: int = 0
 
@@ -101,9 +100,7 @@ class Needles:
         for piece in cut(data):
             if len(set(piece)) < 2:
                 continue
-            self.pieces.setdefault(piece, kind)
-            if owner is not None:
-                self.owners.setdefault(piece, []).append(owner)
+            self.pieces.add(piece, kind, owner)
 
     def add_memory(self, row: Row, image: Bytes | None, dim: int) -> None:
         """Everything that a memory says: text, metadata, tags, labels, vector.
@@ -127,6 +124,14 @@ class Needles:
             self.add("vector", image[HEADER_BYTES : HEADER_BYTES + dim].tobytes(), row.id)
 
 
+class _Hit(NamedTuple):
+    piece: bytes
+    where: str
+    offset: int
+    #: in a file of the store's, which writes what memories say in more ways than one
+    ours: bool
+
+
 def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Verification:
     """Search every file of a store. Nothing is changed, and nobody waits for long.
 
@@ -135,9 +140,10 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     Args:
         others: stores in memory, whose bytes are searched too and whose memories may say the same.
     """
-    wanted = Finder(needles.pieces)
+    wanted = needles.pieces.finder()
+    own = _own_names(store)
     files = total = 0
-    hits: list[tuple[bytes, str, int]] = []
+    hits: list[_Hit] = []
     alive: set[bytes] = set()
     failed: list[str] = []
     for each, name in _files(store, others):
@@ -150,35 +156,44 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
                     alive.add(piece)
                 else:
                     wanted.found((piece,))  # one place of it in this file is enough
-                    hits.append((piece, shown, offset))
+                    hits.append(_Hit(piece, shown, offset, ours=each is not store))
             files += 1
             total += file.size()
         wanted.begin()
     words = WordCheck(0, 0)
     with _telling(failed, CATALOG_NAME):
         words = words_left(store.catalog, needles.texts)
-    said = Said({piece for piece, *_ in hits}, needles.given)
+    own |= _own_names(store)  # with what commits have made since, and what they have removed
+    hits = [hit._replace(ours=hit.ours or _is_own(hit.where, own)) for hit in hits]
+    said = Said(
+        {hit.piece for hit in hits if hit.ours}, {hit.piece for hit in hits if not hit.ours},
+        needles.given,
+    )
     for each in (store, *others):
         with _telling(failed, CATALOG_NAME):
             said.look(each)
     # the catalog and its log have records of the living that are on their way to a partition
     alive |= _vectors_of_the_living(
         (store, *others),
-        {piece for piece, name, _ in hits if needles.pieces[piece] == "vector" and _is_log(name)},
+        {
+            hit.piece for hit in hits
+            if _is_log(hit.where) and needles.pieces.kind(hit.piece) == "vector"
+        },
     )
     left = [
-        (piece, name, offset) for piece, name, offset in hits
-        if piece not in said.pieces and not (piece in alive and _is_log(name))
+        hit for hit in hits
+        if hit.piece not in (said.pieces if hit.ours else said.exactly)
+        and not (hit.piece in alive and _is_log(hit.where))
     ]
     residue = [
-        Residue(where=_shown(name), offset=offset, kind=needles.pieces[piece])
-        for piece, name, offset in left
+        Residue(where=_shown(hit.where), offset=hit.offset, kind=needles.pieces.kind(hit.piece))
+        for hit in left
     ]
     residue += [Residue(where=f"{CATALOG_NAME}, full text", kind="word")] * words.left
-    left_of = {owner for piece, *_ in left for owner in needles.owners.get(piece, ())}
+    left_of = {owner for hit in left for owner in needles.pieces.owners(hit.piece)}
     return Verification(
         needles=len(needles.pieces), words=words.wanted, too_short=needles.too_short,
-        shared=len(alive | {piece for piece, *_ in hits if piece in said.pieces}),
+        shared=len(alive | said.pieces | said.exactly),
         living=tuple(sorted(said.ids)[:MOST_SAYERS]), files=files, bytes=total,
         residue=tuple(residue), unsearched=tuple(dict.fromkeys(failed)),
         # of a word nobody knows whose it was
@@ -191,20 +206,32 @@ def strange_files(store: Store) -> tuple[str, ...]:
     if not store.files.durable:
         return ()
     with store.lock:
+        own = _own_names(store)
+        return tuple(_shown(name) for name in sorted(_listed(store)) if not _is_own(name, own))
+
+
+def _own_names(store: Store) -> set[str]:
+    """Names of the store's files, but for those of words; of one in memory all are."""
+    if not store.files.durable:
+        return {*_listed(store), CATALOG_NAME}
+    with store.lock:
         named = {segment.row.path for segment in store.segments.values()}
         own = {LOCK_NAME, CATALOG_NAME, _LOCK_TABLE, f"{CATALOG_NAME}-wal"}
-        known = named | {idx_of(path) for path in named} | own
-        return tuple(
-            _shown(name)
-            for name in sorted([*store.files.listing(), *store.files.closed_folders()])
-            if name not in known and not is_words(name)
-        )
+        return named | {idx_of(path) for path in named} | own
+
+
+def _is_own(name: str, own: set[str]) -> bool:
+    return name in own or is_words(name)
+
+
+def _listed(store: Store) -> list[str]:
+    return [*store.files.listing(), *store.files.closed_folders()]
 
 
 def _files(store: Store, others: Iterable[Store]) -> Iterator[tuple[Store, str]]:
     """Every file of every store; the catalog of one in memory, which is no file, is one as well."""
     for each in (store, *others):
-        names = [*each.files.listing(), *each.files.closed_folders()]
+        names = _listed(each)
         if each.catalog.in_memory:
             names.append(CATALOG_NAME)
         yield from ((each, name) for name in names if name != _LOCK_TABLE)
@@ -249,8 +276,8 @@ def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:
         tail = block[-overlap:] if overlap else b""
 
 
-def _is_log(shown: str) -> bool:
-    return shown in (CATALOG_NAME, f"{CATALOG_NAME}-wal")
+def _is_log(name: str) -> bool:
+    return name in (CATALOG_NAME, f"{CATALOG_NAME}-wal")
 
 
 def _vectors_of_the_living(stores: Iterable[Store], pieces: set[bytes]) -> set[bytes]:

@@ -62,21 +62,32 @@ _MAGIC: Final = (b"SQLite format 3\0", APPLICATION_ID.to_bytes(4, "big"))
 class Said:
     """What a store says of some pieces, and of what the caller named."""
 
-    def __init__(self, pieces: Set[bytes], given: Collection[bytes]) -> None:
+    def __init__(
+        self, pieces: Set[bytes], exactly: Set[bytes], given: Collection[bytes]
+    ) -> None:
+        """
+        Args:
+            pieces: found in files of the store, which have values one behind the other, in small
+                letters, stemmed, and what the store says of itself.
+            exactly: found elsewhere, where none of that accounts for them.
+        """
         self._sought = pieces
+        self._sought_exactly = exactly
         self._given = given
         #: who says what the caller named, in letters of either case and with any accents
         self.ids: set[int] = set()
         #: what a living memory says, or the store in its own description
         self.pieces: set[bytes] = set()
+        #: what a living memory says to the letter, within one of its values
+        self.exactly: set[bytes] = set()
 
     def look(self, store: Store) -> None:
         """Look through everything that a store says."""
-        rest = self._sought - self.pieces
-        exact, plain, named = Finder(rest), _Plain(rest), _Named(self._given)
-        if not (rest or self._given):
+        rest, strict = self._sought - self.pieces, Finder(self._sought_exactly - self.exactly)
+        if not (rest or self._given) and strict.done:
             return
-        plain.drop(self._note(exact, _itself(store)))
+        exact, plain, named = Finder(rest), _Plain(rest), _Named(self._given)
+        plain.drop(_found(exact, _itself(store), self.pieces))
         for rows in _memories(store):
             values = _Values()
             for record_id, row in rows:
@@ -86,7 +97,9 @@ class Said:
                     values.add(record_id, leaf.encode("utf-8", "replace"))
                 for text in _as_written(row):  # and an export has texts as JSON
                     values.add(record_id, text)
-            plain.drop(self._note(exact, values))
+            plain.drop(_found(exact, values, self.pieces))
+            if not strict.done:
+                _found(strict, _to_the_letter(rows), self.exactly)
             named.look_at_bytes(values)
             if plain.wanted or named.texts_wanted:
                 values = _Values()
@@ -96,7 +109,7 @@ class Said:
                 exact.found(found)
                 self.pieces |= found
                 named.look_at_text(values)
-            if exact.done and named.done:
+            if exact.done and strict.done and named.done:
                 break
         self.ids |= named.ids
         if left := rest - self.pieces:  # in the words of the full text: small letters, stemmed
@@ -105,16 +118,17 @@ class Said:
                 values = _Values()
                 for term in terms:
                     values.add(0, term)
-                self._note(exact, values)
+                _found(exact, values, self.pieces)
 
-    def _note(self, finder: Finder, values: _Values) -> set[bytes]:
-        """Pieces that are in a value, and were not in one before."""
-        new: set[bytes] = set()
-        for piece, _ in values.search(finder):
-            new.add(piece)
-            finder.found((piece,))
-        self.pieces |= new
-        return new
+
+def _found(finder: Finder, values: _Values, into: set[bytes]) -> set[bytes]:
+    """Pieces that are in a value, and were not in one before."""
+    new: set[bytes] = set()
+    for piece, _ in values.search(finder):
+        new.add(piece)
+        finder.found((piece,))
+    into |= new
+    return new
 
 
 class _Values:
@@ -250,6 +264,20 @@ def _memories(store: Store) -> Iterator[list[tuple[int, list[bytes]]]]:
             return
         after = rows[-1][0]
         yield rows
+
+
+def _to_the_letter(rows: Iterable[tuple[int, list[bytes]]]) -> _Values:
+    """What memories say, each value apart, as it is and as JSON has it: so anybody may write it."""
+    values = _Values()
+    for record_id, row in rows:
+        for name, value in zip((*_CONTENT, *_RECORD), row, strict=True):
+            if name != "parents":  # ids are no saying of its own
+                values.add(record_id, value)
+        for leaf in _meant(row):
+            values.add(record_id, leaf.encode("utf-8", "replace"))
+        for text in _as_written(row):
+            values.add(record_id, text)
+    return values
 
 
 def _bare_row(row: list[bytes]) -> bytes:

@@ -11,9 +11,13 @@ what should be gone; which of these a living memory says, FTS5 knows itself.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError
 from spector.store.catalog import FULLTEXT_TOKENIZER, Catalog
@@ -42,13 +46,25 @@ def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
     Raises:
         CatalogCorruptError: a page of the index is not what FTS5 writes.
     """
-    wanted = _words_of(texts)
-    if not wanted:
-        return WordCheck(0, 0)
-    with catalog.reading() as db:
-        there = {term for term in _terms(db, catalog.path) if term in wanted}
-        living = set(_living(db, there))
-    return WordCheck(len(wanted), len(there - living))
+    with _words_of(texts) as words:
+        # by their hashes, since as objects they take several times what the texts do
+        terms = words.execute("SELECT CAST(term AS BLOB) FROM words")
+        wanted = np.sort(np.fromiter((hash(term) for (term,) in terms), np.int64))
+        with catalog.reading() as db:
+            there = _like(_terms(db, catalog.path), wanted) if len(wanted) else set()
+            left = there.difference(_living(db, there))
+        # and of what has the hash of another it is asked whether it is that other
+        return WordCheck(len(wanted), sum(_has(words, "words", term) for term in left))
+
+
+def _like(terms: Iterator[bytes], wanted: NDArray[np.int64]) -> set[bytes]:
+    """Those with one of these hashes, which are sorted."""
+    found: set[bytes] = set()
+    while some := list(itertools.islice(terms, _TERMS_AT_ONCE)):
+        hashes = np.fromiter(map(hash, some), np.int64, len(some))
+        which = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
+        found.update(some[n] for n in np.flatnonzero(wanted[which] == hashes).tolist())
+    return found
 
 
 def terms_of(catalog: Catalog) -> Iterator[list[bytes]]:
@@ -66,25 +82,31 @@ def terms_of(catalog: Catalog) -> Iterator[list[bytes]]:
             db.execute("DROP TABLE temp.said")
 
 
-def _words_of(texts: Iterable[str]) -> set[bytes]:
-    """The terms that the index makes of texts: by SQLite, which alone knows how."""
+@contextlib.contextmanager
+def _words_of(texts: Iterable[str]) -> Iterator[sqlite3.Connection]:
+    """The terms that the index makes of texts, in a table: by SQLite, which alone knows how."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
-        db.execute(f"CREATE VIRTUAL TABLE said USING fts5(text, tokenize='{FULLTEXT_TOKENIZER}')")
+        db.execute(
+            "CREATE VIRTUAL TABLE said USING fts5(text, content='', detail=none,"
+            f" tokenize='{FULLTEXT_TOKENIZER}')"
+        )
         db.execute("CREATE VIRTUAL TABLE words USING fts5vocab(said, row)")
-        db.executemany("INSERT INTO said VALUES (?)", ((each,) for each in texts))
-        return {term for (term,) in db.execute("SELECT CAST(term AS BLOB) FROM words")}
+        db.executemany("INSERT INTO said(text) VALUES (?)", ((each,) for each in texts))
+        yield db
 
 
 def _living(db: sqlite3.Connection, terms: Iterable[bytes]) -> Iterator[bytes]:
     """Those terms that are in a text which has not been deleted."""
     db.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, fulltext, row)")
     try:
-        for term in terms:
-            sql = "SELECT 1 FROM temp.said WHERE term = CAST(? AS TEXT)"
-            if db.execute(sql, (term,)).fetchone():
-                yield term
+        yield from (term for term in terms if _has(db, "temp.said", term))
     finally:
         db.execute("DROP TABLE temp.said")
+
+
+def _has(db: sqlite3.Connection, table: str, term: bytes) -> bool:
+    found = db.execute(f"SELECT 1 FROM {table} WHERE term = CAST(? AS TEXT)", (term,))
+    return found.fetchone() is not None
 
 
 def _terms(db: sqlite3.Connection, path: str) -> Iterator[bytes]:
