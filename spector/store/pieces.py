@@ -26,9 +26,9 @@ _LONG_STEPS: Final = (0, 9, 18, PIECE_BYTES - 4)
 _SHORT_STEPS: Final = (0, LEAST_BYTES - 4)
 #: any odd numbers; of the golden ratio, and of the constants of MurmurHash3
 _ODD: Final = tuple(map(np.uint32, (2_654_435_761, 0xCC9E2D51, 0x1B873593, 0xE6546B65 | 1)))
-#: sizes of the tables, in bits, between which their number of pieces chooses: the largest are 4 MiB
+#: sizes of the tables, in bits, between which their number of pieces chooses: 32 MiB at most
 _LEAST_HASH_BITS: Final = 16
-_MOST_HASH_BITS: Final = 22
+_MOST_HASH_BITS: Final = 25
 #: places that are looked at in vain before the tables are built anew
 _MOST_IN_VAIN: Final = 4096
 #: places of one block that are compared at once
