@@ -28,7 +28,7 @@ import sqlite3
 import threading
 import weakref
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
@@ -51,6 +51,7 @@ from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
+from spector.store.watch import Watched
 
 __all__ = ["CATALOG_NAME", "FULLTEXT_TOKENIZER", "MOST_SEGMENTS", "SPENT", "Catalog", "Head", "Row",
            "SegmentRow", "StoredRow", "decoded", "rounded", "translated_sql", "verify_stored",
@@ -68,6 +69,8 @@ _U32 = (1 << 32) - 1
 SPENT = (1 << 62) - 1
 #: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
 _CHUNK = 900
+
+_LOST_LOG = "close this store, which saves what it has committed, and open it again"
 
 _PRAGMAS = (
     "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY",
@@ -430,8 +433,14 @@ class Catalog:
         self._closed = False
         #: when its tables were last proved to agree, of the monotonic clock in seconds
         self.agreed_s = -math.inf
-        #: which file this is, once it is open
-        self._identity: tuple[int, int] | None = None
+        self._file = Watched(
+            path, "put it back, or close the store and restore a backup",
+            "another store was put in its place; close this one and open it again",
+        )
+        #: the log of a writer, whose connection keeps it from its first transaction to its end
+        self._log_file = Watched(f"{path}-wal", _LOST_LOG, _LOST_LOG)
+        #: raises when the writer's lock no longer keeps others out
+        self.refuse_unlocked: Callable[[], None] = _need_no_lock
         self._row_sql = f"SELECT {ROW_COLUMNS}, seal{_FROM}"
         with translated_sql(path):
             self.main = self._connect(readonly=mode == "r")
@@ -474,8 +483,8 @@ class Catalog:
         except BaseException:
             self._disconnect(connection)
             raise
-        if self._identity is None and not self.in_memory:
-            self._identity = identity(self.path)
+        if not self.in_memory:
+            self._file.note()
         return connection
 
     def _refuse_unsafe(self) -> None:
@@ -492,21 +501,42 @@ class Catalog:
             self.refuse_replaced()
 
     def refuse_replaced(self) -> None:
-        """Raise when the file that is open is no longer the one at the path, or is gone from it.
+        """Raise when the file that is open, or a writer's log, is no longer the one at its path.
 
         SQLite goes on with it as if nothing had happened, and nobody would ever find it again.
         """
-        if self._identity is None or identity(self.path) == self._identity:
-            return
-        if identity(self.path) is None:
-            raise StoreError(
-                f"{self.path} was removed while it was open",
-                hint="put it back, or close the store and restore a backup",
-            )
-        raise StoreError(
-            f"{self.path} is another file than the one that was opened",
-            hint="another store was put in its place; close this one and open it again",
-        )
+        self._file.refuse_changed()
+        self._log_file.refuse_changed()
+
+    def has_lost_log(self) -> bool:
+        """Whether only the log is gone: then all that is committed can still be copied from it."""
+        if not self._log_file.is_changed() or self._file.is_changed():
+            return False
+        try:
+            self.refuse_unlocked()
+        except StoreError:
+            return False
+        return True
+
+    def ensure_writable(self) -> None:
+        """Raise before a commit that would go where nobody finds it, or beside another writer's.
+
+        Commits in a log that has lost its name live as long as the process. So they are copied
+        into the catalog at once, as far as readers let them.
+        """
+        self._file.refuse_changed()
+        self.refuse_unlocked()
+        try:
+            self._log_file.refuse_changed()
+        except StoreError:
+            with contextlib.suppress(StoreError, *SQL_ERRORS):
+                self.marks()
+            raise
+
+    def _note_log(self) -> None:
+        """In a transaction, or behind one: SQLite makes the log at the first one, if not before."""
+        if self._mode == "rw" and not self.in_memory:
+            self._log_file.note()
 
     def _disconnect(self, connection: sqlite3.Connection) -> None:
         connection.close()
@@ -523,8 +553,8 @@ class Catalog:
         for each file and process, takes those of its parent for its own, and asks the system for
         none. Its log would be deleted under it, and it would show a moment long gone for ever.
         """
-        if self._connections and self._identity is not None and not self._immutable:
-            _inherited.add(self._identity)
+        if self._connections and self._file.identity is not None and not self._immutable:
+            _inherited.add(self._file.identity)
         self._closed = True
         for connection in self._connections:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
@@ -593,6 +623,7 @@ class Catalog:
             if self._mode == "rw":
                 # SQLite only reads a file that it could not open to write, and says so when it must
                 self.main.execute("DELETE FROM meta WHERE 0")
+                self._note_log()
             meta = dict(self.main.execute("SELECT key, value FROM meta"))
             self._row_sql = f"SELECT {ROW_COLUMNS}, {self.seal_column()}{_FROM}"
         try:
@@ -671,7 +702,7 @@ class Catalog:
         if self.in_memory:
             with self.only, translated_sql(self.path):
                 return MemoryFile(self.main.serialize())
-        return raw.raw_file(files, CATALOG_NAME, self.path, self._identity)
+        return raw.raw_file(files, CATALOG_NAME, self.path, self._file.identity)
 
     def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """Until the end, every read that this thread asks of this catalog sees one moment.
@@ -714,9 +745,10 @@ class Catalog:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction on the writing connection: committed, or rolled back on any error."""
         with self.only if self.in_memory else contextlib.nullcontext(), translated_sql(self.path):
-            self.refuse_replaced()
+            self.ensure_writable()
             self.main.execute("BEGIN IMMEDIATE")
             try:
+                self._note_log()
                 yield self.main
                 self.main.execute("COMMIT")
             except BaseException:
@@ -750,6 +782,7 @@ class Catalog:
         log grows by as much as is left.
         """
         with self.only, translated_sql(self.path):
+            self.ensure_writable()
             pages, free = self._pragma("page_count"), self._pragma("freelist_count")
             size = self._pragma("page_size")
             spill = "FILE" if pages > _VACUUM_PAGES_IN_MEMORY else "MEMORY"
@@ -968,6 +1001,10 @@ _HIDDEN = """SELECT id FROM content WHERE id IN ({marks})
 UNION ALL SELECT id FROM record AS place INDEXED BY record_place WHERE +id IN ({marks})
   AND NOT EXISTS (SELECT 1 FROM record JOIN content ON content.id = record.id
                   WHERE record.id = place.id)"""
+
+
+def _need_no_lock() -> None:
+    """In a reader, and in memory."""
 
 
 def _has_opened(connection: sqlite3.Connection) -> bool:

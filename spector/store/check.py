@@ -7,7 +7,13 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping
 
-from spector.errors import FormatVersionError, InvalidInputError, SpectorError, StoreError
+from spector.errors import (
+    FormatVersionError,
+    InvalidInputError,
+    SpectorError,
+    StoreError,
+    StoreNotFoundError,
+)
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.records import MAX_PROBLEMS, CheckReport, Problem
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow
@@ -20,18 +26,11 @@ from spector.store.findings import Findings
 from spector.store.idx import idx_of, is_idx, problem_of_file
 from spector.store.lock import LOCK_NAME, last_word
 from spector.store.log import LOG_NAME
-from spector.store.lost import (
-    broken_log,
-    lost_by_word,
-    lost_in_log,
-    lost_with,
-    records_in,
-    stem_of,
-)
-from spector.store.recover import is_partition_of, is_replaced, is_uncommitted
+from spector.store.lost import broken_log, lost_by_word, lost_in_log
 from spector.store.redo import is_entry
 from spector.store.sql import one_moment, translated_sql
 from spector.store.store import UNSYNCED, TierFiles
+from spector.store.strays import STRANGE, judge, look_at
 from spector.store.unreadable import Raw, is_io_error, read_raw
 from spector.store.word_checks import notes_on_words
 from spector.store.word_files import is_words
@@ -70,6 +69,8 @@ def check_files(
     check_disk(files, catalog, found)
     try:
         catalog.refuse_replaced()
+        with found.as_missing(LOCK_NAME):
+            catalog.refuse_unlocked()
         meta = catalog.validate()
         # a power cut may have taken commits back; our own writer has reconciled that when it opened
         unsynced = UNSYNCED in meta and not catalog.relaxed
@@ -176,7 +177,6 @@ def _check_unknown(
 ) -> None:
     """I14, and I18 for partitions of this store; ``unsynced``: of commits that were taken back."""
     own = bytes.fromhex(uuid)
-    stems = {stem_of(row.path) for row in rows}
     named = {row.path for row in rows if row.state != PartitionState.COMPACTED}
     derived = {idx_of(path) for path in named}
     for name in files.listing():
@@ -184,18 +184,19 @@ def _check_unknown(
             continue
         if is_idx(files, name):
             found.note(name, "a scan index without a partition; the next opening removes it")
-        elif is_replaced(name, rows):
-            found.note(name, "a partition that was replaced; the next checkpoint removes it")
-        elif unsynced and is_partition_of(files, name, own):
-            found.note(name, "a partition whose commit a power cut took back; the next writer "
-                       "removes it")
-        elif name.endswith(".mem") and is_uncommitted(files, name, own, stems, surely=True):
-            found.note(name, "a partition whose commit has not come; a writer beside us commits it,"
-                       " or the next one removes it")
-        elif stem_of(name) not in stems and (records := records_in(files, name, own)):
-            found.add("I18", name, lost_with(records))
+            continue
+        code, message = "I14", STRANGE
+        try:
+            if name.endswith(".mem"):
+                code, message = judge(files, look_at(files, name, own), rows, unsynced=unsynced)
+        except StoreNotFoundError:  # it went while we looked
+            continue
+        except SpectorError as error:  # a link, a pipe, another program's
+            message = f"{STRANGE}: {error.message}"
+        if code == "N1":
+            found.note(name, message)
         else:
-            found.add("I14", name, "a file that does not belong to the store")
+            found.add(code, name, message)
 
 
 def check_settled(

@@ -62,6 +62,14 @@ class Findings:
             self.notes.append(Problem(code="N1", where=where, message=message, file=where))
 
     @contextlib.contextmanager
+    def as_missing(self, name: str) -> Iterator[None]:
+        """An error is a finding about that file: it is not there, or is another one."""
+        try:
+            yield
+        except SpectorError as error:
+            self.add("I14", name, error.message)
+
+    @contextlib.contextmanager
     def surviving(self) -> Iterator[None]:
         """A part of the catalog that cannot be read is a finding; the check goes on without it."""
         try:

@@ -17,8 +17,8 @@ from typing import Final
 from spector.errors import StoreError
 
 __all__ = [
-    "OPEN_FLAGS", "identity", "made_private", "refuse_other_than_files", "refuse_strange_folders",
-    "regular", "tighten",
+    "OPEN_FLAGS", "identity", "identity_if_any", "made_private", "refuse_other_than_files",
+    "refuse_strange_folders", "regular", "tighten",
 ]
 
 #: never through a link in the last place, and never waiting for the other end of a pipe
@@ -73,8 +73,20 @@ def refuse_other_than_files(*paths: str) -> None:
 def identity(path: str) -> tuple[int, int] | None:
     """Device and number of the file at a path; None when there is none to be seen."""
     try:
-        status = os.lstat(path)
+        return identity_if_any(path)
     except OSError:
+        return None
+
+
+def identity_if_any(path: str) -> tuple[int, int] | None:
+    """The same, but None only when there certainly is none.
+
+    Raises:
+        OSError: that cannot be found out.
+    """
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino
 

@@ -3,6 +3,9 @@
 ``flock`` belongs to the open file, so unrelated closes in this process do not drop it (``lockf``
 locks would vanish). The holder's process id is written into the file; the lock never depends on it.
 
+A lock whose file has lost its name keeps nobody out, so the holder looks before each commit
+(``watch``).
+
 A dead holder's lock may live on for a moment: a process it forked has the descriptor until the
 hook below or ``exec`` closes it. So whoever finds the lock taken in the name of a dead process
 tries again for ``DEAD_HOLDER_WAIT_S``; whoever finds a living one is refused at once.
@@ -28,6 +31,7 @@ from typing import Final
 from spector.errors import StoreError, StoreLockedError
 from spector.store.files import translated
 from spector.store.guard import OPEN_FLAGS, regular
+from spector.store.watch import Watched
 
 try:
     import fcntl
@@ -41,6 +45,10 @@ LOCK_NAME: Final = "LOCK"
 #: and exec for milliseconds; on a busy machine it may wait for a processor much longer than that.
 DEAD_HOLDER_WAIT_S = 2.0
 _STEP_S = 0.01
+_LOST: Final = (
+    "it kept other writers out: close this store, make sure that only one process has it open, then"
+    " open it again"
+)
 #: bytes of the first line, which is the holder's process id, and of both
 _FIRST = 16
 _BOTH = 96
@@ -106,6 +114,8 @@ class WriterLock:
             os.close(self._fd)
             self._fd = -1
             raise
+        status = os.fstat(self._fd)
+        self._file = Watched(path, _LOST, _LOST, (status.st_dev, status.st_ino))
         #: the last writer's at first
         self.word: Word | None = None
         self._pid = os.getpid()
@@ -120,6 +130,14 @@ class WriterLock:
             self.word = Word(uuid, change_seq)
             with contextlib.suppress(OSError):
                 self._write()
+
+    def refuse_removed(self) -> None:
+        """Raise when the lock's file has lost its name: the next writer makes one of its own.
+
+        Raises:
+            StoreError
+        """
+        self._file.refuse_changed()
 
     def _write(self) -> int:
         """Both lines in one write, so that no word is lost between two."""

@@ -62,7 +62,7 @@ def refuse_lost(
         raise CatalogCorruptError(
             f"{catalog.path}: {lost}",
             hint=f"{_HINT}; if an older copy of the whole store was put here on purpose, delete the"
-            " file LOCK",
+            " file LOCK while nobody has the store open",
         )
     broken = broken_log(files, catalog, meta)
     if broken is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,7 @@ from spector.store.belonging import belong, bloom, row_of_words
 from spector.store.files import Bytes
 from spector.store.salvage import Remains, SavedPartition
 from spector.store.salvaged import (
+    Elsewhere,
     Salvage,
     Saved,
     is_lost,
@@ -23,7 +25,7 @@ from spector.store.salvaged import (
 )
 from spector.store.store import UNSYNCED
 
-__all__ = ["take"]
+__all__ = ["take", "take_misplaced"]
 
 _FLAGS: Final = sum(Flag)
 
@@ -42,22 +44,56 @@ def take(
         whole = bool(partition.sound[slot]) and 0 < record_id < 1 << 62
         if row is not None and (not whole or record_id != row["id"]):
             torn.append((row, tier))
+            if not whole:
+                out.hit.add(row["id"])
             row = None
         if whole and out.fates is not None:
             _take_newest(partition, slot, tier, record_id, row, remains, out)
         elif row is not None:
-            _keep(partition, slot, tier, row, remains, out)
+            _keep(partition.images[slot], partition.path, slot, tier, row, remains, out)
         elif whole and alive[slot] and record_id not in out.seen:
             known = remains.records.get(record_id)
             if known is None and is_lost(remains, "record", record_id):
-                _keep(partition, slot, tier, None, remains, out)
-            elif known is not None and segment is None:  # its partition's row is lost, not its own
-                _keep(partition, slot, tier, known, remains, out)
+                _keep(partition.images[slot], partition.path, slot, tier, None, remains, out)
+            elif known is None:
+                continue
+            elif segment is None:  # its partition's row is lost, not its own
+                _keep(partition.images[slot], partition.path, slot, tier, known, remains, out)
+            else:
+                found = Elsewhere(partition.images[slot].copy(), partition.path, slot, tier)
+                out.elsewhere.setdefault(record_id, []).append(found)
         elif not whole and alive[slot] and is_lost(remains, "record", 0):
             out.lost.append(Loss(
                 file=partition.path, slot=slot, reason="its record is damaged, its row is lost"
             ))
     return torn + [(row, tier) for row in own.values()]
+
+
+def take_misplaced(
+    torn: Iterable[tuple[dict[str, Any], int]], remains: Remains, out: Salvage
+) -> None:
+    """Memories whose rows name places where others are, or nobody: by the id in the record.
+
+    Nothing proves a place. A record that was hit is told from it by what is there, and one that a
+    memory has left by the journal, so without that nothing is taken.
+    """
+    if any(lost.table in ("*", "journal") for lost in remains.lost):
+        return
+    for row, _ in torn:
+        found, words = out.elsewhere.get(row["id"], ()), remains.contents.get(row["id"])
+        if len(found) != 1 or words is None or row["id"] in out.seen or row["id"] in out.hit:
+            continue
+        each = found[0]
+        header = each.image[:HEADER_BYTES].view(RECORD_DTYPE)
+        if not belong(row, words) or int(header["event_ms"][0]) != row["event_ms"] \
+                or int(header["tags"][0]) != bloom(row, words):
+            continue
+        before = len(out.saved)
+        _keep(each.image, each.path, each.slot, each.tier, row, remains, out)
+        if len(out.saved) > before:
+            out.mended += 1
+            reason = "its place in the catalog is damaged; its record was found by its id"
+            out.notes.append(Loss(id=row["id"], file=each.path, slot=each.slot, reason=reason))
 
 
 def _take_newest(
@@ -78,24 +114,24 @@ def _take_newest(
         # only a compaction, or a page that is of a moment ago, makes it have another place
         row = remains.records.get(record_id, remains.older_records.get(record_id))
         row = row if row is None or is_row(row) else None
-    _keep(partition, slot, tier, row, remains, out, newest=True)
+    _keep(partition.images[slot], partition.path, slot, tier, row, remains, out, newest=True)
 
 
 def _keep(
-    partition: SavedPartition, slot: int, tier: int, row: dict[str, Any] | None,
+    record: Bytes, path: str, slot: int, tier: int, row: dict[str, Any] | None,
     remains: Remains, out: Salvage, *, newest: bool = False,
 ) -> None:
     """``newest``: the record is, and row and words may be of a moment ago."""
-    image = partition.images[slot].copy()
+    image = record.copy()
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     record_id = int(header["id"][0])
     words = remains.contents.get(record_id)
     if row is not None and words is not None and not newest and not belong(row, words):
-        out.lost.append(loss_of(row, remains, partition.path, "its words are not what was written"))
+        out.lost.append(loss_of(row, remains, path, "its words are not what was written"))
         out.seen.add(record_id)
         return
     if row is not None and not newest:
-        _choose_strength(image, row, partition.path, slot, remains, out)
+        _choose_strength(image, row, path, slot, remains, out)
     if row is None or words is None or newest:
         row, words = _together(header, row, remains, out)
     if words is None or row is None:
@@ -105,14 +141,14 @@ def _keep(
         if text is not None:
             reason += "; these may be what it said before"
         out.notes.append(
-            Loss(id=record_id, file=partition.path, slot=slot, reason=reason, text=text)
+            Loss(id=record_id, file=path, slot=slot, reason=reason, text=text)
         )
         row = _row_of(header, row)
         words = {"id": record_id, "text": ""}
         header["flags"] |= int(Flag.QUARANTINED)
     if not is_usable(header, row["event_ms"]):
         reason = "its strength or time is damaged"
-        out.lost.append(loss_of(row, remains, partition.path, reason))
+        out.lost.append(loss_of(row, remains, path, reason))
         out.seen.add(record_id)
         return
     header["tags"] = bloom(row, words)

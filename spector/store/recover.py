@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import uuid as uuid_module
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from spector.config import Config
 from spector.errors import (
     CatalogCorruptError,
-    ForeignPartitionError,
     ModelMismatchError,
     PartitionCorruptError,
     SpectorError,
@@ -20,25 +19,26 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
-from spector.layout import FORMAT_VERSION, PARTITION_HEADER_BYTES, PartitionState
+from spector.layout import FORMAT_VERSION
 from spector.store.agreement import refuse_disagreement
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
-from spector.store.files import DiskFiles, Files, MemoryFiles
+from spector.store.files import DiskFiles, MemoryFiles
 from spector.store.idx import idx_of, is_idx
 from spector.store.lock import LOCK_NAME, WriterLock, last_word
-from spector.store.lost import NAME, refuse_lost, refuse_lost_schema, stem_of
+from spector.store.lost import refuse_lost, refuse_lost_schema, stem_of
 from spector.store.migrate import next_step
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
 from spector.store.redo import Replay, require_entry
-from spector.store.segment import Segment, later_than_catalog, unpack_header
+from spector.store.segment import Segment, later_than_catalog
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
+from spector.store.strays import is_replaced, look_at
 from spector.store.transaction import JOURNAL_RETIRE
 from spector.store.word_checks import drop_unused_words
 from spector.store.word_files import remove_words
 
-__all__ = ["OpenedStore", "Stamp", "is_replaced", "is_uncommitted", "open_disk", "open_memory",
-           "reading_catalog", "remove_leftovers"]
+__all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory", "reading_catalog",
+           "remove_leftovers"]
 
 #: all that a creation may leave which a kill or a power cut ended before the catalog was there
 _UNBORN = {LOCK_NAME, *(f"{CATALOG_NAME}{end}" for end in ("-journal", "-wal", "-shm"))}
@@ -147,6 +147,7 @@ def _open_writer(
     files.tighten()
     files.make_private(CATALOG_NAME)
     catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="rw", durability=durability)
+    catalog.refuse_unlocked = lock.refuse_removed
     try:
         created = catalog.is_new()
         if created and _has_partitions(files):
@@ -425,7 +426,8 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
         if name in waiting:
             continue
         with contextlib.suppress(SpectorError):
-            if not is_uncommitted(store.files, name, store.uuid, stems, all_unnamed=all_unnamed):
+            stray = look_at(store.files, name, store.uuid)
+            if not stray.is_uncommitted(store.files, stems, all_unnamed=all_unnamed):
                 continue
             if is_replaced(name, rows):
                 store.left_files.add(name)
@@ -439,67 +441,3 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
             store.files.sync_dir(name)
     with contextlib.suppress(SpectorError):
         store.remove_left_files()
-
-
-def is_replaced(name: str, rows: Iterable[SegmentRow]) -> bool:
-    """Whether a file is an older generation of a partition, or one that was dropped."""
-    match = NAME.fullmatch(name)
-    if match is None:
-        return False
-    stem, generation = match["stem"], int(match["generation"] or 0)
-    return any(
-        stem_of(row.path) == stem
-        and (row.generation > generation or row.state == PartitionState.COMPACTED)
-        for row in rows
-    )
-
-
-def is_partition_of(files: Files, name: str, uuid: bytes) -> bool:
-    """Whether a file is a partition, with a whole header, of the store with this ``uuid``."""
-    if not name.endswith(".mem"):
-        return False
-    file = files.open(name, writable=False)
-    try:
-        unpack_header(file.read_at(0, PARTITION_HEADER_BYTES), where=name, uuid=uuid)
-    except PartitionCorruptError:
-        return False
-    finally:
-        file.close()
-    return True
-
-
-def is_uncommitted(
-    files: Files, name: str, uuid: bytes, stems: Collection[str], *, all_unnamed: bool = False,
-    surely: bool = False,
-) -> bool:
-    """Whether a file that the catalog does not name is a partition whose commit has not come.
-
-    It is the other generation of one of ``stems``, or has no record yet; a crash, or a writer that
-    is about to commit, leaves such. ``surely``: not one whose header is neither whole nor blank.
-    """
-    file = files.open(name, writable=False)
-    try:
-        raw = file.read_at(0, PARTITION_HEADER_BYTES)
-    finally:
-        file.close()
-    if _is_unborn(files, name, raw):
-        return True
-    try:
-        header = unpack_header(raw, where=name, uuid=uuid)
-    except ForeignPartitionError:
-        return False  # not ours to take
-    except PartitionCorruptError:  # a header that was cut short while it was written
-        return not surely and (stem_of(name) in stems or _is_blank(files, name))
-    empty = header["count"] == header["tombstone_count"] == 0
-    return all_unnamed or empty or stem_of(name) in stems
-
-
-def _is_blank(files: Files, name: str) -> bool:
-    """True for a file in which no record was ever written."""
-    _, mapped = files.glance(name, 0, writable=False)
-    return not mapped[PARTITION_HEADER_BYTES:].any()
-
-
-def _is_unborn(files: Files, name: str, raw: bytes) -> bool:
-    """True for a file whose creation was cut short before its header was written."""
-    return not any(raw) and files.size_of(name) <= 64 * 1024 * 1024

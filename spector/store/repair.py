@@ -10,14 +10,14 @@ store's model is at hand. Whatever the catalog may have forgotten stays forgotte
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from spector.layout import PartitionState, stride_of
 from spector.records import Loss
 from spector.store.fates import behind, survey
 from spector.store.files import DiskFiles
 from spector.store.identify import partitions_in
-from spector.store.match import take
+from spector.store.match import take, take_misplaced
 from spector.store.mend import mend
 from spector.store.overlay import read_saved
 from spector.store.redo import sound_runs
@@ -28,6 +28,9 @@ from spector.store.transaction import JOURNAL_RECORDS
 __all__ = ["salvage"]
 
 Progress = Callable[[int, int], None]
+
+#: no partition has this number: a place that is not even numbers
+_NOWHERE: Final = {"segment_id": 0, "slot": 0}
 
 
 def salvage(
@@ -60,6 +63,7 @@ def salvage(
             progress(done + 1, len(paths))
     for orphans in rows.values():
         torn += [(row, -1) for row in orphans.values()]
+    take_misplaced(torn, remains, out)
     mend(torn, named, remains, who, embed, out)
     _list_the_rest(remains, who, out)
     return out
@@ -91,11 +95,13 @@ def _files_of(later: list[Loss]) -> set[str]:
 def _rows_by_place(
     remains: Remains, out: Salvage
 ) -> tuple[dict[int, dict[int, dict[str, Any]]], list[tuple[dict[str, Any], int]]]:
-    """Rows by partition and slot, and those whose place another one has."""
+    """Rows by partition and slot, and those whose place is none, or another one's."""
     rows: dict[int, dict[int, dict[str, Any]]] = {}
     others = []
     for row in remains.records.values():
-        if not is_row(row):
+        if not is_row(row) and is_row({**row, **_NOWHERE}):
+            others.append(({**row, **_NOWHERE}, -1))
+        elif not is_row(row):
             out.lost.append(loss_of(row, remains, None, "its row is damaged"))
             out.seen.add(row["id"])
         elif rows.setdefault(row["segment_id"], {}).setdefault(row["slot"], row) is not row:

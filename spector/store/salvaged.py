@@ -18,7 +18,8 @@ from spector.store.files import Bytes
 from spector.store.salvage import Remains
 
 __all__ = [
-    "Embed", "Identity", "Salvage", "Saved", "is_lost", "is_row", "is_usable", "loss_of", "tier_of",
+    "Elsewhere", "Embed", "Identity", "Salvage", "Saved", "is_lost", "is_row", "is_usable",
+    "loss_of", "tier_of",
 ]
 
 #: texts -> (n, dim) f32 vectors of the model that the store was made with
@@ -47,6 +48,17 @@ class Saved:
     words: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Elsewhere:
+    """A living record where the row of its memory does not say that it is."""
+
+    #: (stride,) u8
+    image: Bytes
+    path: str
+    slot: int
+    tier: int
+
+
 @dataclass(slots=True)
 class Salvage:
     """Everything that was found."""
@@ -57,6 +69,10 @@ class Salvage:
     wordless: int = 0
     mended: int = 0
     seen: set[int] = field(default_factory=set)
+    #: by id
+    elsewhere: dict[int, list[Elsewhere]] = field(default_factory=dict)
+    #: whose rows name places with a damaged record
+    hit: set[int] = field(default_factory=set)
     #: the catalog has lost commits: memories may be missing that nothing names
     commits_lost: bool = False
     #: what became of each memory, where the catalog does not know

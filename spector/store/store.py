@@ -404,6 +404,7 @@ class Store:
                     self.sync_log()
                 if not (self._journal_bytes or len(self.left_slots) or len(self.left_files)):
                     return
+                self.catalog.ensure_writable()
                 self._retire()
                 self.remove_left_files()
                 for segment in self.segments.values():
@@ -416,8 +417,11 @@ class Store:
                         (self._head.journal_seq, JOURNAL_RETIRE, waiting),
                     )
             except BaseException as error:
-                # a catalog without room has rolled back, and the journal still has everything
-                if not isinstance(error, StoreFullError) or isinstance(error.__cause__, OSError):
+                # a catalog without room has rolled back, and the journal still has everything; so
+                # has a log without a name, and closing saves that
+                full = isinstance(error, StoreFullError)
+                nameless = error.__cause__ is None and self.catalog.has_lost_log()
+                if not (full or nameless) or isinstance(error.__cause__, OSError):
                     self.fail(error)
                 raise
             self._journal_bytes = 0
@@ -602,6 +606,8 @@ class Store:
                 return
             # who has removed the directory does not want to hear that nothing is in it
             removed = self.files.durable and is_missing(self.files.root)
+            # a log that has lost its name cannot take a commit; SQLite copies what is in it
+            removed = removed or (self._failed is None and self.catalog.has_lost_log())
             try:
                 if self.writable and self._failed is None and not removed:
                     finished = self._checkpoint_if_there_is_room()

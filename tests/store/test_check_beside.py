@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,11 +10,11 @@ import numpy as np
 import pytest
 
 import spector
-from spector.kernel.crc import crc32c
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.store import check as checking
 from spector.store.files import DiskFiles
 from spector.store.unreadable import read_file
+from tests.store.headers import with_header
 
 DIM = 8
 
@@ -110,13 +111,12 @@ def test_a_partition_whose_commit_has_not_come_is_a_note(tmp_path: Path, what: s
     raw = partition.read_bytes()
     if what == "next generation":
         strange = partition.with_name(f"{partition.stem}.g1.mem")
-        strange.write_bytes(raw)
+        strange.write_bytes(with_header(raw, generation=1))
     else:
         strange = partition.with_name("1999-12-31-000.mem")
-        header = bytearray(raw[:PARTITION_HEADER_BYTES])
-        header[8:16] = bytes(8)  # count and tombstones
-        header[60:64] = crc32c(np.frombuffer(bytes(header[:60]), np.uint8)).to_bytes(4, "little")
-        strange.write_bytes(bytes(header) if what == "empty" else bytes(4096))
+        day = datetime.date(1999, 12, 31).toordinal() - datetime.date(1970, 1, 1).toordinal()
+        header = with_header(raw[:PARTITION_HEADER_BYTES], day=day, count=0, tombstone_count=0)
+        strange.write_bytes(header if what == "empty" else bytes(4096))
     report = spector.check(path)
     assert report.ok, report.problems
     assert [note.file for note in report.notes] == [str(strange.relative_to(path))]

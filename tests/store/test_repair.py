@@ -138,6 +138,23 @@ def _sql(*statements: str) -> Callable[[Patient], None]:
     return act
 
 
+def _place(assignment: str) -> Callable[[Patient], None]:
+    """Damage to nothing but the place in the row of the first memory."""
+    return _sql(
+        "DROP INDEX record_place",
+        f"UPDATE record SET {assignment} WHERE id = (SELECT min(id) FROM record)",
+    )
+
+
+def _hit_and_elsewhere(p: Patient) -> None:
+    """The first record is damaged, and in the place of the second is what it was."""
+    data = bytearray(p.bytes[ONE])
+    first = PARTITION_HEADER_BYTES
+    data[first + STRIDE : first + 2 * STRIDE] = data[first : first + STRIDE]
+    data[first + 70] ^= 4
+    p.put(ONE, bytes(data))
+
+
 #: damage -> (what to do, memories that come through whole, those without words)
 KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
     "a partition cut off": (_cut, 9, 0),
@@ -155,6 +172,11 @@ KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
         _sql("UPDATE segment SET live = 'many'",
              "INSERT INTO segment VALUES (77, 1, 0, 9, 0, '../../elsewhere', 0, 1, 1, 1, 0)"), 11, 0
     ),
+    "a place behind the end": (_place("slot = 77"), 11, 0),
+    "a place that is another's": (_place("slot = 1"), 11, 0),
+    "a place in no partition": (_place("segment_id = 99"), 11, 0),
+    "a record that was hit, and one of before": (_hit_and_elsewhere, 9, 0),
+    "a place that is no number": (_place("segment_id = 'x', slot = x'00'"), 11, 0),
     "no partitions in the catalog": (_sql("DROP TABLE segment"), 11, 0),
     "no words": (_sql("DROP TABLE content"), 0, 11),
     "no rows": (_sql("DROP TABLE record"), 0, 11),
