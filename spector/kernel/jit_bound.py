@@ -37,6 +37,7 @@ __all__ = [
 _INF: Final = np.float32(np.inf)
 _ZERO: Final = np.float32(0)
 _ONE: Final = np.float32(1)
+_ONE32, _TWO32, _THREE32 = np.uint32(1), np.uint32(2), np.uint32(3)
 _ONE64, _TWO64, _THREE64 = np.uint64(1), np.uint64(2), np.uint64(3)
 _THIRD: Final = np.float32(1 / 3)
 _A_STEP: Final = np.float32(1 / A_SCALE)
@@ -95,10 +96,11 @@ def margin_of(cue, z, error, slope, bits):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def estimate_sketches(sketch, first, count, cue, limit, estimates):  # type: ignore[no-untyped-def]
+def estimate_sketches(sketch, first, count, cue, limit, estimates, heads_unlike):  # type: ignore[no-untyped-def]
     """Estimates of the cosines of neighbouring slots, infinite where none is possible.
 
-    sketch: (4 * room,) uint64. Returns how many estimates are not below ``limit``.
+    sketch: (4 * room,) uint64. Leaves the weighted counts of unlike bits as well, for
+    `bound_finely`. Returns how many estimates are not below ``limit``.
     """
     planes, heads, numbers = cue
     bits = np.int32(min(32 * planes.shape[1], SKETCH_BITS))
@@ -110,8 +112,10 @@ def estimate_sketches(sketch, first, count, cue, limit, estimates):  # type: ign
     d0, d1, d2, d3 = heads[3, 0], heads[3, 1], heads[3, 2], heads[3, 3]
     hot = np.int32(0)
     for i in range(count):
-        at = 4 * (first + i)
-        s0, s1, s2, last = sketch[at], sketch[at + 1], sketch[at + 2], sketch[at + 3]
+        # unsigned, or each index might be from the end: loads of neighbours would become gathers
+        at = np.uint64(4 * (first + i))
+        s0, s1 = sketch[at], sketch[at + _ONE64]
+        s2, last = sketch[at + _TWO64], sketch[at + _THREE64]
         s3 = last & _SKETCH_TAIL
         ones = popcount(s0 ^ a0) + popcount(s1 ^ a1) + popcount(s2 ^ a2) + popcount(s3 ^ a3)
         twos = popcount(s0 ^ b0) + popcount(s1 ^ b1) + popcount(s2 ^ b2) + popcount(s3 ^ b3)
@@ -123,30 +127,31 @@ def estimate_sketches(sketch, first, count, cue, limit, estimates):  # type: ign
         slope = np.float32(b) * unit
         estimate = slope * np.float32(most - unlike - unlike) + np.float32(a) * _A_STEP + base
         estimate = _INF if b == NO_ESTIMATE else estimate
-        estimates[i] = estimate
+        estimates[i], heads_unlike[i] = estimate, unlike
         hot += np.int32(0) if estimate < limit else np.int32(1)
     return hot
 
 
-@borrowing
-def bound_finely(sketch_at, fine_at, fine_bytes, cue, z):  # type: ignore[no-untyped-def]
-    """Upper bound of one record's cosine from the signs of all coordinates, by addresses."""
+@inlined
+def bound_finely(head_unlike, fine_at, fine_bytes, cue, z):  # type: ignore[no-untyped-def]
+    """Upper bound of one record's cosine from the signs of all coordinates, by address.
+
+    head_unlike: what `estimate_sketches` counted of the sketch.
+    """
     planes, _, numbers = cue
     heads = SKETCH_BITS // 32
-    head = array_at(sketch_at, heads, np.uint32)
     words = planes.shape[1]
     fine = array_at(fine_at, words - heads, np.uint32)
     tail = array_at(fine_at + np.uint64(fine_bytes - 12), 3, np.float32)
-    unlike = np.int64(0)
-    for j in range(4):
-        ones = np.int64(0)
-        for w in range(heads):
-            ones += np.int64(popcount(head[w] ^ planes[j, w]))
-        for w in range(words - heads):
-            ones += np.int64(popcount(fine[w] ^ planes[j, heads + w]))
-        unlike += ones << j
+    unlike = np.uint32(head_unlike)
+    for w in range(np.uint64(words - heads)):
+        word, at = fine[w], np.uint64(heads) + w
+        unlike += popcount(word ^ planes[0, at]) + (popcount(word ^ planes[1, at]) << _ONE32)
+        unlike += (popcount(word ^ planes[2, at]) << _TWO32) + (
+            popcount(word ^ planes[3, at]) << _THREE32)
     a, slope, error = tail[0], tail[1], tail[2]
-    estimate = slope * (numbers[DELTA] * np.float32(15 * 32 * words - 2 * unlike)) + a
+    product = np.int32(15 * 32 * words) - np.int32(2) * np.int32(unlike)
+    estimate = slope * (numbers[DELTA] * np.float32(product)) + a
     return estimate + numbers[BASE] + margin_of(cue, z, error, slope, 32 * words)
 
 

@@ -47,6 +47,8 @@ _FIRST: Final = 16
 _DENSE: Final = 12
 #: this many fine codes are fetched before the first is read
 _AHEAD: Final = 32
+#: bytes of a record that are fetched ahead
+_LINES: Final = np.int64(64 + 768)
 #: survivors of a sparse gate, for each wanted hit, from which on estimates pay
 _PER_HIT: Final = 2000
 #: estimates that leave more than one of so many records cost more than they spare; so many records
@@ -66,7 +68,8 @@ def make_scratch(q, codes):  # type: ignore[no-untyped-def]
     The cue of the centre in use (see `prepare_cue`); six uint64: whether one is there, its
     centre's id, whether its numbers are some, the rows of the whole scan (the caller's to set),
     how many more are measured without estimates, and how long that spell is;
-    survivors (8,); estimates of a word; candidates with theirs; the cue's length.
+    survivors (8,); estimates of a word, and its counts of unlike bits; candidates with theirs;
+    the cue's length.
     """
     rotated = max(len(codes), 64)
     cue = (
@@ -81,8 +84,8 @@ def make_scratch(q, codes):  # type: ignore[no-untyped-def]
         cue,
         np.zeros(6, np.uint64),
         np.zeros(_BLOCK // 64, np.uint64),
-        np.zeros(64, np.float32),
-        (np.zeros(_BLOCK, np.int64), np.zeros(_BLOCK, np.float32)),
+        (np.zeros(64, np.float32), np.zeros(64, np.int32)),
+        (np.zeros(_BLOCK, np.int64), np.zeros(_BLOCK, np.float32), np.zeros(_BLOCK, np.int32)),
         np.sqrt(norm2) * q.scale,
     )
 
@@ -132,13 +135,13 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
                 counters,
             )  # fmt: skip
         else:
-            _fetch_records(entry, first, alive)
-            for w in range(len(alive)):
-                word = alive[w]
-                while word != np.uint64(0):
-                    slot = first + 64 * w + _lowest(word)
-                    word &= word - np.uint64(1)
-                    found = _look(entry, part, slot, _INF, needed, query, hits, found, counters)
+            n = _list_all(entry, first, scratch)
+            for start in range(0, n, _AHEAD):
+                stop = min(n, start + _AHEAD)
+                stop = _promising(entry, query, hits, found, scratch, start, stop, counters)
+                for i in range(start, stop):
+                    slot = scratch[4][0][i]
+                    found = _measure(entry, part, slot, needed, query, hits, found, counters)
     return found, rows
 
 
@@ -178,14 +181,19 @@ def _judge(estimated, passed, ready):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _fetch_records(entry, first, alive):  # type: ignore[no-untyped-def]
-    """Have the headers of scattered survivors on their way before the first is read."""
+def _list_all(entry, first, scratch):  # type: ignore[no-untyped-def]
+    """All survivors of a block as candidates whose cosine may be anything; returns how many. Their
+    headers are on their way."""
+    alive, (slots, bounds, _) = scratch[2], scratch[4]
+    n = 0
     for w in range(len(alive)):
         word = alive[w]
         while word != np.uint64(0):
-            slot = first + 64 * w + _lowest(word)
+            slots[n], bounds[n] = first + 64 * w + _lowest(word), _INF
             word &= word - np.uint64(1)
-            prefetch(entry.data + np.uint64(slot * np.int64(entry.stride)))
+            prefetch(entry.data + np.uint64(slots[n] * np.int64(entry.stride)))
+            n += 1
+    return n
 
 
 @borrowing
@@ -240,7 +248,7 @@ def _scan_block(  # type: ignore[no-untyped-def]
 ):
     """Estimate the survivors of a block, and look at those that can enter the heap."""
     q, tables = query[0], query[3]
-    cue, (slots, estimates) = scratch[0], scratch[4]
+    cue, (slots, estimates, unlike) = scratch[0], scratch[4]
     b = image[0][first // _BLOCK]
     z = q.recall_confidence
     bits = min(32 * cue[0].shape[1], SKETCH_BITS)
@@ -248,37 +256,84 @@ def _scan_block(  # type: ignore[no-untyped-def]
     before = counters[BOUND]
     n = _collect(first, image[4], image[5], needed - margin, scratch, counters)
     if n > 2 * _FIRST:
-        _best_first(slots, estimates, n)
-    fine_codes = image[5] + np.uint64(32 * 64 * image[7])
-    if fine_bytes != 0:
-        for i in range(min(n, _AHEAD)):
-            prefetch(fine_codes + np.uint64(fine_bytes * slots[i]))
+        _best_first(slots, estimates, unlike, n)
     k = len(hits) - 2
     floor = hits[0].score if found == k else MINUS_INF
     if found == k:
         _judge(n + np.int64(counters[BOUND] - before), n, scratch[1])
-    for i in range(n):
+    # each look is a wait for memory, so all take the first before any takes the next; the most
+    # promising go through all of them, for a floor to those behind them
+    head = min(n, _FIRST)
+    for start, stop in ((0, head), (head, n)):
         if found == k and hits[0].score != floor:
             floor = hits[0].score
             if limits[2] == 0.0:  # not computed as long as there was no floor
                 limits = _limits(b, q, tables, query[4])
             needed = _needed(q, floor, limits)
+        m = _bound_all(entry, image, fine_bytes, scratch, start, stop, margin, needed, z, counters)
+        m = _promising(entry, query, hits, found, scratch, start, m, counters)
+        for i in range(start, m):
+            if found == k and hits[0].score != floor:
+                floor = hits[0].score
+                if limits[2] == 0.0:
+                    limits = _limits(b, q, tables, query[4])
+                needed = _needed(q, floor, limits)
+            if estimates[i] < needed:
+                counters[BOUND] += np.uint64(1)
+            else:
+                found = _measure(entry, part, slots[i], needed, query, hits, found, counters)
+    return found
+
+
+@borrowing
+def _bound_all(  # type: ignore[no-untyped-def]
+    entry, image, fine_bytes, scratch, start, stop, margin, needed, z, counters
+):
+    """Turn estimates of candidates into bounds, by their fine codes; returns where those end that
+    are left, whose headers are on their way."""
+    cue, (slots, estimates, unlike) = scratch[0], scratch[4]
+    fine_codes = image[5] + np.uint64(32 * 64 * image[7])
+    if fine_bytes != 0:
+        for i in range(start, min(stop, start + _AHEAD)):
+            prefetch(fine_codes + np.uint64(fine_bytes * slots[i]))
+    m = start
+    for i in range(start, stop):
         bound, slot = estimates[i] + margin, slots[i]
-        if fine_bytes != 0 and not bound < needed and bound < _INF:
-            sketch_at = image[5] + np.uint64(32 * slot)
-            fine_at = fine_codes + np.uint64(fine_bytes * slot)
-            bound = bound_finely(sketch_at, fine_at, fine_bytes, cue, z)
+        if fine_bytes != 0:
+            if i + _AHEAD < stop:
+                prefetch(fine_codes + np.uint64(fine_bytes * slots[i + _AHEAD]))
+            if not bound < needed and bound < _INF:
+                fine_at = fine_codes + np.uint64(fine_bytes * slot)
+                bound = bound_finely(unlike[i], fine_at, fine_bytes, cue, z)
         if bound < needed:
             counters[BOUND] += np.uint64(1)
         else:
-            found = _look(entry, part, slot, bound, needed, query, hits, found, counters)
-    return found
+            prefetch(entry.data + np.uint64(slot * np.int64(entry.stride)))
+            slots[m], estimates[m] = slot, bound
+            m += 1
+    return m
+
+
+@borrowing
+def _promising(entry, query, hits, found, scratch, start, stop, counters):  # type: ignore[no-untyped-def]
+    """Those of the candidates whose headers let them pass and enter the heap; returns where they
+    end. Their vectors are on their way."""
+    slots, bounds, _ = scratch[4]
+    m = start
+    for i in range(start, stop):
+        if _may_enter(entry, slots[i], bounds[i], query, hits, found, counters):
+            record = entry.data + np.uint64(slots[i] * np.int64(entry.stride))
+            for line in range(64, min(np.int64(entry.stride), _LINES), 64):
+                prefetch(record + np.uint64(line))
+            slots[m], bounds[m] = slots[i], bounds[i]
+            m += 1
+    return m
 
 
 @borrowing
 def _collect(first, sketches, sketches_at, limit, scratch, counters):  # type: ignore[no-untyped-def]
     """Candidates among a block's survivors: those whose estimate is not below the limit."""
-    cue, _, alive, near, (slots, estimates), _ = scratch
+    cue, _, alive, (near, counts), (slots, estimates, unlike), _ = scratch
     for w in range(len(alive)):
         word = alive[w]
         if popcount(word) < np.uint64(_DENSE):
@@ -292,24 +347,24 @@ def _collect(first, sketches, sketches_at, limit, scratch, counters):  # type: i
             continue
         start, survivors = first + 64 * w, popcount(word)
         dense = survivors >= np.uint64(_DENSE)
-        if dense and estimate_sketches(sketches, start, _WORD, cue, limit, near) == 0:
+        if dense and estimate_sketches(sketches, start, _WORD, cue, limit, near, counts) == 0:
             counters[BOUND] += survivors
             continue
         while word != np.uint64(0):
             i = _lowest(word)
             word &= word - np.uint64(1)
             if not dense:
-                estimate_sketches(sketches, start + i, _LONE, cue, limit, near[i:])
+                estimate_sketches(sketches, start + i, _LONE, cue, limit, near[i:], counts[i:])
             if near[i] < limit:
                 counters[BOUND] += np.uint64(1)
             else:
-                slots[n], estimates[n] = start + i, near[i]
+                slots[n], estimates[n], unlike[n] = start + i, near[i], counts[i]
                 n += 1
     return n
 
 
 @borrowing
-def _best_first(slots, estimates, n):  # type: ignore[no-untyped-def]
+def _best_first(slots, estimates, unlike, n):  # type: ignore[no-untyped-def]
     """Bring the candidates with the highest estimates to the front, in order."""
     for i in range(_FIRST):
         best = i
@@ -318,24 +373,32 @@ def _best_first(slots, estimates, n):  # type: ignore[no-untyped-def]
                 best = j
         slots[i], slots[best] = slots[best], slots[i]
         estimates[i], estimates[best] = estimates[best], estimates[i]
+        unlike[i], unlike[best] = unlike[best], unlike[i]
 
 
 @inlined
-def _look(entry, part, slot, bound, needed, query, hits, found, counters):  # type: ignore[no-untyped-def]
-    """All phases of one record, but its vector only if its cosine may be enough."""
-    q, codes, any_masks, tables, _, _, allow = query
-    k = len(hits) - 2
-    address = entry.data + np.uint64(slot * np.int64(entry.stride))
-    r = record_at(address)
+def _may_enter(entry, slot, bound, query, hits, found, counters):  # type: ignore[no-untyped-def]
+    """Whether a record passes the gates, and can enter the heap with a cosine of ``bound``."""
+    q, _, any_masks, tables, _, _, allow = query
+    r = record_at(entry.data + np.uint64(slot * np.int64(entry.stride)))
     phase = gate(r, q, slot, allow, any_masks, tables[0])
     if phase != PASS:
         counters[phase] += np.uint64(1)
-        return found
-    if found == k and bound < _INF:
+        return False
+    if found == len(hits) - 2 and bound < _INF:
         most = fuse(r, q, bound, tables)
         if most < hits[0].score and most != MINUS_INF:
             counters[BOUND] += np.uint64(1)
-            return found
+            return False
+    return True
+
+
+@inlined
+def _measure(entry, part, slot, needed, query, hits, found, counters):  # type: ignore[no-untyped-def]
+    """Cosine and score of a record that passed the gates, and its place among the hits."""
+    q, codes, tables = query[0], query[1], query[3]
+    address = entry.data + np.uint64(slot * np.int64(entry.stride))
+    r = record_at(address)
     sim = ZERO
     if q.vector_bytes != 0:
         sim = cosine(address, r, q, codes)
@@ -346,6 +409,6 @@ def _look(entry, part, slot, bound, needed, query, hits, found, counters):  # ty
     if sim < needed:
         return found  # a score that the heap will not take need not be known
     score = fuse(r, q, sim, tables)
-    if found < k or score >= hits[0].score:
-        found = offer(hits, found, k, r.id, score, sim, part, np.uint32(slot))
+    if found < len(hits) - 2 or score >= hits[0].score:
+        found = offer(hits, found, len(hits) - 2, r.id, score, sim, part, np.uint32(slot))
     return found

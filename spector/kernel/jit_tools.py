@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
@@ -38,11 +41,30 @@ _BORROWING: Final[dict[str, Any]] = {**_OPTIONS, **_INNER, "_nrt": False}
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Compile without the GIL and keep the result on disk where a directory can be written."""
+    """Compile without the GIL and keep the result on disk where a directory can be written.
+
+    Numba keeps it for as long as the function's own file is as it was, but what it calls is
+    compiled into it, and so are the constants of other files. So the sources of the whole kernel
+    count, or an upgrade that leaves the one file alone would go on with the old kernel.
+    """
     try:
-        return njit(cache=True, **_OPTIONS)(function)
-    except RuntimeError:
+        made = njit(cache=True, **_OPTIONS)(function)
+        kept = made._cache._cache_file
+        kept._source_stamp = (kept._source_stamp, _sources())
+    except (RuntimeError, OSError, AttributeError):  # nowhere to keep it, or another Numba
         return njit(**_OPTIONS)(function)
+    return made
+
+
+@cache
+def _sources() -> str:
+    """A digest of everything that compiled code is made from."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in (*sorted(here.glob("*.py")), here.parent / "layout.py"):
+        digest.update(path.read_bytes())
+        digest.update(b"\0")
+    return digest.hexdigest()
 
 
 def inner(function: Callable[..., Any]) -> Any:

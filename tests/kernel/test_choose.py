@@ -6,12 +6,15 @@ Guard: each pin is honoured or refused with the reason, and nothing unused is im
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import spector
 from spector.errors import KernelUnavailableError
 from spector.kernel.choose import KERNEL_NAMES, get_kernel, kernel_info, load_kernel
 from tests.kernel.blocks import kernel_or_skip
@@ -142,3 +145,37 @@ def test_compiling_is_said_once_and_its_result_kept(tmp_path: Path) -> None:
     assert first.count("compiling the scan kernel") == 1
     assert first.endswith("True")
     assert second == "False"
+
+
+def test_a_kept_kernel_is_of_all_the_sources_it_was_made_from(tmp_path: Path) -> None:
+    """Mechanism: Numba looks at the file of the outer function only, so an upgrade that changed
+    what it calls, or the layout of an index, went on with the compiled kernel of before."""
+    kernel_or_skip("numba")
+    shutil.copytree(
+        Path(spector.__file__).parent, tmp_path / "spector",
+        ignore=shutil.ignore_patterns("__pycache__", "data"),
+    )
+    script = (
+        "from spector.kernel import jit_tools, jit\n"
+        "from spector.kernel.jit_tools import compile_seconds, probe\n"
+        "probe()\n"
+        "stamp = jit._scan._cache._cache_file._source_stamp\n"
+        "print(compile_seconds() > 0, stamp[1])"
+    )
+
+    def run() -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True,
+            check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    first, again = run(), run()
+    assert first[0] == "True", "compiled"
+    assert again == ["False", first[1]], "taken from where it was kept"
+    with open(tmp_path / "spector" / "kernel" / "jit_bound.py", "a") as file:
+        file.write("# changed\n")
+    changed = run()
+    assert changed[0] == "True", "compiled anew"
+    assert changed[1] != first[1]
