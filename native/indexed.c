@@ -22,7 +22,7 @@ enum {
     /* so many of a batch after the sketches mean that the floor is low */
     MANY = 256,
     /* survivors of a sparse gate, for each wanted hit, from which on estimates pay */
-    PER_HIT = 2000,
+    PER_HIT = 200,
     /* fetched ahead of a partition: extremes of so many blocks, so many slices of tags, so many bytes
      * of sketches */
     FIRST_BLOCKS = 8,
@@ -31,7 +31,7 @@ enum {
     /* estimates that leave more than one of so many records cost more than they spare */
     SPARED = 3,
     /* records that are then measured without them, before they are tried again */
-    SPELL = 2 * SPECTOR_BATCH,
+    SPELL = SPECTOR_INDEX_BLOCK,
     LONGEST_SPELL = 64 * SPECTOR_BATCH
 };
 
@@ -227,7 +227,7 @@ static uint32_t list_block(const spector_survivors *found, uint32_t *word, uint3
 
 /* Whether estimating these survivors would cost more than it saves. Each costs a wait for its
  * sketch, and spares the vector only if it is ruled out; what rules out is a floor, and k of
- * several thousand have to be measured before it is one. Neighbours share their waits. */
+ * some hundreds have to be measured before it is one. Neighbours share their waits. */
 static int are_few(const spector_search *c, const spector_survivors *found) {
     const uint64_t looked_at = (uint64_t)found->words * 64;
     return 2 * found->n <= looked_at && found->n * c->rows <= looked_at * c->k * PER_HIT;

@@ -50,7 +50,7 @@ _AHEAD: Final = 32
 #: bytes of a record that are fetched ahead
 _LINES: Final = np.int64(64 + 768)
 #: survivors of a sparse gate, for each wanted hit, from which on estimates pay
-_PER_HIT: Final = 2000
+_PER_HIT: Final = 200
 #: estimates that leave more than one of so many records cost more than they spare; so many records
 #: are then measured without them, before they are tried again
 _SPARED: Final = 2

@@ -76,6 +76,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/mend.py": ("tests/store/test_repair.py",),
     "spector/store/overlay.py": ("tests/store/test_repair.py", "tests/store/test_log_salvage.py"),
     "spector/store/salvaged.py": ("tests/store/test_repair.py",),
+    "spector/store/strays.py": ("tests/store/test_strays.py",),
+    "spector/store/watch.py": ("tests/store/test_watched.py",),
     "spector/store/check_disk.py": ("tests/store/test_check_sectors.py",),
     "spector/store/unreadable.py": ("tests/store/test_check_sectors.py",),
     "spector/store/maps.py": ("tests/store/test_guarded_maps.py",),
