@@ -32,6 +32,7 @@ MAY_TOUCH_FILES = {
     "spector/store/lock.py": "a lock lives in a descriptor, not in bytes",
     "spector/cli/": "reads and writes the files a user names: imports, exports, the demo's folder",
     "spector/embed/": "reads its own data files and the model",
+    "spector/kernel/jit_tools.py": "reads the sources that compiled code was made from",
 }
 
 #: what of os is about the process and not about files

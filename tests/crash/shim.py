@@ -157,8 +157,10 @@ def library() -> str:
 
 
 def in_shimmed_process(target: str, **kwargs: Any) -> Any:
-    """``in_fresh_process`` with the shim preloaded, behind what is preloaded here, as a sanitizer is;
-    skips where it cannot be compiled."""
+    """``in_fresh_process`` with the shim preloaded; skips where it cannot be compiled.
+
+    A sanitizer that is preloaded here stays in front of it.
+    """
     preloaded = " ".join(filter(None, (os.environ.get("LD_PRELOAD"), library())))
     return in_fresh_process(target, env={"LD_PRELOAD": preloaded}, **kwargs)
 
