@@ -49,6 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = build_parser().parse_args(argv)
     except SystemExit as stop:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            silence_stdout()
+            return EXIT_OUTPUT
         return stop.code if isinstance(stop.code, int) else EXIT_USAGE
     store = getattr(args, "path", getattr(args, "backup", None))
     console = Console(as_json=args.as_json, path=store)

@@ -266,7 +266,7 @@ class Reader:
                 want = max(_CANDIDATES_BEFORE_BITMAP, 2 * want)
             elif allow is None and filtered:
                 # exact from here on; nothing more will be dropped by it
-                allow = allowed(snap, request).allow
+                allow, want = allowed(snap, request).allow, max(want, request.k)
             elif dropped:
                 want = 2 * want + dropped
             else:
@@ -278,7 +278,7 @@ class Reader:
         all that the gate does, and too few a second scan."""
         if request.selection.where is not None or (len(gate) == 2 and not gate[1]):
             return max(request.k, _CANDIDATES)
-        return self._enough.get(gate, request.k + _STRANGERS)
+        return max(request.k, self._enough.get(gate, request.k + _STRANGERS))
 
     def _remember(self, gate: tuple[int, ...], candidates: int) -> None:
         if len(self._enough) >= _REMEMBERED:

@@ -70,7 +70,9 @@ SPENT = (1 << 62) - 1
 #: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
 _CHUNK = 900
 
-_LOST_LOG = "close this store, which saves what it has committed, and open it again"
+_LOST_LOG = (
+    "close its readers, then this store, which saves what it has committed, and open it again"
+)
 
 _PRAGMAS = (
     "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY",

@@ -39,7 +39,7 @@ class Head(enum.Enum):
     OURS = enum.auto()
     #: of another store
     FOREIGN = enum.auto()
-    #: nothing but zeros: it was cut short before its header was written
+    #: zeros, or nothing at all: it may have been cut short before its header was written
     BLANK = enum.auto()
     BROKEN = enum.auto()
 
@@ -73,9 +73,7 @@ class Stray:
         if self.head is Head.OURS:
             return all_unnamed or not self.records
         # cut short while it was made, or while its header was written
-        return _is_named_so(self) and (
-            self.head is Head.BLANK or _has_no_record(files, self.name)
-        )
+        return _is_named_so(self) and _has_no_record(files, self.name)
 
 
 def look_at(files: Files, name: str, uuid: bytes) -> Stray:
@@ -118,7 +116,10 @@ def judge(
     )
     if stray.records and not beside:
         return "I18", lost_with(stray.records)
-    if stray.head in (Head.OURS, Head.BLANK) and _is_named_so(stray):
+    unborn = stray.head is Head.OURS or (
+        stray.head is Head.BLANK and _has_no_record(files, stray.name)
+    )
+    if unborn and _is_named_so(stray):
         return "N1", (
             "a partition whose commit has not come; a writer beside us commits it, or the next one"
             " removes it"

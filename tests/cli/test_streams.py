@@ -35,6 +35,11 @@ def shell(command: str, path: Path, fed: str | None = None) -> subprocess.Comple
     )
 
 
+def test_help_that_goes_nowhere_is_told(store: Path) -> None:
+    done = shell("SPECTOR --help >&-", store)
+    assert (done.returncode, done.stderr) == (74, "")
+
+
 @pytest.mark.parametrize("command", ["stats STORE", "check STORE", "export STORE"])
 @pytest.mark.parametrize("closed", [">&-", ">/dev/full"])
 def test_output_that_goes_nowhere_is_told(store: Path, command: str, closed: str) -> None:

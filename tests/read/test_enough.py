@@ -128,3 +128,23 @@ def test_what_is_remembered_of_filters_is_bounded(
     for n in range(600):
         memory.recall(vector=_cue(), k=1, tags=[f"tag {n}"])
     assert len(memory._reader._enough) <= 256
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_is_remembered_is_never_less_than_what_is_wanted(exact: bool) -> None:
+    """Mechanism: 2,048 were remembered for more hits than that, and were all that came the second
+    time; a recall of one hit a session, which asks for more and more, then ended with one."""
+    rng = np.random.default_rng(4)
+    vectors = rng.normal(size=(3050, 8)).astype(np.float32)
+    vectors[:3000, 0] += 4.0
+    with spector.open(":memory:", embedder=None, dim=8) as memory:
+        memory.remember_many([
+            {"text": "x", "vector": vectors[n], "tags": ["b"],
+             "session_id": "busy" if n < 3000 else f"s{n}"}
+            for n in range(3050)
+        ])
+        cue = np.eye(8, dtype=np.float32)[0]
+        for _ in range(3):
+            assert len(memory.recall(vector=cue, k=3000, tags=["b"], exact=exact)) == 3000
+            hits = memory.recall(vector=cue, k=10, tags=["b"], per_session=1, exact=exact)
+            assert len(hits) == 10
