@@ -35,7 +35,7 @@ help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
 	@echo "make test       install, lint, and run the tests (what CI runs)"
 	@echo "make test-slow  all tests, the slow ones and random exploration included, and docs/reliability.md"
-	@echo "make test-sanitize  the tests of make test over a kernel with ASan and UBSan (gcc; three quarters of an hour)"
+	@echo "make test-sanitize  the tests of make test over a kernel with ASan and UBSan (gcc; several times as long)"
 	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
 	@echo "make bench-recall  what recall brings back, on public conversations (needs SPECTOR_DATA)"
 	@echo "make bench-rivals  beside faiss, hnswlib, LanceDB and others, in $(RIVALS_VENV) (ARGS=--full)"
@@ -62,7 +62,9 @@ test-slow: lint
 test-sanitize:
 	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
 	git ls-files -z | tar --null -T - -cf - | tar -xf - -C $(SANITIZED)
-	SPECTOR_SANITIZE=$(SANITIZERS) SPECTOR_REQUIRE_NATIVE=1 $(MAKE) -C $(SANITIZED) install VENV=venv
+	"$(PYTHON)" -m venv $(SANITIZED)/venv
+	cd $(SANITIZED) && SPECTOR_SANITIZE=$(SANITIZERS) SPECTOR_REQUIRE_NATIVE=1 \
+		venv/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	@echo "running the tests under $(SANITIZERS)"
 	cd $(SANITIZED) && \
 		LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" PYTHONMALLOC=malloc \
