@@ -54,7 +54,12 @@ spector_bounds spector_bounds_of(const spector_query *q, const spector_extremes 
     maybe_factor(e->flags_or & SPECTOR_CONSOLIDATED, q->consolidated_factor, &low, &high);
     out.factor_min = low;
     out.factor_max = high;
-    out.others = spector_other_terms(q, &best, e->used_max);
+    const float importance = best.importance;
+    best.importance = 0.0f;
+    out.rest = spector_other_terms(q, &best, e->used_max);
+    out.others = out.rest;
+    if (q->w_importance != 0.0f) out.others += q->w_importance * importance;
+    if (!(spector_lift(q) > 0.0f)) out.rest = out.others;
     return out;
 }
 
@@ -84,6 +89,7 @@ spector_cap spector_cap_of(const spector_query *q) {
 
 void spector_widen_bounds(spector_bounds *all, const spector_bounds *one) {
     all->others = larger(all->others, one->others);
+    all->rest = larger(all->rest, one->rest);
     all->factor_max = larger(all->factor_max, one->factor_max);
     all->factor_min = smaller(all->factor_min, one->factor_min);
     /* NaN, from a damaged record, must stay */
@@ -93,20 +99,28 @@ void spector_widen_bounds(spector_bounds *all, const spector_bounds *one) {
 }
 
 /* The floor is lowered a little, for the roundings of bound and score. */
-float spector_least_cosine(const spector_query *q, const spector_bounds *b, float floor) {
+static float least(const spector_query *q, const spector_bounds *b, float others, float floor) {
     if (!(floor > -INFINITY)) return -INFINITY;
     floor -= 2e-5f * (1.0f + fabsf(floor));
     if (q->multiplicative) {
         if (floor <= 0.0f) return -INFINITY;
-        float most = q->w_similarity * (1.0f + b->others) * b->factor_max;
+        float most = q->w_similarity * (1.0f + others) * b->factor_max;
         return q->codes ? (most > 0.0f ? floor / most : INFINITY)
                         : (most >= floor ? -INFINITY : INFINITY);
     }
     float factor = floor > 0.0f ? b->factor_max : b->factor_min;
     if (!(factor > 0.0f)) return floor > 0.0f ? INFINITY : -INFINITY;
-    float missing = floor / factor - b->others;
+    float missing = floor / factor - others;
     if (!q->codes || q->w_similarity == 0.0f) return missing <= 0.0f ? -INFINITY : INFINITY;
     return missing / q->w_similarity;
+}
+
+float spector_least_cosine(const spector_query *q, const spector_bounds *b, float floor) {
+    return least(q, b, b->others, floor);
+}
+
+float spector_least_lifted(const spector_query *q, const spector_bounds *b, float floor) {
+    return least(q, b, b->rest, floor);
 }
 
 float spector_most_cosine(const spector_cue *cue, const spector_bounds *b) {
@@ -115,5 +129,6 @@ float spector_most_cosine(const spector_cue *cue, const spector_bounds *b) {
 
 float spector_margin(const spector_query *q, const spector_cue *cue, const spector_bounds *b) {
     float deviation = spector_estimate_error(cue, b->error, b->slope, cue->sketched);
-    return q->recall_confidence * deviation + spector_slack(cue);
+    /* half a step of the slope for each coordinate of the sketch, and of A */
+    return q->recall_confidence * deviation + (9.2e-4f * cue->norm + 5e-4f);
 }

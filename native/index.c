@@ -151,10 +151,18 @@ static inline void estimator(float residual2, float sum, uint32_t count, uint32_
     *error = sqrtf(residual2 * excess / (float)(rotated - 1));
 }
 
-static inline uint16_t fixed_a(float a) {
-    float scaled = a * 16384.0f;
-    scaled = scaled > 32767.0f ? 32767.0f : scaled < -32768.0f ? -32768.0f : scaled;
-    return (uint16_t)(int16_t)lrintf(scaled);
+/* In 12 bits of two's complement. */
+static inline uint32_t fixed_a(float a) {
+    float scaled = a * (1.0f / SPECTOR_A_UNIT);
+    scaled = scaled > 2047.0f ? 2047.0f : scaled < -2048.0f ? -2048.0f : scaled;
+    return (uint32_t)(int32_t)lrintf(scaled) & 0xFFF;
+}
+
+/* Importance in eight bits, rounded up: no record is taken for less important than it is. */
+static inline uint8_t fixed_importance(float importance) {
+    const float scaled = ceilf(importance * SPECTOR_IMPORTANCE_SCALE);
+    if (!(scaled <= 254.0f)) return SPECTOR_NO_IMPORTANCE;
+    return scaled > 0.0f ? (uint8_t)(int32_t)scaled : 0;
 }
 
 typedef void (*pack_fn)(const float *x, uint32_t n, uint8_t *bits);
@@ -183,14 +191,14 @@ SPECTOR_INLINE void encode(const spector_sections *s, const uint8_t *record, uin
 
     float slope, error;
     estimator(sums.residual2, sums.head, s->sketched, s->rotated, &slope, &error);
-    float fixed_b = slope * 32768.0f;
-    int usable = finite(sums.dot) && finite(sums.norm2) && finite(error) && fixed_b <= 65534.0f &&
-                 fabsf(sums.dot) < 2.0f;
-    uint16_t factors[2] = {usable ? fixed_a(sums.dot) : 0,
-                           usable ? (uint16_t)lrintf(fixed_b) : SPECTOR_NO_ESTIMATE};
+    float fixed_b = rintf(slope * (1.0f / spector_slope_unit(s->rotated)));
+    int usable = finite(sums.dot) && finite(sums.norm2) && finite(error) &&
+                 fixed_b < (float)SPECTOR_NO_SLOPE && fabsf(sums.dot) < 2.0f;
+    const uint32_t factors =
+        usable ? fixed_a(sums.dot) | (uint32_t)fixed_b << 12 : SPECTOR_NO_SLOPE << 12;
     memcpy(sketch, bits, s->sketched / 8);
     memset(sketch + s->sketched / 8, 0, 28 - s->sketched / 8);
-    memcpy(sketch + 28, factors, sizeof factors);
+    for (int i = 0; i < 3; i++) sketch[28 + i] = (uint8_t)(factors >> 8 * i);
     if (usable && error > block->sketch_error_max) block->sketch_error_max = error;
     if (usable && slope > block->sketch_slope_max) block->sketch_slope_max = slope;
     float norm = sqrtf(sums.norm2);
@@ -430,6 +438,7 @@ static void put_columns(const spector_sections *s, uint32_t slot, const spector_
     s->importance[slot] = r->importance;
     s->last_access_s[slot] = r->last_access_s;
     s->stability_days[slot] = r->stability_days;
+    s->sketch[(size_t)slot * SPECTOR_SKETCH_BYTES + 31] = fixed_importance(r->importance);
 }
 
 static const spector_record *at(const uint8_t *records, uint32_t stride, uint32_t slot) {
@@ -465,7 +474,7 @@ void spector_index_update(uint8_t *image, const uint8_t *records, uint32_t strid
     spector_index_sections(image, &s);
     for (uint32_t i = 0; i < n; i++) {
         const spector_record *r = at(records, stride, slots[i]);
-        widen(s.whole, r); /* bounds first, for other threads */
+        widen(s.whole, r); /* extremes first, for other threads */
         widen(&s.blocks[slots[i] / SPECTOR_INDEX_BLOCK], r);
         put_columns(&s, slots[i], r);
         put_bits(s.flags, s.words, slots[i], r->flags, 16);

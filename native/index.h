@@ -8,12 +8,13 @@
 
 enum {
     SPECTOR_INDEX_MAGIC = 0x58444953, /* "SIDX" */
-    SPECTOR_INDEX_VERSION = 2,
+    SPECTOR_INDEX_VERSION = 3,
     SPECTOR_INDEX_HEADER = 128,
     SPECTOR_INDEX_BLOCK = 512,
     SPECTOR_SKETCH_BITS = 224,
     SPECTOR_SKETCH_BYTES = 32,
-    SPECTOR_NO_ESTIMATE = 0xFFFF,
+    SPECTOR_NO_SLOPE = 0xFFF,      /* there is no estimate */
+    SPECTOR_NO_IMPORTANCE = 0xFF, /* it is no number, or more than 1 */
     SPECTOR_PINNED_BIT = 1,
     SPECTOR_CHUNK_WORDS = 512
 };
@@ -49,6 +50,18 @@ typedef struct spector_sections {
 } spector_sections;
 
 void spector_index_sections(const uint8_t *image, spector_sections *sections);
+
+/* The last four bytes of a sketch as one number: 12 bits of A, 12 of the slope B, 8 of importance. */
+#define SPECTOR_A_OF(factors) ((int32_t)((factors) << 20) >> 20)
+#define SPECTOR_SLOPE_OF(factors) ((factors) >> 12 & 0xFFF)
+#define SPECTOR_IMPORTANCE_OF(factors) ((factors) >> 24)
+static const float SPECTOR_A_UNIT = 1.0f / 1024.0f;
+/* Slopes grow with the square root of D. */
+static inline float spector_slope_unit(uint32_t rotated) {
+    return rotated > 2048 ? 1.0f / 4096.0f : 1.0f / 8192.0f;
+}
+/* of an importance; rounded up */
+static const float SPECTOR_IMPORTANCE_SCALE = 254.0f;
 
 /* Phases 1 to 4 over the indexed rows of a partition. */
 typedef struct spector_gates {
@@ -93,13 +106,14 @@ typedef struct spector_cue {
     float norm;  /* |y| */
     float query_norm;
     float base;  /* <q, c> - <c, c> */
+    float lift;  /* cosine that a unit of the sketches' importance makes up for */
     uint32_t sketched;
     uint32_t rotated;
 } spector_cue;
 
-/* Estimates of the cosine, less cue->base, of n slots (a multiple of 16 is read; the list is
- * padded) from their sketches; keeps those of at least threshold. INFINITY where none is
- * possible. Returns how many; slots and estimates are rewritten densely. */
+/* Estimates of the cosine, less cue->base, and what importance lifts it by, of n slots (a multiple of
+ * 16 is read; the list is padded) from their sketches; keeps those of at least threshold. INFINITY
+ * where none is possible. Returns how many; slots and estimates are rewritten densely. */
 typedef uint32_t (*spector_sketch_fn)(const uint8_t *sketch, const spector_cue *cue,
                                       uint32_t *slots, uint32_t n, float threshold,
                                       float *estimates);
@@ -138,6 +152,13 @@ void spector_turn_cue(const spector_query *query, const spector_sections *sectio
 /* The cue against the centre of an index; nothing happens when it is there already. */
 void spector_prepare_cue(const spector_query *query, const spector_sections *sections,
                          spector_indexed_cue *cue);
+
+/* What a unit of importance is worth in cosine; 0 where a score is not their weighted sum, or next to
+ * nothing but importance: the cosine's digits would be lost in the sum. */
+static inline float spector_lift(const spector_query *q) {
+    if (q->multiplicative || !(q->w_similarity > 0.0f) || !(q->w_importance > 0.0f)) return 0.0f;
+    return q->w_importance <= 100.0f * q->w_similarity ? q->w_importance / q->w_similarity : 0.0f;
+}
 
 static inline float spector_estimate_error(const spector_cue *cue, float error, float slope,
                                            uint32_t count) {

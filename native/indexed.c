@@ -10,6 +10,7 @@
  */
 #include "search.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ enum {
 };
 
 static inline float larger(float a, float b) { return a > b ? a : b; }
+static inline float smaller(float a, float b) { return a < b ? a : b; }
 
 static uint32_t wanted(const spector_search *c) {
     return c->k < SPECTOR_PROMISES / 2 - 8 ? 2 * c->k + 16 : SPECTOR_PROMISES;
@@ -43,8 +45,9 @@ static uint32_t wanted(const spector_search *c) {
 
 /* ---- what a batch holds ---- */
 
+/* Of the cosine and what importance lifts it by. */
 static float least_estimate(const spector_search *c, const spector_run *run) {
-    const float least = spector_least_cosine(c->q, &run->bound, spector_floor(c));
+    const float least = spector_least_lifted(c->q, &run->bound, spector_floor(c));
     return larger(least, c->q->min_similarity) - run->base - run->margin;
 }
 
@@ -85,7 +88,8 @@ static uint32_t pass_on(spector_search *c, float promise) {
         const spector_sections *s = &run->s;
         if (!run->n) continue;
         const float limit = least_estimate(c, run), up = run->base + run->margin;
-        const float most = spector_most_cosine(&c->cue.cue, &run->bound);
+        const float most = smaller(spector_most_cosine(&c->cue.cue, &run->bound), FLT_MAX);
+        const float lift = c->cue.cue.lift, similar = c->q->min_similarity;
         for (uint32_t i = 0; i < run->n; i++) {
             if (estimates[i] < limit) {
                 c->drops[SPECTOR_DROP_BOUND]++;
@@ -93,12 +97,21 @@ static uint32_t pass_on(spector_search *c, float promise) {
                 slots[left] = slots[i];
                 estimates[left++] = estimates[i];
             } else {
-                const float bound = estimates[i] + up;
+                const uint8_t *sketch = s->sketch + (size_t)slots[i] * SPECTOR_SKETCH_BYTES;
+                const float lifted = (float)sketch[31] * lift, found = estimates[i] + up - lifted;
+                float bound = found, least = limit + up - lifted;
+                if (s->fine_bytes) {
+                    /* the fine code will tell; of this one nothing depends on importance, which may
+                     * have changed between two looks at it */
+                    bound = found < INFINITY ? most : INFINITY;
+                    least = larger(least, similar);
+                } else if (found < INFINITY && most < found) {
+                    bound = most;
+                }
                 passed++;
                 for (uint32_t at = 0; at < s->fine_bytes; at += 64)
                     SPECTOR_PREFETCH(s->fine + (size_t)slots[i] * s->fine_bytes + at);
-                spector_search_wait(c, run->part, slots[i],
-                                    bound < INFINITY && most < bound ? most : bound, limit + up);
+                spector_search_wait(c, run->part, slots[i], bound, least);
             }
         }
         run->n = left;

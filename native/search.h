@@ -20,6 +20,7 @@ enum {
 /* What the records of one or more blocks can have at most, similarity aside. */
 typedef struct spector_bounds {
     float others;     /* additive: weighted sum of the other terms */
+    float rest;       /* the same without importance, where sketches know it */
     float factor_max; /* product of the modifiers */
     float factor_min;
     float norm, error, slope;
@@ -123,11 +124,14 @@ void spector_widen_bounds(spector_bounds *all, const spector_bounds *one);
 /* The least cosine with which a record can reach the floor; -INFINITY when any will do, INFINITY
  * when none can. */
 float spector_least_cosine(const spector_query *query, const spector_bounds *bounds, float floor);
+/* The least sum of a record's cosine and of what its importance lifts it by; as above. */
+float spector_least_lifted(const spector_query *query, const spector_bounds *bounds, float floor);
 /* The largest cosine that a record of the bounds can have. */
 float spector_most_cosine(const spector_cue *cue, const spector_bounds *bounds);
-/* What an estimate from a sketch may fall short by; slack is for the roundings of its factors. */
+/* What an estimate from a sketch may fall short by, the roundings of its factors included. */
 float spector_margin(const spector_query *query, const spector_cue *cue,
                      const spector_bounds *bounds);
+/* The roundings of an estimate from a fine code. */
 static inline float spector_slack(const spector_cue *cue) { return 3e-4f * cue->norm + 2e-4f; }
 
 /* The score to reach: the heap's worst, or what a sample has shown to be beaten k times. */

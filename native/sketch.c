@@ -12,8 +12,6 @@
 /* bytes of sketches that are fetched ahead */
 enum { AHEAD = 4096 };
 
-static const float A_UNIT = 1.0f / 16384.0f, B_UNIT = 1.0f / 32768.0f;
-
 /* ---- the cue ---- */
 
 void spector_turn_cue(const spector_query *q, const spector_sections *s,
@@ -153,6 +151,7 @@ void spector_prepare_cue(const spector_query *q, const spector_sections *s,
     cue->delta = found.largest / 15.0f;
     cue->norm = sqrtf(found.norm2);
     cue->base = found.shared - s->header->centre_norm2;
+    cue->lift = spector_lift(q) / SPECTOR_IMPORTANCE_SCALE;
 }
 
 /* ---- portable, and the same with the popcnt instruction ---- */
@@ -186,11 +185,13 @@ SPECTOR_INLINE int32_t head_sum(const spector_cue *cue, const uint8_t *row, coun
 }
 
 SPECTOR_INLINE float estimate_of(const uint8_t *row, const spector_cue *cue, int32_t sum) {
-    uint16_t factors[2];
-    memcpy(factors, row + 28, sizeof factors);
-    float a = (float)(int16_t)factors[0] * A_UNIT;
-    float slope = (float)factors[1] * (B_UNIT * cue->delta);
-    return factors[1] == SPECTOR_NO_ESTIMATE ? INFINITY : a + slope * (float)sum;
+    uint32_t factors;
+    memcpy(&factors, row + 28, sizeof factors);
+    const uint32_t b = SPECTOR_SLOPE_OF(factors), importance = SPECTOR_IMPORTANCE_OF(factors);
+    const float a = (float)SPECTOR_A_OF(factors) * SPECTOR_A_UNIT;
+    const float slope = (float)b * (spector_slope_unit(cue->rotated) * cue->delta);
+    if (b == SPECTOR_NO_SLOPE || importance == SPECTOR_NO_IMPORTANCE) return INFINITY;
+    return a + slope * (float)sum + (float)importance * cue->lift;
 }
 
 SPECTOR_INLINE uint32_t sketch_all(const uint8_t *sketch, const spector_cue *cue, uint32_t *slots,
@@ -280,7 +281,8 @@ TARGET_AVX2 static uint32_t spector_sketch_u1_avx2(const uint8_t *sketch, const 
                                                    uint32_t *slots, uint32_t n, float threshold,
                                                    float *estimates) {
     const nibble_cue split = split_planes(cue);
-    const __m128 slope_unit = _mm_set1_ps(B_UNIT * cue->delta), a_unit = _mm_set1_ps(A_UNIT);
+    const __m128 slope_unit = _mm_set1_ps(spector_slope_unit(cue->rotated) * cue->delta);
+    const __m128 a_unit = _mm_set1_ps(SPECTOR_A_UNIT), lift = _mm_set1_ps(cue->lift);
     const __m128i most = _mm_set1_epi32(15 * (int32_t)cue->sketched);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i += 4) {
@@ -300,12 +302,16 @@ TARGET_AVX2 static uint32_t spector_sketch_u1_avx2(const uint8_t *sketch, const 
         __m128i weighted = _mm_add_epi32(_mm256_castsi256_si128(pairs),
                                          _mm256_extracti128_si256(pairs, 1));
         __m128i sum = _mm_sub_epi32(most, _mm_slli_epi32(weighted, 1));
-        __m128i a = _mm_srai_epi32(_mm_slli_epi32(factors, 16), 16);
-        __m128i b = _mm_srli_epi32(factors, 16);
+        __m128i a = _mm_srai_epi32(_mm_slli_epi32(factors, 20), 20);
+        __m128i b = _mm_and_si128(_mm_srli_epi32(factors, 12), _mm_set1_epi32(0xFFF));
+        __m128i importance = _mm_srli_epi32(factors, 24);
         __m128 slope = _mm_mul_ps(_mm_cvtepi32_ps(b), slope_unit);
         __m128 estimate = _mm_add_ps(_mm_mul_ps(_mm_cvtepi32_ps(a), a_unit),
                                      _mm_mul_ps(slope, _mm_cvtepi32_ps(sum)));
-        __m128i none = _mm_cmpeq_epi32(b, _mm_set1_epi32(SPECTOR_NO_ESTIMATE));
+        estimate = _mm_add_ps(estimate, _mm_mul_ps(_mm_cvtepi32_ps(importance), lift));
+        __m128i none =
+            _mm_or_si128(_mm_cmpeq_epi32(b, _mm_set1_epi32(SPECTOR_NO_SLOPE)),
+                         _mm_cmpeq_epi32(importance, _mm_set1_epi32(SPECTOR_NO_IMPORTANCE)));
         estimate = _mm_blendv_ps(estimate, _mm_set1_ps(INFINITY), _mm_castsi128_ps(none));
         int keep = _mm_movemask_ps(_mm_cmpnlt_ps(estimate, _mm_set1_ps(threshold)));
         if (n - i < 4) keep &= (1 << (n - i)) - 1;
@@ -333,7 +339,7 @@ TARGET_AVX2 static void spector_fine_u1_avx2(const spector_sections *s, const sp
 /* A cue as it is compared with two sketches at once. */
 typedef struct sketch_cue {
     __m512i planes[4], weights[4], most;
-    __m512 slope_unit;
+    __m512 slope_unit, lift;
 } sketch_cue;
 
 TARGET_AVX512 static inline sketch_cue broadcast_cue(const spector_cue *cue) {
@@ -344,7 +350,8 @@ TARGET_AVX512 static inline sketch_cue broadcast_cue(const spector_cue *cue) {
         out.weights[j] = _mm512_set1_epi8((char)(1 << j));
     }
     out.most = _mm512_set1_epi32(15 * (int32_t)cue->sketched);
-    out.slope_unit = _mm512_set1_ps(B_UNIT * cue->delta);
+    out.slope_unit = _mm512_set1_ps(spector_slope_unit(cue->rotated) * cue->delta);
+    out.lift = _mm512_set1_ps(cue->lift);
     return out;
 }
 
@@ -391,12 +398,17 @@ TARGET_AVX512 static inline __m512 estimate_pairs(const __m512i *rows, const ske
     __m512i factors = _mm512_shuffle_i32x4(_mm512_unpackhi_epi64(f01, f23),
                                            _mm512_unpackhi_epi64(f45, f67), 0xDD);
     __m512i sum = _mm512_sub_epi32(cue->most, _mm512_slli_epi32(weighted, 1));
-    __m512i a = _mm512_srai_epi32(_mm512_slli_epi32(factors, 16), 16);
-    __m512i b = _mm512_srli_epi32(factors, 16);
+    __m512i a = _mm512_srai_epi32(_mm512_slli_epi32(factors, 20), 20);
+    __m512i b = _mm512_and_si512(_mm512_srli_epi32(factors, 12), _mm512_set1_epi32(0xFFF));
+    __m512i importance = _mm512_srli_epi32(factors, 24);
     __m512 slope = _mm512_mul_ps(_mm512_cvtepi32_ps(b), cue->slope_unit);
-    __m512 estimate = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(a), _mm512_set1_ps(A_UNIT)),
-                                    _mm512_mul_ps(slope, _mm512_cvtepi32_ps(sum)));
-    __mmask16 none = _mm512_cmpeq_epi32_mask(b, _mm512_set1_epi32(SPECTOR_NO_ESTIMATE));
+    __m512 estimate = _mm512_add_ps(
+        _mm512_mul_ps(_mm512_cvtepi32_ps(a), _mm512_set1_ps(SPECTOR_A_UNIT)),
+        _mm512_mul_ps(slope, _mm512_cvtepi32_ps(sum)));
+    estimate = _mm512_add_ps(estimate, _mm512_mul_ps(_mm512_cvtepi32_ps(importance), cue->lift));
+    __mmask16 none =
+        _mm512_cmpeq_epi32_mask(b, _mm512_set1_epi32(SPECTOR_NO_SLOPE)) |
+        _mm512_cmpeq_epi32_mask(importance, _mm512_set1_epi32(SPECTOR_NO_IMPORTANCE));
     return _mm512_mask_mov_ps(estimate, none, _mm512_set1_ps(INFINITY));
 }
 

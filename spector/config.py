@@ -82,7 +82,7 @@ class Config:
     max_k: int = 10_000
     #: standard errors that the bound of an estimated cosine adds before it rules a memory out;
     #: 0 estimates nothing. docs/manual.md has recall against time.
-    recall_confidence: float = 3.0
+    recall_confidence: float = 2.5
 
     # context
     #: probability of an answer below which ``context`` and ``recall(selective=True)`` say nothing;

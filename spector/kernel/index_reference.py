@@ -9,9 +9,9 @@ B = |x|^2 / S with S = sum |x_i| over the d, and the error E. Then B * sum b_i y
 <x, y> without bias, with a standard error of E |y|, where E = |x| sqrt(1/f^2 - 1) / sqrt(D - 1)
 and f = S / (sqrt(d) |x|) is the cosine of x and b (RaBitQ; Gao and Long, SIGMOD 2024).
 
-The sketch has the signs of the first 224 coordinates with A and B in 16 bits each; for E, the
-largest of a block of 512 has to do. The fine code has the other signs and A, B, E over all
-coordinates.
+The sketch has the signs of the first 224 coordinates, A and B in 12 bits each, and the importance
+in 8, rounded up, so that one look at it bounds the sum of both terms of a score; for E, the largest
+of a block of 512 has to do. The fine code has the other signs and A, B, E over all coordinates.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from spector.kernel.scan_index import (
     BLOCK_ROWS,
-    NO_ESTIMATE,
+    NO_IMPORTANCE,
+    NO_SLOPE,
     SKETCH_BITS,
     Sections,
     layout_of,
@@ -33,12 +34,13 @@ from spector.kernel.scan_index import (
 )
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 
-__all__ = ["NumpyIndex", "factors", "mix", "rotate", "sign_flips"]
+__all__ = ["NumpyIndex", "factors", "mix", "rotate", "sign_flips", "slope_scale"]
 
 ROUNDS: Final = 4
 LANES: Final = 16
-A_SCALE: Final = 2.0**14
-B_SCALE: Final = 2.0**15
+A_SCALE: Final = 2.0**10
+#: of an importance; 254 stands for 1
+IMPORTANCE_SCALE: Final = np.float32(254)
 #: sketches have no A of this magnitude or more
 A_LIMIT: Final = 2.0
 #: what is beyond counts as not finite
@@ -46,6 +48,13 @@ LARGEST: Final = 3.4e38
 _CHUNK: Final = 4096
 
 F32 = NDArray[np.float32]
+
+
+def slope_scale(rotated: int) -> float:
+    """By what a slope is multiplied in a sketch; slopes grow with the square root of D."""
+    return 2.0**12 if rotated > 2048 else 2.0**13
+
+
 _MIN = frozenset({"event_min", "importance_min", "valence_min", "confidence_min"})
 _OR = frozenset({"tags_or", "categories", "modalities", "tiers", "flags_or"})
 _CODES = (("categories", "category"), ("modalities", "modality"), ("tiers", "tier"))
@@ -234,16 +243,18 @@ def _sketch(
         norm2 = np.einsum("ij,ij->i", turned, turned, dtype=np.float64)
         a = np.einsum("ij,j->i", turned, s.centre, dtype=np.float64)
         slope, error = factors(x, bits)
-        rounded = np.rint(slope * B_SCALE)
+        rounded = np.rint(slope * np.float32(slope_scale(dim)))
         sound = (np.abs(a) < A_LIMIT) & (norm2 <= LARGEST) & (error <= LARGEST)
-        sound &= rounded < NO_ESTIMATE
+        sound &= rounded < NO_SLOPE
         signs = np.packbits(x >= 0, axis=1, bitorder="little")
         sketch = s.sketch[first:stop]
         sketch["signs"] = 0
         sketch["signs"][:, : bits // 8] = signs[:, : bits // 8]
         # a clamped NaN would be an undefined integer
-        sketch["a"] = np.rint(np.clip(np.where(sound, a, 0) * A_SCALE, -32768, 32767))
-        sketch["b"] = np.where(sound, rounded, NO_ESTIMATE)
+        low = np.rint(np.clip(np.where(sound, a, 0) * A_SCALE, -2048, 2047)).astype(np.int32)
+        high = np.where(sound, rounded, NO_SLOPE).astype(np.int32)
+        packed = (low & 0xFFF | high << 12).astype("<u4")
+        sketch["factors"] = packed[:, None].view(np.uint8)[:, :3]
         if s.fine.shape[1]:
             fine = s.fine[first:stop]
             fine[:] = 0
@@ -296,6 +307,10 @@ def _write_mutable(s: Sections, headers: NDArray[Any], at: Any) -> None:
     s.columns["uses"][at] = np.minimum(headers["access_count"], 0xFFFF)
     for name in ("importance", "last_access_s", "stability_days"):
         s.columns[name][at] = headers[name]
+    with np.errstate(all="ignore"):
+        rounded = np.ceil(headers["importance"] * IMPORTANCE_SCALE)
+        known = rounded < NO_IMPORTANCE  # not a number, and more than 1, are not
+        s.sketch["importance"][at] = np.where(known, np.maximum(rounded, 0), NO_IMPORTANCE)
 
 
 def _write_bits(slices: NDArray[np.uint64], first: int, values: NDArray[Any]) -> None:

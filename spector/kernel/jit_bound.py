@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from spector.kernel.index_reference import A_SCALE, B_SCALE
+from spector.kernel.index_reference import A_SCALE, IMPORTANCE_SCALE
 from spector.kernel.jit_index import rotate_one
 from spector.kernel.jit_terms import (
     CONSOLIDATED,
@@ -22,12 +22,15 @@ from spector.kernel.jit_terms import (
     retention_at,
 )
 from spector.kernel.jit_tools import array_at, borrowing, inlined, inner, popcount
-from spector.kernel.scan_index import NO_ESTIMATE, SKETCH_BITS
+from spector.kernel.scan_index import NO_IMPORTANCE, NO_SLOPE, SKETCH_BITS
 
 __all__ = [
+    "LIFT",
+    "OF_SKETCH",
     "bound_finely",
     "estimate_sketches",
     "factor_limit",
+    "lift_of",
     "margin_of",
     "needed_cosine",
     "prepare_cue",
@@ -41,13 +44,16 @@ _ONE32, _TWO32, _THREE32 = np.uint32(1), np.uint32(2), np.uint32(3)
 _ONE64, _TWO64, _THREE64 = np.uint64(1), np.uint64(2), np.uint64(3)
 _THIRD: Final = np.float32(1 / 3)
 _A_STEP: Final = np.float32(1 / A_SCALE)
-_B_STEP: Final = np.float32(1 / B_SCALE)
 #: relative rounding error of a dozen float32 operations, four times over
 _MARGIN: Final = 4e-6
+#: half a step of the slope for each coordinate of a sketch, and of A; a fine code has float factors
+OF_SKETCH: Final = (np.float32(9.2e-4), np.float32(5e-4))
+OF_FINE: Final = (np.float32(3e-4), np.float32(2e-4))
 _SKETCH_TAIL: Final = np.uint64(0xFFFF_FFFF)
 
-# a prepared cue's numbers: <q, c> - <c, c>; step of the levels; length of y
-BASE, DELTA, LENGTH = range(3)
+# a prepared cue's numbers: <q, c> - <c, c>; step of the levels; length of y; cosine that a unit of
+# the sketches' importance makes up for
+BASE, DELTA, LENGTH, LIFT = range(4)
 
 
 @inner
@@ -55,7 +61,7 @@ def prepare_cue(q, codes, centre, centre_norm2, flips, cue):  # type: ignore[no-
     """Quantise y = P(q) - P(c) to 4 bits a coordinate.
 
     cue: planes (4, D / 32) uint32; those of the sketch's coordinates as (4, 4) uint64; numbers
-    (3,) float32. Returns whether the numbers are some.
+    (4,) float32. Returns whether the numbers are some.
     """
     planes, heads, numbers = cue
     rotated = len(centre)
@@ -82,29 +88,46 @@ def prepare_cue(q, codes, centre, centre_norm2, flips, cue):  # type: ignore[no-
             heads[j, w >> 1] |= np.uint64(planes[j, w]) << np.uint64(32 * (w & 1))
     length = np.sqrt(length2)
     numbers[BASE], numbers[DELTA], numbers[LENGTH] = dot - centre_norm2, delta, length
+    numbers[LIFT] = lift_of(q) / IMPORTANCE_SCALE
     return np.isfinite(length) and np.isfinite(numbers[BASE])
 
 
 @borrowing
-def margin_of(cue, z, error, slope, bits):  # type: ignore[no-untyped-def]
-    """By how much an estimate from ``bits`` signs may fall short, at z standard errors."""
+def lift_of(q):  # type: ignore[no-untyped-def]
+    """What a unit of importance is worth in cosine; 0 where a score is not their weighted sum, or
+    next to nothing but importance: the cosine's digits would be lost in the sum."""
+    if q.multiplicative != 0 or not q.w_similarity > _ZERO or not q.w_importance > _ZERO:
+        return _ZERO
+    if q.w_importance > np.float32(100) * q.w_similarity:
+        return _ZERO
+    return q.w_importance / q.w_similarity
+
+
+@borrowing
+def margin_of(cue, z, error, slope, bits, slack):  # type: ignore[no-untyped-def]
+    """By how much an estimate from ``bits`` signs may fall short, at z standard errors.
+
+    slack: for roundings, per unit of y and beyond: `OF_SKETCH` or `OF_FINE`.
+    """
     numbers = cue[2]
     spread, step = error * numbers[LENGTH], slope * numbers[DELTA]
-    # the constants are for the roundings of a sketch's factors
-    slack = np.float32(3e-4) * numbers[LENGTH] + np.float32(2e-4)
-    return z * np.sqrt(spread * spread + step * step * np.float32(bits) * _THIRD) + slack
+    deviation = np.sqrt(spread * spread + step * step * np.float32(bits) * _THIRD)
+    return z * deviation + (slack[0] * numbers[LENGTH] + slack[1])
 
 
 @inlined
 def estimate_sketches(sketch, first, count, cue, limit, estimates, heads_unlike):  # type: ignore[no-untyped-def]
-    """Estimates of the cosines of neighbouring slots, infinite where none is possible.
+    """Estimates of the cosines of neighbouring slots, each with what its importance lifts it by;
+    infinite where none is possible.
 
     sketch: (4 * room,) uint64. Leaves the weighted counts of unlike bits as well, for
     `bound_finely`. Returns how many estimates are not below ``limit``.
     """
     planes, heads, numbers = cue
     bits = np.int32(min(32 * planes.shape[1], SKETCH_BITS))
-    most, base, unit = np.int32(15) * bits, numbers[BASE], _B_STEP * numbers[DELTA]
+    most, base = np.int32(15) * bits, numbers[BASE]
+    unit = np.float32(1 / 4096 if planes.shape[1] > 64 else 1 / 8192) * numbers[DELTA]
+    lift = numbers[LIFT]
     # in variables, because a store to estimates might change an array
     a0, a1, a2, a3 = heads[0, 0], heads[0, 1], heads[0, 2], heads[0, 3]
     b0, b1, b2, b3 = heads[1, 0], heads[1, 1], heads[1, 2], heads[1, 3]
@@ -122,11 +145,14 @@ def estimate_sketches(sketch, first, count, cue, limit, estimates, heads_unlike)
         fours = popcount(s0 ^ c0) + popcount(s1 ^ c1) + popcount(s2 ^ c2) + popcount(s3 ^ c3)
         eights = popcount(s0 ^ d0) + popcount(s1 ^ d1) + popcount(s2 ^ d2) + popcount(s3 ^ d3)
         unlike = np.int32(ones + (twos << _ONE64) + (fours << _TWO64) + (eights << _THREE64))
-        b = np.int32(last >> np.uint64(48))
-        a = np.int32(np.int16(last >> np.uint64(32)))
+        factors = np.uint32(last >> np.uint64(32))
+        a = np.int32(factors << np.uint32(20)) >> np.int32(20)
+        b = (factors >> np.uint32(12)) & np.uint32(0xFFF)
+        importance = factors >> np.uint32(24)
         slope = np.float32(b) * unit
         estimate = slope * np.float32(most - unlike - unlike) + np.float32(a) * _A_STEP + base
-        estimate = _INF if b == NO_ESTIMATE else estimate
+        estimate += np.float32(importance) * lift
+        estimate = _INF if b == NO_SLOPE or importance == NO_IMPORTANCE else estimate
         estimates[i], heads_unlike[i] = estimate, unlike
         hot += np.int32(0) if estimate < limit else np.int32(1)
     return hot
@@ -152,7 +178,7 @@ def bound_finely(head_unlike, fine_at, fine_bytes, cue, z):  # type: ignore[no-u
     a, slope, error = tail[0], tail[1], tail[2]
     product = np.int32(15 * 32 * words) - np.int32(2) * np.int32(unlike)
     estimate = slope * (numbers[DELTA] * np.float32(product)) + a
-    return estimate + numbers[BASE] + margin_of(cue, z, error, slope, 32 * words)
+    return estimate + numbers[BASE] + margin_of(cue, z, error, slope, 32 * words, OF_FINE)
 
 
 @borrowing
@@ -186,12 +212,12 @@ def needed_cosine(q, floor, rest, size, factor, least):  # type: ignore[no-untyp
 
 @borrowing
 def rest_limit(b, q, tables):  # type: ignore[no-untyped-def]
-    """Upper bound of the weighted terms but similarity, and of the sum of their magnitudes."""
+    """Upper bound of the weighted terms but similarity, and of the sum of their magnitudes; then
+    both without importance."""
     retention, recency, activation = tables[0], tables[1], tables[2]
-    rest, size = 0.0, 0.0
+    rest, size, important = 0.0, 0.0, 0.0
     if q.w_importance != _ZERO:
-        term = np.float64(q.w_importance) * b.importance_max
-        rest, size = rest + term, size + abs(term)
+        important = np.float64(q.w_importance) * b.importance_max
     if q.w_retention != _ZERO:
         kept = retention_at(q, b.used_max, b.stability_max, b.flags_or & FLASHBULB != 0, retention)
         rest, size = rest + q.w_retention * kept, size + q.w_retention * kept
@@ -210,7 +236,7 @@ def rest_limit(b, q, tables):  # type: ignore[no-untyped-def]
     if q.w_arousal != _ZERO:
         term = np.float64(q.w_arousal) * b.arousal_max / 255.0
         rest, size = rest + term, size + term
-    return rest, size
+    return rest + important, size + abs(important), rest, size
 
 
 @borrowing

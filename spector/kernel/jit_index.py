@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from spector.kernel.index_reference import (
     A_LIMIT,
     A_SCALE,
-    B_SCALE,
+    IMPORTANCE_SCALE,
     LARGEST,
     NumpyIndex,
     sign_flips,
@@ -26,7 +26,8 @@ from spector.kernel.scan_index import (
     BLOCK_ROWS,
     INDEX_DTYPE,
     INDEX_HEADER_BYTES,
-    NO_ESTIMATE,
+    NO_IMPORTANCE,
+    NO_SLOPE,
     SKETCH_BITS,
     layout_of,
 )
@@ -194,6 +195,11 @@ def _write_mutable(image, layout, slot, r):  # type: ignore[no-untyped-def]
     last[slot] = r.last_access_s
     stability = image[layout.stability_days_at : layout.event_ms_at].view(np.float32)
     stability[slot] = r.stability_days
+    rounded = np.ceil(r.importance * IMPORTANCE_SCALE)
+    known = rounded < NO_IMPORTANCE  # not a number, and more than 1, are not
+    image[layout.sketch_at + slot * 32 + 31] = (
+        np.uint8(max(rounded, _ZERO)) if known else np.uint8(NO_IMPORTANCE)
+    )
 
 
 @inner
@@ -328,20 +334,22 @@ def _sketch(image, layout, slot, x):  # type: ignore[no-untyped-def]
         x[i] -= centre[i]
     norm2, x2, a, head, rest = _sums(x, centre, bits)
     slope, error = _factors(x2, head, bits, dim)
-    rounded = np.rint(slope * np.float32(B_SCALE))
-    sound = abs(a) < A_LIMIT and norm2 <= LARGEST and error <= LARGEST and rounded < NO_ESTIMATE
+    # slope_scale(dim) of the reference
+    rounded = np.rint(slope * np.float32(4096 if dim > 2048 else 8192))
+    sound = abs(a) < A_LIMIT and norm2 <= LARGEST and error <= LARGEST and rounded < NO_SLOPE
     sketch = image[layout.sketch_at + slot * 32 : layout.sketch_at + slot * 32 + 32]
-    sketch[:] = 0
+    sketch[:28] = 0  # the last byte is not the vector's
     _write_signs(sketch, x[:bits])
-    sketch[28:30].view(np.int16)[0] = 0
-    sketch[30:32].view(np.uint16)[0] = NO_ESTIMATE
+    packed = np.uint32(NO_SLOPE << 12)
     b = _block(image, layout, slot)
     if sound:
         scaled = np.rint(np.float64(a) * A_SCALE)
-        sketch[28:30].view(np.int16)[0] = np.int16(min(max(scaled, -32768.0), 32767.0))
-        sketch[30:32].view(np.uint16)[0] = np.uint16(rounded)
+        low = np.int64(min(max(scaled, -2048.0), 2047.0)) & 0xFFF
+        packed = np.uint32(low | np.int64(rounded) << 12)
         b.sketch_error_max = max(b.sketch_error_max, error)
         b.sketch_slope_max = max(b.sketch_slope_max, slope)
+    for i in range(3):
+        sketch[28 + i] = np.uint8((packed >> np.uint32(8 * i)) & np.uint32(0xFF))
     b.norm_max = _upper(b.norm_max, np.float32(np.sqrt(norm2)))
     if layout.fine_bytes:
         at = layout.fine_at + slot * layout.fine_bytes

@@ -13,9 +13,12 @@ from typing import Final
 import numpy as np
 
 from spector.kernel.jit_bound import (
+    LIFT,
+    OF_SKETCH,
     bound_finely,
     estimate_sketches,
     factor_limit,
+    lift_of,
     margin_of,
     needed_cosine,
     prepare_cue,
@@ -75,7 +78,7 @@ def make_scratch(q, codes):  # type: ignore[no-untyped-def]
     cue = (
         np.zeros((4, rotated // 32), np.uint32),
         np.zeros((4, 4), np.uint64),
-        np.zeros(3, np.float32),
+        np.zeros(4, np.float32),
     )
     norm2 = 0.0
     for i in range(len(codes)):
@@ -121,7 +124,7 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
         if left == 0:
             continue
         floor = hits[0].score if found == k else MINUS_INF
-        limits = _limits(b, q, tables, beyond) if floor > ZERO else (0.0, 0.0, 0.0)
+        limits = _limits(b, q, tables, beyond) if floor > ZERO else (0.0, 0.0, 0.0, 0.0, 0.0)
         needed = _needed(q, floor, limits)
         reach = np.float64(b.norm_max) * cue_norm * 1.00001 + 1e-6
         if needed > reach or needed == _INF:
@@ -226,14 +229,22 @@ def _sections(index, rotated, room):  # type: ignore[no-untyped-def]
 
 @borrowing
 def _limits(b, q, tables, beyond):  # type: ignore[no-untyped-def]
-    rest, size = rest_limit(b, q, tables)
-    return rest, size, factor_limit(b, q, tables, beyond)
+    rest, size, plain, plain_size = rest_limit(b, q, tables)
+    return rest, size, factor_limit(b, q, tables, beyond), plain, plain_size
 
 
 @borrowing
 def _needed(q, floor, limits):  # type: ignore[no-untyped-def]
     least = q.min_similarity if q.vector_bytes != 0 else MINUS_INF
     return needed_cosine(q, floor, limits[0], limits[1], limits[2], least)
+
+
+@borrowing
+def _needed_lifted(q, floor, limits):  # type: ignore[no-untyped-def]
+    """The least sum of a record's cosine and of what its importance lifts it by."""
+    if lift_of(q) > ZERO:
+        return needed_cosine(q, floor, limits[3], limits[4], limits[2], q.min_similarity)
+    return needed_cosine(q, floor, limits[0], limits[1], limits[2], q.min_similarity)
 
 
 @inlined
@@ -252,13 +263,14 @@ def _scan_block(  # type: ignore[no-untyped-def]
     b = image[0][first // _BLOCK]
     z = q.recall_confidence
     bits = min(32 * cue[0].shape[1], SKETCH_BITS)
-    margin = margin_of(cue, z, b.sketch_error_max, b.sketch_slope_max, bits)
+    margin = margin_of(cue, z, b.sketch_error_max, b.sketch_slope_max, bits, OF_SKETCH)
     before = counters[BOUND]
-    n = _collect(first, image[4], image[5], needed - margin, scratch, counters)
-    if n > 2 * _FIRST:
-        _best_first(slots, estimates, unlike, n)
     k = len(hits) - 2
     floor = hits[0].score if found == k else MINUS_INF
+    lifted = _needed_lifted(q, floor, limits)
+    n = _collect(first, image[4], image[5], lifted - margin, scratch, counters)
+    if n > 2 * _FIRST:
+        _best_first(slots, estimates, unlike, n)
     if found == k:
         _judge(n + np.int64(counters[BOUND] - before), n, scratch[1])
     # each look is a wait for memory, so all take the first before any takes the next; the most
@@ -270,7 +282,8 @@ def _scan_block(  # type: ignore[no-untyped-def]
             if limits[2] == 0.0:  # not computed as long as there was no floor
                 limits = _limits(b, q, tables, query[4])
             needed = _needed(q, floor, limits)
-        m = _bound_all(entry, image, fine_bytes, scratch, start, stop, margin, needed, z, counters)
+            lifted = _needed_lifted(q, floor, limits)
+        m = _bound_all(entry, image, fine_bytes, scratch, start, stop, margin, lifted, z, counters)
         m = _promising(entry, query, hits, found, scratch, start, m, counters)
         for i in range(start, m):
             if found == k and hits[0].score != floor:
@@ -287,10 +300,10 @@ def _scan_block(  # type: ignore[no-untyped-def]
 
 @borrowing
 def _bound_all(  # type: ignore[no-untyped-def]
-    entry, image, fine_bytes, scratch, start, stop, margin, needed, z, counters
+    entry, image, fine_bytes, scratch, start, stop, margin, lifted, z, counters
 ):
-    """Turn estimates of candidates into bounds, by their fine codes; returns where those end that
-    are left, whose headers are on their way."""
+    """Turn estimates of candidates, lifted by importance, into bounds of their cosines, by their
+    fine codes; returns where those end that are left, whose headers are on their way."""
     cue, (slots, estimates, unlike) = scratch[0], scratch[4]
     fine_codes = image[5] + np.uint64(32 * 64 * image[7])
     if fine_bytes != 0:
@@ -299,19 +312,29 @@ def _bound_all(  # type: ignore[no-untyped-def]
     m = start
     for i in range(start, stop):
         bound, slot = estimates[i] + margin, slots[i]
+        # without a fine code the bound stays lifted, which is more than the cosine's; taking off
+        # what importance has become meanwhile might leave less
+        bound_of_cosine = bound
         if fine_bytes != 0:
             if i + _AHEAD < stop:
                 prefetch(fine_codes + np.uint64(fine_bytes * slots[i + _AHEAD]))
-            if not bound < needed and bound < _INF:
+            if not bound < lifted and bound < _INF:
                 fine_at = fine_codes + np.uint64(fine_bytes * slot)
-                bound = bound_finely(unlike[i], fine_at, fine_bytes, cue, z)
-        if bound < needed:
+                bound_of_cosine = bound_finely(unlike[i], fine_at, fine_bytes, cue, z)
+                bound = bound_of_cosine + _lift(image, cue, slot)
+        if bound < lifted:
             counters[BOUND] += np.uint64(1)
         else:
             prefetch(entry.data + np.uint64(slot * np.int64(entry.stride)))
-            slots[m], estimates[m] = slot, bound
+            slots[m], estimates[m] = slot, bound_of_cosine
             m += 1
     return m
+
+
+@inlined
+def _lift(image, cue, slot):  # type: ignore[no-untyped-def]
+    """What a record's importance lifts its estimate by."""
+    return cue[2][LIFT] * np.float32(image[4][np.uint64(4 * slot + 3)] >> np.uint64(56))
 
 
 @borrowing

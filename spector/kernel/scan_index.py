@@ -50,10 +50,11 @@ INDEX_HEADER_BYTES: Final = 128
 BLOCK_ROWS: Final = 512
 #: coordinates whose signs fit into a sketch
 SKETCH_BITS: Final = 224
-#: value of a sketch's ``b``: there is no estimate for this record, look at it
-NO_ESTIMATE: Final = 0xFFFF
+#: values of a sketch's slope and importance: there is no estimate for this record, look at it
+NO_SLOPE: Final = 0xFFF
+NO_IMPORTANCE: Final = 0xFF
 _MAGIC: Final = 0x58444953  # "SIDX"
-_VERSION: Final = 2
+_VERSION: Final = 3
 _FACTOR_BYTES: Final = 12  # A, B and E at the end of a fine row
 _CENTRE_SAMPLE: Final = 4096
 
@@ -94,7 +95,10 @@ BLOCK_DTYPE: Final = np.dtype(
     }
 )  # fmt: skip
 
-SKETCH_DTYPE: Final = np.dtype([("signs", "u1", (28,)), ("a", "<i2"), ("b", "<u2")])
+#: 12 bits of A and 12 of the slope B, then the importance in 254ths, rounded up
+SKETCH_DTYPE: Final = np.dtype(
+    [("signs", "u1", (28,)), ("factors", "u1", (3,)), ("importance", "u1")]
+)
 
 #: one value a slot, in the image's order
 _COLUMNS: Final = (
@@ -208,7 +212,7 @@ class ScanIndex:
     """The scan index of one partition, in writable memory aligned to 64 bytes.
 
     Not for two writers at once. A scan may read the image meanwhile: `append` makes its slots
-    known last, bounds only ever widen, and `grown` leaves the old image alone.
+    known last, extremes only ever widen, and `grown` leaves the old image alone.
     """
 
     __slots__ = ("_header", "_kernel", "dim", "image", "room")

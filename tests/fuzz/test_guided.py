@@ -31,9 +31,11 @@ RUNS = {
     "import": (2000, 200_000), "export": (500, 20_000), "arguments": (500, 50_000),
     "store": (30, 6000), "sealed": (30, 6000), "repair": (30, 14_000), "opened": (100, 50_000),
 }  # fmt: skip
+#: a sample starts in four seconds and runs for one; these read what the others read as well
+SAMPLED = ("import", "arguments", "store")
 
 
-@pytest.mark.parametrize("target", RUNS)
+@pytest.mark.parametrize("target", SAMPLED)
 def test_guided_inputs_are_read_or_refused(target: str, tmp_path: Path, proof: Any) -> None:
     _guided(target, RUNS[target][0], tmp_path, proof)
 

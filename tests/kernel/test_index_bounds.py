@@ -48,6 +48,11 @@ LIFTS: dict[str, tuple[ScoringProfile, dict[str, Any], dict[str, Any]]] = {
     "last use": (only(w_retention=1.0), {}, {"last_access_s": NOW_MS // 1000 - 3600}),
     "event": (only(w_recency=1.0), {}, {"event_ms": NOW_MS - 3_600_000}),
     "importance": (only(w_importance=1.0), {}, {"importance": 1}),
+    "some importance": (only(w_importance=1.0), {}, {"importance": 0.3}),
+    "importance beyond 1": (only(w_importance=1.0), {}, {"importance": 40}),
+    "importance of what is negative": (
+        only(w_importance=1.0), {"importance": -3}, {"importance": -2.5},
+    ),
     "utility": (only(w_utility=1.0), {}, {"utility": 1}),
     "stability": (only(w_retention=1.0), {}, {"stability_days": 30_000}),
     "arousal": (only(w_arousal=1.0), {}, {"arousal": 255}),

@@ -168,6 +168,37 @@ def test_extreme_profiles_keep_their_answer(kernel: Kernel, weights: dict[str, A
             assert_same_answer(kernel, table, query, k, f"{weights} {k}")
 
 
+@pytest.mark.parametrize("dim", [768])
+@pytest.mark.parametrize("ratio", [99.0, 1e7, 1e30])
+def test_importance_beside_next_to_no_similarity_keeps_the_answer(
+    kernel: Kernel, ratio: float, dim: int
+) -> None:
+    """Mechanism: a sketch's sum of cosine and importance loses the cosine's digits."""
+    rng = np.random.default_rng(11)
+    cue = normalize(rng.standard_normal((1, dim)).astype(np.float32))[0]
+    # cosines on either side of the least one that is asked for, and some far off
+    noise = rng.standard_normal((3000, dim)) / dim**0.5
+    near = cue + noise * rng.choice([0.6, 1.0, 3.0], (3000, 1))
+    rows = make_rows(rng, 3000, dim)
+    codes, headers_of(rows)["scale"] = quantize(normalize(near.astype(np.float32)))
+    rows[:, HEADER_BYTES : HEADER_BYTES + dim] = codes.view(np.uint8)
+    headers_of(rows)["importance"] = rng.random(3000)
+    index = ScanIndex.create(kernel, dim, 3000, centre_of(rows, dim))
+    index.append(rows)
+    table = kernel.prepare([Part(rows, 3000, index=index.image)])
+    for similar in (-1.0, 0.7):
+        profile = ScoringProfile(
+            w_similarity=min(1.0, 1 / ratio), w_importance=min(1.0, ratio), min_similarity=similar
+        )
+        for k in (1, 10, 40):
+            query = make_query(
+                now_ms=NOW_MS, vector=cue, profile=profile, recall_confidence=100.0,
+                index_from_rows=0,
+            )  # fmt: skip
+            got = assert_same_answer(kernel, table, query, k, f"{ratio} {similar} {k}")
+            assert len(got) == k
+
+
 def test_allow_lists_and_selections_keep_their_answer(kernel: Kernel) -> None:
     rng = np.random.default_rng(9)
     table = world(5, kernel, 32, damaged=False)

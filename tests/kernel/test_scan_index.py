@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from spector.errors import InvalidInputError
 from spector.kernel.base import Kernel
 from spector.kernel.choose import load_kernel
-from spector.kernel.index_reference import rotate
+from spector.kernel.crc import crc32c
+from spector.kernel.index_reference import rotate, slope_scale
 from spector.kernel.quantize import normalize, quantize
 from spector.kernel.scan_index import (
     BLOCK_DTYPE,
@@ -50,6 +51,13 @@ def built(
     return index
 
 
+def factors_of(sketch: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """A in 1,024ths and B by its scale, as they lie in the three bytes behind the signs."""
+    low, middle, high = sketch["factors"].astype(np.int32).T
+    a = low | (middle & 0xF) << 8
+    return np.where(a >= 2048, a - 4096, a), middle >> 4 | high << 4
+
+
 def assert_alike(want: ScanIndex, got: ScanIndex) -> None:
     """Equal in every bit, but for sums of floats (equal to rounding) and signs of next to zero."""
     a, b = sections_of(want.image), sections_of(got.image)
@@ -67,8 +75,9 @@ def assert_alike(want: ScanIndex, got: ScanIndex) -> None:
             a.blocks[name][:used], b.blocks[name][:used], **tolerance, err_msg=name
         )
     np.testing.assert_array_equal(a.sketch["signs"], b.sketch["signs"])
-    np.testing.assert_allclose(a.sketch["a"].astype(int), b.sketch["a"], atol=1)
-    np.testing.assert_allclose(a.sketch["b"].astype(int), b.sketch["b"], atol=1)
+    for want_factor, got_factor in zip(factors_of(a.sketch), factors_of(b.sketch), strict=True):
+        np.testing.assert_allclose(want_factor, got_factor, atol=1)
+    np.testing.assert_array_equal(a.sketch["importance"], b.sketch["importance"])
     if a.fine.size:
         np.testing.assert_array_equal(a.fine[:, :-12], b.fine[:, :-12])
         floats = [np.ascontiguousarray(s.fine[:, -12:]).view("<f4") for s in (a, b)]
@@ -161,8 +170,8 @@ def estimates_of(index: ScanIndex, dim: int, cue: Any) -> dict[str, Any]:
     bits = min(rotated, 224)
     signs = np.unpackbits(s.sketch["signs"][: index.rows], axis=1, bitorder="little")[:, :bits]
     base = turned @ centre - centre @ centre
-    slope = s.sketch["b"][: index.rows] / 2**15
-    sketch = slope * ((2.0 * signs - 1) @ y[:bits]) + s.sketch["a"][: index.rows] / 2**14 + base
+    a, b = factors_of(s.sketch[: index.rows])
+    sketch = b / slope_scale(rotated) * ((2.0 * signs - 1) @ y[:bits]) + a / 2**10 + base
     out = {"sketch": sketch, "length": float(np.linalg.norm(y)), "block": s.blocks}
     if s.fine.size:
         fine = s.fine[: index.rows]
@@ -203,7 +212,7 @@ def test_estimates_are_unbiased_and_err_as_stated(kernel: Kernel, dim: int, like
         # errors of one cue with a cluster go together, so these are wider than for 2000 strangers
         assert abs(off.mean()) < 0.4 * stated
         assert 0.3 * stated < off.std() < 1.3 * stated
-        beyond += int((off < -4 * stated - 3e-4 * got["length"] - 2e-4).sum())
+        beyond += int((off < -4 * stated - 9.2e-4 * got["length"] - 5e-4).sum())
         cases += off.size
         if "fine" in got:
             off = got["fine"] - vectors @ (cue / np.linalg.norm(cue))
@@ -271,6 +280,37 @@ def test_an_index_of_something_else_is_refused(
     saved: tuple[bytearray, ScanIndex], changed: dict[str, Any], reason: str
 ) -> None:
     assert reason in str(problem(saved[0], **changed))
+
+
+def test_an_index_of_another_version_is_refused(saved: tuple[bytearray, ScanIndex]) -> None:
+    """Mechanism: version 2 has files of the same length, with other factors in its sketches."""
+    image = saved[0]
+    header = np.frombuffer(image, np.uint8)[:128].view(INDEX_DTYPE)
+    assert header["version"] == 3
+    header["version"] = 2
+    header["header_crc"] = crc32c(bytes(image[:124]))
+    assert problem(image) == "version 2"
+
+
+@pytest.mark.parametrize("dim", [1536, 4096])
+def test_slopes_at_the_end_of_their_bits_are_alike(kernel: Kernel, dim: int) -> None:
+    """Mechanism: one kernel rounded before it compared, the other behind it."""
+    rng = np.random.default_rng(13)
+    rows = make_rows(rng, 400, dim)
+    want = built(load_kernel("reference"), rows, dim, centred=False)
+    _, b = factors_of(sections_of(want.image).sketch[:400])
+    scale = headers_of(rows)["scale"]
+    # far vectors, which a store never has, reach the end of the twelve bits; a few on either side
+    scale *= np.linspace(4094.0, 4095.2, 400) / np.maximum(b, 1)
+    headers_of(rows)["scale"] = scale
+    want = built(load_kernel("reference"), rows, dim, centred=False)
+    got = built(kernel, rows, dim, centred=False)
+    _, slopes = factors_of(sections_of(want.image).sketch[:400])
+    assert {4094, 4095} <= set(slopes.tolist())
+    near = np.abs(np.linspace(4094.0, 4095.2, 400) - 4094.5) > 0.2  # rounding may differ there
+    a, b = (sections_of(index.image).sketch[:400] for index in (want, got))
+    for one, other in zip(factors_of(a), factors_of(b), strict=True):
+        np.testing.assert_allclose(one[near], other[near], atol=1)
 
 
 def test_an_index_of_another_length_is_refused(saved: tuple[bytearray, ScanIndex]) -> None:

@@ -2,7 +2,7 @@
 
 Mechanism: random recalls, filters and changes. Damage: an index that passes over a memory which
 belongs into the answer. Guard: with ``recall_confidence=0`` nothing is estimated, and the answers
-are the same; by default what is missed stays below what three standard errors allow, and what is
+are the same; by default what is missed stays below what 2.5 standard errors allow, and what is
 there has the exact score.
 """
 

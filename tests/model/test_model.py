@@ -42,7 +42,7 @@ _QUICK = {
     ("numba", "memory"): 120, ("reference", "memory"): 80, ("reference", "relaxed"): 80,
 }  # fmt: skip
 _IDS = [f"{kernel}-{store}{'-indexed' * indexed}" for kernel, store, indexed, _ in SWEEP]
-#: of the hits of an estimate, at most this share may be missing (3 standard errors, 16 dimensions)
+#: of an estimate's hits at most this share may be missing (2.5 standard errors, 16 dimensions)
 _MISSED = 0.005
 
 

@@ -123,9 +123,10 @@ static int32_t direct_sum(const spector_sections *s, const spector_cue *cue, uin
     return sum;
 }
 
-static void note_error(float estimated, float error, float norm, double cosine) {
+/* slack: for the roundings of factors */
+static void note_error(float estimated, float error, double slack, double cosine) {
     total.estimates++;
-    total.outliers += !(fabs(estimated - cosine) <= 4.0 * error + 3e-4 * norm + 2e-4);
+    total.outliers += !(fabs(estimated - cosine) <= 4.0 * error + slack);
 }
 
 /* Portable estimates against sums made one coordinate at a time, and against cosines. */
@@ -138,21 +139,31 @@ static void check_direct(const store *s, uint32_t p, const spector_sections *sec
         const uint32_t slot = got.slots[i];
         const spector_record *r = row(s, s->records[p], slot);
         const int32_t head = direct_sum(sections, cue, slot, 0, cue->sketched);
-        uint16_t ab[2];
-        memcpy(ab, sections->sketch + (size_t)slot * SPECTOR_SKETCH_BYTES + 28, sizeof ab);
-        float slope = (float)ab[1] * (1.0f / 32768.0f * cue->delta), want = INFINITY;
-        if (ab[1] != SPECTOR_NO_ESTIMATE)
-            want = (float)(int16_t)ab[0] * (1.0f / 16384.0f) + slope * (float)head;
+        const uint8_t *factors = sections->sketch + (size_t)slot * SPECTOR_SKETCH_BYTES + 28;
+        const int32_t low = factors[0] | (factors[1] & 15) << 8;
+        const int32_t high = factors[1] >> 4 | factors[2] << 4;
+        float slope = (float)high * (spector_slope_unit(cue->rotated) * cue->delta), want = INFINITY;
+        const float lifted = (float)factors[3] * cue->lift;
+        if (high != SPECTOR_NO_SLOPE && factors[3] != SPECTOR_NO_IMPORTANCE)
+            want = (float)(low < 2048 ? low : low - 4096) * (1.0f / 1024.0f) + slope * (float)head +
+                   lifted;
         if (got.sketch[i] != want) fail(s, "portable sketch", 0, slot);
+        if (r->importance >= 0.0f && r->importance <= 1.0f &&
+            !(factors[3] >= 254.0f * r->importance && factors[3] < 254.0f * r->importance + 1.001f))
+            fail(s, "importance", 0, slot);
+        if (!(r->importance <= 1.0f) && factors[3] != SPECTOR_NO_IMPORTANCE)
+            fail(s, "importance", 0, slot);
+        want -= lifted;
         double dot = 0.0;
         for (uint32_t j = 0; j < s->dim; j++)
             dot += s->query.codes[j] * ((const int8_t *)(r + 1))[j];
         const double cosine = dot * s->query.scale * r->scale - cue->base;
         const spector_extremes *block = &sections->blocks[slot / SPECTOR_INDEX_BLOCK];
-        if (is_ordinary(slot))
+        if (is_ordinary(slot) && high == SPECTOR_NO_SLOPE) fail(s, "no estimate", 0, slot);
+        if (is_ordinary(slot) && want < INFINITY)
             note_error(want, spector_estimate_error(cue, block->sketch_error_max,
                                                     block->sketch_slope_max, cue->sketched),
-                       cue->norm, cosine);
+                       9.2e-4 * cue->norm + 5e-4, cosine);
         if (!sections->fine_bytes) continue;
         float abe[3];
         memcpy(abe, sections->fine + (size_t)(slot + 1) * sections->fine_bytes - sizeof abe,
@@ -161,7 +172,7 @@ static void check_direct(const store *s, uint32_t p, const spector_sections *sec
             head + direct_sum(sections, cue, slot, cue->sketched, cue->rotated);
         want = abe[0] + abe[1] * cue->delta * (float)all;
         if (got.fine[i] != want && got.fine[i] == got.fine[i]) fail(s, "portable fine", 0, slot);
-        if (is_ordinary(slot)) note_error(want, got.errors[i], cue->norm, cosine);
+        if (is_ordinary(slot)) note_error(want, got.errors[i], 3e-4 * cue->norm + 2e-4, cosine);
     }
 }
 
@@ -170,7 +181,8 @@ static int same_cue(const spector_cue *a, const spector_cue *b) {
     for (int j = 0; j < 4; j++)
         if (memcmp(a->tail[j], b->tail[j], tail)) return 0;
     return !memcmp(a->head, b->head, sizeof a->head) && !memcmp(&a->delta, &b->delta, 4) &&
-           !memcmp(&a->norm, &b->norm, 4) && !memcmp(&a->base, &b->base, 4) &&
+           !memcmp(&a->norm, &b->norm, 4) && !memcmp(&a->lift, &b->lift, 4) &&
+           !memcmp(&a->base, &b->base, 4) &&
            !memcmp(&a->query_norm, &b->query_norm, 4) && a->rotated == b->rotated &&
            a->sketched == b->sketched && a->centre_id == b->centre_id;
 }

@@ -188,11 +188,16 @@ def test_file_whose_header_was_cut_short_is_removed_when_no_memory_is_in_it(stor
     old_generation.write_bytes(torn + whole[64:])
     filled = store / "semantic" / "semantic-701.mem"
     filled.write_bytes(torn + whole[64:])
+    zeroed = store / "semantic" / "semantic-702.mem"
+    zeroed.write_bytes(bytes(64) + whole[64:])
     with open_tiny(str(store)) as memory:
         assert not blank.exists()
         assert not old_generation.exists()
         assert filled.exists(), "nobody knows whose memories these are"
-        assert [p.where for p in memory.check().problems] == ["semantic/semantic-701.mem"]
+        assert zeroed.exists(), "nor these"
+        assert [p.where for p in memory.check().problems] == [
+            "semantic/semantic-701.mem", "semantic/semantic-702.mem",
+        ]  # fmt: skip
 
 
 def test_reader_of_a_store_whose_creation_was_cut_short_says_so(tmp_path: Path) -> None:
