@@ -129,6 +129,8 @@ float spector_most_cosine(const spector_cue *cue, const spector_bounds *b) {
 
 float spector_margin(const spector_query *q, const spector_cue *cue, const spector_bounds *b) {
     float deviation = spector_estimate_error(cue, b->error, b->slope, cue->sketched);
-    /* half a step of the slope for each coordinate of the sketch, and of A */
+    /* half a step of the slope times the signs' product with y, at most sqrt(224) |y| / 2^14, and
+     * half a step of A. Beyond 2,048 dimensions steps are double, and a turned y has no more than
+     * half its length in the sketch */
     return q->recall_confidence * deviation + (9.2e-4f * cue->norm + 5e-4f);
 }

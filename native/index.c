@@ -438,7 +438,10 @@ static void put_columns(const spector_sections *s, uint32_t slot, const spector_
     s->importance[slot] = r->importance;
     s->last_access_s[slot] = r->last_access_s;
     s->stability_days[slot] = r->stability_days;
-    s->sketch[(size_t)slot * SPECTOR_SKETCH_BYTES + 31] = fixed_importance(r->importance);
+    /* a page that is not written to stays the file's */
+    uint8_t *known = s->sketch + (size_t)slot * SPECTOR_SKETCH_BYTES + 31;
+    const uint8_t importance = fixed_importance(r->importance);
+    if (*known != importance) *known = importance;
 }
 
 static const spector_record *at(const uint8_t *records, uint32_t stride, uint32_t slot) {

@@ -13,7 +13,7 @@ enum {
     SPECTOR_INDEX_BLOCK = 512,
     SPECTOR_SKETCH_BITS = 224,
     SPECTOR_SKETCH_BYTES = 32,
-    SPECTOR_NO_SLOPE = 0xFFF,      /* there is no estimate */
+    SPECTOR_NO_SLOPE = 0xFFF,     /* there is no estimate */
     SPECTOR_NO_IMPORTANCE = 0xFF, /* it is no number, or more than 1 */
     SPECTOR_PINNED_BIT = 1,
     SPECTOR_CHUNK_WORDS = 512
@@ -51,7 +51,7 @@ typedef struct spector_sections {
 
 void spector_index_sections(const uint8_t *image, spector_sections *sections);
 
-/* The last four bytes of a sketch as one number: 12 bits of A, 12 of the slope B, 8 of importance. */
+/* The last four bytes of a sketch as one number: 12 bits of A, 12 of the slope, 8 of importance. */
 #define SPECTOR_A_OF(factors) ((int32_t)((factors) << 20) >> 20)
 #define SPECTOR_SLOPE_OF(factors) ((factors) >> 12 & 0xFFF)
 #define SPECTOR_IMPORTANCE_OF(factors) ((factors) >> 24)
@@ -111,9 +111,9 @@ typedef struct spector_cue {
     uint32_t rotated;
 } spector_cue;
 
-/* Estimates of the cosine, less cue->base, and what importance lifts it by, of n slots (a multiple of
- * 16 is read; the list is padded) from their sketches; keeps those of at least threshold. INFINITY
- * where none is possible. Returns how many; slots and estimates are rewritten densely. */
+/* Estimates, cosine - cue->base + importance * cue->lift, of n slots (a multiple of 16 is read; the
+ * list is padded) from their sketches; keeps those of at least threshold. INFINITY where none is
+ * possible. Returns how many; slots and estimates are rewritten densely. */
 typedef uint32_t (*spector_sketch_fn)(const uint8_t *sketch, const spector_cue *cue,
                                       uint32_t *slots, uint32_t n, float threshold,
                                       float *estimates);
@@ -153,8 +153,8 @@ void spector_turn_cue(const spector_query *query, const spector_sections *sectio
 void spector_prepare_cue(const spector_query *query, const spector_sections *sections,
                          spector_indexed_cue *cue);
 
-/* What a unit of importance is worth in cosine; 0 where a score is not their weighted sum, or next to
- * nothing but importance: the cosine's digits would be lost in the sum. */
+/* What a unit of importance is worth in cosine; 0 where a score is not their weighted sum, or next
+ * to nothing but importance: the cosine's digits would be lost in the sum. */
 static inline float spector_lift(const spector_query *q) {
     if (q->multiplicative || !(q->w_similarity > 0.0f) || !(q->w_importance > 0.0f)) return 0.0f;
     return q->w_importance <= 100.0f * q->w_similarity ? q->w_importance / q->w_similarity : 0.0f;

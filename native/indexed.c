@@ -2,9 +2,9 @@
  *
  * Phases 1 to 4 run on bit-slices and columns, a block of 512 slots or a whole chunk at a time, and
  * blocks whose extremes rule them out are not looked at. What survives is collected into batches.
- * From the heap's floor and the extremes follows the least cosine with which a record of the batch
- * could enter the heap; sketches rule out nearly all of them, fine codes most of the rest
- * (promising.c). Whoever is left goes through the straight scan's own gates, products and scores.
+ * From the heap's floor and the extremes follows the least sum of cosine and importance with which a
+ * record of the batch could enter the heap; sketches, which know both, rule out nearly all of them, fine
+ * codes most of the rest (promising.c). Whoever is left goes through the straight scan's own gates, products and scores.
  * So an index can make a scan miss a record, with the probability that recall_confidence leaves,
  * but never give it another score.
  */
@@ -98,15 +98,16 @@ static uint32_t pass_on(spector_search *c, float promise) {
                 estimates[left++] = estimates[i];
             } else {
                 const uint8_t *sketch = s->sketch + (size_t)slots[i] * SPECTOR_SKETCH_BYTES;
-                const float lifted = (float)sketch[31] * lift, found = estimates[i] + up - lifted;
-                float bound = found, least = limit + up - lifted;
+                const float found = estimates[i] + up;
+                float bound = found, least = limit + up;
                 if (s->fine_bytes) {
-                    /* the fine code will tell; of this one nothing depends on importance, which may
-                     * have changed between two looks at it */
+                    /* the fine code bounds the cosine alone, whatever it is lifted by */
                     bound = found < INFINITY ? most : INFINITY;
-                    least = larger(least, similar);
-                } else if (found < INFINITY && most < found) {
-                    bound = most;
+                    least = larger(least - (float)sketch[31] * lift, similar);
+                } else if (found < INFINITY && most + 255.0f * lift < found) {
+                    /* stays lifted, which is more than the cosine's bound: what importance has
+                     * become since the estimate must not be taken off it */
+                    bound = most + 255.0f * lift;
                 }
                 passed++;
                 for (uint32_t at = 0; at < s->fine_bytes; at += 64)

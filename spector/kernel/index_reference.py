@@ -27,6 +27,9 @@ from spector.kernel.scan_index import (
     NO_IMPORTANCE,
     NO_SLOPE,
     SKETCH_BITS,
+    SLOPE_SCALE,
+    WIDE,
+    WIDE_SLOPE_SCALE,
     Sections,
     layout_of,
     sections_of,
@@ -51,8 +54,8 @@ F32 = NDArray[np.float32]
 
 
 def slope_scale(rotated: int) -> float:
-    """By what a slope is multiplied in a sketch; slopes grow with the square root of D."""
-    return 2.0**12 if rotated > 2048 else 2.0**13
+    """By what a slope is multiplied in a sketch of an index of D coordinates."""
+    return WIDE_SLOPE_SCALE if rotated > WIDE else SLOPE_SCALE
 
 
 _MIN = frozenset({"event_min", "importance_min", "valence_min", "confidence_min"})

@@ -22,7 +22,14 @@ from spector.kernel.jit_terms import (
     retention_at,
 )
 from spector.kernel.jit_tools import array_at, borrowing, inlined, inner, popcount
-from spector.kernel.scan_index import NO_IMPORTANCE, NO_SLOPE, SKETCH_BITS
+from spector.kernel.scan_index import (
+    NO_IMPORTANCE,
+    NO_SLOPE,
+    SKETCH_BITS,
+    SLOPE_SCALE,
+    WIDE,
+    WIDE_SLOPE_SCALE,
+)
 
 __all__ = [
     "LIFT",
@@ -46,7 +53,7 @@ _THIRD: Final = np.float32(1 / 3)
 _A_STEP: Final = np.float32(1 / A_SCALE)
 #: relative rounding error of a dozen float32 operations, four times over
 _MARGIN: Final = 4e-6
-#: half a step of the slope for each coordinate of a sketch, and of A; a fine code has float factors
+#: roundings of a sketch's factors: see spector_margin; a fine code has float ones
 OF_SKETCH: Final = (np.float32(9.2e-4), np.float32(5e-4))
 OF_FINE: Final = (np.float32(3e-4), np.float32(2e-4))
 _SKETCH_TAIL: Final = np.uint64(0xFFFF_FFFF)
@@ -126,7 +133,8 @@ def estimate_sketches(sketch, first, count, cue, limit, estimates, heads_unlike)
     planes, heads, numbers = cue
     bits = np.int32(min(32 * planes.shape[1], SKETCH_BITS))
     most, base = np.int32(15) * bits, numbers[BASE]
-    unit = np.float32(1 / 4096 if planes.shape[1] > 64 else 1 / 8192) * numbers[DELTA]
+    wide = 32 * planes.shape[1] > WIDE
+    unit = np.float32(1 / WIDE_SLOPE_SCALE if wide else 1 / SLOPE_SCALE) * numbers[DELTA]
     lift = numbers[LIFT]
     # in variables, because a store to estimates might change an array
     a0, a1, a2, a3 = heads[0, 0], heads[0, 1], heads[0, 2], heads[0, 3]

@@ -29,6 +29,9 @@ from spector.kernel.scan_index import (
     NO_IMPORTANCE,
     NO_SLOPE,
     SKETCH_BITS,
+    SLOPE_SCALE,
+    WIDE,
+    WIDE_SLOPE_SCALE,
     layout_of,
 )
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
@@ -197,9 +200,10 @@ def _write_mutable(image, layout, slot, r):  # type: ignore[no-untyped-def]
     stability[slot] = r.stability_days
     rounded = np.ceil(r.importance * IMPORTANCE_SCALE)
     known = rounded < NO_IMPORTANCE  # not a number, and more than 1, are not
-    image[layout.sketch_at + slot * 32 + 31] = (
-        np.uint8(max(rounded, _ZERO)) if known else np.uint8(NO_IMPORTANCE)
-    )
+    code = np.uint8(max(rounded, _ZERO)) if known else np.uint8(NO_IMPORTANCE)
+    at = layout.sketch_at + slot * 32 + 31
+    if image[at] != code:  # a page that is not written to stays the file's
+        image[at] = code
 
 
 @inner
@@ -334,8 +338,7 @@ def _sketch(image, layout, slot, x):  # type: ignore[no-untyped-def]
         x[i] -= centre[i]
     norm2, x2, a, head, rest = _sums(x, centre, bits)
     slope, error = _factors(x2, head, bits, dim)
-    # slope_scale(dim) of the reference
-    rounded = np.rint(slope * np.float32(4096 if dim > 2048 else 8192))
+    rounded = np.rint(slope * np.float32(WIDE_SLOPE_SCALE if dim > WIDE else SLOPE_SCALE))
     sound = abs(a) < A_LIMIT and norm2 <= LARGEST and error <= LARGEST and rounded < NO_SLOPE
     sketch = image[layout.sketch_at + slot * 32 : layout.sketch_at + slot * 32 + 32]
     sketch[:28] = 0  # the last byte is not the vector's

@@ -53,6 +53,11 @@ SKETCH_BITS: Final = 224
 #: values of a sketch's slope and importance: there is no estimate for this record, look at it
 NO_SLOPE: Final = 0xFFF
 NO_IMPORTANCE: Final = 0xFF
+#: by what a slope is multiplied in a sketch, and where more than so many coordinates are turned
+#: together: slopes grow with their square root
+SLOPE_SCALE: Final = 2.0**13
+WIDE: Final = 2048
+WIDE_SLOPE_SCALE: Final = 2.0**12
 _MAGIC: Final = 0x58444953  # "SIDX"
 _VERSION: Final = 3
 _FACTOR_BYTES: Final = 12  # A, B and E at the end of a fine row

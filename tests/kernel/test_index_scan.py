@@ -168,8 +168,8 @@ def test_extreme_profiles_keep_their_answer(kernel: Kernel, weights: dict[str, A
             assert_same_answer(kernel, table, query, k, f"{weights} {k}")
 
 
-@pytest.mark.parametrize("dim", [768])
-@pytest.mark.parametrize("ratio", [99.0, 1e7, 1e30])
+@pytest.mark.parametrize("dim", [64, 768])
+@pytest.mark.parametrize("ratio", [99.0, 101.0, 1e7, 1e30])
 def test_importance_beside_next_to_no_similarity_keeps_the_answer(
     kernel: Kernel, ratio: float, dim: int
 ) -> None:
@@ -197,6 +197,31 @@ def test_importance_beside_next_to_no_similarity_keeps_the_answer(
             )  # fmt: skip
             got = assert_same_answer(kernel, table, query, k, f"{ratio} {similar} {k}")
             assert len(got) == k
+
+
+@pytest.mark.parametrize("dim", [384, 2048, 2049, 4096])
+def test_roundings_of_sketches_are_within_their_margin(kernel: Kernel, dim: int) -> None:
+    """Mechanism: of vectors that hardly differ from their centre an estimate errs by its roundings
+    alone, and the steps of slopes depend on the number of dimensions."""
+    rng = np.random.default_rng([dim, 1])
+    middle, other = rng.standard_normal((2, dim))
+    rows = make_rows(rng, 600, dim)
+    near = np.where(rng.random((600, 1)) < 0.7, middle, other)
+    near = near + 0.02 * rng.standard_normal((600, dim))
+    codes, headers_of(rows)["scale"] = quantize(normalize(near.astype(np.float32)))
+    rows[:, HEADER_BYTES : HEADER_BYTES + dim] = codes.view(np.uint8)
+    headers_of(rows)["importance"] = 0.5
+    index = ScanIndex.create(kernel, dim, 600, centre_of(rows, dim))
+    index.append(rows)
+    table = kernel.prepare([Part(rows, 600, index=index.image)])
+    for n in range(6):
+        cue = (middle, other)[n % 2] + 0.3 * rng.standard_normal(dim)
+        query = make_query(
+            now_ms=NOW_MS, vector=cue, profile="similarity", recall_confidence=3.0,
+            index_from_rows=0,
+        )  # fmt: skip
+        got = assert_same_answer(kernel, table, query, 10, f"{dim} {n}")
+        assert got.drops[-1] > 50, "nothing was ruled out"
 
 
 def test_allow_lists_and_selections_keep_their_answer(kernel: Kernel) -> None:

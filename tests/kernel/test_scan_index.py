@@ -17,11 +17,12 @@ from spector.errors import InvalidInputError
 from spector.kernel.base import Kernel
 from spector.kernel.choose import load_kernel
 from spector.kernel.crc import crc32c
-from spector.kernel.index_reference import rotate, slope_scale
+from spector.kernel.index_reference import factors, rotate, slope_scale
 from spector.kernel.quantize import normalize, quantize
 from spector.kernel.scan_index import (
     BLOCK_DTYPE,
     INDEX_DTYPE,
+    NO_SLOPE,
     ScanIndex,
     centre_of,
     layout_of,
@@ -77,6 +78,7 @@ def assert_alike(want: ScanIndex, got: ScanIndex) -> None:
     np.testing.assert_array_equal(a.sketch["signs"], b.sketch["signs"])
     for want_factor, got_factor in zip(factors_of(a.sketch), factors_of(b.sketch), strict=True):
         np.testing.assert_allclose(want_factor, got_factor, atol=1)
+        np.testing.assert_array_equal(want_factor == NO_SLOPE, got_factor == NO_SLOPE)
     np.testing.assert_array_equal(a.sketch["importance"], b.sketch["importance"])
     if a.fine.size:
         np.testing.assert_array_equal(a.fine[:, :-12], b.fine[:, :-12])
@@ -297,20 +299,38 @@ def test_slopes_at_the_end_of_their_bits_are_alike(kernel: Kernel, dim: int) -> 
     """Mechanism: one kernel rounded before it compared, the other behind it."""
     rng = np.random.default_rng(13)
     rows = make_rows(rng, 400, dim)
-    want = built(load_kernel("reference"), rows, dim, centred=False)
-    _, b = factors_of(sections_of(want.image).sketch[:400])
-    scale = headers_of(rows)["scale"]
-    # far vectors, which a store never has, reach the end of the twelve bits; a few on either side
-    scale *= np.linspace(4094.0, 4095.2, 400) / np.maximum(b, 1)
-    headers_of(rows)["scale"] = scale
+    codes = rows[:, HEADER_BYTES : HEADER_BYTES + dim].view(np.int8).astype(np.float32)
+    slopes = factors(rotate(codes), 224)[0] * slope_scale(dim)
+    # of vectors as long as no store has them, a few on either side of the last code
+    wanted = np.linspace(4092.0, 4097.0, 400)
+    headers_of(rows)["scale"] = wanted / slopes
+    settled = np.abs(wanted % 1 - 0.5) > 0.05
     want = built(load_kernel("reference"), rows, dim, centred=False)
     got = built(kernel, rows, dim, centred=False)
-    _, slopes = factors_of(sections_of(want.image).sketch[:400])
-    assert {4094, 4095} <= set(slopes.tolist())
-    near = np.abs(np.linspace(4094.0, 4095.2, 400) - 4094.5) > 0.2  # rounding may differ there
-    a, b = (sections_of(index.image).sketch[:400] for index in (want, got))
-    for one, other in zip(factors_of(a), factors_of(b), strict=True):
-        np.testing.assert_allclose(one[near], other[near], atol=1)
+    (a, b), (_, other) = (factors_of(sections_of(index.image).sketch) for index in (want, got))
+    np.testing.assert_array_equal(b[:400][settled], np.minimum(np.rint(wanted), 4095)[settled])
+    np.testing.assert_array_equal(other[:400][settled], b[:400][settled])
+    assert not a[:400].any(), "the centre is the origin"
+
+
+def test_importance_is_in_the_sketch_rounded_up(kernel: Kernel) -> None:
+    values = [-np.inf, -1.0, -0.0, 0.0, 1e-30, 0.3, 1.0, np.nextafter(np.float32(1), 2), 40.0,
+              np.inf, np.nan]  # fmt: skip
+    rows = make_rows(np.random.default_rng(3), 128, 64)
+    index = built(kernel, rows, 64)
+    for how in ("append", "update", "refresh"):
+        headers_of(rows)["importance"][: len(values)] = values
+        if how == "append":
+            index = built(kernel, rows, 64)
+        elif how == "update":
+            index.update(rows, np.arange(len(values)))
+        else:
+            index.refresh(rows)
+        found = sections_of(index.image).sketch["importance"][: len(values)].tolist()
+        assert found == [0, 0, 0, 0, 1, 77, 254, 255, 255, 255, 255], how
+        headers_of(rows)["importance"] = 0.5
+        index.refresh(rows)
+        assert set(sections_of(index.image).sketch["importance"][:128].tolist()) == {127}
 
 
 def test_an_index_of_another_length_is_refused(saved: tuple[bytearray, ScanIndex]) -> None:
