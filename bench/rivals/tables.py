@@ -52,11 +52,11 @@ def promises(run: dict[str, Any]) -> list[str]:
                 )
     lines += [
         "",
-        "Asked by default: fused, k = 10, filter through the Bloom gate; as recall asks: 128 taken "
-        "from the gate; bitmap: the filter made ready; confidence 3: estimates with three standard "
-        "errors to spare, whatever recall chooses; exact: no estimates; straight: over the "
-        "records, without the index; cosine only: similarity alone. Recall is against the float32 "
-        "truth, with strangers of the Bloom gate dropped.",
+        "Asked by default: fused, k = 10, filter through the Bloom gate; as recall asks: 16 more "
+        "than are wanted taken from the gate; bitmap: the filter made ready; confidence 3: "
+        "estimates with three standard errors to spare, whatever recall chooses; exact: no "
+        "estimates; straight: over the records, without the index; cosine only: similarity alone. "
+        "Recall is against the float32 truth, with strangers of the Bloom gate dropped.",
         "",
     ]
     return lines + [_verdict(run, *promise) for promise in PROMISES]

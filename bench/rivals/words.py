@@ -33,7 +33,7 @@ COMPARABLE: Final = """\
 - The kernel rows time one call with a prepared query, as the bare libraries are timed. The row
   `recall` is the verb that a user calls, with text and checksums; hold the databases against it.
 - A Bloom gate lets strangers pass. Recall drops them by asking the catalog; the kernel rows count
-  only what is left of the 128 that they take.
+  only what is left of the 16 more that they take.
 - "Build" of spector is `remember_many` with text, tags and full text; of the libraries, vectors.
 - The re-ranking of the trap is generous: exact similarities, and strengths at no cost in time.
 """.splitlines()

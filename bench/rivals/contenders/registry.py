@@ -49,7 +49,7 @@ ENTRIES: Final[tuple[Entry, ...]] = (
         "spector", "spector kernel, cosine only",
         lambda: _spector(profile="similarity"),
         "`kernel.scan` ranking by similarity alone, which is what the rivals do; filters go "
-        "through the Bloom gate, 128 are taken and strangers dropped, as recall does",
+        "through the Bloom gate, 16 more are taken and strangers dropped, as recall does",
     ),
     Entry(
         "spector-fused", "spector kernel, fused",

@@ -16,8 +16,9 @@ from bench.rivals.metrics import F32
 from bench.rivals.workload import FILTERS, PROFILES, SEED, TOPICS, Share, Workload
 from bench.stores import bytes_by_kind, open_store
 
-#: records the read path takes from the scan when the catalog still has to confirm them
-_CANDIDATES = 128
+#: so many more than are wanted the read path takes from the scan when the catalog still has to
+#: confirm them, until it knows how many strangers a filter lets pass
+_STRANGERS = 16
 #: recalls after which the indexes of even a large store are there
 _SETTLED_AFTER = 50
 
@@ -27,7 +28,8 @@ class SpectorStore:
 
     gate: "tags" filters by the Bloom gate, "bitmap" by a ready-made list of admitted slots.
     exact: ask the kernel to score every survivor, where it would estimate first.
-    k_gated: how many to take from a gated scan, as strangers may pass a Bloom filter.
+    k_gated: how many to take from a gated scan, as strangers may pass a Bloom filter; None for as
+        many as recall takes at first.
     confidence: standard errors that an estimate is given; None for as many as recall gives it.
     straight: scan the records themselves, without the index that recall would use.
     """
@@ -37,7 +39,7 @@ class SpectorStore:
         profile: str = "balanced",
         gate: str = "tags",
         exact: bool = False,
-        k_gated: int = _CANDIDATES,
+        k_gated: int | None = None,
         straight: bool = False,
         confidence: float | None = None,
     ) -> None:
@@ -118,7 +120,8 @@ class SpectorStore:
             scan_options = {**scan_options, "allow": self._allow_list(share)}
         gated = bool(share.column) and self.gate == "tags"
         query = self._query(cue, share if gated else None, query_options)
-        wanted = max(k, self.k_gated) if gated else k
+        more = k + _STRANGERS if self.k_gated is None else max(k, self.k_gated)
+        wanted = more if gated else k
         return lambda: kernel.scan(table, query, wanted, **scan_options)
 
     def rows(self, answer: Any, share: Share) -> list[int]:
