@@ -3,7 +3,9 @@
 Mechanism: a scan looked at the partitions of one moment and asked the catalog about a later one.
 Damage: a filtered recall lacked memories that were updated meanwhile, up to an empty answer; a
 recall of a memory that is updated all the time said that the store was corrupt; a reader went on
-across a change of model. Guard: partitions and catalog are of one moment.
+across a change of model; a recall of a store in memory lacked one whose words alone would have
+found it. Guard: partitions and catalog are of one moment; in memory, a recall that a move overtook
+is made again.
 """
 
 from __future__ import annotations
@@ -126,3 +128,25 @@ def test_a_memory_that_appears_between_view_and_words_ends_no_recall(
         assert [hit.id for hit in memory.recall("rarity", vector=np.ones(DIM))] == [kept.id]
         found = {hit.id for hit in memory.recall("rarity", vector=np.ones(DIM))}
         assert found == {kept.id, *late}
+
+
+@pytest.mark.parametrize("rank_all", [1, 2000])
+def test_a_memory_that_moves_between_view_and_words_is_found_by_its_words(
+    monkeypatch: pytest.MonkeyPatch, rank_all: int
+) -> None:
+    """Its new place is not in the view, and the scan does not bring up the old one by itself."""
+    config = spector.Config(rank_all_records=rank_all)
+    with spector.open(":memory:", embedder=None, dim=DIM, config=config) as memory:
+        memory.remember_many([{"text": f"filler {n}", "vector": np.ones(DIM)} for n in range(50)])
+        told = memory.remember("rarity here", vector=-np.ones(DIM))
+        channel = memory._reader._lexical
+        real, moves = channel.at, []
+
+        def at(*args: Any) -> Any:
+            if not moves:
+                moves.append(memory.update(told.id, text="rarity there", vector=-np.ones(DIM)))
+            return real(*args)
+
+        monkeypatch.setattr(channel, "at", at)
+        assert "rarity there" in [hit.text for hit in memory.recall("rarity", vector=np.ones(DIM))]
+        assert moves
