@@ -55,7 +55,7 @@ void spector_gate_rec_portable(const spector_query *q, const spector_part *part,
         int damaged = 0;
         for (uint32_t slot = first; slot < first + count; slot++) {
             const spector_record *r = spector_record_at(part, slot);
-            spector_fetch_ahead(b, slot - first, 0);
+            spector_fetch_ahead(b, slot - first);
             b->slots[n] = slot;
             n += !(r->flags & q->drop_flags);
             damaged |= r->event_ms == INT64_MAX;
@@ -68,7 +68,7 @@ void spector_gate_rec_portable(const spector_query *q, const spector_part *part,
         n = 0;
     }
     for (uint32_t slot = first; slot < first + count; slot++) {
-        spector_fetch_ahead(b, slot - first, 0);
+        spector_fetch_ahead(b, slot - first);
         int phase = gate(part, q, slot);
         if (phase == SPECTOR_DROPS)
             b->slots[n++] = slot;
@@ -213,7 +213,7 @@ AVX512 void spector_gate_rec_avx512(const spector_query *q, const spector_part *
         __mmask16 lanes = (__mmask16)(left < 16 ? (1u << left) - 1 : 0xFFFF);
         r.first = (const uint8_t *)spector_record_at(part, first + i);
         for (uint32_t j = 0; j < (left < 16 ? left : 16); j++)
-            spector_fetch_ahead(b, i + j, 0);
+            spector_fetch_ahead(b, i + j);
         lanes = gate_rows(part, q, first + i, &r, lanes, open, drops);
         __m512i slots = _mm512_add_epi32(lane, _mm512_set1_epi32((int32_t)(first + i)));
         _mm512_storeu_si512(b->slots + n, _mm512_maskz_compress_epi32(lanes, slots));

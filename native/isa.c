@@ -12,9 +12,9 @@
 #endif
 
 #define PORTABLE                                                                                  \
-    {spector_gate_rec_portable,  spector_dot_i8_portable,    spector_load_rec_portable,           \
-     spector_score_f32_portable, spector_crc32c_u8_portable, spector_popcount_u64_portable,        \
-     spector_and_u64_portable,   spector_positions_u64_portable}
+    {spector_gate_rec_portable,     spector_dot_i8_portable,    spector_run_i8_portable,           \
+     spector_load_rec_portable,     spector_score_f32_portable, spector_crc32c_u8_portable,        \
+     spector_popcount_u64_portable, spector_and_u64_portable,   spector_positions_u64_portable}
 
 spector_isa spector_active = PORTABLE;
 
@@ -41,6 +41,7 @@ static void choose(uint32_t caps, spector_isa *isa) {
     if (caps & SPECTOR_CAP_SSE42) isa->crc32c = spector_crc32c_u8_sse42;
     if (caps & SPECTOR_CAP_AVX2) {
         isa->dot = spector_dot_i8_avx2;
+        isa->run = spector_run_i8_avx2;
         isa->score = spector_score_f32_avx2;
         isa->popcount = spector_popcount_u64_avx2;
         isa->and_slices = spector_and_u64_avx2;
@@ -51,6 +52,7 @@ static void choose(uint32_t caps, spector_isa *isa) {
         isa->and_slices = spector_and_u64_avx512;
         isa->positions = spector_positions_u64_avx512;
         isa->dot = spector_dot_i8_avx512;
+        isa->run = spector_run_i8_avx512;
         isa->load = spector_load_rec_avx512;
         isa->score = spector_score_f32_avx512;
     }
@@ -74,9 +76,13 @@ static uint32_t neon_caps(void) {
 static void choose(uint32_t caps, spector_isa *isa) {
     if (caps & SPECTOR_CAP_NEON) {
         isa->dot = spector_dot_i8_neon;
+        isa->run = spector_run_i8_neon;
         isa->popcount = spector_popcount_u64_neon;
     }
-    if (caps & SPECTOR_CAP_DOTPROD) isa->dot = spector_dot_i8_dotprod;
+    if (caps & SPECTOR_CAP_DOTPROD) {
+        isa->dot = spector_dot_i8_dotprod;
+        isa->run = spector_run_i8_dotprod;
+    }
 }
 #endif
 

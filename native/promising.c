@@ -35,7 +35,7 @@ static void keep_promising(spector_search *c, const uint32_t *part, const uint32
     float scores[SPECTOR_BLOCK];
     spector_block b;
     b.n = 0;
-    memset(b.ahead, 0, sizeof b.ahead);
+    b.ahead = NULL;
     for (uint32_t i = 0; i < n; i++) {
         const int phase = spector_gate(&c->parts[part[i]], c->q, slot[i]);
         if (phase != SPECTOR_DROPS) {

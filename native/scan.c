@@ -57,46 +57,40 @@ static void sort_best_first(spector_hit *heap, uint32_t n) {
     }
 }
 
-/* Records at a time where most survive: they and those that are fetched ahead share the first-level
- * cache. */
-static uint32_t dense_rows(const spector_part *part) {
-    return part->stride <= 512 ? 16 : part->stride <= 1024 ? 8 : 4;
+/* Records of a run: their lines stay in the first-level cache until they have been scored, and few
+ * of the lines behind them, which are on their way by then, come too late. */
+static uint32_t run_rows(const spector_part *part) {
+    return part->stride <= 1024 ? 16 : part->stride <= 2048 ? 8 : 4;
 }
 
-/* Where most records survive, the pass over their vectors fetches all of those that come later, but
- * for the next few, which are on their way. Where few do, headers alone are worth fetching ahead,
- * and the vectors of survivors as they turn up. */
-static void plan_ahead(const spector_query *q, const spector_part *part, uint32_t first, int dense,
-                       spector_block *b) {
-    const int pass = dense && q->codes;
-    const uint32_t further = pass ? dense_rows(part) * 3 / 2 : SPECTOR_BLOCK;
-    memset(b->ahead, 0, sizeof b->ahead);
-    b->ahead[pass].from = part->data + (size_t)(first + further) * part->stride;
-    b->ahead[pass].step = part->stride;
-    b->ahead[pass].lines = pass ? part->stride / 64 : 1;
-}
-
-/* Phases 1 to 4 of count records from first on. */
-static void gate_block(const spector_part *part, const spector_query *q, uint32_t first,
-                       uint32_t count, int dense, spector_block *b, uint64_t *drops) {
+/* Phases 1 to 4 of count records from first on, and the vectors of those that survive fetched. The
+ * headers behind them are fetched, too: they are far apart. */
+static void gate_sparse(const spector_part *part, const spector_query *q, uint32_t first,
+                        uint32_t count, spector_block *b, uint64_t *drops) {
+    b->ahead = part->data + (size_t)(first + SPECTOR_BLOCK) * part->stride;
+    b->ahead_step = part->stride;
     spector_active.gate(q, part, first, count, b, drops);
-    if (dense) return;
-    for (uint32_t i = 0; i < b->n; i++)
+    for (uint32_t i = 0; q->codes && i < b->n; i++)
         for (size_t line = 0; line < q->vector_bytes; line += 64)
             SPECTOR_PREFETCH((const uint8_t *)(spector_record_at(part, b->slots[i]) + 1) + line);
+}
+
+/* Cosines of the block's rows by their products. */
+static void cosines_of(const spector_query *q, const int32_t *dots, spector_block *b) {
+    float scales[SPECTOR_BLOCK];
+    for (uint32_t i = 0; i < b->n; i++) scales[i] = b->rows[i]->scale;
+    for (uint32_t i = 0; i < b->n; i++) b->similarity[i] = (float)dots[i] * (q->scale * scales[i]);
 }
 
 /* Cosines of the block's rows. */
 static void measure_rows(const spector_query *q, spector_block *b) {
     int32_t dots[SPECTOR_BLOCK];
-    float scales[SPECTOR_BLOCK];
     if (!q->codes) {
         memset(b->similarity, 0, sizeof b->similarity);
         return;
     }
     spector_active.dot(q, b, dots);
-    for (uint32_t i = 0; i < b->n; i++) scales[i] = b->rows[i]->scale;
-    for (uint32_t i = 0; i < b->n; i++) b->similarity[i] = (float)dots[i] * (q->scale * scales[i]);
+    cosines_of(q, dots, b);
 }
 
 /* Keeps what reaches the similarity floor; most scans have none. */
@@ -113,11 +107,27 @@ static void keep_similar(const spector_query *q, spector_block *b, uint64_t *dro
     b->n = n;
 }
 
-void spector_measure_block(const spector_part *part, const spector_query *q, spector_block *b,
-                           uint64_t *drops) {
+/* Phases 1 to 5 of a block of which few may survive. */
+static void measure_sparse(const spector_part *part, const spector_query *q, uint32_t first,
+                           uint32_t count, spector_block *b, uint64_t *drops) {
+    gate_sparse(part, q, first, count, b, drops);
+    if (!b->n) return;
     spector_locate_block(part, b);
     measure_rows(q, b);
-    keep_similar(q, b, drops);
+}
+
+/* The same where most survive: all vectors are read as they lie in memory, then the headers between
+ * them, which have come along. */
+static void measure_run(const spector_part *part, const spector_query *q, uint32_t first,
+                        uint32_t count, spector_block *b, uint64_t *drops) {
+    int32_t dots[SPECTOR_BLOCK];
+    b->ahead = NULL;
+    spector_active.run(q, part, first, count, dots);
+    spector_active.gate(q, part, first, count, b, drops);
+    spector_locate_block(part, b);
+    if (b->n < count)
+        for (uint32_t i = 0; i < b->n; i++) dots[i] = dots[b->slots[i] - first];
+    cosines_of(q, dots, b);
 }
 
 /* Whether any score can still enter a full heap with this floor; ties may, by their id. */
@@ -181,12 +191,12 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
     spector_block b = {0};
     int dense = end < part->count; /* who asks for some rows knows that they survive */
     for (uint32_t step; first < end; first += step) {
-        step = dense && q->codes ? dense_rows(part) : SPECTOR_BLOCK;
+        const int run = dense && q->codes;
+        step = run ? run_rows(part) : SPECTOR_BLOCK;
         if (end - first < step) step = end - first;
-        plan_ahead(q, part, first, dense, &b);
-        gate_block(part, q, first, step, dense, &b, drops);
+        (run ? measure_run : measure_sparse)(part, q, first, step, &b, drops);
         dense = b.n >= step * 3 / 4;
-        if (b.n) spector_measure_block(part, q, &b, drops);
+        keep_similar(q, &b, drops);
         *scored += b.n;
         if (found == k && k && q->codes) keep_reaching(q, cap, hits[0].score, &b);
         if (b.n) found = spector_rank_block(part, q, &b, index, hits, found, k);

@@ -399,13 +399,10 @@ enum { SPECTOR_BLOCK = 64, SPECTOR_LANES = 16 };
  * the next multiple of SPECTOR_LANES. */
 typedef struct spector_block {
     uint32_t n;
-    /* What each of two passes over this block (gates, products) fetches for later ones: so many
-     * lines a record, step bytes further on for each. */
-    struct {
-        const uint8_t *from;
-        size_t step;
-        uint32_t lines;
-    } ahead[2];
+    /* Where the gates find the headers of a later block, which they fetch while they are at it; NULL
+     * if they need not. */
+    const uint8_t *ahead;
+    size_t ahead_step;
     uint32_t slots[SPECTOR_BLOCK];
     const spector_record *rows[SPECTOR_BLOCK]; /* see spector_locate_block */
     float similarity[SPECTOR_BLOCK];
@@ -422,12 +419,9 @@ typedef struct spector_block {
     float factor[SPECTOR_BLOCK]; /* product of the modifiers */
 } spector_block;
 
-/* Fetch what a pass shall beside the i-th record of its own. Prefetching behind the end of a map
- * is harmless. */
-static inline void spector_fetch_ahead(const spector_block *block, uint32_t i, int pass) {
-    const uint8_t *from = block->ahead[pass].from + i * block->ahead[pass].step;
-    for (uint32_t line = 0; line < block->ahead[pass].lines; line++)
-        SPECTOR_PREFETCH(from + 64 * line);
+/* Fetch a later header beside the block's i-th. Prefetching behind the end of a map is harmless. */
+static inline void spector_fetch_ahead(const spector_block *block, uint32_t i) {
+    if (block->ahead) SPECTOR_PREFETCH(block->ahead + i * block->ahead_step);
 }
 
 static inline const spector_record *spector_record_at(const spector_part *part, uint32_t slot) {
@@ -459,9 +453,6 @@ static inline void spector_locate_block(const spector_part *part, spector_block 
     for (uint32_t i = 0; i < block->n; i++)
         block->rows[i] = spector_record_at(part, block->slots[i]);
 }
-/* Phase 5 of the block's slots; keeps those at or above the similarity floor. */
-void spector_measure_block(const spector_part *part, const spector_query *query,
-                           spector_block *block, uint64_t *drops);
 /* Phase 6 of a block into the heap of found hits; returns the heap's new size. */
 uint32_t spector_rank_block(const spector_part *part, const spector_query *query,
                             spector_block *block, uint32_t part_index, spector_hit *hits,
@@ -487,6 +478,9 @@ typedef void (*spector_load_fn)(const spector_query *query, spector_block *block
 /* Exact dot products of the cue's codes with the vectors of a block's rows. */
 typedef void (*spector_dot_fn)(const spector_query *query, const spector_block *block,
                                int32_t *out);
+/* The same of count records from first on, one behind the other as they lie in memory. */
+typedef void (*spector_run_fn)(const spector_query *query, const spector_part *part, uint32_t first,
+                               uint32_t count, int32_t *out);
 /* Phase 6 of the records loaded into a block; scores has room for a whole one. */
 typedef void (*spector_score_fn)(const spector_query *query, const spector_block *block,
                                  float *scores);
@@ -507,6 +501,7 @@ typedef uint32_t (*spector_positions_fn)(const uint64_t *mask, uint32_t words, u
 typedef struct spector_isa {
     spector_gate_fn gate;
     spector_dot_fn dot;
+    spector_run_fn run;
     spector_load_fn load;
     spector_score_fn score;
     spector_crc_fn crc32c;
@@ -531,7 +526,9 @@ static inline void spector_load_block(const spector_query *query, const spector_
 #define SPECTOR_DECLARE_LOAD(isa)                                                                 \
     void spector_load_rec_##isa(const spector_query *query, spector_block *block)
 #define SPECTOR_DECLARE_DOT(isa)                                                                  \
-    void spector_dot_i8_##isa(const spector_query *query, const spector_block *block, int32_t *out)
+    void spector_dot_i8_##isa(const spector_query *query, const spector_block *block, int32_t *out); \
+    void spector_run_i8_##isa(const spector_query *query, const spector_part *part, uint32_t first, \
+                              uint32_t count, int32_t *out)
 #define SPECTOR_DECLARE_SCORE(isa)                                                                \
     void spector_score_f32_##isa(const spector_query *query, const spector_block *block,          \
                                  float *scores)
