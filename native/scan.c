@@ -2,7 +2,8 @@
  *
  * Records are taken in blocks: one pass over the headers decides phases 1-4 and leaves
  * the slots that survive, one pass computes their dot products (phase 5, the only one that touches
- * vectors), one pass scores (phase 6, in score.c) and offers to the heap.
+ * vectors), one pass scores (phase 6, in score.c) and offers to the heap. Where most survive, phase
+ * 5 goes first and measures all: memory is fastest when it is read in its order.
  */
 #include "search.h"
 

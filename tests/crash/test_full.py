@@ -90,7 +90,7 @@ def test_store_filled_to_the_brim_goes_on_once_there_is_room(
 
 
 def test_memory_that_runs_out_at_some_point_of_a_life(proof: Proof) -> None:
-    _tight(proof, "memory", 2_000_000, names=["large"])
+    _tight(proof, "memory", 4_000_000, names=["large"])
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def _recoveries(proof: Proof, **kwargs: Any) -> dict[str, Any]:
 
 
 def test_kill_at_a_sample_of_calls_leaves_old_or_new(proof: Proof) -> None:
-    points = _kills(proof, "strict", start=_first(2 * STRIDE), step=2 * STRIDE, torn=False)
+    points = _kills(proof, "strict", start=_first(4 * STRIDE), step=4 * STRIDE, torn=False)
     assert sum(points.values()) > len(points), points
 
 

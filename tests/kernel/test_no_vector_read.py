@@ -1,4 +1,4 @@
-"""Mechanism: phases 1 to 4 look at headers only.
+"""Mechanism: where few records survive phases 1 to 4, these look at headers only.
 
 Damage: reading the vectors of dropped records would cost the bandwidth that the gates save.
 Guard: a record whose vector lies in an unreadable page is dropped without a crash; and the same

@@ -87,6 +87,7 @@ def test_every_set_equals_portable_c(tmp_path: Path, proof: Proof) -> None:
         assert found.caps == set_caps()
 
 
+@pytest.mark.slow
 def test_sanitizers_find_nothing(tmp_path: Path, proof: Proof) -> None:
     found = all_alike([str(build(tmp_path, "cc", *SANITIZE)), "quick"])
     proof("T27", results_under_sanitizers=found.compared, reports=0, how="ASan and UBSan")
@@ -100,6 +101,7 @@ def test_valgrind_finds_nothing(tmp_path: Path, proof: Proof) -> None:
     assert not found.caps & AVX512, "valgrind cannot run AVX-512, so the probe must not offer it"
 
 
+@pytest.mark.slow
 def test_neon_equals_portable_c(tmp_path: Path, proof: Proof) -> None:
     emulator = tool("qemu-aarch64")
     program = str(build(tmp_path, "aarch64-linux-gnu-gcc", "-static"))
