@@ -102,12 +102,18 @@ def behind(
             if slots and stem_of(path) not in known:
                 reason = f"{slots} records of this store that the catalog does not know"
                 out.append(Loss(file=path, reason=reason))
-        elif header["generation"] == row.get("generation") and type(row.get("live")) is int and (
+        elif header["generation"] == row.get("generation") and _is_count(row) and (
             slots > row["slots"] or dead > row["slots"] - row["live"]
         ):
             reason = "it is of a later commit than the catalog, which has lost some"
             out.append(Loss(file=path, reason=reason))
     return out
+
+
+def _is_count(row: Mapping[str, Any]) -> bool:
+    """Whether the row says how many slots and living memories its partition has."""
+    live, slots = row.get("live"), row["slots"]
+    return type(live) is int and slots is not None and 0 <= live <= slots
 
 
 def _header(files: DiskFiles, path: str, uuid: bytes) -> Any:

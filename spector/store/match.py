@@ -37,7 +37,9 @@ def take(
     """Match a partition's records with the catalog's rows; returns rows without a record."""
     torn = []
     headers, alive = partition.headers, partition.alive
-    tier = tier_of(segment) if segment else (partition.tier or 0)
+    tier = tier_of(segment)
+    if tier < 0:
+        tier = partition.tier or 0
     for slot in range(len(partition.images)):
         row = own.pop(slot, None)
         record_id = int(headers["id"][slot])

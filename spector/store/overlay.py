@@ -41,6 +41,9 @@ def read_saved(
         return None
     if found.problem is not None:
         out.notes.append(Loss(file=path, reason=found.problem))
+    if segment is not None and segment["slots"] is None:
+        reason = "how many records the catalog counts in it is damaged; its own header was asked"
+        out.notes.append(Loss(file=path, reason=reason))
     if segment is not None:
         _overlay(found, segment, remains, who, out)
     return found
@@ -57,7 +60,11 @@ def _overlay(
     pending = [entry[1:] for entry in entries if is_entry(entry)]
     if not pending:
         return
-    whole = np.zeros((max(len(found.images), int(segment["slots"])), stride_of(who.dim)), np.uint8)
+    stride, slots = stride_of(who.dim), segment["slots"]
+    ends = [slot + max(1, len(image) // stride) for _, slot, image in pending]
+    if slots is not None:  # what lies behind is no record of this partition's
+        ends = [end for end in ends if end <= slots]
+    whole = np.zeros((max([len(found.images), *ends]), stride), np.uint8)
     whole[: len(found.images)] = found.images
     before = whole.copy() if out.commits_lost else whole
     refused = lay_over(whole, pending, who.uuid)

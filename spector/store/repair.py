@@ -31,6 +31,8 @@ Progress = Callable[[int, int], None]
 
 #: no partition has this number: a place that is not even numbers
 _NOWHERE: Final = {"segment_id": 0, "slot": 0}
+#: of what a salvage needs to know of a partition
+_MOST: Final = {"tier": 255, "slots": (1 << 32) - 1}
 
 
 def salvage(
@@ -110,12 +112,18 @@ def _rows_by_place(
 
 
 def _named(remains: Remains) -> dict[int, dict[str, Any]]:
-    """Rows of partitions that have a file, by id."""
+    """Rows of partitions that have a file, by id; a number that cannot be theirs is None."""
     return {
-        row["id"]: row for row in remains.segments
+        row["id"]: {
+            **row, **{name: _within(row.get(name), most) for name, most in _MOST.items()}
+        }
+        for row in remains.segments
         if type(row.get("path")) is str and row.get("state") != PartitionState.COMPACTED
-        and all(type(row.get(name)) is int for name in ("tier", "day", "slots"))
     }
+
+
+def _within(value: object, most: int) -> int | None:
+    return value if type(value) is int and 0 <= value <= most else None
 
 
 def _list_the_rest(remains: Remains, who: Identity, out: Salvage) -> None:

@@ -41,6 +41,8 @@ __all__ = ["LostTable", "Remains", "SavedPartition", "read_partition", "read_rem
            "whole_header"]
 
 _MAX_ROWID = (1 << 63) - 1
+#: of bytes that somebody damaged; a damaged length asks for more memory than there is
+_UNREADABLE = (*SQL_ERRORS, OverflowError, MemoryError)
 _LOG = f"{CATALOG_NAME}-wal"
 #: what a page is believed to say of the store, if it has the form of such a row
 _META = {"format_version", "uuid", "dim", "model_id", "fingerprint"}
@@ -108,7 +110,7 @@ def _read_all(path: str, out: Remains) -> None:
             "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0",
             "locking_mode=EXCLUSIVE",  # no file for shared memory: a full disk reads as damage
         ):
-            with contextlib.suppress(*SQL_ERRORS):
+            with contextlib.suppress(*_UNREADABLE):
                 db.execute(f"PRAGMA {pragma}")
         if (problem := problem_of_schema(db)) is not None:
             for table in ("meta", "segment", "record", "content", "journal", "head"):
@@ -137,7 +139,7 @@ def _read_indexes(db: sqlite3.Connection, out: Remains) -> None:
     """What a record's row says in columns that have an index is in that index as well."""
     for column in ("session_id", "agent_id", "user_id", "valid_from_ms", "valid_until_ms"):
         index = "record_" + column.split("_")[column.startswith("valid")]
-        with contextlib.suppress(*SQL_ERRORS):
+        with contextlib.suppress(*_UNREADABLE):
             for record_id, value in db.execute(
                 f"SELECT id, {column} FROM record INDEXED BY {index} WHERE {column} IS NOT NULL"
             ):
@@ -199,8 +201,8 @@ def read_table(
     """
     try:
         names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
-    except SQL_ERRORS as error:
-        lost.append(LostTable(table, 0, _MAX_ROWID, str(error)))
+    except _UNREADABLE as error:
+        lost.append(LostTable(table, 0, _MAX_ROWID, _reason(error)))
         return
     if not names:
         lost.append(LostTable(table, 0, _MAX_ROWID, "the table is gone"))
@@ -221,8 +223,8 @@ def read_table(
                 reached = found[key]
                 yield found
             return
-        except (*SQL_ERRORS, OverflowError) as error:
-            reason = str(error)
+        except _UNREADABLE as error:
+            reason = _reason(error)
         # the step that failed took the row before with it
         row = _first(db, table, key, reached + 1)
         behind = reached + 1
@@ -254,10 +256,15 @@ def _next_readable(db: sqlite3.Connection, table: str, key: str, behind: int) ->
     return high
 
 
+def _reason(error: BaseException) -> str:
+    """A damaged length makes SQLite ask for more than there is, and say no word about it."""
+    return str(error) or "there is no memory for what it says it holds"
+
+
 def _last_key(db: sqlite3.Connection, table: str, key: str) -> int:
     try:
         found = db.execute(f"SELECT max({key}) FROM {table} NOT INDEXED").fetchone()[0]
-    except (*SQL_ERRORS, OverflowError):
+    except _UNREADABLE:
         return _MAX_ROWID
     return found if isinstance(found, int) else -1
 
@@ -276,7 +283,7 @@ def _first(db: sqlite3.Connection, table: str, key: str, low: int) -> tuple[Any,
             f"SELECT {key}, * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key} LIMIT 1",
             (low,),
         ).fetchone()
-    except (*SQL_ERRORS, OverflowError):
+    except _UNREADABLE:
         return None
     return found if found and isinstance(found[0], int) and found[0] >= low else None
 
@@ -287,8 +294,8 @@ def _read_unkeyed(
     try:
         for row in db.execute(f"SELECT * FROM {table}"):
             yield dict(zip(names, row, strict=True))
-    except SQL_ERRORS as error:
-        lost.append(LostTable(table, 0, _MAX_ROWID, str(error)))
+    except _UNREADABLE as error:
+        lost.append(LostTable(table, 0, _MAX_ROWID, _reason(error)))
 
 
 @dataclass(slots=True, eq=False)

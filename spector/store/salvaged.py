@@ -95,7 +95,8 @@ def is_lost(remains: Remains, table: str, record_id: int) -> bool:
 
 
 def tier_of(segment: dict[str, Any] | None) -> int:
-    return int(segment["tier"]) if segment else -1
+    """-1 when nobody knows."""
+    return -1 if segment is None or segment["tier"] is None else int(segment["tier"])
 
 
 def is_usable(header: NDArray[np.void], event_ms: int) -> bool:

@@ -155,6 +155,9 @@ def _hit_and_elsewhere(p: Patient) -> None:
     p.put(ONE, bytes(data))
 
 
+#: a varint of nine bytes, and more of them
+HUGE = b"\xff" * 12 + b"\x00\xff\x00\x1d\x11"
+
 #: damage -> (what to do, memories that come through whole, those without words)
 KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
     "a partition cut off": (_cut, 9, 0),
@@ -172,6 +175,20 @@ KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
         _sql("UPDATE segment SET live = 'many'",
              "INSERT INTO segment VALUES (77, 1, 0, 9, 0, '../../elsewhere', 0, 1, 1, 1, 0)"), 11, 0
     ),
+    "a count below nothing": (_sql("UPDATE segment SET slots = -5"), 11, 0),
+    "counts below nothing and of nothing": (
+        _sql("UPDATE segment SET slots = -5, live = 'x'"), 11, 0
+    ),
+    "a count beyond all memory": (_sql("UPDATE segment SET slots = 1 << 40"), 11, 0),
+    "a count that no disk holds": (
+        _sql("UPDATE segment SET slots = (1 << 32) - 1, live = slots",
+             "INSERT INTO journal SELECT 900 + id, id, 1, 0, x'00' FROM segment"), 11, 0
+    ),
+    "a count that is a word": (_sql("UPDATE segment SET slots = 'many'"), 11, 0),
+    "more living than there are": (_sql("UPDATE segment SET live = slots + 7"), 11, 0),
+    "a tier that is a word": (_sql("UPDATE segment SET tier = 'one'"), 11, 0),
+    "a tier below nothing": (_sql("UPDATE segment SET tier = -1"), 11, 0),
+    "a day that is a word": (_sql("UPDATE segment SET day = 'Monday'"), 11, 0),
     "a place behind the end": (_place("slot = 77"), 11, 0),
     "a place that is another's": (_place("slot = 1"), 11, 0),
     "a place in no partition": (_place("segment_id = 99"), 11, 0),
@@ -225,6 +242,22 @@ def test_pages_of_the_catalog_one_after_the_other(
     proof("repair", stores=pages, kept=kept, wrong=0, unnamed=silent)
     assert silent == 0
     assert kept > pages * 6
+
+
+def test_lengths_that_ask_for_more_memory_than_there_is(patient: Patient, dest: Path) -> None:
+    """Of one text in the catalog: SQLite then says nothing but that it has no memory."""
+    data = patient.bytes["catalog.db"]
+    said = 0
+    ends = [data.index(WORDS[n].encode()) for n in (5, 6, 7)]
+    for start in (end - back for end in ends for back in range(16, 24)):
+        patient.put("catalog.db", data[:start] + HUGE + data[start + len(HUGE) :])
+        report, whole = repaired(patient, dest)
+        said += any("no memory" in note.reason for note in report.notes)
+        named = {each.id for each in (*report.lost, *report.notes)}
+        assert set(patient.truth) <= whole | named, (start, report)
+        shutil.rmtree(dest)
+        patient.restore()
+    assert said
 
 
 def test_words_without_a_vector_are_embedded_again(tmp_path: Path) -> None:
