@@ -18,7 +18,7 @@ from spector.read.names import names_of
 from spector.read.request import RecallRequest
 from spector.read.route import Kind, is_name, kind
 from spector.read.signs import Speakers, about
-from spector.read.snapshot import Snapshot
+from spector.read.snapshot import Moved, Snapshot
 from spector.read.when import TimeRange, when
 from spector.store.store import Store
 from spector.store.words import Words
@@ -47,10 +47,19 @@ class LexicalChannel:
         self._years: tuple[Snapshot | None, frozenset[int]] = (None, frozenset())
 
     def at(self, snap: Snapshot) -> tuple[WordView, ...]:
-        """The words of each store at the moment of a snapshot, which this thread is in."""
-        return tuple(
+        """The words of each store at the moment of a snapshot, which this thread is in.
+
+        Raises:
+            Moved: a store in memory, which knows no moments, has been changed in between: a memory
+            may have words only where the snapshot does not have it.
+        """
+        found = tuple(
             words.at(view) for words, view in zip(self._words, snap.views, strict=True)
         )
+        for store, view in zip(snap.stores, snap.views, strict=True):
+            if not store.files.durable and store.moves != view.moves:
+                raise Moved("a memory moved between view and words")
+        return found
 
     def asked(
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from spector.store.damage import SQL_ERRORS
 from spector.store.planted import confine
 
-__all__ = ["problem_of_full_text", "problem_of_schema", "what_seems_damaged"]
+__all__ = ["has_room", "problem_of_full_text", "problem_of_schema", "what_seems_damaged"]
 
 #: far more than a sound index needs for what is asked of it here
 _ROOM_BYTES: Final = 64 << 20
@@ -31,7 +31,7 @@ def what_seems_damaged(path: str) -> str | None:
 
     Only when there is room does its asking prove anything; without, the process is short of memory.
     """
-    if path == ":memory:" or not _has_room():
+    if path == ":memory:" or not has_room():
         return None
     try:
         db = sqlite3.connect(
@@ -59,7 +59,7 @@ def problem_of_schema(db: sqlite3.Connection) -> str | None:
     try:
         db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except MemoryError:
-        return _ENDLESS if _has_room() else None
+        return _ENDLESS if has_room() else None
     except SQL_ERRORS:  # whoever runs the statement that matters is told
         pass
     return None
@@ -69,7 +69,7 @@ def _asks_too_much(db: sqlite3.Connection) -> bool:
     try:
         db.execute(_ANY_WORD).fetchone()
     except MemoryError:
-        return _has_room()
+        return has_room()
     return False
 
 
@@ -88,7 +88,7 @@ def problem_of_full_text(db: sqlite3.Connection) -> str | None:
         try:
             copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
         except MemoryError:
-            if not _has_room():
+            if not has_room():
                 raise
             return _ENDLESS
     except SQL_ERRORS as error:
@@ -98,7 +98,7 @@ def problem_of_full_text(db: sqlite3.Connection) -> str | None:
     return None
 
 
-def _has_room() -> bool:
+def has_room() -> bool:
     """Whether the process, and SQLite, whose own limit anybody may have set, get some memory."""
     try:
         db = sqlite3.connect(":memory:")

@@ -14,6 +14,7 @@ from spector.store.files import Bytes, DiskFiles
 from spector.store.redo import is_entry, lay_over
 from spector.store.salvage import Remains, SavedPartition, read_partition
 from spector.store.salvaged import Identity, Salvage, is_lost
+from spector.store.transaction import JOURNAL_RECORDS
 
 __all__ = ["read_saved"]
 
@@ -32,6 +33,7 @@ def read_saved(
         found = read_partition(
             files, path, uuid=who.uuid, dim=who.dim,
             slots=None if segment is None else segment["slots"], ahead=out.commits_lost,
+            placed=segment is not None,
         )
     except SpectorError as error:
         out.notes.append(Loss(file=path, reason=error.message))
@@ -42,7 +44,7 @@ def read_saved(
     if found.problem is not None:
         out.notes.append(Loss(file=path, reason=found.problem))
     if segment is not None and segment["slots"] is None:
-        reason = "how many records the catalog counts in it is damaged; its own header was asked"
+        reason = "the catalog's count of its records is damaged"
         out.notes.append(Loss(file=path, reason=reason))
     if segment is not None:
         _overlay(found, segment, remains, who, out)
@@ -60,11 +62,8 @@ def _overlay(
     pending = [entry[1:] for entry in entries if is_entry(entry)]
     if not pending:
         return
-    stride, slots = stride_of(who.dim), segment["slots"]
-    ends = [slot + max(1, len(image) // stride) for _, slot, image in pending]
-    if slots is not None:  # what lies behind is no record of this partition's
-        ends = [end for end in ends if end <= slots]
-    whole = np.zeros((max([len(found.images), *ends]), stride), np.uint8)
+    stride = stride_of(who.dim)
+    whole = np.zeros((_room(found, segment, pending, remains, stride), stride), np.uint8)
     whole[: len(found.images)] = found.images
     before = whole.copy() if out.commits_lost else whole
     refused = lay_over(whole, pending, who.uuid)
@@ -77,6 +76,30 @@ def _overlay(
     crc = np.empty(len(whole), dtype=np.uint32)
     crc32c_rows(whole, crc, who.uuid)
     found.sound = whole[:, 36:40].copy().view("<u4")[:, 0] == crc
+
+
+def _room(
+    found: SavedPartition, segment: dict[str, Any], pending: list[tuple[int, int, bytes]],
+    remains: Remains, stride: int,
+) -> int:
+    """How many slots the file has and the journal adds.
+
+    A damaged slot may lie anywhere. One behind the end of the file is believed where the journal
+    goes on from there, or where the row of a memory is as far: the file was cut off.
+    """
+    new = [(slot, len(image) // stride) for kind, slot, image in pending if kind == JOURNAL_RECORDS]
+    present = len(found.images)
+    most = present + sum(count for _, count in new)
+    furthest = max((slot + count for slot, count in new), default=0)
+    if furthest > most:
+        own = [
+            row["slot"] for row in remains.records.values()
+            if row.get("segment_id") == segment["id"] and type(row.get("slot")) is int
+        ]
+        most = max([most, *(slot + 1 for slot in own)])
+    if segment["slots"] is not None:
+        most = min(most, segment["slots"])
+    return max([present, *(slot + count for slot, count in new if slot + count <= most)])
 
 
 def _keep_later_halves(before: Bytes, after: Bytes) -> None:

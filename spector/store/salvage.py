@@ -30,7 +30,7 @@ from spector.store.catalog import CATALOG_NAME, translated_sql
 from spector.store.compact import wrong_checksums
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import Bytes, DiskFiles
-from spector.store.fulltext import problem_of_schema
+from spector.store.fulltext import has_room, problem_of_schema
 from spector.store.guard import refuse_other_than_files
 from spector.store.pages import Pages, rows_of
 from spector.store.sectors import join, read_around, spans
@@ -110,7 +110,7 @@ def _read_all(path: str, out: Remains) -> None:
             "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0",
             "locking_mode=EXCLUSIVE",  # no file for shared memory: a full disk reads as damage
         ):
-            with contextlib.suppress(*_UNREADABLE):
+            with contextlib.suppress(*SQL_ERRORS):
                 db.execute(f"PRAGMA {pragma}")
         if (problem := problem_of_schema(db)) is not None:
             for table in ("meta", "segment", "record", "content", "journal", "head"):
@@ -139,11 +139,13 @@ def _read_indexes(db: sqlite3.Connection, out: Remains) -> None:
     """What a record's row says in columns that have an index is in that index as well."""
     for column in ("session_id", "agent_id", "user_id", "valid_from_ms", "valid_until_ms"):
         index = "record_" + column.split("_")[column.startswith("valid")]
-        with contextlib.suppress(*_UNREADABLE):
+        try:
             for record_id, value in db.execute(
                 f"SELECT id, {column} FROM record INDEXED BY {index} WHERE {column} IS NOT NULL"
             ):
                 out.hints.setdefault(record_id, {})[column] = value
+        except _UNREADABLE as error:
+            _reason(error)
 
 
 def read_pages(scratch: DiskFiles, out: Remains) -> None:
@@ -257,14 +259,23 @@ def _next_readable(db: sqlite3.Connection, table: str, key: str, behind: int) ->
 
 
 def _reason(error: BaseException) -> str:
-    """A damaged length makes SQLite ask for more than there is, and say no word about it."""
-    return str(error) or "there is no memory for what it says it holds"
+    """Why something cannot be read.
+
+    A damaged length makes SQLite ask for more memory than there is, and say no word about it; it
+    proves nothing where the process has none.
+    """
+    if isinstance(error, MemoryError):
+        if not has_room():
+            raise error
+        return "there is no memory for what it says it holds"
+    return str(error)
 
 
 def _last_key(db: sqlite3.Connection, table: str, key: str) -> int:
     try:
         found = db.execute(f"SELECT max({key}) FROM {table} NOT INDEXED").fetchone()[0]
-    except _UNREADABLE:
+    except _UNREADABLE as error:
+        _reason(error)
         return _MAX_ROWID
     return found if isinstance(found, int) else -1
 
@@ -283,7 +294,8 @@ def _first(db: sqlite3.Connection, table: str, key: str, low: int) -> tuple[Any,
             f"SELECT {key}, * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key} LIMIT 1",
             (low,),
         ).fetchone()
-    except _UNREADABLE:
+    except _UNREADABLE as error:
+        _reason(error)
         return None
     return found if found and isinstance(found[0], int) and found[0] >= low else None
 
@@ -327,12 +339,13 @@ class SavedPartition:
 
 def read_partition(
     files: DiskFiles, path: str, *, uuid: bytes | None, dim: int | None, slots: int | None,
-    ahead: bool = False,
+    ahead: bool = False, placed: bool = False,
 ) -> SavedPartition | None:
     """The records of one file, as many as are there; None when it is not one, or of another store.
 
     ``uuid``, ``dim`` and ``slots`` are the catalog's; None makes do with the file's own header,
     which then has to be whole. ``ahead``: the header may count more slots than the catalog does.
+    ``placed``: others name records by their slots, which stay as they are.
     """
     file = files.open(path, writable=False)
     try:
@@ -371,7 +384,11 @@ def read_partition(
         file.close()
     sound = np.ones(take, dtype=bool)
     sound[wrong_checksums(images, uuid)] = False
-    if counted is None:  # nobody knows how many there are: those that prove themselves
+    # nobody knows how many there are: those that prove themselves, or all up to the last of them
+    if counted is None and placed:
+        end = int(np.flatnonzero(sound)[-1]) + 1 if sound.any() else 0
+        images, sound = images[:end], sound[:end]
+    elif counted is None:
         images, sound = images[sound], sound[sound]
     problems = [] if header is not None else ["its header is damaged"]
     if counted is not None and present < counted:

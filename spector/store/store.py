@@ -101,6 +101,8 @@ class View:
     partitions: tuple[Partition, ...]
     change_seq: int
     retire_epoch: int
+    #: of ``Store.moves``
+    moves: int = 0
 
 
 class Store:
@@ -150,6 +152,9 @@ class Store:
         #: slots of moved memories and files of partitions, which an older snapshot may still need
         self.left_slots: Leaving[LeftSlot] = Leaving()
         self.left_files: Leaving[str] = Leaving()
+        #: commits of this process that gave memories another place; one that is about to be made
+        #: counts already, so that a catalog in memory is never ahead of it
+        self.moves = 0
         self._view = View((), -1, 0)
         self._shown: list[Partition] = []
         self._position: dict[int, int] = {}
@@ -353,7 +358,8 @@ class Store:
                     self.show()
                     return
                 self._shown[position] = segment.partition()
-        self._view = View(tuple(self._shown), self._head.change_seq, self._head.retire_epoch)
+        head = self._head
+        self._view = View(tuple(self._shown), head.change_seq, head.retire_epoch, self.moves)
 
     # -- change -------------------------------------------------------------------------------
 
@@ -377,6 +383,8 @@ class Store:
                 self._head = tx.head()
                 self.publish(tx.changed())
             except BaseException as error:
+                if not committed:
+                    self.moves = self._view.moves
                 unsafe = committed or _is_unsafe(error)
                 if unsafe:
                     self.fail(error)

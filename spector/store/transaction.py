@@ -52,6 +52,7 @@ class Transaction:
         self._ahead: dict[int, Segment] = {}
         self._moves_places = False
         self._hides = False
+        self._moved = False
         self._overwritten: set[int] = set()
 
     # -- ids and partitions -------------------------------------------------------------------
@@ -176,7 +177,7 @@ class Transaction:
         """Stage the death of a record; ``later`` when the memory lives on in another slot."""
         row = self.row(segment_id)
         self._rows[segment_id] = replace(row, live=row.live - 1)
-        self._moves_places = self._moves_places or later
+        self._moved = self._moved or later
         kind = JOURNAL_RETIRE if later else JOURNAL_MUTABLE
         self._journal.append((segment_id, kind, slot, block))
 
@@ -192,10 +193,9 @@ class Transaction:
             last_id=self._last_id,
             change_seq=self._change_seq,
             journal_seq=self._before.journal_seq + len(self._journal),
-            # Memories are elsewhere now: a recall that began before must not look for their words
-            # where its scan has no slot, or mix an old slab with new places. On disk none can: the
-            # files and the catalog's snapshot are of one moment. But a flag that changes in place
-            # is not.
+            # Slots mean other records now: scans over the old slab must not mix the two. On disk
+            # nobody can: the old file and the catalog's snapshot are of one moment. But a flag that
+            # changes in place is not.
             retire_epoch=self._before.retire_epoch
             + (self._hides or (self._moves_places and self.store.catalog.in_memory)),
         )
@@ -205,6 +205,7 @@ class Transaction:
 
     def write_journal(self) -> None:
         """Rows of the changed segments and redo images, inside the catalog's transaction."""
+        self.store.moves += self._moved  # before anybody can see it in the catalog
         for segment in self._ahead.values():
             segment.sync()
         self._open_files()

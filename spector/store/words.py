@@ -70,7 +70,7 @@ class Words:
         """The words of a view; call it inside of the snapshot that the view is of.
 
         A store in memory has no snapshots: its catalog may be ahead of the view, and a memory that
-        has moved meanwhile may be missing. Recall notices that and starts over.
+        has moved meanwhile may be missing. Then ``Store.moves`` is not what the view knows.
         """
         return self._index.follow(view.partitions, self._source())
 

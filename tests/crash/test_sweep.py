@@ -13,7 +13,7 @@ from tests.proof import seed
 
 pytestmark = pytest.mark.crash
 
-#: one in twice so many kill points is in the quick sample; which ones, the seed decides
+#: one in four times so many kill points is in the quick sample; which ones, the seed decides
 STRIDE = 17
 Proof = Callable[..., None]
 

@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 
 import spector
-from spector.errors import ModelMismatchError
+from spector.errors import InvalidInputError, ModelMismatchError
+from spector.store.transaction import Transaction
 from tests.fakes import FakeEmbedder
 
 DIM = 32
@@ -150,3 +151,18 @@ def test_a_memory_that_moves_between_view_and_words_is_found_by_its_words(
         monkeypatch.setattr(channel, "at", at)
         assert "rarity there" in [hit.text for hit in memory.recall("rarity", vector=np.ones(DIM))]
         assert moves
+
+
+def test_a_move_that_came_to_nothing_is_in_no_recalls_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was counted before the commit, which failed."""
+    with spector.open(":memory:", embedder=None, dim=DIM) as memory:
+        told = memory.remember("rarity here", vector=np.ones(DIM))
+
+        def broken(*_: Any) -> None:
+            raise InvalidInputError("for once")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Transaction, "head", broken)
+            with pytest.raises(InvalidInputError, match="for once"):
+                memory.update(told.id, text="rarity there", vector=np.ones(DIM))
+        assert [hit.text for hit in memory.recall("rarity", vector=np.ones(DIM))] == ["rarity here"]

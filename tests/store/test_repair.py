@@ -27,8 +27,15 @@ from spector.errors import (
     StoreLockedError,
     StoreNotFoundError,
 )
-from spector.layout import MUTABLE_DTYPE, PARTITION_HEADER_BYTES, stride_of
+from spector.layout import (
+    MUTABLE_BYTES,
+    MUTABLE_DTYPE,
+    MUTABLE_OFFSET,
+    PARTITION_HEADER_BYTES,
+    stride_of,
+)
 from spector.store.lock import WriterLock
+from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
 from tests.api.helpers import ids
 from tests.crash.workload import DIM, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
@@ -155,6 +162,29 @@ def _hit_and_elsewhere(p: Patient) -> None:
     p.put(ONE, bytes(data))
 
 
+
+
+def _count_header_and_record(p: Patient) -> None:
+    """How many records there are is not known, one of them is damaged, and the journal names the
+    place of a later one."""
+    data = bytearray(bytes(64) + p.bytes[ONE][64:])
+    data[PARTITION_HEADER_BYTES + STRIDE + 70] ^= 4
+    p.put(ONE, bytes(data))
+    half = PARTITION_HEADER_BYTES + 2 * STRIDE + MUTABLE_OFFSET
+    same = bytes(data[half : half + MUTABLE_BYTES]).hex()
+    _sql(
+        "UPDATE segment SET slots = -5, live = 'x'",
+        f"INSERT INTO journal SELECT 900, id, {JOURNAL_MUTABLE}, 2, x'{same}' FROM segment"
+        f" WHERE path = '{ONE}'",
+    )(p)
+
+
+#: entries of the journal behind the end of any file
+FAR = [
+    f"INSERT INTO journal SELECT {kind + 9}00 + id, id, {kind}, 4000000000, zeroblob({size})"
+    " FROM segment"
+    for kind, size in ((JOURNAL_RECORDS, STRIDE), (JOURNAL_MUTABLE, MUTABLE_BYTES))
+]
 #: a varint of nine bytes, and more of them
 HUGE = b"\xff" * 12 + b"\x00\xff\x00\x1d\x11"
 
@@ -177,18 +207,19 @@ KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
     ),
     "a count below nothing": (_sql("UPDATE segment SET slots = -5"), 11, 0),
     "counts below nothing and of nothing": (
-        _sql("UPDATE segment SET slots = -5, live = 'x'"), 11, 0
+        _sql("UPDATE segment SET slots = -5, live = 'x'", *FAR), 11, 0
     ),
     "a count beyond all memory": (_sql("UPDATE segment SET slots = 1 << 40"), 11, 0),
     "a count that no disk holds": (
         _sql("UPDATE segment SET slots = (1 << 32) - 1, live = slots",
-             "INSERT INTO journal SELECT 900 + id, id, 1, 0, x'00' FROM segment"), 11, 0
+             *FAR), 11, 0
     ),
     "a count that is a word": (_sql("UPDATE segment SET slots = 'many'"), 11, 0),
     "more living than there are": (_sql("UPDATE segment SET live = slots + 7"), 11, 0),
     "a tier that is a word": (_sql("UPDATE segment SET tier = 'one'"), 11, 0),
     "a tier below nothing": (_sql("UPDATE segment SET tier = -1"), 11, 0),
     "a day that is a word": (_sql("UPDATE segment SET day = 'Monday'"), 11, 0),
+    "a count, a header and a record": (_count_header_and_record, 10, 0),
     "a place behind the end": (_place("slot = 77"), 11, 0),
     "a place that is another's": (_place("slot = 1"), 11, 0),
     "a place in no partition": (_place("segment_id = 99"), 11, 0),
