@@ -32,7 +32,7 @@ RUNS = {
     "store": (30, 6000), "sealed": (30, 6000), "repair": (30, 14_000), "opened": (100, 50_000),
 }  # fmt: skip
 #: a sample starts in four seconds and runs for one; these read what the others read as well
-SAMPLED = ("import", "arguments", "store")
+SAMPLED = ("import", "store")
 
 
 @pytest.mark.parametrize("target", SAMPLED)

@@ -161,7 +161,7 @@ def test_process_without_memory_is_not_told_of_damage(
     with pytest.raises(MemoryError), translated_sql(where):
         raise MemoryError
     damaged_like_no_memory(path)
-    monkeypatch.setattr(fulltext, "_has_room", lambda: False)
+    monkeypatch.setattr(fulltext, "has_room", lambda: False)
     with pytest.raises(MemoryError), translated_sql(where):
         raise MemoryError
 
@@ -193,7 +193,7 @@ def test_schema_that_asks_for_too_much_is_damage_and_all_is_salvaged(
     with opened(tmp_path / "sound") as memory:
         assert {record.id: record.text for record in memory} == texts
         assert memory.check().ok
-    monkeypatch.setattr(fulltext, "_has_room", lambda: False)
+    monkeypatch.setattr(fulltext, "has_room", lambda: False)
     with pytest.raises(MemoryError):
         opened(path)
 

@@ -279,8 +279,8 @@ def test_lengths_that_ask_for_more_memory_than_there_is(patient: Patient, dest: 
     """Of one text in the catalog: SQLite then says nothing but that it has no memory."""
     data = patient.bytes["catalog.db"]
     said = 0
-    ends = [data.index(WORDS[n].encode()) for n in (5, 6, 7)]
-    for start in (end - back for end in ends for back in range(16, 24)):
+    ends = [data.index(WORDS[n].encode()) for n in (5, 6)]
+    for start in (end - back for end in ends for back in range(17, 22)):
         patient.put("catalog.db", data[:start] + HUGE + data[start + len(HUGE) :])
         report, whole = repaired(patient, dest)
         said += any("no memory" in note.reason for note in report.notes)
@@ -289,6 +289,18 @@ def test_lengths_that_ask_for_more_memory_than_there_is(patient: Patient, dest: 
         shutil.rmtree(dest)
         patient.restore()
     assert said
+
+
+def test_lack_of_memory_is_not_taken_for_damage(
+    patient: Patient, dest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = patient.bytes["catalog.db"]
+    start = data.index(WORDS[6].encode()) - 20
+    patient.put("catalog.db", data[:start] + HUGE + data[start + len(HUGE) :])
+    monkeypatch.setattr("spector.store.salvage.has_room", lambda: False)
+    with pytest.raises(MemoryError):
+        spector.repair(patient.root, dest)
+    assert not dest.exists()
 
 
 def test_words_without_a_vector_are_embedded_again(tmp_path: Path) -> None:
