@@ -25,6 +25,9 @@ ARGS ?=
 WORKERS ?= 2
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
+# the tests start Python hundreds of times: what was compiled once is kept, whatever the shell says
+unexport PYTHONDONTWRITEBYTECODE
+
 # what the installed extension and entry points are made from; Python files are live in the tree
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 

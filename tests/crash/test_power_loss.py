@@ -35,8 +35,8 @@ RECOVERIES = {
 }
 #: a full run of one workload takes a minute; a busy machine may be much slower
 PATIENCE_S = 3000.0
-QUICK_MUTANTS = ("skipped_sync", "wrong_order", "missing_directory_sync", "unsynced_backup")
-OTHER_MUTANTS = ("missing_folder_sync", "early_unlink", "relaxed_log")
+QUICK_MUTANTS = ("skipped_sync", "wrong_order", "missing_directory_sync")
+OTHER_MUTANTS = ("unsynced_backup", "missing_folder_sync", "early_unlink", "relaxed_log")
 
 
 def _count(results: list[dict[str, Any]], proof: Proof, seeds: str) -> None:

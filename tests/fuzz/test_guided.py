@@ -31,8 +31,8 @@ RUNS = {
     "import": (2000, 200_000), "export": (500, 20_000), "arguments": (500, 50_000),
     "store": (30, 6000), "sealed": (30, 6000), "repair": (30, 14_000), "opened": (100, 50_000),
 }  # fmt: skip
-#: a sample starts in four seconds and runs for one; these read what the others read as well
-SAMPLED = ("import", "store")
+#: it takes longer to start than to run; this one reads what most of the others read as well
+SAMPLED = ("store",)
 
 
 @pytest.mark.parametrize("target", SAMPLED)

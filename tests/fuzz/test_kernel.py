@@ -31,7 +31,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     native = ROOT / "tests/native"
     sources = [HERE / "native/fuzz_kernel.c", native / "worlds.c", native / "stores.c",
                *(ROOT / "native").glob("*.c")]
-    command = [tool("gcc"), *CFLAGS, "-O2", *SANITIZE, f"-I{ROOT / 'native'}", *map(str, sources)]
+    command = [tool("gcc"), *CFLAGS, *SANITIZE, f"-I{ROOT / 'native'}", *map(str, sources)]
     made = subprocess.run(
         [*command, "-lm", "-o", str(out)], capture_output=True, text=True, timeout=600, check=False
     )

@@ -23,7 +23,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("fuzz") / "fuzz_lexical"
     sources = [HERE / "native/fuzz_lexical.c", ROOT / "native/lexical.c"]
     made = subprocess.run(
-        [tool("gcc"), *CFLAGS, "-O1", *SANITIZE, f"-I{ROOT / 'native'}", *map(str, sources), "-lm",
+        [tool("gcc"), *CFLAGS, *SANITIZE, f"-I{ROOT / 'native'}", *map(str, sources), "-lm",
          "-o", str(out)],
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip

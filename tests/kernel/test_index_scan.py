@@ -304,12 +304,12 @@ def test_estimates_find_what_they_promise(kernel: Kernel, dim: int) -> None:
 
 @lru_cache(maxsize=2)
 def _asked_of_the_reference(dim: int) -> tuple[NDArray[np.uint8], list[tuple[Query, set[int]]]]:
-    """Records, and the ten that the reference finds for each of sixty queries."""
+    """Records, and the ten that the reference finds for each of forty queries."""
     rng = np.random.default_rng(dim)
     rows = clustered(rng, 4000, dim)
     reference = load_kernel("reference")
     table, asked = reference.prepare([Part(rows, len(rows))]), []
-    for number in range(60):
+    for number in range(40):
         near = rows[rng.integers(len(rows)), HEADER_BYTES : HEADER_BYTES + dim].view(np.int8)
         cue = near + rng.standard_normal(dim) * 20
         profile = list(PROFILES)[number % len(PROFILES)]

@@ -66,7 +66,7 @@ def test_every_record_enters_when_scores_rise(
 ) -> None:
     rng = np.random.default_rng([25, len(name), forged])
     rising = 0
-    for n in range(3):
+    for n in range(2):
         rows = make_rows(rng, ROWS, DIM)
         header = headers_of(rows)
         header["flags"] &= ~np.uint16(DEFAULT_DROP_FLAGS | Flag.TOMBSTONE)

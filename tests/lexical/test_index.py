@@ -84,7 +84,9 @@ def _change(rng: random.Random, shelf: Shelf, number: int) -> int:
     return number
 
 
-@pytest.mark.parametrize("start", range(6))
+@pytest.mark.parametrize(
+    "start", [*range(3), *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 6))]
+)
 def test_an_index_that_follows_commits_answers_like_a_plain_computation(
     start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

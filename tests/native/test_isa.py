@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from tests.kernel.blocks import kernels
 from tests.proof import Proof
 
 ROOT = Path(__file__).parent.parent.parent
-CFLAGS = ["-std=c11", "-O1", "-g", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"]
+CFLAGS = ["-std=c11", "-O1", "-g1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"]
 SHIPPED = ["-O3", "-fno-math-errno", "-fno-trapping-math"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 AVX512, NEON, DOTPROD = 1 << 2, 1 << 4, 1 << 5
@@ -38,9 +39,12 @@ def build(folder: Path, compiler: str, *flags: str) -> Path:
     return build_from(sources, folder / "check_isa", compiler, *flags)
 
 
-def build_from(sources: list[Path], program: Path, compiler: str, *flags: str) -> Path:
-    """Compile a harness together with the kernel; skips where that is impossible."""
-    sources = [*sources, *(ROOT / "native").glob("*.c")]
+def build_from(
+    sources: list[Path], program: Path, compiler: str, *flags: str, kernel: Iterable[Path] = ()
+) -> Path:
+    """Compile a harness together with the kernel, or with object files of it; skips where that
+    is impossible."""
+    sources = [*sources, *(kernel or (ROOT / "native").glob("*.c"))]
     command = [tool(compiler), *CFLAGS, *flags, f"-I{ROOT / 'native'}", *map(str, sources)]
     made = run([*command, "-lm", "-o", str(program)])
     if made.returncode and "cannot find" in made.stderr:

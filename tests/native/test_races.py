@@ -32,7 +32,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         pytest.skip("cc is not installed")
     made = tmp_path_factory.mktemp("races") / "check_races"
     sources = [HERE / "races" / "check_races.c", HERE / "worlds.c", *NATIVE.glob("*.c")]
-    flags = ["-std=c11", "-O1", "-g", "-ffp-contract=off", "-fsanitize=thread", "-pthread"]
+    flags = ["-std=c11", "-O1", "-g1", "-ffp-contract=off", "-fsanitize=thread", "-pthread"]
     done = subprocess.run(
         [compiler, *flags, f"-I{NATIVE}", *map(str, sources), "-lm", "-o", str(made)],
         capture_output=True, text=True, check=False,
