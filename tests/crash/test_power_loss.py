@@ -18,9 +18,9 @@ pytestmark = pytest.mark.crash
 
 #: of each: workload, states in the quick sample, states and seeds of a full run
 PLAN = {
-    "life": (35, 750, 3), "relaxed": (25, 600, 3), "mixed": (25, 800, 4),
-    "mixed_relaxed": (20, 650, 4), "bulk": (12, 400, 2), "reembed": (20, 500, 2),
-    "migrate": (12, 300, 2), "upgrade": (12, 300, 2), "backup": (25, 700, 3),
+    "life": (28, 750, 3), "relaxed": (20, 600, 3), "mixed": (20, 800, 4),
+    "mixed_relaxed": (16, 650, 4), "bulk": (12, 400, 2), "reembed": (16, 500, 2),
+    "migrate": (12, 300, 2), "upgrade": (12, 300, 2), "backup": (20, 700, 3),
     "erase": (15, 400, 1), "erase_relaxed": (10, 400, 1), "gather": (10, 300, 1),
 }
 #: processes that are killed before the power goes: of each kills and states, as above
