@@ -21,8 +21,8 @@ NOT_SANITIZED := --ignore=tests/crash --ignore=tests/fuzz/test_guided.py --desel
 	--deselect=tests/backup/test_formats.py::test_an_upgrade_killed_on_its_way_is_finished_by_the_next_opening
 RIVALS_STAMP := $(RIVALS_VENV)/.installed
 ARGS ?=
-# processes that run tests
-WORKERS ?= 2
+# processes that run tests: one more than cores of a small machine, as some always wait for a disk or a process
+WORKERS ?= 3
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # the tests start Python hundreds of times: what was compiled once is kept, whatever the shell says
