@@ -21,7 +21,7 @@ NOT_SANITIZED := --ignore=tests/crash --ignore=tests/fuzz/test_guided.py --desel
 	--deselect=tests/backup/test_formats.py::test_an_upgrade_killed_on_its_way_is_finished_by_the_next_opening
 RIVALS_STAMP := $(RIVALS_VENV)/.installed
 ARGS ?=
-# processes that run tests: one more than cores of a small machine, as some always wait for a disk or a process
+# processes that run tests: for two cores, as one always waits for a disk or a process
 WORKERS ?= 3
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 

@@ -287,8 +287,9 @@ def clustered(rng: np.random.Generator, count: int, dim: int) -> NDArray[np.uint
 
 
 @pytest.mark.parametrize("dim", [16, 96, 384, 768])
-def test_estimates_find_what_they_promise(kernel: Kernel, dim: int) -> None:
-    rows, asked = _asked_of_the_reference(dim)
+@pytest.mark.parametrize("cues", [40, pytest.param(60, marks=pytest.mark.slow)])
+def test_estimates_find_what_they_promise(kernel: Kernel, cues: int, dim: int) -> None:
+    rows, asked = _asked_of_the_reference(dim, cues)
     part = indexed(kernel, Part(rows, len(rows)), dim)
     table = kernel.prepare([part])
     found = wanted = looked = 0
@@ -303,13 +304,15 @@ def test_estimates_find_what_they_promise(kernel: Kernel, dim: int) -> None:
 
 
 @lru_cache(maxsize=2)
-def _asked_of_the_reference(dim: int) -> tuple[NDArray[np.uint8], list[tuple[Query, set[int]]]]:
-    """Records, and the ten that the reference finds for each of forty queries."""
+def _asked_of_the_reference(
+    dim: int, cues: int
+) -> tuple[NDArray[np.uint8], list[tuple[Query, set[int]]]]:
+    """Records, and the ten that the reference finds for each of so many queries."""
     rng = np.random.default_rng(dim)
     rows = clustered(rng, 4000, dim)
     reference = load_kernel("reference")
     table, asked = reference.prepare([Part(rows, len(rows))]), []
-    for number in range(40):
+    for number in range(cues):
         near = rows[rng.integers(len(rows)), HEADER_BYTES : HEADER_BYTES + dim].view(np.int8)
         cue = near + rng.standard_normal(dim) * 20
         profile = list(PROFILES)[number % len(PROFILES)]
