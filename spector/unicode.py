@@ -39,20 +39,22 @@ def compatible(text: str) -> str:
     """NFKC, in a time that grows with the length of the text only.
 
     Characters are taken apart one by one first: what looks harmless can be made of marks (the
-    halfwidth voiced sound mark), and only :func:`normalize` may meet runs of those.
+    halfwidth voiced sound mark), and only :func:`normalize` may meet runs of those. They are joined
+    and not translated: a translation that outgrows the text is moved again for each character
+    where the C library's allocator cannot grow memory in its place.
     """
     if len(text) <= _SHORT or text.isascii():
         return unicodedata.normalize("NFKC", text)
-    return normalize("NFC", text.translate(_APART))
+    return normalize("NFC", "".join(map(_APART.__getitem__, text)))
 
 
-class _Apart(dict[int, str]):
-    """Table for ``str.translate``: a character -> its compatibility decomposition."""
+class _Apart(dict[str, str]):
+    """A character -> its compatibility decomposition, kept once it was asked for."""
 
-    def __missing__(self, code: int) -> str:
-        value = unicodedata.normalize("NFKD", chr(code))
+    def __missing__(self, character: str) -> str:
+        value = unicodedata.normalize("NFKD", character)
         if len(self) < 200_000:
-            self[code] = value
+            self[character] = value
         return value
 
 

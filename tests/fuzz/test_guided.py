@@ -26,12 +26,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 #: target -> runs of the sample, runs of all. In a second one core opens 250 forged stores, or asks
-#: 60 everything, or 25 damaged ones, or repairs 40; of the kernel's cases it does 27,000
+#: 60 everything, or 25 damaged ones, or repairs 40
 RUNS = {
     "import": (2000, 200_000), "export": (500, 20_000), "arguments": (500, 50_000),
     "store": (30, 6000), "sealed": (30, 6000), "repair": (30, 14_000), "opened": (100, 50_000),
 }  # fmt: skip
-#: it takes longer to start than to run; this one reads what most of the others read as well
+#: each takes longer to start than to run; this one reads what the other targets with a store read as
+#: well, and test_parsers.py tries imports, exports and arguments by chance
 SAMPLED = ("store",)
 
 
