@@ -31,8 +31,8 @@ RUNS = {
     "import": (2000, 200_000), "export": (500, 20_000), "arguments": (500, 50_000),
     "store": (30, 6000), "sealed": (30, 6000), "repair": (30, 14_000), "opened": (100, 50_000),
 }  # fmt: skip
-#: each takes longer to start than to run; this one reads what the other targets with a store read as
-#: well, and test_parsers.py tries imports, exports and arguments by chance
+#: each takes longer to start than to run; this one reads what the other targets with a store read
+#: as well, and test_parsers.py tries imports, exports and arguments by chance
 SAMPLED = ("store",)
 
 
