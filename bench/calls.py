@@ -119,9 +119,12 @@ def scans(table: PartTable, corpus: Corpus, tags: Sequence[str]) -> Callable[[Ke
     mask = tags_mask(tags) if tags else 0
     queries = [
         make_query(
-            now_ms=to_ms(NOW), vector=cue, profile="balanced", tags_all=mask,
+            now_ms=to_ms(NOW),
+            vector=cue,
+            profile="balanced",
+            tags_all=mask,
             recall_confidence=Config().recall_confidence,
-        )  # fmt: skip
+        )
         for cue in corpus.cues[:CUES]
     ]
     return lambda kernel, n: kernel.scan(table, queries[n % len(queries)], 10)

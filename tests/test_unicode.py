@@ -14,7 +14,7 @@ import pytest
 
 from spector.embed.wordpiece import WordPiece
 from spector.lexical.analysis import words
-from spector.unicode import normalize
+from spector.unicode import compatible, normalize
 
 #: above and below in turn: each of the second kind belongs before all of the first
 WORST = "\u0301\u0323"
@@ -30,6 +30,18 @@ def test_it_is_what_the_library_says(seed: int) -> None:
         text += "".join(pick.choices(MARKS, k=pick.choice([0, 1, 2, 31, 32, 33, 300])))
     for form in ("NFC", "NFD"):
         assert normalize(form, text) == unicodedata.normalize(form, text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_compatible_is_what_the_library_says(seed: int) -> None:
+    """Ligatures, halves, jamo, characters that become eighteen, marks that come apart."""
+    pick = random.Random(seed)
+    letters = "aéÅﬁﷺ①½ｶﾞｱﾟ한ᄒ한Ǆſẛ\ud800㌀\u2126\ufb2c"
+    text = ""
+    while len(text) < 1100:
+        text += pick.choice(letters)
+        text += "".join(pick.choices([*MARKS, "\uff9e", "\uff9f"], k=pick.choice([0, 0, 1, 2, 33])))
+    assert compatible(text) == unicodedata.normalize("NFKC", text)
 
 
 def test_a_million_marks_come_out_sorted() -> None:
