@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from bench import machine
-from bench.data import NOW, Corpus, batches, load_corpus, topic
-from bench.test_kernel import record_block
+from bench.data import NOW, RECORDS_PER_DAY, Corpus, batches, load_corpus, topic
+from bench.test_kernel import mapped_records
 from spector.clock import to_ms
 from spector.config import Config
 from spector.kernel.base import Kernel, Part, PartTable
@@ -30,9 +30,7 @@ from spector.kernel.choose import load_kernel
 from spector.kernel.query import make_query
 from spector.kernel.scan_index import ScanIndex, centre_of
 from spector.kernel.tags import tags_mask
-from spector.layout import stride_of
 
-PARTITION_RECORDS: Final = 2_500
 APPENDED: Final = 2_000
 CUES: Final = 60
 #: read between two calls, so that none finds its bytes in the caches
@@ -54,7 +52,7 @@ def main(arguments: list[str]) -> int:
 
 def measure(path: Path, corpus: Corpus, records: int) -> list[str]:
     """Rows of a Markdown table."""
-    rows = write_records(path, corpus, records)
+    rows = mapped_records(path, corpus, records)
     kernels = {name: load_kernel(name) for name in BACKENDS}
     indexed, seconds = index_all(kernels["native"], rows, corpus.dim)
     bytes_each = sum(index.bytes_of(index.rows) for index in indexed) / records
@@ -66,7 +64,7 @@ def measure(path: Path, corpus: Corpus, records: int) -> list[str]:
     out.append(f"| one record to an index | {one_by_one[0]:.1f} us | {one_by_one[1]:.1f} us |")
     parts = [
         Part(rows[start:stop], stop - start, index=index.image)
-        for (start, stop), index in zip(batches(records, PARTITION_RECORDS), indexed, strict=True)
+        for (start, stop), index in zip(batches(records, RECORDS_PER_DAY), indexed, strict=True)
     ]
     table = PartTable(parts)
     calls: dict[str, Callable[[Kernel, int], object]] = {
@@ -81,20 +79,11 @@ def measure(path: Path, corpus: Corpus, records: int) -> list[str]:
     return out
 
 
-def write_records(path: Path, corpus: Corpus, records: int) -> NDArray[np.uint8]:
-    """(records, stride) u8, a map of a file as partitions are."""
-    with path.open("wb") as file:
-        for start, stop in batches(records, 50_000):
-            file.write(record_block(corpus, start, stop, records, 1).tobytes())
-    shape = (records, stride_of(corpus.dim))
-    return np.asarray(np.memmap(path, np.uint8, mode="r", shape=shape))
-
-
 def index_all(kernel: Kernel, rows: NDArray[np.uint8], dim: int) -> tuple[list[ScanIndex], float]:
     """An index for each partition, all of one centre, and the seconds that they took."""
-    centre = centre_of(rows[:PARTITION_RECORDS], dim)
+    centre = centre_of(rows[:RECORDS_PER_DAY], dim)
     made, taken = [], 0.0
-    for start, stop in batches(len(rows), PARTITION_RECORDS):
+    for start, stop in batches(len(rows), RECORDS_PER_DAY):
         begin = time.perf_counter()
         index = ScanIndex.create(kernel, dim, stop - start, centre)
         index.append(rows[start:stop])
@@ -136,7 +125,7 @@ def scores(table: PartTable, corpus: Corpus) -> Callable[[Kernel, int], object]:
     chosen = []
     for _ in range(CUES):
         at = rng.choice(int(table.counts.sum()), 1_000, replace=False)
-        chosen.append((at // PARTITION_RECORDS, at % PARTITION_RECORDS))
+        chosen.append((at // RECORDS_PER_DAY, at % RECORDS_PER_DAY))
     queries = [make_query(now_ms=to_ms(NOW), vector=cue) for cue in corpus.cues[:CUES]]
     return lambda kernel, n: kernel.score(
         table, queries[n % len(queries)], *chosen[n % len(chosen)]

@@ -52,17 +52,22 @@ def records_file(scan_size: int, corpus: Corpus, scratch: Path, copies: int) -> 
     faster to read than any store.
     """
     path = scratch / f"scan-{scan_size}-{copies}.bin"
-    stride = stride_of(corpus.dim * copies)
-    with path.open("wb") as file:
-        for start, stop in batches(scan_size, 50_000):
-            file.write(record_block(corpus, start, stop, scan_size, copies).tobytes())
-    rows = np.memmap(path, np.uint8, mode="r", shape=(scan_size, stride))
+    rows = mapped_records(path, corpus, scan_size, copies)
     parts = [
-        Part(np.asarray(rows[start:stop]), stop - start)
+        Part(rows[start:stop], stop - start)
         for start, stop in batches(scan_size, PARTITION_RECORDS)
     ]
-    yield Scanned(PartTable(parts), np.asarray(rows).reshape(-1).view(np.uint64))
+    yield Scanned(PartTable(parts), rows.reshape(-1).view(np.uint64))
     path.unlink()
+
+
+def mapped_records(path: Path, corpus: Corpus, total: int, copies: int = 1) -> NDArray[np.uint8]:
+    """Record images (total, stride) written to a file, and read through a map of it."""
+    with path.open("wb") as file:
+        for start, stop in batches(total, 50_000):
+            file.write(record_block(corpus, start, stop, total, copies).tobytes())
+    shape = (total, stride_of(corpus.dim * copies))
+    return np.asarray(np.memmap(path, np.uint8, mode="r", shape=shape))
 
 
 def record_block(corpus: Corpus, start: int, stop: int, total: int, copies: int) -> Any:
