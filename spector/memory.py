@@ -14,6 +14,7 @@ from typing import Any, Self, Unpack
 
 from numpy.typing import ArrayLike
 
+from spector.calls import Calls, Steps, verb
 from spector.clock import CheckedClock, Clock, from_ms, iso_of_ms
 from spector.config import Config
 from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
@@ -139,6 +140,7 @@ class Memory:
         mode: str,
         threads: int,
     ) -> None:
+        self._calls = Calls(path)
         self._router = router
         self._opened = opened
         self._embedder = embedder
@@ -167,6 +169,7 @@ class Memory:
 
     # -- write --------------------------------------------------------------------------------
 
+    @verb
     def remember(
         self,
         text_or_message: str | Mapping[str, Any],
@@ -231,6 +234,7 @@ class Memory:
         self._ensure(write=True)
         return self._remember([self._draft(text_or_message, given)])[0]
 
+    @verb
     def remember_many(
         self,
         items: Iterable[str | Mapping[str, Any]],
@@ -280,6 +284,7 @@ class Memory:
             raise
         return out
 
+    @verb
     def update(self, record_id: int, /, **changes: Any) -> MemoryRecord:
         """Change fields of a memory under the same id. Keywords as in :meth:`remember`, and text.
 
@@ -321,6 +326,7 @@ class Memory:
         self.daemon.note_writes(1)
         return record
 
+    @verb
     def reinforce(self, record_id: int, success: bool = True) -> MemoryRecord:
         """Tell that a memory helped (or, with ``success=False``, misled).
 
@@ -331,17 +337,21 @@ class Memory:
         self.daemon.note_writes(1)
         return record
 
+    @verb
     def pin(self, record_id: int) -> MemoryRecord:
         """Protect a memory from strength floors and from forgetting by filter."""
         return self._flag(record_id, Flag.PINNED, True)
 
+    @verb
     def unpin(self, record_id: int) -> MemoryRecord:
         return self._flag(record_id, Flag.PINNED, False)
 
+    @verb
     def resolve(self, record_id: int) -> MemoryRecord:
         """Close an open matter: clears the mark that ``remember(unresolved=True)`` set."""
         return self._flag(record_id, Flag.UNRESOLVED, False)
 
+    @verb
     def reinstate(self, target: int | Hit | MemoryRecord) -> MemoryRecord:
         """Let a superseded memory hold again, once what superseded it has been forgotten.
 
@@ -356,6 +366,7 @@ class Memory:
         self.daemon.note_writes(1)
         return record
 
+    @verb
     def forget(
         self,
         target: Memories | Mapping[str, Any] | None = None,
@@ -432,6 +443,7 @@ class Memory:
 
     # -- read ---------------------------------------------------------------------------------
 
+    @verb
     def recall(
         self,
         cue: str | Mapping[str, Any] | None = None,
@@ -536,6 +548,7 @@ class Memory:
             self._writer.note_use([hit.id for hit in hits])
         return hits
 
+    @verb
     def context(
         self,
         cue: str | Mapping[str, Any] | None = None,
@@ -584,6 +597,7 @@ class Memory:
             self._writer.note_use([hit.id for hit in found.hits])
         return found
 
+    @verb
     def get(self, record_id: int) -> MemoryRecord:
         """One memory by id, its bytes verified.
 
@@ -593,6 +607,7 @@ class Memory:
         self._ensure()
         return self._record_of(record_id)
 
+    @verb
     def history(self, target: int | Hit | MemoryRecord) -> list[MemoryRecord]:
         """A memory with all that it supersedes and that supersedes it, at any distance: whatever
         is superseded comes before what did so. What has been forgotten is not among them.
@@ -611,6 +626,7 @@ class Memory:
                         ahead.append(self.get(each))
         return [found[each] for each in sorted(found)]  # a link leads to a smaller id
 
+    @verb
     def records(
         self, *, as_of: datetime | str | None = None, **selection: Any
     ) -> Iterator[MemoryRecord]:
@@ -623,7 +639,8 @@ class Memory:
         self._ensure()
         chosen = self._selection(selection, "records")
         moment, chosen = parse_as_of(as_of, chosen)
-        return (record for record, _ in self._iterate(chosen, moment_ms=moment))
+        found = self._iterate(chosen, moment_ms=moment)
+        return Steps(self._calls, (record for record, _ in found))
 
     def __iter__(self) -> Iterator[MemoryRecord]:
         return self.records()
@@ -632,10 +649,12 @@ class Memory:
         """True, however few memories there are: a store is not a list of them."""
         return True
 
+    @verb
     def __len__(self) -> int:
         self._ensure()
         return sum(p.live for store in self._router.stores() for p in store.view().partitions)
 
+    @verb
     def __contains__(self, record_id: object) -> bool:
         self._ensure()
         if not isinstance(record_id, int) or isinstance(record_id, bool):
@@ -648,6 +667,7 @@ class Memory:
 
     # -- sleep and upkeep -----------------------------------------------------------------------
 
+    @verb
     def reflect(self) -> ReflectReport:
         """One sleep cycle: seal finished partitions, compact the wasteful ones, put the sealed ones
         in order so that recalls skip more, mark them.
@@ -660,6 +680,7 @@ class Memory:
         report = reflect_once(self._router, now_ms=self._now_ms(), config=self._config)
         return replace(report, compaction=self._forget_vectors(report.compaction))
 
+    @verb
     def compact(
         self,
         *,
@@ -695,6 +716,7 @@ class Memory:
             )
         return self._erase(share, dry_run=dry_run, progress=progress, needles=needles)
 
+    @verb
     def checkpoint(self) -> None:
         """Make the partitions durable and empty the journal; also happens by itself.
 
@@ -704,6 +726,7 @@ class Memory:
         for store in self._router.stores():
             store.checkpoint()
 
+    @verb
     def check(
         self, *, progress: Callable[[int, int], None] | None = None,
         limit: int | None = MAX_PROBLEMS,
@@ -739,6 +762,7 @@ class Memory:
             unlisted=sum(r.unlisted for r in reports),
         )
 
+    @verb
     def stats(self) -> dict[str, Any]:
         """What the store holds, where, and which kernel serves; JSON-ready."""
         self._ensure()
@@ -781,6 +805,7 @@ class Memory:
             },
         }
 
+    @verb
     def backup(
         self,
         dest: str | os.PathLike[str],
@@ -814,6 +839,7 @@ class Memory:
 
     # -- exchange -------------------------------------------------------------------------------
 
+    @verb
     def export(
         self,
         target: str | os.PathLike[str],
@@ -854,6 +880,7 @@ class Memory:
             )
         return count
 
+    @verb
     def import_(
         self, source: str | os.PathLike[str], *,
         change: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
@@ -887,9 +914,28 @@ class Memory:
     # -- life -----------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Checkpoint, close every file and give up the lock. Idempotent."""
-        if not self._opened[0].store.forked:  # the daemon's thread stayed with the parent
+        """Checkpoint, close every file and give up the lock. Idempotent.
+
+        Calls in other threads end first: with their result, or with
+        :class:`spector.StoreClosedError`. Code of yours that a call has gone into, an embedder, is
+        not waited for. An interrupt does not keep the store from being closed.
+        """
+        try:
+            self._close()
+        except BaseException:  # an interrupt comes to it at any point; every step can be repeated
+            self._close()
+            raise
+
+    def _close(self) -> None:
+        forked = self._opened[0].store.forked
+        if not forked and all(opened.store.is_shut for opened in self._opened):
+            return
+        self._calls.refuse()
+        if not forked:  # the daemon's thread stayed with the parent
             self.daemon.stop()
+            for opened in self._opened:
+                opened.store.refuse_calls()
+            self._calls.wait()
         self._kernel.close()
         with contextlib.ExitStack() as closing:  # a store that stays open must not lose its lock
             for opened in reversed(self._opened):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spector.embed.protocols import Embedder
 from spector.errors import EmbeddingError, InvalidTextError
+from spector.store.scopes import elsewhere
 
 __all__ = ["checked_texts", "embedded", "unit_rows"]
 
@@ -53,7 +54,7 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
     Raises:
         EmbeddingError: wrong shape, not numbers, not finite, or a row of zeros.
     """
-    answer = embedder.embed(texts)
+    answer = elsewhere(embedder.embed, texts)
     _measured(answer, rows=len(texts), dim=embedder.dim, source=embedder.model_id)
     return np.asarray(answer, dtype=np.float32)
 

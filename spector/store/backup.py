@@ -54,6 +54,7 @@ from spector.store.files import Bytes, DiskFiles, as_bytes
 from spector.store.lineage import Lineage, lineage_of
 from spector.store.lock import WriterLock
 from spector.store.places import Place, stranger_in
+from spector.store.scopes import scoped
 from spector.store.segment import pack_header, require_readable
 from spector.store.staging import clear, staged
 from spector.store.store import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store, View
@@ -162,7 +163,7 @@ class _Wanted:
         )
 
 
-@contextlib.contextmanager
+@scoped
 def _older(place: Place, wanted: _Wanted) -> Iterator[_Older | None]:
     """What is at the destination, if it may be replaced.
 
@@ -224,7 +225,7 @@ def _rows_of_backup(files: DiskFiles, wanted: _Wanted) -> dict[str, SegmentRow]:
     return rows
 
 
-@contextlib.contextmanager
+@scoped
 def _still(files: DiskFiles) -> Iterator[Catalog]:
     """The catalog of a directory in which nobody writes, without making files beside it."""
     catalog = Catalog(

@@ -39,6 +39,7 @@ from spector._version import __version__
 from spector.errors import (
     CatalogCorruptError,
     FormatVersionError,
+    StoreClosedError,
     StoreError,
     StoreForkedError,
     StoreFullError,
@@ -50,6 +51,7 @@ from spector.store.files import File, Files, MemoryFile
 from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
+from spector.store.scopes import scoped
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 from spector.store.watch import Watched
 
@@ -67,6 +69,8 @@ _VACUUM_PAGES_IN_MEMORY = 65_536
 _U32 = (1 << 32) - 1
 #: no counter of a store gets this far: a writer would soon be out of numbers
 SPENT = (1 << 62) - 1
+#: how long a statement waits for another process
+_PATIENCE_MS = 10_000
 #: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
 _CHUNK = 900
 
@@ -428,11 +432,19 @@ class Catalog:
         self._connections: list[sqlite3.Connection] = []
         _catalogs.add(self)
         self._pool: list[sqlite3.Connection] = []
+        #: number of a connection that is in use -> its holder
+        self._lent: dict[int, object] = {}
         self._pool_lock = threading.Lock()
         #: per thread: the connection of the snapshot it is in
         self.pinned = threading.local()
+        #: of the transaction that `writing` is in; anything else that is open was cut off
+        self._turn: object | None = None
+        #: the writer's patience with readers is not what it should be
+        self._impatient = False
         self.only = threading.RLock()  # guards the sole connection of an in-memory catalog
         self._closed = False
+        #: closing it must not copy the log
+        self._spoilt = False
         #: when its tables were last proved to agree, of the monotonic clock in seconds
         self.agreed_s = -math.inf
         self._file = Watched(
@@ -444,10 +456,15 @@ class Catalog:
         #: raises when the writer's lock no longer keeps others out
         self.refuse_unlocked: Callable[[], None] = _need_no_lock
         self._row_sql = f"SELECT {ROW_COLUMNS}, seal{_FROM}"
-        with translated_sql(path):
-            self.main = self._connect(readonly=mode == "r")
-            if mode == "rw":
-                self.main.execute(f"PRAGMA synchronous={self._synchronous}")
+        self.main: sqlite3.Connection
+        try:
+            with translated_sql(path):
+                self.main = self._connect(readonly=mode == "r")
+                if mode == "rw":
+                    self.main.execute(f"PRAGMA synchronous={self._synchronous}")
+        except BaseException:
+            self._close_all()
+            raise
 
     def _connect(self, *, readonly: bool) -> sqlite3.Connection:
         if self.in_memory:
@@ -460,15 +477,11 @@ class Catalog:
             uri = f"file:{quote(os.fsencode(self.path))}?mode={'ro' if readonly else 'rwc'}"
             if self._immutable:
                 uri += "&immutable=1"
-        raw.hold(self.path)  # before SQLite has any lock on it
-        try:
-            connection = sqlite3.connect(
-                uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10,
-                cached_statements=256,
-            )
-        except BaseException:
-            raw.let_go(self.path)
-            raise
+        raw.hold(self.path, self)  # before SQLite has any lock on it
+        connection = sqlite3.connect(
+            uri, uri=True, isolation_level=None, check_same_thread=False,
+            timeout=_PATIENCE_MS / 1000, cached_statements=256,
+        )
         self._connections.append(connection)
         try:
             confine(connection)
@@ -541,9 +554,17 @@ class Catalog:
             self._log_file.note()
 
     def _disconnect(self, connection: sqlite3.Connection) -> None:
+        """Close a connection. Idempotent."""
         connection.close()
-        self._connections.remove(connection)
-        raw.let_go(self.path)
+        if connection in self._connections:
+            self._connections.remove(connection)
+        if not self._connections:
+            raw.let_go(self.path, self)
+
+    def _close_all(self) -> None:
+        for connection in list(self._connections):
+            self._disconnect(connection)
+        raw.let_go(self.path, self)
 
     def abandon(self) -> None:
         """In a child after a fork: never close what was inherited.
@@ -574,8 +595,8 @@ class Catalog:
         """Write the schema and the description of the store, in one transaction."""
         with translated_sql(self.path):
             self.main.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            self.main.execute("BEGIN IMMEDIATE")
             try:
+                self.main.execute("BEGIN IMMEDIATE")
                 for statement in _SCHEMA.split(";"):
                     if statement.strip():
                         self.main.execute(statement)
@@ -670,31 +691,35 @@ class Catalog:
         which cannot copy anything, is made to close last. On a disk that fails for good there may
         be none that still works; then the writing one is never closed.
         """
-        if self in _left_open:
-            return
+        self._spoilt = failed = self._spoilt or failed
         with self._pool_lock:
             self._closed = True
-            pool, self._pool = self._pool, []
-        order = [*pool, self.main]
-        if failed and not self.in_memory and self._mode == "rw":
-            with contextlib.suppress(*SQL_ERRORS, StoreError):
-                pool.append(self._connect(readonly=True))
-            if any(map(_has_opened, pool)):
-                order = [self.main, *pool]
+            self._pool = []
+        # lent ones are among them only where an interrupt has kept a call from giving them back
+        others = [each for each in self._connections if each is not self.main]
+        writes = self.main in self._connections and self not in _left_open
+        if failed and writes and not self.in_memory and self._mode == "rw":
+            for each in others:
+                end_failed(each)
+            if not any(map(_has_opened, others)):
+                with contextlib.suppress(*SQL_ERRORS, StoreError):
+                    others.append(self._connect(readonly=True))
+            if any(map(_has_opened, others)):
+                self._disconnect(self.main)
             else:
-                order = pool
                 self._leave_open()
-        for connection in order:
-            if connection in self._connections:
-                self._disconnect(connection)
+        for connection in others:
+            self._disconnect(connection)
+        if self not in _left_open:
+            self._close_all()
 
     def _leave_open(self) -> None:
         """Let the writing connection live as long as the process, holding no lock that matters."""
         with contextlib.suppress(*SQL_ERRORS):
             if self.main.in_transaction:
                 self.main.execute("ROLLBACK")
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.main))
         _left_open.append(self)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.main))
 
     def raw_file(self, files: Files) -> File:
         """The catalog's file, to be read byte by byte; nobody may close it, see ``raw``.
@@ -724,39 +749,73 @@ class Catalog:
         """
         return Latest(self)
 
-    def borrow(self) -> sqlite3.Connection:
-        """A reading connection of the pool, or a new one."""
+    def borrow(self, holder: object) -> sqlite3.Connection:
+        """A reading connection of the pool, or a new one, for ``holder``."""
+        connection = None
         with self._pool_lock:
-            connection = self._pool.pop() if self._pool else None
+            if self._closed:
+                raise StoreClosedError(
+                    f"{self.path} was closed", hint="open the store again with spector.open"
+                )
+            if self._pool:
+                connection = self._pool[-1]
+                del self._pool[-1]
         if connection is None:
             with translated_sql(self.path):
                 connection = self._connect(readonly=True)
+        self._lent[id(connection)] = holder
         return connection
 
     def give_back(self, connection: sqlite3.Connection) -> None:
         """Back to the pool; not in a transaction, which would hold on to the log until the end."""
         end_failed(connection)
         with self._pool_lock:
+            self._lent.pop(id(connection), None)
             keep = not (self._closed or connection.in_transaction or len(self._pool) >= 8)
             if keep:
                 self._pool.append(connection)
         if not keep:
             self._disconnect(connection)
 
-    @contextlib.contextmanager
+    def discard(self, connection: sqlite3.Connection, holder: object) -> None:
+        """Close what is lent to ``holder``, with whatever statement still runs on it."""
+        with self._pool_lock:
+            if self._lent.get(id(connection)) is not holder:
+                return  # it was given back, and may be lent to another one by now
+            del self._lent[id(connection)]
+        with contextlib.suppress(*SQL_ERRORS):
+            self._disconnect(connection)
+
+    @scoped
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction on the writing connection: committed, or rolled back on any error."""
+        """A transaction on the writing connection: committed, or rolled back on any error.
+
+        After an interrupt it may be committed although this raises: ask the catalog.
+        """
         with self.only if self.in_memory else contextlib.nullcontext(), translated_sql(self.path):
+            self.roll_back()
             self.ensure_writable()
-            self.main.execute("BEGIN IMMEDIATE")
+            turn = object()
             try:
+                self._turn = turn
+                self.main.execute("BEGIN IMMEDIATE")
                 self._note_log()
                 yield self.main
                 self.main.execute("COMMIT")
             except BaseException:
-                if self.main.in_transaction:
-                    self.main.execute("ROLLBACK")
+                if self._turn is turn:  # or the next one has begun, and found this one cut off
+                    self.roll_back()
                 raise
+            self._turn = None
+
+    def roll_back(self) -> None:
+        """End what an interrupted transaction has left open on the writing connection."""
+        self._turn = None
+        if self.main.in_transaction:
+            self.main.execute("ROLLBACK")
+        if self._impatient:
+            self.main.execute(f"PRAGMA busy_timeout={_PATIENCE_MS}")
+            self._impatient = False
 
     def marks(self) -> Marks | None:
         """How much of the log every snapshot of every process sees, after copying that much of it.
@@ -810,15 +869,16 @@ class Catalog:
         except StoreFullError:
             return False
 
-    @contextlib.contextmanager
+    @scoped
     def _waiting(self, patience_ms: int) -> Iterator[None]:
         """Be so patient with readers, and no more."""
-        before = self._pragma("busy_timeout")
-        self.main.execute(f"PRAGMA busy_timeout={patience_ms}")
+        self._impatient = True
         try:
+            self.main.execute(f"PRAGMA busy_timeout={patience_ms}")
             yield
         finally:
-            self.main.execute(f"PRAGMA busy_timeout={before}")
+            self.main.execute(f"PRAGMA busy_timeout={_PATIENCE_MS}")
+            self._impatient = False
 
     def empty_log(self) -> int | None:
         """Copy the log into the file and cut it to nothing; bytes of the file copied last.
@@ -918,13 +978,17 @@ class Catalog:
             CatalogCorruptError: not ``astray``, and the last key does not lead to the next page.
         """
         if astray:
-            with self.reading() as connection:
-                found = connection.execute(
-                    f"{self._row_sql.replace(_FROM, _FROM_ANY)} WHERE {sql} ORDER BY record.id",
-                    tuple(params),
-                )
-                while page := found.fetchmany(size):
-                    yield page
+            with translated_sql(self.path):
+                connection = self.borrow(object())  # for longer than the call that asks for a page
+                try:
+                    found = connection.execute(
+                        f"{self._row_sql.replace(_FROM, _FROM_ANY)} WHERE {sql} ORDER BY record.id",
+                        tuple(params),
+                    )
+                    while page := found.fetchmany(size):
+                        yield page
+                finally:
+                    self.give_back(connection)
             return
         after = -1
         while page := self.select(sql, params, after=after, limit=size):

@@ -28,6 +28,7 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
+from spector.store.descriptors import Descriptor
 from spector.store.guard import (
     OPEN_FLAGS,
     made_private,
@@ -108,6 +109,9 @@ class Files(Protocol):
 
     def remove(self, name: str) -> None: ...
 
+    def is_free(self, name: str) -> bool:
+        """True when nothing has that name but perhaps what has been discarded."""
+
     def discard(self, name: str) -> None:
         """Remove a file that this process has made and nobody refers to; never raises.
 
@@ -169,9 +173,13 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
 class DiskFile:
     """A file descriptor with positioned reads and writes."""
 
-    def __init__(self, fd: int, path: str) -> None:
-        self._fd = fd
+    def __init__(self, held: Descriptor, path: str) -> None:
+        self._held = held
         self._path = path
+
+    @property
+    def _fd(self) -> int:
+        return self._held.number
 
     def read_at(self, offset: int, length: int) -> bytes:
         with translated("read", self._path):
@@ -223,9 +231,7 @@ class DiskFile:
             sync_data(self._fd)
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._held.close()
 
 
 class DiskFiles:
@@ -286,22 +292,24 @@ class DiskFiles:
                     self._sync_directory(os.path.dirname(directory))
                 flags |= os.O_CREAT | os.O_EXCL
                 if name in self._discarded:
-                    os.unlink(path)
-                    self._discarded.remove(name)
-            fd = os.open(path, flags, 0o600)
-            regular(fd, path, created=create)
-            return DiskFile(fd, path)
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(path)
+                    self._discarded.discard(name)
+            held = Descriptor.opened(path, flags)
+            regular(held, path, created=create)
+            return DiskFile(held, path)
 
     def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
         path = self._path(name)
         try:  # not ``translated``: opening a store does this for each of a thousand partitions
             refuse_strange_folders(self.root, name)
-            fd = os.open(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
-            size = regular(fd, path).st_size
+            held = Descriptor.opened(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
+            size = regular(held, path).st_size
+            fd = held.number
             try:
                 return os.pread(fd, head, 0), np.asarray(Map(fd, size)) if size else _NOTHING
             finally:
-                os.close(fd)
+                held.close()
         except StoreError:
             raise
         except OSError as error:
@@ -311,16 +319,16 @@ class DiskFiles:
         path = self._path(name)
         try:
             refuse_strange_folders(self.root, name)
-            fd = os.open(path, OPEN_FLAGS | os.O_RDONLY)
+            held = Descriptor.opened(path, OPEN_FLAGS | os.O_RDONLY)
             try:
-                status = os.fstat(fd)
+                status = os.fstat(held.number)
                 if not stat.S_ISREG(status.st_mode) or not status.st_size:
                     return None
-                mapped: Bytes = np.asarray(Map(fd, status.st_size, private=True))
+                mapped: Bytes = np.asarray(Map(held.number, status.st_size, private=True))
                 populate(mapped)  # all of it is going to be read: rather an error than a signal
                 return mapped
             finally:
-                os.close(fd)
+                held.close()
         except FileNotFoundError:
             return None
         except StoreError:
@@ -374,6 +382,9 @@ class DiskFiles:
             refuse_strange_folders(self.root, name)
             os.unlink(self._path(name))
 
+    def is_free(self, name: str) -> bool:
+        return name in self._discarded or not os.path.lexists(self._path(name))
+
     def discard(self, name: str) -> None:
         try:
             os.unlink(self._path(name))
@@ -403,12 +414,12 @@ class DiskFiles:
         path = self._path(name)
         try:
             with translated("read", path):
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+                held = Descriptor.opened(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except StoreNotFoundError:
             return []
-        regular(fd, path)
+        regular(held, path)
         with (
-            contextlib.closing(DiskFile(fd, path)) as source,
+            contextlib.closing(DiskFile(held, path)) as source,
             contextlib.closing(other.open(name, create=True)) as target,
         ):
             offset, bad = 0, list[tuple[int, int]]()
@@ -442,11 +453,11 @@ def _holds_nothing(directory: str) -> bool:
 
 def _sync_folder(path: str) -> None:
     """Make creations, renames and removals in a directory durable."""
-    fd = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
+    held = Descriptor.opened(path or ".", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        sync_all(fd)
+        sync_all(held.number)
     finally:
-        os.close(fd)
+        held.close()
 
 
 class MemoryFile:
@@ -528,6 +539,9 @@ class MemoryFiles:
         if self._files.pop(name, None) is None:
             raise StoreNotFoundError(f"no slab named {name}")
 
+    def is_free(self, name: str) -> bool:
+        return name not in self._files
+
     def discard(self, name: str) -> None:
         self._files.pop(name, None)
 
@@ -551,14 +565,15 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
     with translated("write", path):
         try:
             flags = OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            fd = os.open(temporary, flags, 0o600)
-            regular(fd, temporary, created=True)
-            with os.fdopen(fd, "w", encoding="utf-8") as out:
+            held = Descriptor.opened(temporary, flags)
+            regular(held, temporary, created=True)
+            with os.fdopen(held.number, "w", encoding="utf-8", closefd=False) as out:
                 for line in lines:
                     out.write(line)
                     out.write("\n")
                 out.flush()
                 sync_all(out.fileno())
+            held.close()
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):

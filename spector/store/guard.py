@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from spector.errors import StoreError
+from spector.store.descriptors import Descriptor
 
 __all__ = [
     "OPEN_FLAGS", "identity", "identity_if_any", "made_private", "refuse_other_than_files",
@@ -27,19 +28,19 @@ _OTHERS: Final = 0o077
 _HINT: Final = "something else was put in its place; restore a backup, or take it away"
 
 
-def regular(fd: int, path: str, *, created: bool = False) -> os.stat_result:
+def regular(held: Descriptor, path: str, *, created: bool = False) -> os.stat_result:
     """What is behind a descriptor, which is closed if that is no regular file.
 
     A file that was ``created`` belongs to its owner alone, whatever the umask.
     """
     try:
-        status = os.fstat(fd)
+        status = os.fstat(held.number)
         if not stat.S_ISREG(status.st_mode):
             raise StoreError(f"{path} is {_kind(status.st_mode)}, not a file", hint=_HINT)
         if created and stat.S_IMODE(status.st_mode) != 0o600:
-            os.fchmod(fd, 0o600)
+            os.fchmod(held.number, 0o600)
     except BaseException:
-        os.close(fd)
+        held.close()
         raise
     return status
 

@@ -29,8 +29,10 @@ from time import sleep
 from typing import Final
 
 from spector.errors import StoreError, StoreLockedError
+from spector.store.descriptors import Descriptor
 from spector.store.files import translated
 from spector.store.guard import OPEN_FLAGS, regular
+from spector.store.scopes import scoped
 from spector.store.watch import Watched
 
 try:
@@ -82,11 +84,11 @@ def last_word(root: str) -> Word | None:
     if fd is None:
         return None
     try:
-        return Word.read(os.pread(fd, _BOTH, 0))
+        return Word.read(os.pread(fd.number, _BOTH, 0))
     except OSError:
         return None
     finally:
-        os.close(fd)
+        fd.close()
 
 
 class WriterLock:
@@ -104,25 +106,29 @@ class WriterLock:
     def __init__(self, root: str, *, speaks: bool = True) -> None:
         path = os.path.join(root, LOCK_NAME)
         self._speaks = speaks
-        with translated("open", path):
-            # a link here would have the file behind it emptied below
-            self._fd = os.open(path, OPEN_FLAGS | os.O_RDWR | os.O_CREAT, 0o600)
-            regular(self._fd, path, created=True)
-        try:
-            _acquire(self._fd, root)
-        except BaseException:
-            os.close(self._fd)
-            self._fd = -1
-            raise
-        status = os.fstat(self._fd)
-        self._file = Watched(path, _LOST, _LOST, (status.st_dev, status.st_ino))
+        self._held = Descriptor()
         #: the last writer's at first
         self.word: Word | None = None
         self._pid = os.getpid()
-        _held.add(self)
-        with contextlib.suppress(OSError):  # the content is a courtesy; the lock is the promise
-            self.word = Word.read(os.pread(self._fd, _BOTH, 0))
-            os.ftruncate(self._fd, self._write())
+        with translated("open", path):
+            # a link here would have the file behind it emptied below
+            self._held = Descriptor.opened(path, OPEN_FLAGS | os.O_RDWR | os.O_CREAT)
+            regular(self._held, path, created=True)
+        try:
+            _acquire(self._fd, root)
+            status = os.fstat(self._fd)
+            self._file = Watched(path, _LOST, _LOST, (status.st_dev, status.st_ino))
+            _held.add(self)
+            with contextlib.suppress(OSError):  # the content is a courtesy; the lock the promise
+                self.word = Word.read(os.pread(self._fd, _BOTH, 0))
+                os.ftruncate(self._fd, self._write())
+        except BaseException:
+            self.release()
+            raise
+
+    @property
+    def _fd(self) -> int:
+        return self._held.number
 
     def vouch(self, uuid: bytes, change_seq: int) -> None:
         """Leave word that a store is durable up to this change; to nobody's harm if that fails."""
@@ -152,13 +158,17 @@ class WriterLock:
         """
         if self._fd < 0:
             return
-        if os.getpid() == self._pid:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
-        os.close(self._fd)
-        self._fd = -1
+        try:
+            if os.getpid() == self._pid:
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
+        finally:
+            self._held.close()
+
+    def __del__(self) -> None:
+        self.release()
 
 
-@contextlib.contextmanager
+@scoped
 def no_writer(root: str) -> Iterator[None]:
     """Until the end nobody opens the store for writing; leaves no trace in its directory.
 
@@ -172,24 +182,24 @@ def no_writer(root: str) -> Iterator[None]:
     try:
         try:
             if fcntl is not None:
-                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                fcntl.flock(fd.number, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             raise StoreLockedError(
                 f"the store at {root} is being written", hint="close it there first"
             ) from None
         yield
     finally:
-        os.close(fd)
+        fd.close()
 
 
-def _lock_file(path: str) -> int | None:
+def _lock_file(path: str) -> Descriptor | None:
     """A descriptor of the lock's file; None when nobody can have locked it, or it is not ours."""
     try:
-        fd = os.open(path, OPEN_FLAGS | os.O_RDONLY)
-        regular(fd, path)
+        held = Descriptor.opened(path, OPEN_FLAGS | os.O_RDONLY)
+        regular(held, path)
     except (OSError, StoreError):  # never opened here, or a pipe, which would be waited for
         return None
-    return fd
+    return held
 
 
 def _acquire(fd: int, root: str) -> None:

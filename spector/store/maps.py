@@ -18,11 +18,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.store.scopes import held_by_calling
+
 __all__ = ["Map", "populate"]
 
 _POPULATE_READ: Final = 22
 _EHWPOISON: Final = 133
 
+
+#: what mmap returns when it fails
+_FAILED: Final = ctypes.c_void_p(-1).value
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
@@ -44,21 +49,23 @@ class Map:
         self._length = length
         protection = mmap.PROT_READ | (mmap.PROT_WRITE if private else 0)
         kind = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
-        address = _libc.mmap(None, length, protection, kind, fd, 0)
-        if address is None or address == ctypes.c_void_p(-1).value:
-            self._address = 0
+        #: the address, or nothing
+        self._held: list[int | None] = []
+        address = held_by_calling(self._held, _libc.mmap, None, length, protection, kind, fd, 0)
+        if address is None or address == _FAILED:
+            self._held.clear()
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code))
-        self._address = int(address)
         self.__array_interface__ = {
-            "version": 3, "typestr": "|u1", "shape": (length,),
-            "data": (self._address, not private),
+            "version": 3, "typestr": "|u1", "shape": (length,), "data": (address, not private),
         }
 
     def __del__(self) -> None:
-        if self._address:
-            _libc.munmap(self._address, self._length)
-            self._address = 0
+        held = self._held
+        if held and held[0] not in (None, _FAILED):
+            address = held[0]
+            del held[0]
+            _libc.munmap(address, self._length)
 
 
 def populate(view: NDArray[np.uint8]) -> bool:

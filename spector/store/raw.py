@@ -7,14 +7,16 @@ the last connection to that path in this process.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from spector.store.files import File, Files
 from spector.store.guard import identity
+from spector.store.scopes import scoped
 
 __all__ = ["held", "hold", "let_go", "raw_file"]
 
@@ -23,8 +25,8 @@ _Identity = tuple[int, int]
 
 @dataclass(slots=True)
 class _Shared:
-    #: connections to the path, and readers of its bytes
-    holders: int = 0
+    #: catalogs with connections to the path, and readers of its bytes
+    holders: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
     #: which file it was when it was opened, None when another one came just then; and the file
     files: list[tuple[_Identity | None, File]] = field(default_factory=list)
 
@@ -44,33 +46,40 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_anew_in_child)
 
 
-def hold(path: str) -> None:
-    """From now on no file of this path is closed."""
+def hold(path: str, holder: object) -> None:
+    """From now on no file of this path is closed, as long as ``holder`` lives. Idempotent."""
     with _lock:
-        _shared.setdefault(path, _Shared()).holders += 1
+        _shared.setdefault(path, _Shared()).holders.add(holder)
 
 
-def let_go(path: str) -> None:
-    """The opposite of `hold`; the last one closes what was opened."""
+def let_go(path: str, holder: object) -> None:
+    """The opposite of `hold`; the last one closes what was opened. Idempotent."""
     with _lock:
         shared = _shared.get(path)
         if shared is None:  # held before a fork
             return
-        shared.holders -= 1
+        shared.holders.discard(holder)
         if not shared.holders:
-            del _shared[path]
             for _, file in shared.files:
                 file.close()
+            _shared.pop(path, None)
 
 
-@contextlib.contextmanager
+class _Reader:
+    """Somebody who reads bytes without a catalog."""
+
+    __slots__ = ("__weakref__",)
+
+
+@scoped
 def held(path: str) -> Iterator[None]:
     """Hold it meanwhile."""
-    hold(path)
+    reader = _Reader()
     try:
+        hold(path, reader)
         yield
     finally:
-        let_go(path)
+        let_go(path, reader)
 
 
 def raw_file(files: Files, name: str, path: str, wanted: _Identity | None = None) -> File:

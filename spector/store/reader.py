@@ -20,6 +20,7 @@ from spector.store.files import Bytes, File
 from spector.store.reconcile import mutable_halves
 from spector.store.redo import require_entry, sound_runs
 from spector.store.segment import Segment
+from spector.store.sql import end_failed
 from spector.store.store import UNSYNCED, Store, View
 from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
 
@@ -62,12 +63,13 @@ class ReadStore(Store):
 
     def refresh(self, db: sqlite3.Connection) -> None:
         """Follow the catalog if another process has committed since the last look."""
+        end_failed(db)  # of a look that was interrupted
         version = db.execute("PRAGMA data_version").fetchone()[0]
         if version == self._data_version:
             return
         for attempt in range(_FOLLOWS):
-            db.execute("BEGIN")
             try:
+                db.execute("BEGIN")
                 followed = self._view_at(db, last=attempt == _FOLLOWS - 1)
             finally:
                 if db.in_transaction:

@@ -62,11 +62,14 @@ class OpenedStore:
     created: bool
 
     def close(self) -> None:
-        """Close the store and give up the lock, which closing must not keep by going wrong."""
+        """Close the store and give up the lock, which closing must not keep by going wrong.
+
+        After an interrupt it is to be called again; what has been done by then is passed over.
+        """
         try:
             self.store.close()
         finally:
-            if self.lock is not None:
+            if self.lock is not None and self.store.is_shut:
                 self.lock.release()
 
 
@@ -117,13 +120,25 @@ def open_disk(
         _new_meta(stamp)  # a stamp without a dimension is refused before anything is created
         files.make_root()
     lock = held or WriterLock(files.root)
+    made: list[Catalog | Store] = []
     try:
-        store, created = _open_writer(files, stamp, by_code, config, durability, lock)
+        store, created = _open_writer(files, stamp, by_code, config, durability, lock, made)
+        return OpenedStore(store, lock, created=created)
     except BaseException:
+        _give_up(made)
         if held is None:
             lock.release()
         raise
-    return OpenedStore(store, lock, created=created)
+
+
+def _give_up(made: Iterable[Catalog | Store]) -> None:
+    """Close what an opening that failed, or was interrupted, has opened so far."""
+    for each in made:
+        if isinstance(each, Store):
+            each.release_files()
+    for each in made:
+        if isinstance(each, Catalog):
+            each.close()
 
 
 def no_store(files: DiskFiles, hint: str = "check the path") -> StoreNotFoundError:
@@ -142,13 +157,16 @@ def _has_partitions(files: DiskFiles) -> bool:
 
 def _open_writer(
     files: DiskFiles, stamp: Stamp, tiers: Mapping[int, TierFiles], config: Config,
-    durability: str, lock: WriterLock,
+    durability: str, lock: WriterLock, made: list[Catalog | Store],
 ) -> tuple[Store, bool]:
+    """The store, and whether it is new. What has to be closed is in ``made`` as soon as it is open.
+    """
     files.tighten()
     files.make_private(CATALOG_NAME)
     catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="rw", durability=durability)
-    catalog.refuse_unlocked = lock.refuse_removed
     try:
+        made.append(catalog)
+        catalog.refuse_unlocked = lock.refuse_removed
         created = catalog.is_new()
         if created and _has_partitions(files):
             raise CatalogCorruptError(
@@ -159,12 +177,11 @@ def _open_writer(
             refuse_lost_schema(files, catalog)
             catalog.create(_new_meta(stamp))
             files.sync_dir(CATALOG_NAME)
-        store = _recovered(files, catalog, stamp, tiers, config, lock)
+        store = _recovered(files, catalog, stamp, tiers, config, lock, made)
         while (step := next_step(store.format_version)) is not None:
             step.run(store)
-            for segment in store.segments.values():
-                segment.close()
-            before, store = store, _recovered(files, catalog, stamp, tiers, config, lock)
+            store.release_files()
+            before, store = store, _recovered(files, catalog, stamp, tiers, config, lock, made)
             assert store.format_version == before.format_version + 1, step.what
         with translated_sql(catalog.path):
             if BACKUP_NOTE in store.meta:  # what is written from now on is in no other place
@@ -186,12 +203,13 @@ def _open_writer(
 
 def _recovered(
     files: DiskFiles, catalog: Catalog, stamp: Stamp, tiers: Mapping[int, TierFiles],
-    config: Config, lock: WriterLock,
+    config: Config, lock: WriterLock, made: list[Catalog | Store],
 ) -> Store:
     """A store for writing at its last commit, in whatever format it has."""
     meta = catalog.validate()
     _compare(stamp, meta, files.root)
     store = Store(files, catalog, meta=meta, tiers=tiers, config=config, writable=True)
+    made.append(store)
     with translated_sql(catalog.path):
         refuse_lost(files, catalog, meta, lock.word)
     store.vouch = partial(lock.vouch, store.uuid)
@@ -229,16 +247,18 @@ def _open_reader(
         raise no_store(files, 'open it once with mode="rw" to create it, or check the path')
     word = last_word(files.root)
     catalog = _complete_catalog(files)
+    made: list[Catalog | Store] = [catalog]
     try:
         meta = catalog.validate()
         _compare(stamp, meta, files.root)
         store = ReadStore(files, catalog, meta=meta, tiers=tiers, config=config, writable=False)
+        made.append(store)
         with translated_sql(catalog.path):
             store.view()
             refuse_lost(files, catalog, meta, word)
             _refuse_lost_commits(store)
     except BaseException:
-        catalog.close()
+        _give_up(made)
         raise
     return store
 

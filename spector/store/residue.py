@@ -28,6 +28,7 @@ from spector.store.lock import LOCK_NAME
 from spector.store.pieces import LEAST_BYTES, Finder, Pieces, cut
 from spector.store.rows import tags_json, to_json
 from spector.store.said import MOST_SAYERS, Said, escaped, leaves
+from spector.store.scopes import scoped
 from spector.store.segment import Segment
 from spector.store.store import Store
 from spector.store.word_files import is_words
@@ -253,7 +254,7 @@ def _telling(failed: list[str], name: str) -> Iterator[None]:
         failed.append(_shown(f"{name}: {error.message}"))
 
 
-@contextlib.contextmanager
+@scoped
 def _opened(store: Store, name: str) -> Iterator[File]:
     """A file of the store to read; the catalog's through a descriptor that outlives us."""
     if name == CATALOG_NAME:

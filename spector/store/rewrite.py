@@ -76,7 +76,11 @@ def rewrite_all(
             for each in fresh:
                 store.files.discard(each.new.path)
             raise
-        _switch(store, meta, fresh, also)
+        try:
+            _switch(store, meta, fresh, also)
+        except BaseException as error:  # it may be made, and this store still be of before
+            store.fail_unless_unchanged(error)
+            raise
         return done
 
 

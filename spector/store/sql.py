@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from spector.errors import (
     CatalogCorruptError,
     SpectorError,
+    StoreClosedError,
     StoreError,
     StoreFullError,
     StoreNotFoundError,
@@ -26,6 +27,7 @@ from spector.errors import (
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import is_missing
 from spector.store.fulltext import what_seems_damaged
+from spector.store.scopes import Scope, drop, held_by_calling, scoped, take
 
 __all__ = [
     "Connections", "Latest", "Pinning", "Reading", "end_failed", "one_moment", "translated_sql",
@@ -71,6 +73,10 @@ class translated_sql:  # noqa: N801 - used like a function
 def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & 0xFF if code is not None else None
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+        return StoreClosedError(
+            f"{path} was closed meanwhile", hint="open the store again with spector.open"
+        )
     message = f"{path}: {error}"
     if primary == sqlite3.SQLITE_FULL:
         return StoreFullError(message, hint="free some space, then try again")
@@ -112,44 +118,69 @@ class Connections(Protocol):
     #: ``pinned.connection``: that of this thread's snapshot
     pinned: Any
 
-    def borrow(self) -> sqlite3.Connection: ...
+    def borrow(self, holder: object) -> sqlite3.Connection: ...
 
     def give_back(self, connection: sqlite3.Connection) -> None: ...
 
+    def discard(self, connection: sqlite3.Connection, holder: object) -> None: ...
 
-class Reading:
+
+class Reading(Scope):
     """The connection of this thread's snapshot, the only one there is, or one of the pool."""
 
-    __slots__ = ("_borrowed", "_catalog", "_translated")
+    __slots__ = ("_borrowed", "_catalog", "_locked", "_translated")
 
     def __init__(self, catalog: Connections) -> None:
         self._catalog = catalog
         self._translated = translated_sql(catalog.path)
         self._borrowed: sqlite3.Connection | None = None
+        #: whether the lock of a catalog in memory was taken
+        self._locked: list[bool] = []
 
     def __enter__(self) -> sqlite3.Connection:
         catalog = self._catalog
         pinned: sqlite3.Connection | None = getattr(catalog.pinned, "connection", None)
         if pinned is not None:
             return pinned
-        if catalog.in_memory:
-            catalog.only.acquire()
-            self._borrowed = catalog.main
-        else:
-            self._borrowed = catalog.borrow()
+        take(self)
+        try:
+            if catalog.in_memory:
+                held_by_calling(self._locked, catalog.only.acquire, True)
+                self._borrowed = catalog.main
+            else:
+                self._borrowed = catalog.borrow(self)
+        except BaseException:
+            self.abandon(None)
+            drop(self)
+            raise
         return self._borrowed
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
-        borrowed, self._borrowed = self._borrowed, None
+        borrowed = self._borrowed
         if borrowed is not None:
             if self._catalog.in_memory:
-                self._catalog.only.release()
+                self._unlock()
             else:
                 self._catalog.give_back(borrowed)
+            self._borrowed = None
+            drop(self)
         if error is not None:
             self._translated.__exit__(kind, error, trace)
+
+    def _unlock(self) -> None:
+        if self._locked:
+            release = self._catalog.only.release
+            del self._locked[:]  # no interrupt can come between this and the next line
+            release()
+
+    def abandon(self, error: BaseException | None) -> None:
+        if self._catalog.in_memory:
+            self._unlock()
+        elif self._borrowed is not None:
+            self._catalog.discard(self._borrowed, self)
+        self._borrowed = None
 
 
 class Latest:
@@ -170,7 +201,7 @@ class Latest:
             translated_sql(self._catalog.path).__exit__(kind, error, trace)
 
 
-class Pinning:
+class Pinning(Scope):
     """A read transaction that all reads of this thread take part in until it ends."""
 
     __slots__ = ("_catalog", "_connection", "_reading")
@@ -180,14 +211,16 @@ class Pinning:
         self._reading = Reading(catalog)
 
     def __enter__(self) -> sqlite3.Connection:
-        self._connection = self._reading.__enter__()
+        take(self)
         try:
+            self._connection = self._reading.__enter__()
             with translated_sql(self._catalog.path):
                 self._connection.execute("BEGIN")
+            self._catalog.pinned.connection = self._connection
         except BaseException:
-            self._reading.__exit__(None, None, None)
+            self.abandon(None)
+            drop(self)
             raise
-        self._catalog.pinned.connection = self._connection
         return self._connection
 
     def __exit__(
@@ -202,6 +235,11 @@ class Pinning:
         finally:
             end_failed(self._connection)
             self._reading.__exit__(kind, error, trace)
+            drop(self)
+
+    def abandon(self, error: BaseException | None) -> None:
+        self._catalog.pinned.connection = None
+        self._reading.abandon(error)  # it may be above this one, or gone already
 
 
 def end_failed(connection: sqlite3.Connection) -> None:
@@ -211,14 +249,14 @@ def end_failed(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-@contextlib.contextmanager
+@scoped
 def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
     """A read transaction on a connection that the caller has for itself.
 
     Ended by SQLite itself after some errors; that hides no error of the caller's.
     """
-    connection.execute("BEGIN")
     try:
+        connection.execute("BEGIN")
         yield
         if connection.in_transaction:
             connection.execute("COMMIT")

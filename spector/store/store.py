@@ -27,12 +27,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
+from enum import Enum, auto
+from threading import get_ident
 from typing import Protocol
 
 from spector.config import Config
 from spector.errors import (
     CatalogCorruptError,
     PartitionCorruptError,
+    SpectorError,
     StoreClosedError,
     StoreError,
     StoreFailedError,
@@ -42,14 +45,16 @@ from spector.errors import (
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.store.catalog import MOST_SEGMENTS, SPENT, Catalog, Head, SegmentRow, way_out
+from spector.store.damage import SQL_ERRORS
 from spector.store.files import Bytes, Files, is_missing
 from spector.store.idx import remove_idx
 from spector.store.indexes import Indexes
 from spector.store.leaving import Leaving, LeftSlot
 from spector.store.lineage import note_session
 from spector.store.log import Log
+from spector.store.scopes import held_by_calling, scoped
 from spector.store.segment import Partition, Segment
-from spector.store.transaction import JOURNAL_RETIRE, Transaction
+from spector.store.transaction import JOURNAL_RETIRE, Stage, Transaction
 
 __all__ = ["Store", "TierFiles", "View"]
 
@@ -71,6 +76,14 @@ _LEAP = 1 << 36
 #: one call of ``index_rest`` builds so many times what a recall may build
 _QUIET_STEPS = 10
 _QUIET_ROWS = 20_000
+
+
+class Outcome(Enum):
+    """What has become of a transaction that has not come to its end."""
+
+    ROLLED_BACK = auto()
+    COMMITTED = auto()
+    UNKNOWN = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +150,13 @@ class Store:
         self._tiers = tiers
         self._pid = os.getpid()
         self._failed: BaseException | None = None
+        #: closing has begun, in the thread of this number; nothing new may begin in any other
+        self._closing: int | None = None
         self._closed = False
+        #: everything has been let go of
+        self._shut = False
+        #: the transaction that is under way, or that an interrupt has cut off
+        self._current: Transaction | None = None
         self._head = catalog.head()
         self._epoch = self._head.retire_epoch
         counted = max(astuple(self._head))
@@ -178,7 +197,7 @@ class Store:
 
     def ensure_usable(self, *, write: bool = False) -> None:
         """Raise the typed error for a store that was closed, forked or has failed."""
-        if self._closed:
+        if self._closed or (self._closing is not None and self._closing != get_ident()):
             raise StoreClosedError(
                 f"the store at {self.where} was closed", hint="open it again with spector.open"
             )
@@ -203,6 +222,16 @@ class Store:
         """Remember that disk and memory may differ; every later call says so."""
         if self._failed is None:
             self._failed = error
+
+    def fail_unless_unchanged(self, error: BaseException) -> None:
+        """After ``error`` in a change of the catalog: fail, unless it is known to be undone."""
+        try:
+            self.catalog.roll_back()
+            unchanged = not _is_unsafe(error) and self.catalog.head() == self._head
+        except (SpectorError, *SQL_ERRORS):
+            unchanged = False
+        if not unchanged:
+            self.fail(error)
 
     @contextlib.contextmanager
     def noting_failure(self) -> Iterator[None]:
@@ -242,21 +271,26 @@ class Store:
             return contextlib.nullcontext(self._indexed(self.view()))
         return self._pinned()
 
-    @contextlib.contextmanager
+    @scoped
     def _pinned(self) -> Iterator[View]:
         with self.catalog.snapshot() as db:
             yield self._indexed(self._settled_view(db))
 
     def _indexed(self, view: View) -> View:
         """The same moment with more scan indexes, if some are missing and nobody writes now."""
-        if not self.indexes.behind or not self.lock.acquire(blocking=False):
+        if not self.indexes.behind:
             return view
+        taken: list[bool] = []
         try:
-            if view is self._view and self.is_open and not self.failed:
+            if (
+                held_by_calling(taken, self.lock.acquire, False)
+                and view is self._view and self.is_open and not self.failed
+            ):
                 self.show(self.indexes.catch_up())
                 return self._view
         finally:
-            self.lock.release()
+            if taken and taken[0]:
+                self.lock.release()
         return view
 
     def _settled_view(self, db: sqlite3.Connection) -> View:
@@ -268,6 +302,8 @@ class Store:
             time.sleep(0.0001 * attempt)
             db.execute("BEGIN")
         with self.lock:  # no writer of this process is between commit and view now
+            self._settle()
+            self.ensure_usable()
             view = self._view_at(db, last=True)
         assert view is not None, "the last attempt has a view or raises"
         return view
@@ -363,34 +399,34 @@ class Store:
 
     # -- change -------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
+    @scoped
     def transaction(self) -> Iterator[Transaction]:
-        """Collect changes, then commit them at once. Leaving with an error changes nothing."""
+        """Collect changes, then commit them at once. Leaving with an error changes nothing.
+
+        An interrupt changes nothing, or all of it: whether there was a commit is asked of the
+        catalog, never concluded from what was raised. What was committed is finished, and where
+        that cannot be done the store fails: opening it again finishes it.
+
+        Raises:
+            StoreError: this thread is in a transaction of this store already. A signal handler that
+                writes can come to that.
+        """
         with self.lock:
+            self._settle()
             self.ensure_usable(write=True)
             tx = Transaction(self, self._head)
-            committed = False
             try:
+                self._current = tx
                 with self.catalog.writing() as connection:
                     tx.connection = connection
                     yield tx
                     tx.write_journal()
-                committed = True
-                self._epoch = tx.head().retire_epoch  # before a flag changes in any partition
-                if not self.catalog.relaxed:
-                    self.vouch(tx.head().change_seq)
-                tx.apply()
-                self._head = tx.head()
-                self.publish(tx.changed())
+                    tx.stage = Stage.COMMITTING
+                self._finish(tx)
+                self._current = None
             except BaseException as error:
-                if not committed:
-                    self.moves = self._view.moves
-                unsafe = committed or _is_unsafe(error)
-                if unsafe:
-                    self.fail(error)
-                # After a failed commit nobody knows whether the log has it: the next open will,
-                # and removes the new files or needs them.
-                tx.let_go(remove=not unsafe)
+                if self._current is tx:
+                    self._settle_now(tx, error)
                 raise
             # The write is safe whatever becomes of these: on a full disk the next write tries
             # again, after any other failure the next call says so.
@@ -399,6 +435,74 @@ class Store:
                     self.checkpoint()
                 with self.noting_failure():
                     self._log.shorten()
+
+    def _finish(self, tx: Transaction) -> None:
+        """After the commit: bring the partitions and the view to its state."""
+        tx.stage = Stage.APPLYING
+        self._epoch = tx.head().retire_epoch  # before a flag changes in any partition
+        if not self.catalog.relaxed:
+            self.vouch(tx.head().change_seq)
+        tx.apply()
+        self._head = tx.head()
+        self.publish(tx.changed())
+        tx.stage = Stage.DONE
+
+    def _settle(self) -> None:
+        """End a transaction that an interrupt has kept from its own end. The lock is held.
+
+        Raises:
+            StoreError: it is no such one, but goes on below in this very thread.
+        """
+        tx = self._current
+        if tx is None:
+            return
+        if tx.is_going_on and not (self._closed or self._closing):
+            raise StoreError(
+                f"a change of the store at {self.where} is being made by this thread already",
+                hint="a signal handler must not write: set a flag in it, and write afterwards",
+            )
+        self._settle_now(tx, None)
+
+    def _settle_now(self, tx: Transaction, error: BaseException | None) -> None:
+        """Find out what has become of a transaction, and make the store agree with it."""
+        self._current = tx
+        reason = error if error is not None else StoreError("a change was interrupted")
+        if tx.stage is Stage.DONE:
+            self._current = None
+            return
+        # After some errors nobody knows whether the log has the commit, and what it says now need
+        # not be what it will say. The next opening sees, and removes the new files or needs them.
+        if tx.stage is not Stage.APPLYING and not _is_unsafe(reason):
+            outcome = self._outcome(tx)
+            if outcome is Outcome.ROLLED_BACK:
+                self.moves = self._view.moves
+                tx.let_go(remove=True)
+                self._current = None
+                return
+            if outcome is Outcome.COMMITTED:
+                try:
+                    self._finish(tx)
+                except BaseException:
+                    self.fail(reason)
+                    raise
+                self._current = None
+                return
+        self.fail(reason)
+        self._current = None
+        tx.let_go(remove=False)
+
+    def _outcome(self, tx: Transaction) -> Outcome:
+        """What the catalog says of a transaction that has not come to its end."""
+        try:
+            self.catalog.roll_back()
+            if tx.stage is Stage.OPEN:
+                return Outcome.ROLLED_BACK
+            found = self.catalog.head()
+        except (SpectorError, *SQL_ERRORS):
+            return Outcome.UNKNOWN
+        if found == self._head:
+            return Outcome.ROLLED_BACK
+        return Outcome.COMMITTED if found == tx.head() else Outcome.UNKNOWN
 
     def checkpoint(self) -> None:
         """Make every committed byte durable in its partition, then empty the journal.
@@ -610,13 +714,19 @@ class Store:
             self._closed = True
             return
         with self.lock:
-            if self._closed:
+            if self._shut:
                 return
+            if self._closed:  # an interrupt has kept an earlier call from the rest
+                self._let_go()
+                return
+            self._closing = get_ident()
             # who has removed the directory does not want to hear that nothing is in it
             removed = self.files.durable and is_missing(self.files.root)
             # a log that has lost its name cannot take a commit; SQLite copies what is in it
             removed = removed or (self._failed is None and self.catalog.has_lost_log())
             try:
+                with contextlib.suppress(StoreError):
+                    self._settle()
                 if self.writable and self._failed is None and not removed:
                     finished = self._checkpoint_if_there_is_room()
                     if not sys.is_finalizing():
@@ -629,10 +739,28 @@ class Store:
                             self.end_unsynced()
             finally:
                 self._closed = True
-                for segment in self.segments.values():
-                    segment.close()
-                self._view = View((), -1, 0)
-                self.catalog.close(failed=self._failed is not None)
+                self._let_go()
+
+    def release_files(self) -> None:
+        """Close the partitions; what is not durable in them by now is in the catalog's journal."""
+        for segment in list(self.segments.values()):
+            segment.close()
+
+    def _let_go(self) -> None:
+        self.release_files()
+        self._view = View((), -1, 0)
+        self.catalog.close(failed=self._failed is not None)
+        self._shut = True
+
+    def refuse_calls(self) -> None:
+        """From now on only this thread, which is about to close the store, may begin anything."""
+        if not self.forked:
+            self._closing = get_ident()
+
+    @property
+    def is_shut(self) -> bool:
+        """True when closing has let go of everything, or there was nothing to let go of here."""
+        return self._shut or self.forked
 
 
 def _vouch_for_nothing(change_seq: int) -> None:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from dataclasses import replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from spector.layout import PartitionState
 from spector.store.catalog import Head, SegmentRow
 from spector.store.files import Bytes, as_bytes
 from spector.store.leaving import LeftSlot
+from spector.store.scopes import Call, calls_here
 from spector.store.segment import Segment, check_transition
 
 if TYPE_CHECKING:
     from spector.store.store import Store
 
-__all__ = ["JOURNAL_HEADER", "JOURNAL_MUTABLE", "JOURNAL_RECORDS", "JOURNAL_RETIRE", "Transaction"]
+__all__ = [
+    "JOURNAL_HEADER", "JOURNAL_MUTABLE", "JOURNAL_RECORDS", "JOURNAL_RETIRE", "Stage",
+    "Transaction",
+]
 
 JOURNAL_RECORDS = 0  # whole records from a slot on
 JOURNAL_MUTABLE = 1  # the 24 mutable bytes of one record
@@ -36,24 +41,47 @@ _TRIM_EVERY = 64
 _OPENED_BEFORE_COMMIT = 64
 
 
+class Stage(Enum):
+    """How far a transaction has come."""
+
+    OPEN = auto()
+    #: the commit is the next step, or has been made
+    COMMITTING = auto()
+    #: it is committed, and perhaps in some of the partitions
+    APPLYING = auto()
+    DONE = auto()
+
+
 class Transaction:
     """Changes that become visible and durable together."""
 
     def __init__(self, store: Store, head: Head) -> None:
         self.store = store
         self.connection: sqlite3.Connection
+        self.stage = Stage.OPEN
+        calls = calls_here()
+        #: the public call that it belongs to
+        self._call: Call | None = calls[-1] if calls else None
         self._before = head
         self._last_id = head.last_id
         self._change_seq = store.next_change_seq()
         self._journal: list[tuple[int, int, int, bytes | memoryview]] = []
         self._rows: dict[int, SegmentRow] = {}
         self._created: dict[int, Segment] = {}
+        #: names of files that nothing refers to unless this is committed
+        self._doubtful: list[str] = []
         self._dropped: list[tuple[int, str]] = []
         self._ahead: dict[int, Segment] = {}
         self._moves_places = False
         self._hides = False
         self._moved = False
         self._overwritten: set[int] = set()
+
+    @property
+    def is_going_on(self) -> bool:
+        """True for one that this thread is in the middle of."""
+        call = self._call
+        return call is not None and not call.over and call in calls_here()
 
     # -- ids and partitions -------------------------------------------------------------------
 
@@ -88,6 +116,8 @@ class Transaction:
             path=files.path(day, sequence, generation), state=state, capacity=capacity,
             slots=0, live=0,
         )
+        if self.store.files.is_free(row.path):
+            self._doubtful.append(row.path)  # before there is any such file
         self._created[row.id] = self.store.new_segment(row, slots=slots)
         self._rows[row.id] = row
         return row
@@ -296,5 +326,5 @@ class Transaction:
         """After a failure: close the files that this transaction created, or undo them."""
         for segment in self._created.values():
             segment.close()
-            if remove:
-                self.store.files.discard(segment.row.path)
+        for path in self._doubtful if remove else ():
+            self.store.files.discard(path)

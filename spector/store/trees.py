@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from spector.errors import StoreError
+from spector.store.descriptors import Descriptor
 from spector.store.files import translated
 from spector.store.lock import LOCK_NAME
 from spector.store.sync import sync_all
@@ -189,8 +190,8 @@ def _sync_tree(root: str) -> None:
 
 def _sync(path: str) -> None:
     with translated("sync directory", path):
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        held = Descriptor.opened(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            sync_all(fd)
+            sync_all(held.number)
         finally:
-            os.close(fd)
+            held.close()

@@ -1,0 +1,110 @@
+"""Public calls of one memory: what each has left open is given back, and closing waits for them."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Self, TypeVar, cast
+
+from spector.errors import StoreClosedError
+from spector.store.scopes import Call, begin, end
+
+__all__ = ["Calls", "Steps", "verb"]
+
+T = TypeVar("T")
+
+#: how long closing sleeps between two looks at the calls that still run
+_STEP_S = 0.001
+#: calls that are over and not yet taken out, which an interrupt can leave
+_MANY = 64
+
+
+class Calls:
+    """The calls of one memory that run, and whether new ones may begin. Thread-safe."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._running: set[Call] = set()
+        self._closing = False
+
+    def begin(self, call: Call) -> None:
+        """A call begins in this thread.
+
+        Raises:
+            StoreClosedError: the memory is closed, or about to be.
+        """
+        begin(call)
+        call.owner = self.refuse_closed
+        running = self._running
+        running.add(call)
+        if len(running) > _MANY:
+            running -= {each for each in list(running) if each.over}
+        self.refuse_closed()
+
+    def end(self, call: Call) -> None:
+        """``call`` is over; what it has left open is given back."""
+        end(call)
+        self._running.discard(call)
+
+    def refuse(self) -> None:
+        """From now on no call may begin."""
+        self._closing = True
+
+    def wait(self) -> None:
+        """Return when no other thread is in a call, but for those in an embedder of the caller's.
+
+        They end: those that have not begun to change anything when they next look at the store,
+        which says that it is closed.
+        """
+        me = threading.get_ident()
+        while any(
+            not (call.over or call.elsewhere or call.thread == me) for call in list(self._running)
+        ):
+            time.sleep(_STEP_S)
+
+    def refuse_closed(self) -> None:
+        """Raise when the memory is closed, or about to be.
+
+        Raises:
+            StoreClosedError
+        """
+        if self._closing:
+            raise StoreClosedError(
+                f"the store at {self._where} was closed", hint="open it again with spector.open"
+            )
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def verb(method: F) -> F:
+    """A public method of what has ``_calls``: a call that closing waits for."""
+
+    @functools.wraps(method)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call = Call()
+        try:
+            self._calls.begin(call)
+            return method(self, *args, **kwargs)
+        finally:
+            call.over = True
+            self._calls.end(call)
+
+    return cast(F, run)
+
+
+class Steps(Iterator[T]):
+    """An iterator whose every step is a call of a memory."""
+
+    def __init__(self, calls: Calls, steps: Iterator[T]) -> None:
+        self._calls = calls
+        self._steps = steps
+
+    def __iter__(self) -> Self:
+        return self
+
+    @verb
+    def __next__(self) -> T:
+        return next(self._steps)

@@ -1,0 +1,231 @@
+"""What a thread holds and gives back, whatever interrupts it: locks, connections, transactions.
+
+Python raises out of a signal handler as a call into C returns and as a function of Python begins.
+So ``with`` may never come to ``__exit__`` although ``__enter__`` has done its work, and an
+``__exit__`` that is written in Python may end before its first line. The traceback then keeps the
+generator of a context manager alive, and with it the lock that it holds, for as long as somebody
+looks at the traceback.
+
+Therefore every scope with something to give back is on a stack of its thread while it is open. A
+public call notes how high the stack was when it began (`begin`); what lies above that when the call
+is over is given back (`end`). If an interrupt keeps a call from doing that, the next call of the
+thread does it first.
+
+Whether a call is over is an attribute that the call sets in a ``finally`` of its own, where nothing
+can come between because no function is called.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import GeneratorType
+from typing import Any, Generic, ParamSpec, TypeVar
+
+__all__ = [
+    "Call", "Scope", "begin", "calls_here", "drop", "elsewhere", "end", "entry", "held_by_calling",
+    "scoped", "take",
+]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class Scope:
+    """Something that a thread has to give back."""
+
+    __slots__ = ()
+
+    def abandon(self, error: BaseException | None) -> None:
+        """Give it back without its ``__exit__``; nothing happens when that has been done."""
+        raise NotImplementedError
+
+
+class Call:
+    """A public call that a thread is in. ``over`` is set by the call itself, at its end."""
+
+    __slots__ = ("base", "elsewhere", "over", "owner", "thread")
+
+    def __init__(self) -> None:
+        self.over = False
+        #: raises when what the call is of has been closed meanwhile
+        self.owner: Callable[[], None] | None = None
+        #: in code of the caller (an embedder), which uses nothing of the store
+        self.elsewhere = False
+        self.thread = threading.get_ident()
+        #: scopes of the thread that were open before
+        self.base = 0
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.scopes: list[Scope] = []
+        self.calls: list[Call] = []
+
+
+_here = _Thread()
+
+
+def take(scope: Scope) -> None:
+    """From now on ``scope`` is to be given back; called before anything is taken."""
+    _here.scopes.append(scope)
+
+
+def drop(scope: Scope) -> None:
+    """``scope`` has given back what it had."""
+    scopes = _here.scopes
+    if scopes and scopes[-1] is scope:
+        del scopes[-1]
+        return
+    for n in range(len(scopes) - 1, -1, -1):
+        if scopes[n] is scope:
+            del scopes[n]
+            return
+
+
+def begin(call: Call) -> None:
+    """Note that this thread is in ``call`` now, after giving back what earlier ones have left."""
+    calls, scopes = _here.calls, _here.scopes
+    while calls and calls[-1].over:
+        _give_back(calls[-1].base)
+        del calls[-1]
+    call.base = len(scopes)
+    calls.append(call)
+
+
+def end(call: Call) -> None:
+    """Give back what ``call``, which is over, has left open."""
+    calls = _here.calls
+    while calls and calls[-1].over:
+        last = calls[-1]
+        if len(_here.scopes) > last.base:
+            _give_back(last.base)
+        del calls[-1]
+
+
+def calls_here() -> list[Call]:
+    """The public calls that this thread is in, the outermost first."""
+    return _here.calls
+
+
+def elsewhere(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call code of the caller's, which may take long and which closing does not wait for.
+
+    Raises:
+        StoreClosedError: what this thread's calls are of was closed meanwhile.
+    """
+    calls = [call for call in _here.calls if not call.elsewhere]
+    try:
+        for call in calls:
+            call.elsewhere = True
+        return function(*args, **kwargs)
+    finally:
+        for call in calls:
+            call.elsewhere = False
+        for call in calls:
+            if call.owner is not None:
+                call.owner()
+
+
+def _give_back(base: int) -> None:
+    scopes = _here.scopes
+    while len(scopes) > base:
+        with contextlib.suppress(Exception):
+            scopes[-1].abandon(sys.exception())
+        del scopes[-1]
+
+
+def entry(function: Callable[P, T]) -> Callable[P, T]:
+    """A public function, which leaves nothing open however it ends."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        call = Call()
+        try:
+            begin(call)
+            return function(*args, **kwargs)
+        finally:
+            call.over = True
+            end(call)
+
+    return run
+
+
+class _Managed(Scope, Generic[T]):
+    """A generator as a context manager, as of ``contextlib``, and a scope."""
+
+    __slots__ = ("_generator",)
+
+    def __init__(self, generator: GeneratorType[T, None, None]) -> None:
+        self._generator = generator
+
+    def __enter__(self) -> T:
+        take(self)
+        try:
+            return next(self._generator)
+        except BaseException as error:  # its own, or an interrupt behind its ``yield``
+            self.abandon(error)
+            drop(self)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: Any
+    ) -> bool | None:
+        generator = self._generator
+        try:
+            if error is None:
+                for _ in generator:
+                    raise RuntimeError("the generator of a context manager did not stop")
+                return None
+            try:
+                generator.throw(error)
+            except StopIteration as stop:
+                return stop is not error
+            except RuntimeError as raised:
+                if raised is error:
+                    raised.__traceback__ = trace
+                    return False
+                if isinstance(error, StopIteration) and raised.__cause__ is error:
+                    error.__traceback__ = trace
+                    return False
+                raise
+            except BaseException as raised:
+                if raised is not error:
+                    raise
+                raised.__traceback__ = trace
+                return False
+            raise RuntimeError("the generator of a context manager did not stop after throw")
+        finally:
+            if generator.gi_frame is None:  # else an interrupt came before it went on: see `end`
+                drop(self)
+
+    def abandon(self, error: BaseException | None) -> None:
+        generator = self._generator
+        if generator.gi_frame is None or generator.gi_running:
+            return
+        with contextlib.suppress(BaseException):
+            generator.throw(error or GeneratorExit())
+        generator.close()
+
+
+def scoped(function: Callable[P, Iterator[T]]) -> Callable[P, _Managed[T]]:
+    """``contextlib.contextmanager`` for what has to be given back."""
+
+    @functools.wraps(function)
+    def make(*args: P.args, **kwargs: P.kwargs) -> _Managed[T]:
+        return _Managed(function(*args, **kwargs))  # type: ignore[arg-type]
+
+    return make
+
+
+def held_by_calling(kept: list[T], function: Callable[..., T], *args: Any) -> T:
+    """Call a function of C and keep what it returns in ``kept`` before a signal can be handled.
+
+    ``kept`` must be empty. Whoever has the list gives back what is in it, in whatever way the call
+    has ended: between a call of C and the assignment of its result, an interrupt loses the result.
+    """
+    kept.extend(map(function, *((each,) for each in args)))
+    return kept[0]
