@@ -26,7 +26,6 @@ import math
 import os
 import sqlite3
 import threading
-import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +50,7 @@ from spector.store.files import File, Files, MemoryFile
 from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
-from spector.store.scopes import scoped
+from spector.store.scopes import WeakList, scoped
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 from spector.store.watch import Watched
 
@@ -92,7 +91,7 @@ _WRITING_PRAGMAS = (
 #: maker syncs once it is complete
 _SYNCHRONOUS = {"strict": "FULL", "relaxed": "FULL", "none": "OFF"}
 
-_catalogs: weakref.WeakSet[Catalog] = weakref.WeakSet()
+_catalogs: WeakList[Catalog] = WeakList()
 #: files that were open when this process was forked, see ``Catalog.abandon``
 _inherited: set[tuple[int, int]] = set()
 #: catalogs with a connection that must never be closed, see ``Catalog.close``
@@ -100,7 +99,7 @@ _left_open: list[Catalog] = []
 
 
 def _abandon_in_child() -> None:
-    for catalog in list(_catalogs):
+    for catalog in _catalogs:
         catalog.abandon()
 
 

@@ -17,6 +17,7 @@ import re
 import secrets
 import stat
 from collections.abc import Iterable, Iterator
+from io import FileIO
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,7 +29,7 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
-from spector.store.descriptors import Descriptor
+from spector.store.descriptors import opened
 from spector.store.guard import (
     OPEN_FLAGS,
     made_private,
@@ -38,9 +39,11 @@ from spector.store.guard import (
 )
 from spector.store.maps import Map, populate
 from spector.store.sectors import join, read_around
-from spector.store.sync import sync_all, sync_data
+from spector.store.sync import sync_all, sync_data, sync_folder
 
-__all__ = ["DiskFiles", "File", "Files", "MemoryFile", "MemoryFiles", "is_missing", "translated"]
+__all__ = [
+    "DiskFiles", "File", "Files", "MemoryFile", "MemoryFiles", "is_missing", "translated",
+]
 
 Bytes = NDArray[np.uint8]
 _NOTHING: Bytes = np.zeros(0, dtype=np.uint8)
@@ -173,13 +176,14 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
 class DiskFile:
     """A file descriptor with positioned reads and writes."""
 
-    def __init__(self, held: Descriptor, path: str) -> None:
+    def __init__(self, held: FileIO, path: str) -> None:
         self._held = held
         self._path = path
 
     @property
     def _fd(self) -> int:
-        return self._held.number
+        held = self._held
+        return -1 if held.closed else held.fileno()
 
     def read_at(self, offset: int, length: int) -> bytes:
         with translated("read", self._path):
@@ -295,7 +299,7 @@ class DiskFiles:
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(path)
                     self._discarded.discard(name)
-            held = Descriptor.opened(path, flags)
+            held = opened(path, flags)
             regular(held, path, created=create)
             return DiskFile(held, path)
 
@@ -303,9 +307,9 @@ class DiskFiles:
         path = self._path(name)
         try:  # not ``translated``: opening a store does this for each of a thousand partitions
             refuse_strange_folders(self.root, name)
-            held = Descriptor.opened(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
+            held = opened(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
             size = regular(held, path).st_size
-            fd = held.number
+            fd = held.fileno()
             try:
                 return os.pread(fd, head, 0), np.asarray(Map(fd, size)) if size else _NOTHING
             finally:
@@ -319,12 +323,12 @@ class DiskFiles:
         path = self._path(name)
         try:
             refuse_strange_folders(self.root, name)
-            held = Descriptor.opened(path, OPEN_FLAGS | os.O_RDONLY)
+            held = opened(path, OPEN_FLAGS | os.O_RDONLY)
             try:
-                status = os.fstat(held.number)
+                status = os.fstat(held.fileno())
                 if not stat.S_ISREG(status.st_mode) or not status.st_size:
                     return None
-                mapped: Bytes = np.asarray(Map(held.number, status.st_size, private=True))
+                mapped: Bytes = np.asarray(Map(held.fileno(), status.st_size, private=True))
                 populate(mapped)  # all of it is going to be read: rather an error than a signal
                 return mapped
             finally:
@@ -414,7 +418,7 @@ class DiskFiles:
         path = self._path(name)
         try:
             with translated("read", path):
-                held = Descriptor.opened(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+                held = opened(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except StoreNotFoundError:
             return []
         regular(held, path)
@@ -453,11 +457,7 @@ def _holds_nothing(directory: str) -> bool:
 
 def _sync_folder(path: str) -> None:
     """Make creations, renames and removals in a directory durable."""
-    held = Descriptor.opened(path or ".", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        sync_all(held.number)
-    finally:
-        held.close()
+    sync_folder(path or ".")
 
 
 class MemoryFile:
@@ -565,9 +565,9 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
     with translated("write", path):
         try:
             flags = OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            held = Descriptor.opened(temporary, flags)
+            held = opened(temporary, flags)
             regular(held, temporary, created=True)
-            with os.fdopen(held.number, "w", encoding="utf-8", closefd=False) as out:
+            with os.fdopen(held.fileno(), "w", encoding="utf-8", closefd=False) as out:
                 for line in lines:
                     out.write(line)
                     out.write("\n")

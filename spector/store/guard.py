@@ -12,10 +12,10 @@ import os
 import stat
 import warnings
 from collections.abc import Iterator
+from io import FileIO
 from typing import Final
 
 from spector.errors import StoreError
-from spector.store.descriptors import Descriptor
 
 __all__ = [
     "OPEN_FLAGS", "identity", "identity_if_any", "made_private", "refuse_other_than_files",
@@ -28,17 +28,17 @@ _OTHERS: Final = 0o077
 _HINT: Final = "something else was put in its place; restore a backup, or take it away"
 
 
-def regular(held: Descriptor, path: str, *, created: bool = False) -> os.stat_result:
+def regular(held: FileIO, path: str, *, created: bool = False) -> os.stat_result:
     """What is behind a descriptor, which is closed if that is no regular file.
 
     A file that was ``created`` belongs to its owner alone, whatever the umask.
     """
     try:
-        status = os.fstat(held.number)
+        status = os.fstat(held.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise StoreError(f"{path} is {_kind(status.st_mode)}, not a file", hint=_HINT)
         if created and stat.S_IMODE(status.st_mode) != 0o600:
-            os.fchmod(held.number, 0o600)
+            os.fchmod(held.fileno(), 0o600)
     except BaseException:
         held.close()
         raise

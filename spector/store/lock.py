@@ -21,18 +21,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import weakref
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import FileIO
 from time import sleep
 from typing import Final
 
 from spector.errors import StoreError, StoreLockedError
-from spector.store.descriptors import Descriptor
+from spector.store.descriptors import opened
 from spector.store.files import translated
 from spector.store.guard import OPEN_FLAGS, regular
-from spector.store.scopes import scoped
+from spector.store.scopes import WeakList, scoped
 from spector.store.watch import Watched
 
 try:
@@ -84,7 +84,7 @@ def last_word(root: str) -> Word | None:
     if fd is None:
         return None
     try:
-        return Word.read(os.pread(fd.number, _BOTH, 0))
+        return Word.read(os.pread(fd.fileno(), _BOTH, 0))
     except OSError:
         return None
     finally:
@@ -106,19 +106,19 @@ class WriterLock:
     def __init__(self, root: str, *, speaks: bool = True) -> None:
         path = os.path.join(root, LOCK_NAME)
         self._speaks = speaks
-        self._held = Descriptor()
+        self._held: FileIO | None = None
         #: the last writer's at first
         self.word: Word | None = None
         self._pid = os.getpid()
         with translated("open", path):
             # a link here would have the file behind it emptied below
-            self._held = Descriptor.opened(path, OPEN_FLAGS | os.O_RDWR | os.O_CREAT)
-            regular(self._held, path, created=True)
+            held = self._held = opened(path, OPEN_FLAGS | os.O_RDWR | os.O_CREAT)
+            regular(held, path, created=True)
         try:
             _acquire(self._fd, root)
             status = os.fstat(self._fd)
             self._file = Watched(path, _LOST, _LOST, (status.st_dev, status.st_ino))
-            _held.add(self)
+            _locks.add(self)
             with contextlib.suppress(OSError):  # the content is a courtesy; the lock the promise
                 self.word = Word.read(os.pread(self._fd, _BOTH, 0))
                 os.ftruncate(self._fd, self._write())
@@ -128,7 +128,8 @@ class WriterLock:
 
     @property
     def _fd(self) -> int:
-        return self._held.number
+        held = self._held
+        return -1 if held is None or held.closed else held.fileno()
 
     def vouch(self, uuid: bytes, change_seq: int) -> None:
         """Leave word that a store is durable up to this change; to nobody's harm if that fails."""
@@ -156,16 +157,14 @@ class WriterLock:
         Unlocking, and not only closing, frees it even if a child process got the descriptor. In
         such a child only the descriptor goes: the lock is the parent's.
         """
-        if self._fd < 0:
+        held = self._held
+        if held is None or held.closed:
             return
         try:
             if os.getpid() == self._pid:
-                fcntl.flock(self._fd, fcntl.LOCK_UN)
+                fcntl.flock(held.fileno(), fcntl.LOCK_UN)
         finally:
-            self._held.close()
-
-    def __del__(self) -> None:
-        self.release()
+            held.close()
 
 
 @scoped
@@ -182,7 +181,7 @@ def no_writer(root: str) -> Iterator[None]:
     try:
         try:
             if fcntl is not None:
-                fcntl.flock(fd.number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                fcntl.flock(fd.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             raise StoreLockedError(
                 f"the store at {root} is being written", hint="close it there first"
@@ -192,10 +191,10 @@ def no_writer(root: str) -> Iterator[None]:
         fd.close()
 
 
-def _lock_file(path: str) -> Descriptor | None:
+def _lock_file(path: str) -> FileIO | None:
     """A descriptor of the lock's file; None when nobody can have locked it, or it is not ours."""
     try:
-        held = Descriptor.opened(path, OPEN_FLAGS | os.O_RDONLY)
+        held = opened(path, OPEN_FLAGS | os.O_RDONLY)
         regular(held, path)
     except (OSError, StoreError):  # never opened here, or a pipe, which would be waited for
         return None
@@ -264,12 +263,12 @@ def _is_dead(holder: str) -> bool:
     return state in (b"Z", b"X")
 
 
-_held: weakref.WeakSet[WriterLock] = weakref.WeakSet()
+_locks: WeakList[WriterLock] = WeakList()
 
 
 def _let_go_in_child() -> None:
     """A child that outlives its parent must not keep the store locked."""
-    for lock in list(_held):
+    for lock in _locks:
         lock.release()
 
 

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.store.scopes import held_by_calling
+from spector.store.scopes import held_by_calling, postpone
 
 __all__ = ["Map", "populate"]
 
@@ -62,10 +62,13 @@ class Map:
 
     def __del__(self) -> None:
         held = self._held
-        if held and held[0] not in (None, _FAILED):
-            address = held[0]
-            del held[0]
-            _libc.munmap(address, self._length)
+        try:
+            if held and held[0] not in (None, _FAILED):
+                address = held[0]
+                del held[0]
+                _libc.munmap(address, self._length)
+        except BaseException as error:  # an interrupt, which Python would only print here
+            postpone(error)
 
 
 def populate(view: NDArray[np.uint8]) -> bool:

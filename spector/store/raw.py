@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from spector.store.files import File, Files
 from spector.store.guard import identity
-from spector.store.scopes import scoped
+from spector.store.scopes import WeakList, scoped
 
 __all__ = ["held", "hold", "let_go", "raw_file"]
 
@@ -26,7 +25,7 @@ _Identity = tuple[int, int]
 @dataclass(slots=True)
 class _Shared:
     #: catalogs with connections to the path, and readers of its bytes
-    holders: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+    holders: WeakList[Any] = field(default_factory=WeakList)
     #: which file it was when it was opened, None when another one came just then; and the file
     files: list[tuple[_Identity | None, File]] = field(default_factory=list)
 

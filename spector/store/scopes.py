@@ -21,13 +21,14 @@ import contextlib
 import functools
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from types import GeneratorType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 __all__ = [
-    "Call", "Scope", "begin", "calls_here", "drop", "elsewhere", "end", "entry", "held_by_calling",
-    "scoped", "take",
+    "Call", "Scope", "WeakList", "begin", "calls_here", "drop", "elsewhere", "end", "entry",
+    "held_by_calling", "postpone", "scoped", "take",
 ]
 
 T = TypeVar("T")
@@ -60,8 +61,40 @@ class Call:
         self.base = 0
 
 
+class WeakList(Generic[T]):
+    """Objects that live, each once. Unlike a ``WeakSet`` it runs no code when one of them dies.
+
+    An interrupt that came just then would be printed by Python, and lost.
+    """
+
+    def __init__(self) -> None:
+        self._references: list[weakref.ref[Any]] = []
+        self._lock = threading.Lock()
+
+    def add(self, item: T) -> None:
+        """Idempotent."""
+        with self._lock:
+            alive = [each for each in self._references if each() is not None]
+            if not any(each() is item for each in alive):
+                alive.append(weakref.ref(item))
+            self._references = alive
+
+    def discard(self, item: T) -> None:
+        """Idempotent."""
+        with self._lock:
+            self._references = [each for each in self._references if each() not in (None, item)]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter([item for each in self._references if (item := each()) is not None])
+
+    def __bool__(self) -> bool:
+        return any(each() is not None for each in self._references)
+
+
 class _Thread(threading.local):
     def __init__(self) -> None:
+        #: an interrupt that came where it could not be raised
+        self.postponed: BaseException | None = None
         self.scopes: list[Scope] = []
         self.calls: list[Call] = []
 
@@ -94,6 +127,8 @@ def begin(call: Call) -> None:
         del calls[-1]
     call.base = len(scopes)
     calls.append(call)
+    if _here.postponed is not None:
+        _raise_postponed()
 
 
 def end(call: Call) -> None:
@@ -104,6 +139,20 @@ def end(call: Call) -> None:
         if len(_here.scopes) > last.base:
             _give_back(last.base)
         del calls[-1]
+    if _here.postponed is not None:
+        _raise_postponed()
+
+
+def postpone(error: BaseException) -> None:
+    """Raise an interrupt later, at the end of the call, which came where nothing can be raised."""
+    _here.postponed = error
+
+
+def _raise_postponed() -> None:
+    error = _here.postponed
+    _here.postponed = None
+    if error is not None:
+        raise error
 
 
 def calls_here() -> list[Call]:

@@ -11,13 +11,15 @@ import errno
 import os
 from typing import Any
 
+from spector.store.scopes import held_by_calling
+
 fcntl: Any
 try:
     import fcntl
 except ImportError:  # pragma: no cover
     fcntl = None
 
-__all__ = ["sync_all", "sync_data"]
+__all__ = ["sync_all", "sync_data", "sync_folder"]
 
 #: what a file system says that has no such call, a share for instance
 _UNKNOWN = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY, errno.ENODEV}
@@ -31,6 +33,20 @@ def sync_all(fd: int) -> None:
     """
     if not _full(fd):
         os.fsync(fd)
+
+
+def sync_folder(path: str) -> None:
+    """Make creations, renames and removals in a directory durable.
+
+    Raises:
+        OSError
+    """
+    held: list[int] = []
+    try:
+        sync_all(held_by_calling(held, os.open, path, os.O_RDONLY | os.O_CLOEXEC))
+    finally:
+        if held:  # nothing can come between this and the call
+            os.close(held[0])
 
 
 def sync_data(fd: int) -> None:

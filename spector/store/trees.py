@@ -18,10 +18,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from spector.errors import StoreError
-from spector.store.descriptors import Descriptor
 from spector.store.files import translated
 from spector.store.lock import LOCK_NAME
-from spector.store.sync import sync_all
+from spector.store.sync import sync_folder
 
 if TYPE_CHECKING:
     from spector.store.places import Place
@@ -190,8 +189,4 @@ def _sync_tree(root: str) -> None:
 
 def _sync(path: str) -> None:
     with translated("sync directory", path):
-        held = Descriptor.opened(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            sync_all(held.number)
-        finally:
-            held.close()
+        sync_folder(path)
