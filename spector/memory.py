@@ -94,6 +94,7 @@ from spector.store.links import newer_than
 from spector.store.places import file_beside, is_nameable
 from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
+from spector.store.scopes import completed
 from spector.store.walk import walk
 from spector.tiers.router import TierRouter
 from spector.write.draft import FIELDS, Draft, make_draft
@@ -920,11 +921,7 @@ class Memory:
         :class:`spector.StoreClosedError`. Code of yours that a call has gone into, an embedder, is
         not waited for. An interrupt does not keep the store from being closed.
         """
-        try:
-            self._close()
-        except BaseException:  # an interrupt comes to it at any point; every step can be repeated
-            self._close()
-            raise
+        completed(self._close)
 
     def _close(self) -> None:
         forked = self._opened[0].store.forked

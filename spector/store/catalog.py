@@ -29,7 +29,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -50,7 +50,7 @@ from spector.store.files import File, Files, MemoryFile
 from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
-from spector.store.scopes import WeakList, scoped
+from spector.store.scopes import WeakList, completed, held_by_calling, scoped
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 from spector.store.watch import Watched
 
@@ -477,12 +477,15 @@ class Catalog:
             if self._immutable:
                 uri += "&immutable=1"
         raw.hold(self.path, self)  # before SQLite has any lock on it
-        connection = sqlite3.connect(
-            uri, uri=True, isolation_level=None, check_same_thread=False,
+        connect = partial(
+            sqlite3.connect, uri=True, isolation_level=None, check_same_thread=False,
             timeout=_PATIENCE_MS / 1000, cached_statements=256,
         )
-        self._connections.append(connection)
+        made: list[sqlite3.Connection] = []
         try:
+            # one that is lost closes itself only when cycles are collected: it is in one
+            connection = held_by_calling(made, connect, uri)
+            self._connections.append(connection)
             confine(connection)
             if self._durability == "none":
                 connection.execute("PRAGMA synchronous=OFF")
@@ -495,7 +498,8 @@ class Catalog:
                         hint="try again; if that fails too, look at the disk, or move the store",
                     )
         except BaseException:
-            self._disconnect(connection)
+            for connection in made:
+                self._disconnect(connection)
             raise
         if not self.in_memory:
             self._file.note()
@@ -690,14 +694,17 @@ class Catalog:
         which cannot copy anything, is made to close last. On a disk that fails for good there may
         be none that still works; then the writing one is never closed.
         """
-        self._spoilt = failed = self._spoilt or failed
+        self._spoilt = self._spoilt or failed
+        completed(self._close)
+
+    def _close(self) -> None:
         with self._pool_lock:
             self._closed = True
             self._pool = []
         # lent ones are among them only where an interrupt has kept a call from giving them back
         others = [each for each in self._connections if each is not self.main]
         writes = self.main in self._connections and self not in _left_open
-        if failed and writes and not self.in_memory and self._mode == "rw":
+        if self._spoilt and writes and not self.in_memory and self._mode == "rw":
             for each in others:
                 end_failed(each)
             if not any(map(_has_opened, others)):

@@ -27,8 +27,8 @@ from types import GeneratorType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 __all__ = [
-    "Call", "Scope", "WeakList", "begin", "calls_here", "drop", "elsewhere", "end", "entry",
-    "held_by_calling", "postpone", "scoped", "take",
+    "Call", "Scope", "WeakList", "begin", "calls_here", "completed", "drop", "elsewhere", "end",
+    "entry", "held_by_calling", "postpone", "scoped", "take",
 ]
 
 T = TypeVar("T")
@@ -158,6 +158,15 @@ def _raise_postponed() -> None:
 def calls_here() -> list[Call]:
     """The public calls that this thread is in, the outermost first."""
     return _here.calls
+
+
+def completed(step: Callable[[], object]) -> None:
+    """Do what may be repeated, to its end, whether or not an interrupt cuts it off once."""
+    try:
+        step()
+    except BaseException:
+        step()
+        raise
 
 
 def elsewhere(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

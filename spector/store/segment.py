@@ -455,8 +455,8 @@ class Segment:
     def release(self) -> None:
         """Give the descriptor back; maps stay, and the next write opens the file again."""
         if self._file is not None and not self.dirty:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None  # before: a closed one is of no use
+            file.close()
 
     def partition(self) -> Partition:
         """Snapshot of the records committed so far."""
@@ -542,9 +542,9 @@ class Segment:
 
     def close(self) -> None:
         """Close the descriptor. Maps that a scan still holds stay valid."""
-        if self._file is not None:
-            self._file.close()
-        self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
         self._mapped, self._ahead = None, 0
         self._partition = None
 

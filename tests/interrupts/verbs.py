@@ -1,0 +1,314 @@
+"""Every verb that an interrupt may cut off, and what must hold of the store afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import spector
+from spector import Config, StoreClosedError, StoreFailedError
+from tests.fakes import FakeEmbedder
+
+__all__ = ["ENTRIES", "READING", "WRITING", "Scene", "descriptors", "prepared"]
+
+#: indexes of days with few memories, and partitions that fill
+CONFIG = Config(index_min_rows=8, episodic_capacity=64, erase_after_s=0)
+
+
+@dataclass(slots=True)
+class Scene:
+    """A store in a folder of its own, in which one verb is going to be cut off."""
+
+    folder: Path
+    #: what must be there whatever happens: id -> text
+    kept: dict[int, str]
+    #: what the verb is given
+    pinned: int
+    open_matter: int
+    replaced: int
+    newer: int
+    doomed: list[int]
+    memory: spector.Memory | None = None
+    #: descriptors of the process before the store was opened
+    before: int = 0
+    made: list[spector.Memory] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "mind"
+
+    def opened(self, **more: Any) -> spector.Memory:
+        return spector.open(self.root, embedder=FakeEmbedder(), config=CONFIG, **more)
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def prepared(folder: Path) -> Scene:
+    """A store of two days with memories of all sorts; what is forgotten in it is not erased yet."""
+    scene = Scene(folder, {}, 0, 0, 0, 0, [])
+    with scene.opened() as memory:
+        texts = [f"grey heron number {n} stands at pond {n % 7}" for n in range(48)]
+        made = memory.remember_many(texts[:24], event_time="2026-03-02T08:00:00Z", tags=["bird"])
+        made += memory.remember_many(texts[24:], event_time="2026-03-03T08:00:00Z", user_id="ada")
+        scene.pinned = memory.remember("the pond is private", pinned=True).id
+        scene.open_matter = memory.remember("is the pond deep?", unresolved=True).id
+        scene.replaced = memory.remember("the boat is red").id
+        scene.newer = memory.remember("the boat is blue", supersedes=scene.replaced).id
+        memory.forget([made.pop(3).id, made.pop(30).id])
+        memory.update(made[5].id, text="a night heron sleeps in the willow")
+        scene.doomed = [made.pop(7).id, made.pop(8).id]
+        scene.kept = {record.id: memory.get(record.id).text for record in made}
+    return scene
+
+
+def copied(model: Scene, folder: Path) -> Scene:
+    """The same scene in another folder."""
+    shutil.copytree(model.folder, folder)
+    return Scene(
+        folder, dict(model.kept), model.pinned, model.open_matter, model.replaced, model.newer,
+        list(model.doomed), before=descriptors(),
+    )
+
+
+def _memory(scene: Scene) -> spector.Memory:
+    assert scene.memory is not None
+    return scene.memory
+
+
+def _note(scene: Scene, records: list[spector.MemoryRecord]) -> None:
+    """What was returned has been acknowledged."""
+    for record in records:
+        scene.kept[record.id] = record.text
+
+
+def _remember(scene: Scene) -> None:
+    _note(scene, [_memory(scene).remember("a coot builds a nest", tags=["bird"], user_id="ada")])
+
+
+def _remember_another_day(scene: Scene) -> None:
+    _note(scene, [_memory(scene).remember("a coot swims", event_time="2026-04-01T08:00:00Z")])
+
+
+def _remember_many(scene: Scene) -> None:
+    texts = [f"reed warbler number {n}" for n in range(80)]
+    _note(scene, _memory(scene).remember_many(texts, event_time="2026-03-03T09:00:00Z"))
+
+
+def _remember_everywhere(scene: Scene) -> None:
+    items = [{"text": f"note {tier}", "tier": tier} for tier in ("working", "semantic", "episodic")]
+    _note(scene, _memory(scene).remember_many(items)[1:])
+
+
+def _supersede(scene: Scene) -> None:
+    _note(scene, [_memory(scene).remember("the boat is green", supersedes=scene.newer)])
+
+
+def _update(scene: Scene) -> None:
+    changed = scene.doomed[0]
+    _memory(scene).update(changed, text="a bittern booms in the reeds", tags=["loud"])
+
+
+def _update_in_place(scene: Scene) -> None:
+    _memory(scene).update(next(iter(scene.kept)), importance=0.9)
+
+
+def _reinstate(scene: Scene) -> None:
+    memory = _memory(scene)
+    memory.forget(scene.newer)
+    memory.reinstate(scene.replaced)
+
+
+def _forget(scene: Scene) -> None:
+    _memory(scene).forget(scene.doomed)
+
+
+def _forget_by_filter(scene: Scene) -> None:
+    _memory(scene).forget({"nothing": "has this"}, user_id="ada")
+
+
+def _purge(scene: Scene) -> None:
+    _memory(scene).forget(scene.doomed, purge=True, verify=True)
+
+
+def _backup_again(scene: Scene) -> None:
+    memory, place = _memory(scene), scene.folder / "copy"
+    memory.backup(place)
+    _note(scene, [memory.remember("a teal")])
+    memory.backup(place)
+
+
+def _import(scene: Scene) -> None:
+    lines = scene.folder / "lines.jsonl"
+    lines.write_text("".join(f'{{"text": "imported {n}"}}\n' for n in range(5)), "utf-8")
+    _note(scene, _memory(scene).import_(lines))
+
+
+def _close(scene: Scene) -> None:
+    memory = _memory(scene)
+    memory.remember("in the working tier", tier="working")
+    memory.recall("heron")
+    memory.close()
+
+
+def _with(scene: Scene) -> None:
+    with _memory(scene) as memory:
+        _note(scene, [memory.remember("a grebe dives")])
+
+
+WRITING: dict[str, Callable[[Scene], object]] = {
+    "remember": _remember,
+    "remember another day": _remember_another_day,
+    "remember_many": _remember_many,
+    "remember everywhere": _remember_everywhere,
+    "supersede": _supersede,
+    "update": _update,
+    "update in place": _update_in_place,
+    "reinforce": lambda scene: _memory(scene).reinforce(next(iter(scene.kept))),
+    "pin": lambda scene: _memory(scene).pin(next(iter(scene.kept))),
+    "unpin": lambda scene: _memory(scene).unpin(scene.pinned),
+    "resolve": lambda scene: _memory(scene).resolve(scene.open_matter),
+    "reinstate": _reinstate,
+    "forget": _forget,
+    "forget by filter": _forget_by_filter,
+    "purge": _purge,
+    "recall and learn": lambda scene: _memory(scene).recall("heron", learn=True),
+    "reflect": lambda scene: _memory(scene).reflect(),
+    "compact": lambda scene: _memory(scene).compact(verify=["red kite"]),
+    "checkpoint": lambda scene: _memory(scene).checkpoint(),
+    "import": _import,
+    "close": _close,
+    "with": _with,
+}
+
+READING: dict[str, Callable[[Scene], object]] = {
+    "recall": lambda scene: _memory(scene).recall("which heron stands at the pond?", user_id="ada"),
+    "context": lambda scene: _memory(scene).context("which heron stands at the pond?"),
+    "get": lambda scene: _memory(scene).get(scene.pinned),
+    "history": lambda scene: _memory(scene).history(scene.newer),
+    "records": lambda scene: list(_memory(scene).records(tags=["bird"])),
+    "check": lambda scene: _memory(scene).check(),
+    "stats": lambda scene: _memory(scene).stats(),
+    "backup": lambda scene: _memory(scene).backup(scene.folder / "copy"),
+    "backup again": _backup_again,
+    "export": lambda scene: _memory(scene).export(scene.folder / "out.jsonl"),
+}
+
+
+def _open(scene: Scene) -> None:
+    scene.made.append(scene.opened())
+
+
+def _open_to_read(scene: Scene) -> None:
+    scene.made.append(scene.opened(mode="r"))
+    scene.made[-1].recall("heron")
+
+
+def _open_relaxed(scene: Scene) -> None:
+    scene.made.append(scene.opened(durability="relaxed"))
+
+
+def _open_new(scene: Scene) -> None:
+    made = spector.open(scene.folder / "fresh", embedder=FakeEmbedder())
+    scene.made.append(made)
+
+
+def _reembed(scene: Scene) -> None:
+    spector.reembed(scene.root, FakeEmbedder(seed=1))
+    spector.reembed(scene.root, FakeEmbedder())
+
+
+#: these open the store themselves
+ENTRIES: dict[str, Callable[[Scene], object]] = {
+    "open": _open,
+    "open to read": _open_to_read,
+    "open relaxed": _open_relaxed,
+    "open new": _open_new,
+    "check a path": lambda scene: spector.check(scene.root),
+    "restore": lambda scene: spector.restore(scene.root, scene.folder / "restored"),
+    "repair": lambda scene: spector.repair(scene.root, scene.folder / "repaired"),
+    "reembed": _reembed,
+}
+
+
+def faults_of(scene: Scene) -> list[str]:
+    """What is wrong after the verb was cut off: of the object, then of the store and the process."""
+    return [*_faults_of_object(scene), *_faults_of_store(scene)]
+
+
+def _faults_of_object(scene: Scene) -> list[str]:
+    memory = scene.memory
+    if memory is None:
+        return []
+    some = next(iter(scene.kept))
+    probes: dict[str, Callable[[], object]] = {
+        "recall": lambda: memory.recall("heron"),
+        "get": lambda: memory.get(some),
+        "records": lambda: list(memory),
+        "check": lambda: _sound(memory.check()),
+        "remember": lambda: _note(scene, [memory.remember("what comes after an interrupt")]),
+        "forget": lambda: memory.forget(scene.kept and memory.remember("soon gone").id),
+        "check again": lambda: _sound(memory.check()),
+    }
+    out = []
+    for name, probe in probes.items():
+        try:
+            probe()
+        except (StoreFailedError, StoreClosedError):  # it says that it has to be opened again
+            pass
+        except BaseException as error:
+            out.append(f"then {name}: {type(error).__name__}: {error}")
+    return out
+
+
+def _sound(report: spector.CheckReport) -> None:
+    if not report.ok:
+        raise AssertionError(str(report.problems[:3]))
+
+
+def _faults_of_store(scene: Scene) -> list[str]:
+    out = []
+    for each in [*scene.made, *([scene.memory] if scene.memory is not None else [])]:
+        try:
+            each.close()
+        except BaseException as error:
+            out.append(f"then close: {type(error).__name__}: {error}")
+    scene.memory = None
+    scene.made.clear()
+    left = descriptors() - scene.before
+    if left:
+        out.append(f"{left} descriptors are left")
+    if not scene.root.exists():
+        return [*out, "the store is gone"]
+    for root in (scene.root, scene.folder / "fresh"):
+        if root.exists():
+            with _told(out, f"opening {root.name} again"):
+                _reopened(scene, root)
+    return out
+
+
+def _reopened(scene: Scene, root: Path) -> None:
+    with spector.open(root, embedder=FakeEmbedder(), config=CONFIG) as memory:
+        kept = scene.kept if root == scene.root else {}
+        lost = [n for n, text in kept.items() if n not in memory or memory.get(n).text != text]
+        if lost:
+            raise AssertionError(f"lost: {lost}")
+        _sound(memory.check())
+        memory.remember("written after it was opened again")
+
+
+@contextlib.contextmanager
+def _told(out: list[str], where: str) -> Iterator[None]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except BaseException as error:
+        out.append(f"{where}: {type(error).__name__}: {error}")
