@@ -29,6 +29,7 @@ from spector.store.recover import Stamp, no_store, open_disk, reading_catalog
 from spector.store.repair import salvage
 from spector.store.salvage import Remains, read_remains
 from spector.store.salvaged import Identity, Salvage
+from spector.store.scopes import completed, entry
 from spector.store.staging import building
 from spector.store.transplant import transplant
 from spector.tiers.base import TierStore
@@ -40,6 +41,7 @@ __all__ = ["check", "open", "reembed", "repair", "restore"]
 Progress = Callable[[int, int], None]
 
 
+@entry
 def check(
     path: str | os.PathLike[str],
     *,
@@ -77,6 +79,7 @@ def check(
         catalog.close()
 
 
+@entry
 def reembed(
     path: str | os.PathLike[str],
     embedder: str | Embedder = "default",
@@ -97,16 +100,14 @@ def reembed(
     files = DiskFiles(os.fspath(path))
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
-    opened = open_disk(
+    with open_disk(
         os.fspath(path), Stamp(None, None, None), [tier.files for tier in router], config,
         mode="rw", durability="strict",
-    )
-    try:
-        return reembed_store(opened.store, found, progress)
-    finally:
-        opened.close()
+    ) as store:
+        return reembed_store(store, found, progress)
 
 
+@entry
 def restore(
     backup: str | os.PathLike[str],
     dest: str | os.PathLike[str],
@@ -132,16 +133,14 @@ def restore(
             f"there is no backup at {os.fspath(backup)}", hint="check the path"
         )
     router = TierRouter([*default_tiers(), *extra_tiers])
-    opened = open_disk(
+    with open_disk(
         os.fspath(backup), Stamp(None, None, None), [tier.files for tier in router], Config(),
         mode="r", durability="strict",
-    )
-    try:
-        return copy_store(opened.store, os.fspath(dest), as_backup=False, progress=progress)
-    finally:
-        opened.store.close()
+    ) as store:
+        return copy_store(store, os.fspath(dest), as_backup=False, progress=progress)
 
 
+@entry
 def repair(
     path: str | os.PathLike[str],
     dest: str | os.PathLike[str],
@@ -222,4 +221,4 @@ def _transplant(
         )
         return len(opened.store.segments)
     finally:
-        opened.store.close()
+        completed(opened.store.close)

@@ -28,6 +28,10 @@ class Calls:
         self._where = where
         self._running: set[Call] = set()
         self._closing = False
+        self._closer = 0
+        self._lock = threading.Lock()
+        #: held by the thread that closes
+        self.one = threading.RLock()
 
     def begin(self, call: Call) -> None:
         """A call begins in this thread.
@@ -48,9 +52,22 @@ class Calls:
         end(call)
         self._running.discard(call)
 
-    def refuse(self) -> None:
-        """From now on no call may begin."""
-        self._closing = True
+    def refuse(self) -> bool:
+        """From now on no call may begin.
+
+        False when this thread need not close the memory, because another one does, and waits for
+        the call that this thread is in.
+        """
+        me = threading.get_ident()
+        with self._lock:
+            if self._closing and self._closer != me and self._is_here(me):
+                return False
+            if not self._closing:
+                self._closing, self._closer = True, me
+            return True
+
+    def _is_here(self, thread: int) -> bool:
+        return any(each.thread == thread and not each.over for each in list(self._running))
 
     def wait(self) -> None:
         """Return when no other thread is in a call, but for those in an embedder of the caller's.

@@ -921,13 +921,16 @@ class Memory:
         :class:`spector.StoreClosedError`. Code of yours that a call has gone into, an embedder, is
         not waited for. An interrupt does not keep the store from being closed.
         """
-        completed(self._close)
+        if self._opened[0].store.forked:  # what the parent's threads hold here is held for ever
+            completed(self._close)
+        elif self._calls.refuse():
+            with self._calls.one:
+                completed(self._close)
 
     def _close(self) -> None:
         forked = self._opened[0].store.forked
         if not forked and all(opened.store.is_shut for opened in self._opened):
             return
-        self._calls.refuse()
         if not forked:  # the daemon's thread stayed with the parent
             self.daemon.stop()
             for opened in self._opened:

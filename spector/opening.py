@@ -17,12 +17,14 @@ from spector.layout import MAX_DIM
 from spector.memory import Memory
 from spector.store.places import is_nameable
 from spector.store.recover import OpenedStore, Stamp, open_disk, open_memory
+from spector.store.scopes import entry
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 
 __all__ = ["open_memory_at"]
 
 
+@entry
 def open_memory_at(
     path: str | os.PathLike[str],
     *,

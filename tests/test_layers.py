@@ -24,6 +24,7 @@ MODULES = sorted(path.relative_to(REPO).as_posix() for path in PACKAGE.rglob("*.
 #: folder or module -> why it may touch files beside spector/store/files.py
 MAY_TOUCH_FILES = {
     "spector/store/files.py": "it is the seam",
+    "spector/store/descriptors.py": "opens for files.py and lock.py what no interrupt may lose",
     "spector/store/sync.py": "syncs what files.py has opened",
     "spector/store/guard.py": "looks at what files.py opens, and takes rights from others",
     "spector/store/maps.py": "maps what files.py opens",

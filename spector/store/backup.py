@@ -20,7 +20,6 @@ So the copy needs no journal; it is what a checkpoint and a close would have lef
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
 import time
@@ -50,6 +49,7 @@ from spector.layout import (
 from spector.records import BackupReport, CheckReport
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.check import check_files
+from spector.store.connections import connected
 from spector.store.files import Bytes, DiskFiles, as_bytes
 from spector.store.lineage import Lineage, lineage_of
 from spector.store.lock import WriterLock
@@ -237,10 +237,6 @@ def _still(files: DiskFiles) -> Iterator[Catalog]:
         catalog.close()
 
 
-def _connected(path: str) -> contextlib.closing[sqlite3.Connection]:
-    return contextlib.closing(sqlite3.connect(path, isolation_level=None))
-
-
 def _exists(path: str, what: str) -> StoreExistsError:
     return StoreExistsError(
         f"{path} is {what}", hint="choose a path where nothing is, or an empty directory"
@@ -312,7 +308,7 @@ class _Copy:
                 for name in ("page_count", "page_size")
             )
             self._total = 2 * (pages * size + sum(p.data.nbytes for p in view.partitions))
-            with translated_sql(path), _connected(path) as target:
+            with translated_sql(path), connected(path) as target:
                 target.execute("PRAGMA synchronous=OFF")  # all of it is synced at the end
                 target.execute("PRAGMA journal_mode=OFF")
                 source.backup(

@@ -29,7 +29,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -45,12 +45,13 @@ from spector.errors import (
 )
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
 from spector.store import raw
+from spector.store.connections import connecting
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import File, Files, MemoryFile
 from spector.store.guard import identity, refuse_other_than_files
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
-from spector.store.scopes import WeakList, completed, held_by_calling, scoped
+from spector.store.scopes import WeakList, completed, scoped
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 from spector.store.watch import Watched
 
@@ -477,14 +478,12 @@ class Catalog:
             if self._immutable:
                 uri += "&immutable=1"
         raw.hold(self.path, self)  # before SQLite has any lock on it
-        connect = partial(
-            sqlite3.connect, uri=True, isolation_level=None, check_same_thread=False,
-            timeout=_PATIENCE_MS / 1000, cached_statements=256,
-        )
         made: list[sqlite3.Connection] = []
         try:
-            # one that is lost closes itself only when cycles are collected: it is in one
-            connection = held_by_calling(made, connect, uri)
+            connection = connecting(
+                made, uri, uri=True, check_same_thread=False, timeout=_PATIENCE_MS / 1000,
+                cached_statements=256,
+            )
             self._connections.append(connection)
             confine(connection)
             if self._durability == "none":

@@ -13,6 +13,7 @@ import sqlite3
 from typing import Final
 from urllib.parse import quote
 
+from spector.store.connections import connected
 from spector.store.damage import SQL_ERRORS
 from spector.store.planted import confine
 
@@ -34,23 +35,16 @@ def what_seems_damaged(path: str) -> str | None:
     if path == ":memory:" or not has_room():
         return None
     try:
-        db = sqlite3.connect(
-            f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, isolation_level=None
-        )
+        with connected(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True) as db:
+            confine(db)
+            if problem_of_schema(db) is not None:
+                return "schema"
+            (pages,) = db.execute("PRAGMA page_count").fetchone()
+            found = _asks_too_much(db) or (
+                pages <= _PAGES_IN_MEMORY and problem_of_full_text(db) is not None
+            )
     except (*SQL_ERRORS, MemoryError):
         return None
-    try:
-        confine(db)
-        if problem_of_schema(db) is not None:
-            return "schema"
-        (pages,) = db.execute("PRAGMA page_count").fetchone()
-        found = _asks_too_much(db) or (
-            pages <= _PAGES_IN_MEMORY and problem_of_full_text(db) is not None
-        )
-    except (*SQL_ERRORS, MemoryError):
-        return None
-    finally:
-        db.close()
     return "full-text index" if found else None
 
 
@@ -82,31 +76,26 @@ def problem_of_full_text(db: sqlite3.Connection) -> str | None:
         MemoryError: there is not enough for that.
     """
     (pages,) = db.execute("PRAGMA page_count").fetchone()
-    copy = sqlite3.connect(":memory:" if pages <= _PAGES_IN_MEMORY else "")
     try:
-        db.backup(copy)
-        try:
-            copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
-        except MemoryError:
-            if not has_room():
-                raise
-            return _ENDLESS
+        with connected(":memory:" if pages <= _PAGES_IN_MEMORY else "") as copy:
+            db.backup(copy)
+            try:
+                copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
+            except MemoryError:
+                if not has_room():
+                    raise
+                return _ENDLESS
     except SQL_ERRORS as error:
         return str(error)
-    finally:
-        copy.close()
     return None
 
 
 def has_room() -> bool:
     """Whether the process, and SQLite, whose own limit anybody may have set, get some memory."""
     try:
-        db = sqlite3.connect(":memory:")
-        try:
+        with connected(":memory:") as db:
             half = (_ROOM_BYTES // 2,)
             (length,) = db.execute("SELECT length(hex(zeroblob(?)))", half).fetchone()
-        finally:
-            db.close()
         return bool(len(bytearray(_ROOM_BYTES)) == length)
     except (*SQL_ERRORS, MemoryError):
         return False

@@ -30,6 +30,7 @@ from spector.store.migrate import next_step
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
 from spector.store.redo import Replay, require_entry
+from spector.store.scopes import Scope, completed, drop, take
 from spector.store.segment import Segment, later_than_catalog
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
 from spector.store.strays import is_replaced, look_at
@@ -53,9 +54,9 @@ class Stamp:
     fingerprint: str | None
 
 
-@dataclass(slots=True)
-class OpenedStore:
-    """A store and, for the writer, the lock that belongs to it."""
+@dataclass(slots=True, eq=False)
+class OpenedStore(Scope):
+    """A store and, for the writer, the lock that belongs to it; a context manager."""
 
     store: Store
     lock: WriterLock | None
@@ -66,11 +67,25 @@ class OpenedStore:
 
         After an interrupt it is to be called again; what has been done by then is passed over.
         """
+        completed(self._close)
+
+    def __enter__(self) -> Store:
+        take(self)
+        return self.store
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+        drop(self)
+
+    def abandon(self, error: BaseException | None) -> None:
+        self.close()
+
+    def _close(self) -> None:
         try:
             self.store.close()
         finally:
             if self.lock is not None and self.store.is_shut:
-                self.lock.release()
+                completed(self.lock.release)
 
 
 def open_memory(stamp: Stamp, tiers: Iterable[TierFiles], config: Config) -> OpenedStore:

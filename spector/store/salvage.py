@@ -26,8 +26,9 @@ from spector.layout import (
     headers_of,
     stride_of,
 )
-from spector.store.catalog import CATALOG_NAME, translated_sql
+from spector.store.catalog import CATALOG_NAME
 from spector.store.compact import wrong_checksums
+from spector.store.connections import connected
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import Bytes, DiskFiles
 from spector.store.fulltext import has_room, problem_of_schema
@@ -103,9 +104,7 @@ def read_remains(files: DiskFiles, scratch: DiskFiles) -> Remains:
 
 
 def _read_all(path: str, out: Remains) -> None:
-    with translated_sql(path):
-        db = sqlite3.connect(path, isolation_level=None)
-    try:
+    with translated_sql(path), connected(path) as db:
         for pragma in (
             "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0",
             "locking_mode=EXCLUSIVE",  # no file for shared memory: a full disk reads as damage
@@ -126,8 +125,6 @@ def _read_all(path: str, out: Remains) -> None:
             _take_head(row, out)
         if any(lost.table == "record" for lost in out.lost):
             _read_indexes(db, out)
-    finally:
-        db.close()
 
 
 def _take_head(row: dict[str, Any], out: Remains) -> None:

@@ -52,7 +52,7 @@ from spector.store.indexes import Indexes
 from spector.store.leaving import Leaving, LeftSlot
 from spector.store.lineage import note_session
 from spector.store.log import Log
-from spector.store.scopes import held_by_calling, scoped
+from spector.store.scopes import completed, held_by_calling, scoped
 from spector.store.segment import Partition, Segment
 from spector.store.transaction import JOURNAL_RETIRE, Stage, Transaction
 
@@ -710,6 +710,9 @@ class Store:
 
     def close(self) -> None:
         """Checkpoint (unless something failed), then let go of every file. Idempotent."""
+        completed(self._close)
+
+    def _close(self) -> None:
         if self.forked:  # the lock may be held by a thread that does not exist here
             self._closed = True
             return

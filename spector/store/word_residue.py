@@ -10,7 +10,6 @@ what should be gone; which of these a living memory says, FTS5 knows itself.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -21,6 +20,8 @@ from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError
 from spector.store.catalog import FULLTEXT_TOKENIZER, Catalog
+from spector.store.connections import connected
+from spector.store.scopes import scoped
 
 __all__ = ["WordCheck", "terms_of", "words_left"]
 
@@ -82,10 +83,10 @@ def terms_of(catalog: Catalog) -> Iterator[list[bytes]]:
             db.execute("DROP TABLE temp.said")
 
 
-@contextlib.contextmanager
+@scoped
 def _words_of(texts: Iterable[str]) -> Iterator[sqlite3.Connection]:
     """The terms that the index makes of texts, in a table: by SQLite, which alone knows how."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+    with connected(":memory:") as db:
         db.execute(
             "CREATE VIRTUAL TABLE said USING fts5(text, content='', detail=none,"
             f" tokenize='{FULLTEXT_TOKENIZER}')"

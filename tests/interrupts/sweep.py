@@ -55,11 +55,13 @@ def _is_outside(function: Any) -> bool:
     return getattr(function, "__module__", None) in _MODULES
 
 
-def cut_at(nth: int, job: Callable[[], object]) -> tuple[bool, str, int]:
+def cut_at(
+    nth: int, job: Callable[[], object], *, catch: bool = True
+) -> tuple[bool, str, int]:
     """Do ``job`` with an interrupt at the ``nth`` place: whether it came so far, where that was,
     and how many places it came by.
 
-    Anything but the interrupt goes on to the caller.
+    Anything but the interrupt goes on to the caller, and without ``catch`` that as well.
     """
     hook = _Hook(nth)
     with warnings.catch_warnings():
@@ -71,5 +73,7 @@ def cut_at(nth: int, job: Callable[[], object]) -> tuple[bool, str, int]:
             finally:
                 sys.setprofile(None)
         except Cut:
+            if not catch:
+                raise
             return True, hook.where, hook.seen
     return bool(hook.where), hook.where, hook.seen

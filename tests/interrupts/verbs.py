@@ -239,7 +239,7 @@ ENTRIES: dict[str, Callable[[Scene], object]] = {
 
 
 def faults_of(scene: Scene) -> list[str]:
-    """What is wrong after the verb was cut off: of the object, then of the store and the process."""
+    """What is wrong after the verb was cut off: of the object, of the store, of the process."""
     return [*_faults_of_object(scene), *_faults_of_store(scene)]
 
 

@@ -194,6 +194,19 @@ ROWS: Final = (
         "the lives of T24, once for each: kernels, durability, in memory, with and without indexes",
         {"configurations": 7},
     ),
+    Row(
+        "T36", "An interrupt costs nothing: Ctrl-C, SIGTERM, a soft time limit",
+        "an exception at every return of a call into SQLite and the system, in every verb, in"
+        " opening and closing; real signals at random moments, of the command too. Afterwards the"
+        " object works or says that it has to be opened again, the store opens, check finds"
+        " nothing, what was acknowledged is there, no lock and no descriptor is left",
+        {"places_cut": 4000, "interrupts": 5000, "commands_interrupted": 300},
+    ),
+    Row(
+        "T37", "Closing beside running calls ends them: with a result, or StoreClosedError",
+        "a memory is closed while many threads are in all of its verbs",
+        {"closings": 1000},
+    ),
     Row("I1-I15", "check names each broken invariant", "each broken by hand"),
     Row("repair", "What is intact can be salvaged", "check --repair on every kind of damage"),
     Row("backup", "Backups are whole or absent", "kills, full disks, hostile destinations"),

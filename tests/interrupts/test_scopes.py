@@ -1,0 +1,276 @@
+"""Scopes: what a thread holds is given back, however a call ends.
+
+Mechanism: Python may raise between ``__enter__`` and the block, and before the first line of
+``__exit__``. Damage: a lock, a connection or a transaction stayed with whoever kept the traceback,
+a notebook for instance. Guard: a call gives back what is above the scopes that it began with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector.store.scopes import (
+    Call,
+    WeakList,
+    begin,
+    drop,
+    end,
+    entry,
+    held_by_calling,
+    postpone,
+    scoped,
+    take,
+)
+from tests.fakes import FakeEmbedder
+from tests.interrupts.sweep import Cut, cut_at
+
+
+class Held:
+    """Something to give back."""
+
+    def __init__(self, log: list[str], name: str) -> None:
+        self.log, self.name = log, name
+
+    def abandon(self, error: BaseException | None) -> None:
+        self.log.append(f"{self.name} after {type(error).__name__}")
+
+
+@scoped
+def managed(log: list[str]) -> Iterator[str]:
+    log.append("begun")
+    try:
+        yield "value"
+        log.append("done")
+    except BaseException as error:
+        log.append(f"failed with {type(error).__name__}")
+        raise
+    finally:
+        log.append("ended")
+
+
+@pytest.mark.parametrize(
+    "error", [None, ValueError("x"), StopIteration("x"), RuntimeError("x"), KeyboardInterrupt()]
+)
+def test_a_scope_is_a_context_manager_as_of_contextlib(error: BaseException | None) -> None:
+    def run(make: Callable[[list[str]], contextlib.AbstractContextManager[str]]) -> list[object]:
+        log: list[object] = []
+        try:
+            with make(log) as value:  # type: ignore[arg-type]
+                log.append(value)
+                if error is not None:
+                    raise error
+        except BaseException as raised:
+            log.append((type(raised), raised.args, raised is error))
+        return log
+
+    plain = contextlib.contextmanager(managed.__wrapped__)  # type: ignore[attr-defined]
+    assert run(managed) == run(plain)
+
+
+def test_a_scope_may_swallow_an_error() -> None:
+    @scoped
+    def swallowing() -> Iterator[None]:
+        with contextlib.suppress(ValueError):
+            yield
+
+    with swallowing():
+        raise ValueError("swallowed")
+
+
+def test_a_call_gives_back_what_it_has_left_open_and_nothing_else() -> None:
+    log: list[str] = []
+    outer, inner = Held(log, "outer"), Held(log, "inner")
+    take(outer)  # type: ignore[arg-type]
+    try:
+
+        @entry
+        def work() -> None:
+            take(inner)  # type: ignore[arg-type]
+            raise Cut
+
+        with pytest.raises(Cut):
+            work()
+        assert log == ["inner after Cut"]
+    finally:
+        drop(outer)  # type: ignore[arg-type]
+
+
+def test_a_call_that_was_kept_from_its_end_is_cleaned_up_by_the_next() -> None:
+    log: list[str] = []
+    call = Call()
+    begin(call)
+    take(Held(log, "left"))  # type: ignore[arg-type]
+    call.over = True  # and the interrupt comes before ``end``
+    following = Call()
+    begin(following)
+    following.over = True
+    end(following)
+    assert [each.split()[0] for each in log] == ["left"]
+
+
+def test_a_generator_that_never_saw_its_exit_is_ended_by_the_call() -> None:
+    log: list[str] = []
+
+    @entry
+    def work() -> None:
+        manager = managed(log)
+        manager.__enter__()  # and then ``__exit__`` does not come
+        raise Cut
+
+    with pytest.raises(Cut):
+        work()
+    assert log == ["begun", "failed with Cut", "ended"]
+
+
+def test_a_scope_whose_enter_is_interrupted_behind_its_yield_is_ended() -> None:
+    log: list[str] = []
+
+    def hook(frame: object, event: str, arg: object) -> None:
+        if event == "c_return" and getattr(arg, "__name__", "") == "next":
+            sys.setprofile(None)
+            raise Cut
+
+    manager = managed(log)
+    sys.setprofile(hook)
+    try:
+        with pytest.raises(Cut):
+            manager.__enter__()
+    finally:
+        sys.setprofile(None)
+    assert log[0] == "begun"
+    assert log[-1] == "ended"
+
+
+def test_what_is_held_by_calling_is_not_lost() -> None:
+    kept: list[int] = []
+    assert held_by_calling(kept, max, 3, 4) == 4
+    assert kept == [4]
+
+
+def test_a_postponed_interrupt_is_raised_by_the_call_it_came_in() -> None:
+    @entry
+    def work() -> str:
+        postpone(Cut())
+        return "not returned"
+
+    with pytest.raises(Cut):
+        work()
+
+
+def test_a_weak_list_has_each_living_object_once() -> None:
+    class Thing:
+        pass
+
+    things: WeakList[Thing] = WeakList()
+    first, second = Thing(), Thing()
+    for each in (first, second, first):
+        things.add(each)
+    assert len(list(things)) == 2
+    things.discard(first)
+    assert list(things) == [second]
+    del second
+    assert not things
+
+
+def test_a_kept_traceback_keeps_no_lock(tmp_path: Path) -> None:
+    """A notebook keeps the last traceback, and other threads must go on."""
+    memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
+    kept: list[BaseException] = []
+    nth = 0
+    while nth == len(kept):
+        nth += 1
+        try:
+            with pytest.raises(Cut) as info:
+                cut_at(nth, lambda: memory.remember("the first"), catch=False)
+            kept.append(info.value)
+        except pytest.fail.Exception:  # it came to its end
+            break
+        said: list[object] = []
+
+        def work(said: list[object] = said, memory: spector.Memory = memory) -> None:
+            try:
+                said.append(memory.remember("the second"))
+            except spector.StoreFailedError as error:
+                said.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join(60)
+        assert said, f"another thread could not write after an interrupt at place {nth}"
+        if isinstance(said[0], spector.StoreFailedError):
+            memory.close()
+            memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
+    assert len(kept) > 20
+    memory.close()
+
+
+def test_a_signal_handler_that_writes_is_told_so(tmp_path: Path) -> None:
+    said: list[BaseException] = []
+    memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
+
+    def handler(*args: object) -> None:
+        try:
+            memory.remember("from within")
+        except spector.StoreError as error:
+            said.append(error)
+
+    before = signal.signal(signal.SIGUSR1, handler)
+
+    def hook(frame: object, event: str, arg: object) -> None:
+        if event == "c_return" and getattr(arg, "__name__", "") == "executemany":
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGUSR1)
+
+    try:
+        sys.setprofile(hook)
+        record = memory.remember("from outside")
+    finally:
+        sys.setprofile(None)
+        signal.signal(signal.SIGUSR1, before)
+    assert [type(each) for each in said] == [spector.StoreError]
+    assert "signal handler" in said[0].hint  # type: ignore[attr-defined]
+    assert [each.text for each in memory] == ["from outside"]
+    assert memory.get(record.id).text == "from outside"
+    assert memory.check().ok
+    memory.close()
+
+
+def test_an_ordinary_exception_of_a_time_limit_costs_no_more(tmp_path: Path) -> None:
+    """Soft time limits raise an ``Exception``, which no list of interrupts would name."""
+
+    class TooLongError(Exception):
+        pass
+
+    for nth in range(1, 60, 7):
+        root = tmp_path / f"mind{nth}"
+        memory = spector.open(root, embedder=FakeEmbedder())
+        memory.remember("the first")
+        seen = 0
+
+        def hook(frame: object, event: str, arg: object, nth: int = nth) -> None:
+            nonlocal seen
+            if event == "c_return" and getattr(arg, "__module__", None) != "builtins":
+                seen += 1
+                if seen == nth:
+                    sys.setprofile(None)
+                    raise TooLongError
+
+        sys.setprofile(hook)
+        try:
+            memory.remember("the second")
+        except TooLongError:
+            pass
+        finally:
+            sys.setprofile(None)
+        memory.close()
+        with spector.open(root, embedder=FakeEmbedder()) as again:
+            assert again.check().ok
+            assert "the first" in {record.text for record in again}

@@ -1,0 +1,78 @@
+"""An exception between two steps of a verb costs nothing: Ctrl-C, a soft time limit, SIGTERM.
+
+Mechanism: an exception is raised at the return of each call into SQLite and the system, one after
+the other, in every verb, in opening and in closing. Damage: a commit was taken for none, and the
+file that it named was removed; locks and descriptors stayed; an interrupted object claimed that its
+files were damaged. Guard: afterwards the object works or says that it has to be opened again, the
+store opens, everything acknowledged is in it, check finds nothing, and no descriptor is left.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.harness import scratch
+from tests.interrupts.sweep import cut_at
+from tests.interrupts.verbs import ENTRIES, READING, WRITING, Scene, copied, faults_of, prepared
+from tests.proof import Proof
+
+JOBS = {**WRITING, **READING, **ENTRIES}
+#: places between two that the quick sample tries; where it begins depends on the verb
+STRIDE = 29
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Scene]:
+    with scratch() as folder:
+        yield prepared(Path(folder) / "model")
+
+
+def swept(model: Scene, name: str, first: int, stride: int) -> tuple[int, list[str]]:
+    """How many places were tried, and what went wrong at which."""
+    faults: list[str] = []
+    tried, nth = 0, first
+    while True:
+        scene = copied(model, model.folder.parent / "scene")
+        if name not in ENTRIES:
+            scene.memory = scene.opened()
+        reached, where, _ = cut_at(nth, lambda scene=scene: JOBS[name](scene))
+        faults += [f"{name} at {nth}, {where}: {fault}" for fault in faults_of(scene)]
+        shutil.rmtree(scene.folder)
+        if not reached:
+            return tried, faults
+        tried, nth = tried + 1, nth + stride
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_verb_that_is_cut_off_at_some_places_costs_nothing(
+    name: str, model: Scene, proof: Proof
+) -> None:
+    first = 1 + sum(map(ord, name)) % STRIDE
+    tried, faults = swept(model, name, first, STRIDE)
+    assert faults == []
+    proof("T36", places_cut=tried, harmed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JOBS)
+def test_a_verb_that_is_cut_off_at_every_place_costs_nothing(
+    name: str, model: Scene, proof: Proof
+) -> None:
+    tried, faults = swept(model, name, 1, 1)
+    assert tried > 2
+    assert faults == []
+    proof("T36", places_cut=tried, verbs_swept=1, harmed=0)
+
+
+def test_the_sweep_notices_a_verb_that_forgets_to_roll_back(
+    model: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A canary: what this sweep is for must be seen by it."""
+    monkeypatch.setattr("spector.store.catalog.Catalog.roll_back", lambda self: None)
+    monkeypatch.setattr("spector.store.transaction.Transaction.let_go", lambda self, remove: None)
+    _, faults = swept(model, "remember another day", 1, 1)
+    assert faults
