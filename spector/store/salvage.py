@@ -35,6 +35,7 @@ from spector.store.fulltext import has_room, problem_of_schema
 from spector.store.guard import refuse_other_than_files
 from spector.store.pages import Pages, rows_of
 from spector.store.sectors import join, read_around, spans
+from spector.store.sql import translated_sql
 from spector.store.staging import clear
 from spector.store.wal import LOG_COPY, Merged, merge
 
