@@ -295,7 +295,12 @@ def _faults_of_store(scene: Scene) -> list[str]:
 
 
 def _reopened(scene: Scene, root: Path) -> None:
-    with spector.open(root, embedder=FakeEmbedder(), config=CONFIG) as memory:
+    embedder = FakeEmbedder()
+    try:
+        spector.open(root, embedder=embedder, mode="r").close()
+    except spector.ModelMismatchError:
+        embedder = FakeEmbedder(seed=1)  # a change of model was made, and not taken back
+    with spector.open(root, embedder=embedder, config=CONFIG) as memory:
         kept = scene.kept if root == scene.root else {}
         lost = [n for n, text in kept.items() if n not in memory or memory.get(n).text != text]
         if lost:
