@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import heapq
 import os
+import sys
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from datetime import datetime
@@ -24,9 +26,11 @@ from spector.errors import (
     InvalidInputError,
     PartitionCorruptError,
     SpectorError,
+    StoreClosedError,
     StoreReadOnlyError,
     UnknownRecordError,
 )
+from spector.exit import close_at_exit
 from spector.exchange import Vectors, export_lines, import_lines
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
@@ -83,6 +87,7 @@ from spector.records import (
 )
 from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
+from spector.sole import Sole
 from spector.store.agreement import refuse_damage
 from spector.store.backup import copy_store
 from spector.store.check import check_settled, refuse_strange_limit
@@ -117,7 +122,7 @@ Range = tuple[datetime | str | None, datetime | str | None]
 Memories = int | Hit | MemoryRecord | Iterable[int | Hit | MemoryRecord]
 
 
-class Memory:
+class Memory(Sole):
     """One agent's memory. Made by :func:`spector.open`; thread-safe; a context manager.
 
     Verbs that name a memory take its ``id``. Every error derives from
@@ -163,7 +168,8 @@ class Memory:
             can_embed=embedder is not None,
         )
         #: background sleep; does nothing until ``memory.daemon.start()``
-        self.daemon = ReflectDaemon(self.reflect, router, config)
+        self.daemon = ReflectDaemon(_cycle_of(self), router, config)
+        close_at_exit(self)
 
     # -- write --------------------------------------------------------------------------------
 
@@ -892,15 +898,36 @@ class Memory:
             self.daemon.stop()
         self._kernel.close()
         with contextlib.ExitStack() as closing:  # a store that stays open must not lose its lock
-            for opened in reversed(self._opened):
+            closing.callback(self._reader.close)  # last: closing writes the index of words
+            for opened in self._opened[::-1]:
                 closing.callback(opened.close)
             self._writer.keep_last_id()
 
-    def __del__(self) -> None:
+    def close_at_exit(self) -> None:
+        """At the end of the interpreter, and when it is dropped: close what nobody has closed."""
         opened = getattr(self, "_opened", None)
-        if opened and opened[0].store.is_open:
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
+        if not opened or not opened[0].store.is_open:
+            return
+        try:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=3, source=self)
+        finally:  # where warnings are errors, too
+            self._close_dropped()
+
+    def _close_dropped(self) -> None:
+        """Close without an error, which nobody is there to catch. What was committed is safe."""
+        try:
             self.close()
+        except Exception as error:
+            if self._opened[0].store.files.durable:
+                warnings.warn(
+                    f"{self!r} could not be closed properly: {error}", RuntimeWarning, stacklevel=4,
+                    source=self,
+                )  # fmt: skip
+
+    def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # so late, threads were ended with locks in their hands: see spector.exit
+        if not _is_finalizing():
+            self.close_at_exit()
 
     def __enter__(self) -> Self:
         return self
@@ -1061,6 +1088,19 @@ class Memory:
 
     def _tier_name(self, code: int) -> str:
         return self._router.by_code(code).name
+
+
+def _cycle_of(memory: Memory) -> Callable[[], ReflectReport]:
+    """A sleep cycle of a memory, which its daemon does not keep."""
+    found = weakref.WeakMethod(memory.reflect)
+
+    def cycle() -> ReflectReport:
+        reflect = found()
+        if reflect is None:
+            raise StoreClosedError("the memory was dropped", hint="open it again with spector.open")
+        return reflect()
+
+    return cycle
 
 
 def _id_of(target: Any) -> Any:

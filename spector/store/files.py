@@ -28,6 +28,7 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
+from spector.sole import Sole
 from spector.store.guard import (
     OPEN_FLAGS,
     made_private,
@@ -166,7 +167,7 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
     return found
 
 
-class DiskFile:
+class DiskFile(Sole):
     """A file descriptor with positioned reads and writes."""
 
     def __init__(self, fd: int, path: str) -> None:

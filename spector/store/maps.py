@@ -13,10 +13,12 @@ import errno
 import mmap
 import os
 import sys
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from spector.sole import Sole
 
 __all__ = ["Map", "populate"]
 
@@ -33,7 +35,7 @@ _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
-class Map:
+class Map(Sole):
     """A map that needs no descriptor to stay alive: shared and read-only, or private and writable.
 
     ``mmap.mmap`` duplicates the descriptor before Python 3.13, and a store of ten years has more
@@ -55,9 +57,9 @@ class Map:
             "data": (self._address, not private),
         }
 
-    def __del__(self) -> None:
+    def __del__(self, _munmap: Any = _libc.munmap) -> None:  # at the end there are no globals
         if self._address:
-            _libc.munmap(self._address, self._length)
+            _munmap(self._address, self._length)
             self._address = 0
 
 

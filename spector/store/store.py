@@ -39,8 +39,10 @@ from spector.errors import (
     StoreForkedError,
     StoreFullError,
     StoreReadOnlyError,
+    without_frames,
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
+from spector.sole import Sole
 from spector.store.catalog import MOST_SEGMENTS, SPENT, Catalog, Head, SegmentRow, way_out
 from spector.store.files import Bytes, Files, is_missing
 from spector.store.idx import remove_idx
@@ -105,7 +107,7 @@ class View:
     moves: int = 0
 
 
-class Store:
+class Store(Sole):
     """One catalog and its partitions. Thread-safe; one process writes, any number read."""
 
     def __init__(
@@ -160,7 +162,9 @@ class Store:
         self._position: dict[int, int] = {}
         self._opened_at = self._head.change_seq
         self._leap = secrets.randbelow(_LEAP) if writable and files.durable else 0
-        self.indexes = Indexes(self)
+        self.indexes = Indexes(
+            files, config, self.segments, dim=self.dim, uuid=self.uuid, writable=writable
+        )
         #: who keeps an index of its words, once somebody has asked for one
         self.words: WordKeeper | None = None
         #: called with the change counter of a commit once that is durable
@@ -202,7 +206,8 @@ class Store:
     def fail(self, error: BaseException) -> None:
         """Remember that disk and memory may differ; every later call says so."""
         if self._failed is None:
-            self._failed = error
+            # not as it is: its frames have this store, which could not be freed by itself any more
+            self._failed = without_frames(error)
 
     @contextlib.contextmanager
     def noting_failure(self) -> Iterator[None]:
@@ -629,10 +634,23 @@ class Store:
                             self.end_unsynced()
             finally:
                 self._closed = True
-                for segment in self.segments.values():
-                    segment.close()
-                self._view = View((), -1, 0)
+                self._let_go()
                 self.catalog.close(failed=self._failed is not None)
+
+    def _let_go(self) -> None:
+        """Closed: keep no file, no map and no index, however long this object is kept."""
+        for segment in self.segments.values():
+            segment.close()
+        self.segments.clear()
+        self.groups.clear()
+        self._view = View((), -1, 0)
+        self._shown, self._position = [], {}
+        self.indexes.let_go()
+        self.words = None
+        self._tiers = {}  # tiers, which may have this store
+        if not self.files.durable:  # slabs of memory
+            for name in self.files.listing():
+                self.files.discard(name)
 
 
 def _vouch_for_nothing(change_seq: int) -> None:
