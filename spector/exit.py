@@ -11,28 +11,36 @@ from __future__ import annotations
 import atexit
 import contextlib
 import weakref
-from typing import Protocol
+from collections.abc import Callable
+from typing import TypeVar
 
-__all__ = ["close_at_exit"]
+__all__ = ["at_exit"]
 
+Thing = TypeVar("Thing")
 
-class _Closeable(Protocol):
-    def close_at_exit(self) -> None:
-        """Close it, unless that has been done."""
-
-
-_open: weakref.WeakSet[_Closeable] = weakref.WeakSet()
+_calls: weakref.WeakKeyDictionary[object, Callable[[], None]] = weakref.WeakKeyDictionary()
 
 
-def close_at_exit(thing: _Closeable) -> None:
-    """Have it closed at the end of the interpreter if it is still there; that does not keep it."""
-    _open.add(thing)
+def at_exit(thing: Thing, end: Callable[[Thing], None]) -> None:
+    """Have ``end(thing)`` called at the end of the interpreter, if the thing is still there.
+
+    Args:
+        end: must not have the thing, which this does not keep.
+    """
+    there = weakref.ref(thing)
+
+    def call() -> None:
+        found = there()
+        if found is not None:
+            end(found)
+
+    _calls[thing] = call
 
 
-def _close_all() -> None:
-    with contextlib.ExitStack() as closing:  # one that fails must not keep others open
-        for each in list(_open):
-            closing.callback(each.close_at_exit)
+def _end_all() -> None:
+    with contextlib.ExitStack() as ending:  # one that fails must not keep others from their end
+        for call in list(_calls.values()):
+            ending.callback(call)
 
 
-atexit.register(_close_all)
+atexit.register(_end_all)

@@ -6,6 +6,7 @@ import contextlib
 import heapq
 import os
 import sys
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
@@ -30,8 +31,8 @@ from spector.errors import (
     StoreReadOnlyError,
     UnknownRecordError,
 )
-from spector.exit import close_at_exit
 from spector.exchange import Vectors, export_lines, import_lines
+from spector.exit import at_exit
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
@@ -117,6 +118,8 @@ Progress = Callable[[int, int | None], None]
 _ONCE = frozenset({"tier", "parents", "supersedes"})
 #: seconds for which a proof that the catalog's tables agree is enough for what an index leads to
 _TRUSTED_S = 60.0
+#: seconds that the end of the interpreter waits for a cycle of sleep
+_EXIT_S = 5.0
 Range = tuple[datetime | str | None, datetime | str | None]
 #: one memory, or several
 Memories = int | Hit | MemoryRecord | Iterable[int | Hit | MemoryRecord]
@@ -169,7 +172,9 @@ class Memory(Sole):
         )
         #: background sleep; does nothing until ``memory.daemon.start()``
         self.daemon = ReflectDaemon(_cycle_of(self), router, config)
-        close_at_exit(self)
+        #: that have called a verb
+        self._threads: set[int] = set()
+        at_exit(self, Memory._end)
 
     # -- write --------------------------------------------------------------------------------
 
@@ -897,24 +902,32 @@ class Memory(Sole):
         if not self._opened[0].store.forked:  # the daemon's thread stayed with the parent
             self.daemon.stop()
         self._kernel.close()
-        with contextlib.ExitStack() as closing:  # a store that stays open must not lose its lock
-            closing.callback(self._reader.close)  # last: closing writes the index of words
-            for opened in self._opened[::-1]:
-                closing.callback(opened.close)
+        try:
             self._writer.keep_last_id()
+        finally:  # a store that stays open must not lose its lock
+            # the reader last: closing writes the words that it has
+            _call_all([*(opened.close for opened in self._opened[::-1]), self._reader.close])
 
-    def close_at_exit(self) -> None:
-        """At the end of the interpreter, and when it is dropped: close what nobody has closed."""
-        opened = getattr(self, "_opened", None)
-        if not opened or not opened[0].store.is_open:
+    def _end(self) -> None:
+        """At the end of the interpreter: close it, unless another thread may still use it.
+
+        That thread is about to be ended wherever it is, as if by a kill, which harms no store.
+        """
+        if not self._opened[0].store.is_open:
             return
+        stopped = self.daemon.stop(_EXIT_S)
+        others = self._threads & (sys._current_frames().keys() - {threading.get_ident()})
+        self._close_dropped(close=stopped and not others)
+
+    def _close_dropped(self, *, close: bool = True) -> None:
+        """Close without an error, which nobody is there to catch. What was committed is safe."""
         try:
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=3, source=self)
         finally:  # where warnings are errors, too
-            self._close_dropped()
+            if close:
+                self._close_quietly()
 
-    def _close_dropped(self) -> None:
-        """Close without an error, which nobody is there to catch. What was committed is safe."""
+    def _close_quietly(self) -> None:
         try:
             self.close()
         except Exception as error:
@@ -925,9 +938,10 @@ class Memory(Sole):
                 )  # fmt: skip
 
     def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # so late, threads were ended with locks in their hands: see spector.exit
-        if not _is_finalizing():
-            self.close_at_exit()
+        # when modules are taken apart, threads have been ended with locks in their hands
+        opened = None if _is_finalizing() else getattr(self, "_opened", None)
+        if opened and opened[0].store.is_open:
+            self._close_dropped()
 
     def __enter__(self) -> Self:
         return self
@@ -946,6 +960,7 @@ class Memory(Sole):
     # -- helpers ----------------------------------------------------------------------------------
 
     def _ensure(self, *, write: bool = False) -> None:
+        self._threads.add(threading.get_ident())
         if write and self._mode == "r":
             raise StoreReadOnlyError(
                 f'the store at {self.path} was opened with mode="r"',
@@ -1088,6 +1103,19 @@ class Memory(Sole):
 
     def _tier_name(self, code: int) -> str:
         return self._router.by_code(code).name
+
+
+def _call_all(calls: Sequence[Callable[[], None]]) -> None:
+    """Call each, whatever those before it raise.
+
+    An ``ExitStack`` would do as well, but the error that leaves it keeps itself, and with it all
+    that its frames have.
+    """
+    if calls:
+        try:
+            calls[0]()
+        finally:
+            _call_all(calls[1:])
 
 
 def _cycle_of(memory: Memory) -> Callable[[], ReflectReport]:

@@ -118,13 +118,13 @@ class _Job:
     def results(self) -> list[ScanResult]:
         """Of all chunks, when the last one is done."""
         found = [self._done.get() for _ in range(self._count)]
+        errors = [each for each in found if isinstance(each, BaseException)]
         try:
-            for each in found:
-                if isinstance(each, BaseException):
-                    raise each
+            if errors:
+                raise errors[0]
             return [each for each in found if isinstance(each, ScanResult)]
         finally:
-            found, each = [], None  # the error's traceback has this frame, and the scan's tables
+            del found, errors  # an error's traceback has this frame, and those with its tables
 
 
 class _Helper(threading.Thread):

@@ -17,10 +17,10 @@ from spector.errors import (
 )
 from spector.layout import PartitionState
 from spector.records import ReflectReport
-from spector.sole import Sole
 from spector.sleep.cluster import cluster_due
 from spector.sleep.compact import compact_all, due_partitions
 from spector.sleep.erase import is_overdue
+from spector.sole import Sole
 from spector.store.catalog import SegmentRow
 from spector.store.store import Store
 from spector.tiers.router import TierRouter

@@ -89,7 +89,7 @@ class TierFiles:
 class WordKeeper(Protocol):
     """Who has an index of a store's words, and writes it into files."""
 
-    def save(self) -> None:
+    def save(self, store: Store) -> None:
         """Write what is worth it. The store's lock is held; a full disk is no error."""
 
     def files_are_gone(self) -> None:
@@ -452,7 +452,7 @@ class Store(Sole):
         with self.lock:
             self.indexes.save_some()
             if self.words is not None:
-                self.words.save()
+                self.words.save(self)
 
     def next_change_seq(self) -> int:
         """Change counter of the next commit.
@@ -627,7 +627,7 @@ class Store(Sole):
                     if not sys.is_finalizing():
                         self.indexes.save_all()
                         if self.words is not None:
-                            self.words.save()
+                            self.words.save(self)
                     if self.catalog.relaxed and finished:
                         # without room the note stays, and the next opening reconciles for nothing
                         with contextlib.suppress(StoreFullError), self.noting_failure():

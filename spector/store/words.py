@@ -84,19 +84,20 @@ class Words:
         self._word_files.forget()
         self._index = self._make_index()
 
-    def save(self) -> None:
+    def save(self, store: Store) -> None:
         """Write what has changed, if that is worth it and not much is left to analyse.
 
         The store's lock is held, so what is written is of the last commit: nothing that was
         forgotten before is in it.
         """
-        view, slots = self._store.view(), self._index.slots
+        # ``store`` is given: a collector of cycles, which drops both, begins with what is weak
+        view, slots = store.view(), self._index.slots
         if not self._word_files.can_write or slots is None:
             return
         if sum(p.slots for p in view.partitions) - slots > _MOST_TO_ANALYSE:
             return
         with contextlib.suppress(StoreError, MemoryError):
-            kept = self._index.keep(view.partitions, self._source())
+            kept = self._index.keep(view.partitions, _Source(store))
             alive = kept.columns["alive"]
             if self._word_files.is_worth_saving(len(alive), int(np.count_nonzero(~alive))):
                 self._word_files.save(kept, view.partitions)
