@@ -57,7 +57,7 @@ def open_memory_at(
             own gets no more of them than there are cores.
 
     Raises:
-        StoreLockedError: another process is writing. StoreNotFoundError, ModelMismatchError,
+        StoreLockedError: another process is writing, or this one. StoreNotFoundError, ModelMismatchError,
         FormatVersionError, PartitionCorruptError, CatalogCorruptError.
     """
     if mode not in ("rw", "r"):

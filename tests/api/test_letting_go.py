@@ -383,8 +383,8 @@ def test_a_cycle_of_the_user_s_is_collected_without_an_error(
         agent.walk = iter(agent.memory)
         next(agent.walk)
     part = weakref.ref(agent.memory)
+    del agent
     with pytest.warns(ResourceWarning, match="was not closed"):
-        del agent
         gc.collect()
     assert part() is None
     assert unraisable == []
@@ -400,8 +400,8 @@ def test_what_a_collector_has_finalised_before_its_memory_is_no_error(
     agent = _Agent(opened(":memory:"))
     fill(agent.memory, 40)
     agent.memory._opened[0].store.catalog.main.close()
+    del agent
     with pytest.warns(ResourceWarning, match="was not closed"):
-        del agent
         gc.collect()
     assert unraisable == []
 
@@ -410,11 +410,12 @@ def test_what_a_collector_has_finalised_before_its_memory_is_no_error(
 def test_a_store_that_cannot_be_closed_properly_is_told_of_and_gives_its_lock_back(
     store_path: Path, monkeypatch: pytest.MonkeyPatch, unraisable: list[Any]
 ) -> None:
-    memory = opened(store_path)
-    fill(memory, 40)
-    with monkeypatch.context() as patch, pytest.warns(RuntimeWarning, match="closed properly"):
+    box = [opened(store_path)]
+    fill(box[0], 40)
+    with monkeypatch.context() as patch:
         patch.setattr(Segment, "sync", _refuse)
-        del memory
+        with pytest.warns(RuntimeWarning, match="closed properly"):
+            box.clear()
     assert unraisable == []
     with opened(store_path) as again:
         assert len(again) == 40
