@@ -118,6 +118,8 @@ Progress = Callable[[int, int | None], None]
 _ONCE = frozenset({"tier", "parents", "supersedes"})
 #: seconds for which a proof that the catalog's tables agree is enough for what an index leads to
 _TRUSTED_S = 60.0
+#: threads that have called a verb of any memory
+_users: set[int] = set()
 #: seconds that the end of the interpreter waits for a cycle of sleep
 _EXIT_S = 5.0
 Range = tuple[datetime | str | None, datetime | str | None]
@@ -172,8 +174,6 @@ class Memory(Sole):
         )
         #: background sleep; does nothing until ``memory.daemon.start()``
         self.daemon = ReflectDaemon(_cycle_of(self), router, config)
-        #: that have called a verb
-        self._threads: set[int] = set()
         at_exit(self, Memory._end)
 
     # -- write --------------------------------------------------------------------------------
@@ -909,15 +909,15 @@ class Memory(Sole):
             _call_all([*(opened.close for opened in self._opened[::-1]), self._reader.close])
 
     def _end(self) -> None:
-        """At the end of the interpreter: close it, unless another thread may still use it.
+        """At the end of the interpreter: close it, unless another thread is there that may use it.
 
-        That thread is about to be ended wherever it is, as if by a kill, which harms no store.
+        That thread is about to be ended wherever it is, as if by a kill, which harms no store; and
+        until then it need not hear that the store was closed.
         """
-        if not self._opened[0].store.is_open:
-            return
-        stopped = self.daemon.stop(_EXIT_S)
-        others = self._threads & (sys._current_frames().keys() - {threading.get_ident()})
-        self._close_dropped(close=stopped and not others)
+        if self._opened[0].store.is_open:
+            stopped = self.daemon.stop(_EXIT_S)
+            self._kernel.close()
+            self._close_dropped(close=stopped and not _others_run())
 
     def _close_dropped(self, *, close: bool = True) -> None:
         """Close without an error, which nobody is there to catch. What was committed is safe."""
@@ -938,10 +938,14 @@ class Memory(Sole):
                 )  # fmt: skip
 
     def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # when modules are taken apart, threads have been ended with locks in their hands
-        opened = None if _is_finalizing() else getattr(self, "_opened", None)
-        if opened and opened[0].store.is_open:
+        opened = getattr(self, "_opened", None)
+        if not opened or not opened[0].store.is_open:
+            return
+        if not _is_finalizing():
             self._close_dropped()
+        elif _users <= {threading.get_ident()}:  # else one was ended, maybe with a lock in hand
+            with contextlib.suppress(Exception):
+                self.close()
 
     def __enter__(self) -> Self:
         return self
@@ -960,7 +964,7 @@ class Memory(Sole):
     # -- helpers ----------------------------------------------------------------------------------
 
     def _ensure(self, *, write: bool = False) -> None:
-        self._threads.add(threading.get_ident())
+        _users.add(threading.get_ident())
         if write and self._mode == "r":
             raise StoreReadOnlyError(
                 f'the store at {self.path} was opened with mode="r"',
@@ -1103,6 +1107,12 @@ class Memory(Sole):
 
     def _tier_name(self, code: int) -> str:
         return self._router.by_code(code).name
+
+
+def _others_run() -> bool:
+    """Whether there is a thread but this one and those of memories."""
+    own = {each.ident for each in threading.enumerate() if each.name.startswith("spector-")}
+    return bool(sys._current_frames().keys() - own - {threading.get_ident()})
 
 
 def _call_all(calls: Sequence[Callable[[], None]]) -> None:

@@ -48,6 +48,12 @@ threading.Thread(target=work, daemon=True).start()
 done.wait()
 """, ["from a thread"],
     ),
+    "a thread is about to begin": (
+        _OPEN + """
+threading.Thread(target=lambda: [memory.recall("m1", vector=vector_of("m1")) for _ in range(10**6)],
+                 daemon=True).start()
+""", [],
+    ),
     "threads are in calls of every kind": (
         _OPEN + """
 def loop(call):
@@ -110,7 +116,11 @@ def test_a_developer_is_told_of_what_was_not_closed(store_path: Path) -> None:
     assert "ignored" not in done.stderr, "as in: Exception ignored in"
 
 
-def test_what_ends_alone_is_closed_properly(store_path: Path) -> None:
-    """Without threads of the user's nothing has to be replayed the next time."""
-    assert run(_BEGIN + _OPEN, store_path).returncode == 0
+@pytest.mark.parametrize(
+    "beside", ["", "threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()"],
+    ids=["alone", "beside a thread of something else"],
+)  # fmt: skip
+def test_what_no_other_thread_has_used_is_closed_properly(store_path: Path, beside: str) -> None:
+    """Nothing has to be replayed the next time."""
+    assert run(_BEGIN + _OPEN + beside, store_path).returncode == 0
     assert not (store_path / "catalog.db-wal").exists()

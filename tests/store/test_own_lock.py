@@ -22,6 +22,7 @@ import pytest
 import spector
 from spector.errors import StoreLockedError
 from spector.store import lock
+from spector.store.files import DiskFiles
 from spector.store.lock import WriterLock, no_writer
 from tests.crash.harness import in_fork
 from tests.crash.workload import open_tiny, vector_of
@@ -114,6 +115,15 @@ def test_threads_that_open_a_new_store_at_once_name_no_stranger(tmp_path: Path) 
         made[0].close()
         for refused in errors:
             assert_own(refused)
+
+
+def test_a_store_that_is_created_meanwhile_is_no_strange_directory(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look for a catalog and the look at the rest another thread had made one."""
+    with open_tiny(str(store_path)), monkeypatch.context() as patch:
+        patch.setattr(DiskFiles, "exists", lambda _, name: False)
+        assert_own(refusal(lambda: open_tiny(str(store_path))))
 
 
 def test_what_only_looks_at_it_is_told_the_same(store_path: Path, tmp_path: Path) -> None:
