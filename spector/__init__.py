@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from spector import exit as _exit  # noqa: F401 - to be asked at the end after its users
 from spector._version import __version__
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         KernelUnavailableError,
         ModelFileError,
         ModelMismatchError,
+        NotCopyableError,
         PartitionCorruptError,
         SpectorError,
         StateTransitionError,
@@ -105,7 +107,7 @@ _HOMES = {
     " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError ModelFileError"
     " ModelMismatchError PartitionCorruptError SpectorError StateTransitionError StoreClosedError"
     " StoreError StoreExistsError StoreFailedError StoreForkedError StoreFullError"
-    " StoreLockedError"
+    " NotCopyableError StoreLockedError"
     " StoreNotFoundError StoreReadOnlyError SupersededRecordError UnknownArgumentError"
     " UnknownRecordError"
     " UnknownTierError",
@@ -169,6 +171,7 @@ __all__ = [
     "Modality",
     "ModelFileError",
     "ModelMismatchError",
+    "NotCopyableError",
     "OpenAIEmbedder",
     "PartitionCorruptError",
     "PartitionState",

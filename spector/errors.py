@@ -14,6 +14,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     |   +-- SupersededRecordError           another memory took its place already
     +-- UnknownRecordError (KeyError)       no live record has this id
     +-- ImmutableRecordError (PermissionError)
+    +-- NotCopyableError (TypeError)        an open memory cannot be copied or pickled
     +-- EmbeddingError (RuntimeError)       no vector could be made; nothing was stored
     |   +-- ModelFileError                  the weights are missing or not the pinned ones
     +-- KernelUnavailableError (ImportError)
@@ -21,7 +22,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     +-- StoreError (OSError)                the store as a whole cannot do this
         +-- StoreNotFoundError (FileNotFoundError)
         +-- StoreExistsError (FileExistsError)   something is where a copy of a store is to go
-        +-- StoreLockedError (BlockingIOError)  another process is the writer
+        +-- StoreLockedError (BlockingIOError)  another process, or this one, is the writer
         +-- StoreClosedError, StoreReadOnlyError (PermissionError), StoreForkedError
         +-- StoreFullError                  disk full or quota; free space and go on
         +-- StoreFailedError                a write or sync failed; reopen to recover
@@ -33,6 +34,8 @@ One class per cause. A class also derives from the builtin a caller would natura
 """
 
 from __future__ import annotations
+
+import copy
 
 __all__ = [
     "CatalogCorruptError",
@@ -53,6 +56,7 @@ __all__ = [
     "KernelUnavailableError",
     "ModelFileError",
     "ModelMismatchError",
+    "NotCopyableError",
     "PartitionCorruptError",
     "SpectorError",
     "StateTransitionError",
@@ -87,6 +91,23 @@ class SpectorError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+def without_frames(error: BaseException) -> BaseException:
+    """A copy to keep, with its causes, but without tracebacks.
+
+    A traceback has every frame that the error came through, and so keeps all that these were
+    working with: what keeps the error would keep itself.
+    """
+    try:
+        kept = copy.copy(error)
+    except Exception:  # made by a constructor that wants to know more than the message
+        kept = SpectorError(f"{type(error).__name__}: {error}")
+    kept.__traceback__ = kept.__context__ = None
+    if isinstance(kept, OSError) and isinstance(error, OSError):
+        kept.errno = error.errno  # is no part of an error that was given its message only
+    kept.__cause__ = None if error.__cause__ is None else without_frames(error.__cause__)
+    return kept
 
 
 class InvalidInputError(SpectorError, ValueError):
@@ -143,6 +164,10 @@ class UnknownRecordError(SpectorError, KeyError):
 
 class ImmutableRecordError(SpectorError, PermissionError):
     """The record is flagged immutable."""
+
+
+class NotCopyableError(SpectorError, TypeError):
+    """What has a file, a lock or a thread behind it cannot be copied or pickled."""
 
 
 class SupersededRecordError(InvalidInputError):

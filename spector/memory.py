@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import heapq
 import os
+import sys
+import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from datetime import datetime
@@ -25,10 +28,12 @@ from spector.errors import (
     InvalidInputError,
     PartitionCorruptError,
     SpectorError,
+    StoreClosedError,
     StoreReadOnlyError,
     UnknownRecordError,
 )
 from spector.exchange import Vectors, export_lines, import_lines
+from spector.exit import at_exit
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
@@ -84,6 +89,7 @@ from spector.records import (
 )
 from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
+from spector.sole import Sole
 from spector.store.agreement import refuse_damage
 from spector.store.backup import copy_store
 from spector.store.check import check_settled, refuse_strange_limit
@@ -114,12 +120,16 @@ Progress = Callable[[int, int | None], None]
 _ONCE = frozenset({"tier", "parents", "supersedes"})
 #: seconds for which a proof that the catalog's tables agree is enough for what an index leads to
 _TRUSTED_S = 60.0
+#: threads that have called a verb of any memory
+_users: set[int] = set()
+#: seconds that the end of the interpreter waits for a cycle of sleep
+_EXIT_S = 5.0
 Range = tuple[datetime | str | None, datetime | str | None]
 #: one memory, or several
 Memories = int | Hit | MemoryRecord | Iterable[int | Hit | MemoryRecord]
 
 
-class Memory:
+class Memory(Sole):
     """One agent's memory. Made by :func:`spector.open`; thread-safe; a context manager.
 
     Verbs that name a memory take its ``id``. Every error derives from
@@ -166,7 +176,8 @@ class Memory:
             can_embed=embedder is not None,
         )
         #: background sleep; does nothing until ``memory.daemon.start()``
-        self.daemon = ReflectDaemon(self.reflect, router, config)
+        self.daemon = ReflectDaemon(_cycle_of(self), router, config)
+        at_exit(self, Memory._end)
 
     # -- write --------------------------------------------------------------------------------
 
@@ -937,16 +948,57 @@ class Memory:
                 opened.store.refuse_calls()
             self._calls.wait()
         self._kernel.close()
-        with contextlib.ExitStack() as closing:  # a store that stays open must not lose its lock
-            for opened in reversed(self._opened):
-                closing.callback(opened.close)
+        try:
             self._writer.keep_last_id()
+        finally:  # a store that stays open must not lose its lock
+            # the reader last: closing writes the words that it has
+            _call_all([*(opened.close for opened in self._opened[::-1]), self._reader.close])
 
-    def __del__(self) -> None:
-        opened = getattr(self, "_opened", None)
-        if opened and opened[0].store.is_open:
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
+    def _end(self) -> None:
+        """At the end of the interpreter: close it, unless another thread is there that may use it.
+
+        That thread is about to be ended wherever it is, as if by a kill, which harms no store; and
+        until then it need not hear that the store was closed.
+        """
+        if self._opened[0].store.is_open:
+            stopped = self.daemon.stop(_EXIT_S)
+            self._kernel.close()
+            self._close_dropped(close=stopped and not _others_run())
+
+    def _close_dropped(self, *, close: bool = True) -> None:
+        """Close without an error, which nobody is there to catch. What was committed is safe."""
+        try:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=3, source=self)
+        finally:  # where warnings are errors, too
+            if close:
+                self._close_quietly()
+
+    def _close_quietly(self) -> None:
+        try:
             self.close()
+        except Exception as error:
+            if self._opened[0].store.files.durable:
+                warnings.warn(
+                    f"{self!r} could not be closed properly: {error}", RuntimeWarning, stacklevel=4,
+                    source=self,
+                )  # fmt: skip
+
+    def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        opened = getattr(self, "_opened", None)
+        if not opened or not opened[0].store.is_open:
+            return
+        if not _is_finalizing():
+            self._close_dropped()
+        elif _users <= {threading.get_ident()}:  # else one was ended, maybe with a lock in hand
+            with contextlib.suppress(Exception):
+                self.close()
+
+    def __copy__(self) -> Self:
+        """The memory itself: there is one of each store, and a shallow copy shares what it has.
+
+        ``copy.deepcopy`` and ``pickle`` would have to make a second one, and are refused.
+        """
+        return self
 
     def __enter__(self) -> Self:
         return self
@@ -965,6 +1017,7 @@ class Memory:
     # -- helpers ----------------------------------------------------------------------------------
 
     def _ensure(self, *, write: bool = False) -> None:
+        _users.add(threading.get_ident())
         if write and self._mode == "r":
             raise StoreReadOnlyError(
                 f'the store at {self.path} was opened with mode="r"',
@@ -1107,6 +1160,38 @@ class Memory:
 
     def _tier_name(self, code: int) -> str:
         return self._router.by_code(code).name
+
+
+def _others_run() -> bool:
+    """Whether there is a thread but this one and those of memories."""
+    own = {each.ident for each in threading.enumerate() if each.name.startswith("spector-")}
+    return bool(sys._current_frames().keys() - own - {threading.get_ident()})
+
+
+def _call_all(calls: Sequence[Callable[[], None]]) -> None:
+    """Call each, whatever those before it raise.
+
+    An ``ExitStack`` would do as well, but the error that leaves it keeps itself, and with it all
+    that its frames have.
+    """
+    if calls:
+        try:
+            calls[0]()
+        finally:
+            _call_all(calls[1:])
+
+
+def _cycle_of(memory: Memory) -> Callable[[], ReflectReport]:
+    """A sleep cycle of a memory, which its daemon does not keep."""
+    found = weakref.WeakMethod(memory.reflect)
+
+    def cycle() -> ReflectReport:
+        reflect = found()
+        if reflect is None:
+            raise StoreClosedError("the memory was dropped", hint="open it again with spector.open")
+        return reflect()
+
+    return cycle
 
 
 def _id_of(target: Any) -> Any:

@@ -59,8 +59,8 @@ def open_memory_at(
             own gets no more of them than there are cores.
 
     Raises:
-        StoreLockedError: another process is writing. StoreNotFoundError, ModelMismatchError,
-        FormatVersionError, PartitionCorruptError, CatalogCorruptError.
+        StoreLockedError: another process is writing, or this one. StoreNotFoundError,
+        ModelMismatchError, FormatVersionError, PartitionCorruptError, CatalogCorruptError.
     """
     if mode not in ("rw", "r"):
         raise InvalidInputError(f"mode is {mode!r}", hint="pass 'rw' or 'r'")

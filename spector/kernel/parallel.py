@@ -38,6 +38,7 @@ from spector.kernel.base import (
 )
 from spector.kernel.query import Query
 from spector.layout import HEADER_BYTES
+from spector.sole import Sole
 
 __all__ = ["ParallelKernel", "usable_cores"]
 
@@ -117,10 +118,13 @@ class _Job:
     def results(self) -> list[ScanResult]:
         """Of all chunks, when the last one is done."""
         found = [self._done.get() for _ in range(self._count)]
-        for each in found:
-            if isinstance(each, BaseException):
-                raise each
-        return [each for each in found if isinstance(each, ScanResult)]
+        errors = [each for each in found if isinstance(each, BaseException)]
+        try:
+            if errors:
+                raise errors[0]
+            return [each for each in found if isinstance(each, ScanResult)]
+        finally:
+            del found, errors  # an error's traceback has this frame, and those with its tables
 
 
 class _Helper(threading.Thread):
@@ -138,9 +142,10 @@ class _Helper(threading.Thread):
             del job, handed  # or the last scan's partitions would stay mapped
             self._idle.append(self)
             cores.leave()
+        self._idle.clear()  # it has this thread, and the kernel is closed
 
 
-class ParallelKernel:
+class ParallelKernel(Sole):
     """A kernel that uses up to ``threads`` threads for a scan that is worth it."""
 
     def __init__(self, kernel: Scanner, threads: int, *, chunk_bytes: int = CHUNK_BYTES) -> None:

@@ -46,6 +46,13 @@ class LexicalChannel:
         self._known: list[_Known | None] = [None] * len(self._words)
         self._years: tuple[Snapshot | None, frozenset[int]] = (None, frozenset())
 
+    def let_go(self) -> None:
+        """Keep nothing of what is in the stores."""
+        for words in self._words:
+            words.let_go()
+        self._known = [None] * len(self._words)
+        self._years = (None, frozenset())
+
     def at(self, snap: Snapshot) -> tuple[WordView, ...]:
         """The words of each store at the moment of a snapshot, which this thread is in.
 

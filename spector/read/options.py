@@ -199,6 +199,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers) and not isinstance(value, bool)
 
 
+def _no_pair() -> InvalidFilterError:
+    return InvalidFilterError(
+        "valence must be a pair (min, max) of numbers in -1..1",
+        hint="(0.2, 1) asks for pleasant memories",
+    )
+
+
 def parse_valence(valence: Any) -> tuple[int, int]:
     """Inclusive range of stored valences from a pair of numbers in -1..1.
 
@@ -207,18 +214,14 @@ def parse_valence(valence: Any) -> tuple[int, int]:
     """
     if valence is None:
         return -128, 127
-    refusal = InvalidFilterError(
-        "valence must be a pair (min, max) of numbers in -1..1",
-        hint="(0.2, 1) asks for pleasant memories",
-    )
     if isinstance(valence, (str, bytes, Mapping, Set)):  # of two, but no numbers in an order
-        raise refusal
+        raise _no_pair()
     try:
         given = tuple(valence)
     except TypeError:
-        raise refusal from None
+        raise _no_pair() from None
     if len(given) != 2 or not all(_is_number(value) for value in given):
-        raise refusal
+        raise _no_pair()
     low, high = given
     if not -1.0 <= low <= high <= 1.0:
         raise InvalidFilterError(

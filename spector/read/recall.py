@@ -124,6 +124,15 @@ class Reader:
         self._weigher.let_go()
         self._noticer.let_go()
 
+    def close(self) -> None:
+        """Keep nothing of the stores, which are closed: no map, no words, no cache."""
+        self._cached = None
+        self._enough.clear()
+        self._lexical.let_go()
+        self._noticer.let_go()
+        self._weigher = Weigher(self._kernel, len(self._stores), self._config)
+        self._told = Told()
+
     def speakers(self) -> Speakers:
         """Who was known to speak when a cue was last looked up in words."""
         return self._lexical.known_speakers()

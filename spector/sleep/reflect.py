@@ -20,6 +20,7 @@ from spector.records import ReflectReport
 from spector.sleep.cluster import cluster_due
 from spector.sleep.compact import compact_all, due_partitions
 from spector.sleep.erase import is_overdue
+from spector.sole import Sole
 from spector.store.catalog import SegmentRow
 from spector.store.store import Store
 from spector.tiers.router import TierRouter
@@ -88,7 +89,16 @@ def _advance(
         return True
 
 
-class ReflectDaemon:
+def _bare(error: Exception) -> Exception:
+    """The same error without its frames, which have this daemon and what it works with."""
+    each: BaseException | None = error
+    while each is not None:
+        each.__traceback__ = each.__context__ = None
+        each = each.__cause__
+    return error
+
+
+class ReflectDaemon(Sole):
     """Runs sleep cycles: at an interval, after enough writes, or when tombstones pile up.
 
     Starting, pausing and stopping are idempotent. A failed cycle is kept in :attr:`last_error` and
@@ -197,10 +207,10 @@ class ReflectDaemon:
                     self._writes = 0
                 self._note(self._cycle())
             except _FINAL as error:
-                self.last_error = error
+                self.last_error = _bare(error)
                 return
             except Exception as error:  # whatever it was, nobody else would hear of it
-                self.last_error, self._stuck, self._more = error, None, False
+                self.last_error, self._stuck, self._more = _bare(error), None, False
                 if any(store.failed for store in self._router.stores()):
                     return
             deadline = time.monotonic() + self._interval_s

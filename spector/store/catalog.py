@@ -44,6 +44,7 @@ from spector.errors import (
     StoreFullError,
 )
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
+from spector.sole import Sole
 from spector.store import raw
 from spector.store.connections import connecting
 from spector.store.damage import SQL_ERRORS
@@ -414,7 +415,7 @@ def decoded(found: tuple[Any, ...]) -> Row:
     return Row(*found[:12], *parsed)
 
 
-class Catalog:
+class Catalog(Sole):
     """The connections to one catalog and the queries that others need by name."""
 
     def __init__(

@@ -29,6 +29,7 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
+from spector.sole import Sole
 from spector.store.descriptors import opened
 from spector.store.guard import (
     OPEN_FLAGS,
@@ -173,7 +174,7 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
     return found
 
 
-class DiskFile:
+class DiskFile(Sole):
     """A file descriptor with positioned reads and writes."""
 
     def __init__(self, held: FileIO, path: str) -> None:

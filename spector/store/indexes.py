@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Iterable
-from typing import Final, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import numpy as np
 
@@ -62,27 +62,26 @@ _SAVED_PER_CHECKPOINT: Final = 8 << 20
 _SAVED_AT_CLOSE: Final = 1 << 30
 
 
-class Owner(Protocol):
-    """What the indexes need of their store."""
-
-    files: Files
-    config: Config
-    dim: int
-    uuid: bytes
-    writable: bool
-    segments: dict[int, Segment]
-
-
 class Indexes:
-    """The scan indexes of a store's partitions."""
+    """The scan indexes of a store's partitions.
 
-    def __init__(self, owner: Owner) -> None:
-        self._owner = owner
-        self._files = owner.files
-        self._config = owner.config
+    Args:
+        segments: the store's own dictionary. Not the store: it has these indexes, and a way back
+            would keep both until a cycle collector comes by.
+    """
+
+    def __init__(
+        self, files: Files, config: Config, segments: Mapping[int, Segment], *, dim: int,
+        uuid: bytes, writable: bool,
+    ) -> None:
+        self._files = files
+        self._config = config
+        self._segments = segments
+        self._dim = dim
+        self._uuid = uuid
         self._kernel: Kernel = get_kernel()
-        self._possible = self._kernel.indexes and owner.dim <= INDEX_MAX_DIM
-        self._keeps_files = owner.writable and owner.files.durable
+        self._possible = self._kernel.indexes and dim <= INDEX_MAX_DIM
+        self._keeps_files = writable and files.durable
         #: partitions whose index is not complete, in the order of their turn
         self.behind: dict[int, None] = {}
         #: of indexes that were met, by their id
@@ -127,6 +126,11 @@ class Indexes:
         """The partition is gone."""
         self.behind.pop(segment_id, None)
 
+    def let_go(self) -> None:
+        """The store is closed: nothing is left to build, and no centre to share."""
+        self.behind.clear()
+        self._centres.clear()
+
     def _wanted(self, segment: Segment) -> bool:
         enough = segment.row.slots >= self._config.index_min_rows
         return self._possible and enough and not segment.scan.refused
@@ -141,7 +145,7 @@ class Indexes:
         changed: list[int] = []
         missing: dict[int, int] = {}
         for segment_id in list(self.behind):
-            segment = self._owner.segments.get(segment_id)
+            segment = self._segments.get(segment_id)
             if segment is None or not self._wanted(segment):
                 del self.behind[segment_id]
                 continue
@@ -157,7 +161,7 @@ class Indexes:
         for segment_id, count in missing.items():
             if left <= 0:
                 break
-            segment = self._owner.segments[segment_id]
+            segment = self._segments[segment_id]
             with contextlib.suppress(StoreError, MemoryError):
                 self._extend(segment, segment.scan.rows + min(left, count))
                 self._is_complete(segment)
@@ -202,7 +206,7 @@ class Indexes:
         state = segment.scan
         state.unread = False
         found = read_image(
-            self._files, segment.row, dim=self._owner.dim, uuid=self._owner.uuid,
+            self._files, segment.row, dim=self._dim, uuid=self._uuid,
             records=segment.records(),
         )
         if found is None:
@@ -228,8 +232,8 @@ class Indexes:
     def _rebuild(self, segment: Segment, rows: int) -> None:
         """A new index of the first ``rows`` slots, around the centre of all or one near it."""
         records = segment.records()
-        centre = centre_of(records, self._owner.dim)
-        index = ScanIndex.create(self._kernel, self._owner.dim, _room(segment, rows), centre)
+        centre = centre_of(records, self._dim)
+        index = ScanIndex.create(self._kernel, self._dim, _room(segment, rows), centre)
         shared = self._share_centre(index)
         self._offer_centre(index, len(records))
         index.append(records[:rows])
@@ -259,7 +263,7 @@ class Indexes:
         ``active``: also those of partitions that still take appends.
         """
         due = [
-            segment for segment in self._owner.segments.values()
+            segment for segment in self._segments.values()
             if segment.scan.index is not None and not segment.scan.stale
             and (segment.scan.rows > segment.scan.saved_rows or (
                 active and segment.scan.saved_seq != segment.row.change_seq))
@@ -283,7 +287,7 @@ class Indexes:
         """Before closing: finish what this process has begun, and write what has changed."""
         left = self._config.index_rows_per_recall
         for segment_id in list(self.behind):
-            segment = self._owner.segments.get(segment_id)
+            segment = self._segments.get(segment_id)
             if segment is None or not self._wanted(segment):
                 continue
             state = segment.scan
@@ -304,7 +308,7 @@ class Indexes:
             return False
         name = idx_of(row.path)
         try:
-            image = seal_image(state.index, row, uuid=self._owner.uuid, records=segment.records())
+            image = seal_image(state.index, row, uuid=self._uuid, records=segment.records())
             self._write(name + TEMPORARY, image)
             self._files.replace(name + TEMPORARY, name)
         except (StoreError, MemoryError):

@@ -6,6 +6,9 @@ locks would vanish). The holder's process id is written into the file; the lock 
 A lock whose file has lost its name keeps nobody out, so the holder looks before each commit
 (``watch``).
 
+Whether this very process is the holder is asked of the locks that it has, by the file and not by
+the path or the process id: a link leads to the same file, and another container has the same ids.
+
 A dead holder's lock may live on for a moment: a process it forked has the descriptor until the
 hook below or ``exec`` closes it. So whoever finds the lock taken in the name of a dead process
 tries again for ``DEAD_HOLDER_WAIT_S``; whoever finds a living one is refused at once.
@@ -21,6 +24,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +33,7 @@ from time import sleep
 from typing import Final
 
 from spector.errors import StoreError, StoreLockedError
+from spector.sole import Sole
 from spector.store.descriptors import opened
 from spector.store.files import translated
 from spector.store.guard import OPEN_FLAGS, regular
@@ -91,7 +96,7 @@ def last_word(root: str) -> Word | None:
         fd.close()
 
 
-class WriterLock:
+class WriterLock(Sole):
     """Held from open to close by the one process that may write.
 
     Args:
@@ -99,26 +104,25 @@ class WriterLock:
             store has been in use.
 
     Raises:
-        StoreLockedError: a living process holds it, or a dead one's child still does after
-            ``DEAD_HOLDER_WAIT_S``.
+        StoreLockedError: a living process holds it, maybe this one, or a dead one's child still
+            does after ``DEAD_HOLDER_WAIT_S``.
     """
 
     def __init__(self, root: str, *, speaks: bool = True) -> None:
         path = os.path.join(root, LOCK_NAME)
         self._speaks = speaks
-        self._held: FileIO | None = None
         #: the last writer's at first
         self.word: Word | None = None
-        self._pid = os.getpid()
+        self.pid = os.getpid()
+        self._held: FileIO | None = None
         with translated("open", path):
             # a link here would have the file behind it emptied below
             held = self._held = opened(path, OPEN_FLAGS | os.O_RDWR | os.O_CREAT)
             regular(held, path, created=True)
         try:
-            _acquire(self._fd, root)
-            status = os.fstat(self._fd)
-            self._file = Watched(path, _LOST, _LOST, (status.st_dev, status.st_ino))
-            _locks.add(self)
+            self.identity = _identity_of(self._fd)
+            self._file = Watched(path, _LOST, _LOST, self.identity)
+            self._acquire(root)
             with contextlib.suppress(OSError):  # the content is a courtesy; the lock the promise
                 self.word = Word.read(os.pread(self._fd, _BOTH, 0))
                 os.ftruncate(self._fd, self._write())
@@ -131,12 +135,49 @@ class WriterLock:
         held = self._held
         return -1 if held is None or held.closed else held.fileno()
 
+    def _acquire(self, root: str) -> None:
+        if fcntl is None:  # pragma: no cover
+            raise StoreLockedError(
+                "this platform has no flock, so a second writer could not be kept out",
+                hint="use spector on Linux or macOS",
+            )
+        for _ in range(round(DEAD_HOLDER_WAIT_S / _STEP_S)):
+            # together, so that another thread which is refused finds out by whom
+            with _registering, contextlib.suppress(OSError):
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _locks.add(self)
+                return
+            _refuse_own(self._fd, root)
+            # read anew each time: another process may have been faster
+            holder = os.pread(self._fd, _FIRST, 0).decode("ascii", "replace").strip()
+            if not _is_dead(holder):
+                raise StoreLockedError(
+                    f"the store at {root} is being written by process {holder or 'unknown'}",
+                    hint='close it there, or open it here with mode="r"',
+                )
+            sleep(_STEP_S)
+        if _is_shared(self._fd):
+            raise StoreLockedError(
+                f"the store at {root} is being repaired: nobody may write to it meanwhile",
+                hint='wait until the repair has ended, or open it here with mode="r"',
+            )
+        raise StoreLockedError(
+            f"the store at {root} is still locked, although process {holder}, which locked it, is"
+            " dead",
+            hint="a process that it started has the lock: end that one (`fuser` on the file LOCK"
+            ' names it), or open the store here with mode="r"',
+        )
+
     def vouch(self, uuid: bytes, change_seq: int) -> None:
         """Leave word that a store is durable up to this change; to nobody's harm if that fails."""
         if self._fd >= 0 and self._speaks:
             self.word = Word(uuid, change_seq)
             with contextlib.suppress(OSError):
                 self._write()
+
+    @property
+    def is_held(self) -> bool:
+        return self._fd >= 0
 
     def refuse_removed(self) -> None:
         """Raise when the lock's file has lost its name: the next writer makes one of its own.
@@ -149,7 +190,7 @@ class WriterLock:
     def _write(self) -> int:
         """Both lines in one write, so that no word is lost between two."""
         word = b"" if self.word is None else self.word.line()
-        return os.pwrite(self._fd, b"%-*d\n%s" % (_FIRST - 1, self._pid, word), 0)
+        return os.pwrite(self._fd, b"%-*d\n%s" % (_FIRST - 1, self.pid, word), 0)
 
     def release(self) -> None:
         """Give the lock up. Idempotent.
@@ -161,7 +202,7 @@ class WriterLock:
         if held is None or held.closed:
             return
         try:
-            if os.getpid() == self._pid:
+            if os.getpid() == self.pid:
                 fcntl.flock(held.fileno(), fcntl.LOCK_UN)
         finally:
             held.close()
@@ -179,13 +220,11 @@ def no_writer(root: str) -> Iterator[None]:
         yield
         return
     try:
-        try:
-            if fcntl is not None:
-                fcntl.flock(fd.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
+        if fcntl is not None and not _is_shared(fd.fileno(), keep=True):
+            _refuse_own(fd.fileno(), root)
             raise StoreLockedError(
                 f"the store at {root} is being written", hint="close it there first"
-            ) from None
+            )
         yield
     finally:
         fd.close()
@@ -201,43 +240,48 @@ def _lock_file(path: str) -> FileIO | None:
     return held
 
 
-def _acquire(fd: int, root: str) -> None:
-    if fcntl is None:  # pragma: no cover
-        raise StoreLockedError(
-            "this platform has no flock, so a second writer could not be kept out",
-            hint="use spector on Linux or macOS",
-        )
-    for _ in range(round(DEAD_HOLDER_WAIT_S / _STEP_S)):
-        with contextlib.suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        # read anew each time: another process may have been faster
-        holder = os.pread(fd, _FIRST, 0).decode("ascii", "replace").strip()
-        if not _is_dead(holder):
-            raise StoreLockedError(
-                f"the store at {root} is being written by process {holder or 'unknown'}",
-                hint='close it there, or open it here with mode="r"',
-            )
-        sleep(_STEP_S)
-    if _is_shared(fd):
-        raise StoreLockedError(
-            f"the store at {root} is being repaired: nobody may write to it meanwhile",
-            hint='wait until the repair has ended, or open it here with mode="r"',
-        )
-    raise StoreLockedError(
-        f"the store at {root} is still locked, although process {holder}, which locked it, is dead",
-        hint="a process that it started has the lock: end that one (`fuser` on the file LOCK names"
-        ' it), or open the store here with mode="r"',
-    )
+def _identity_of(fd: int) -> _Identity:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
 
 
-def _is_shared(fd: int) -> bool:
-    """Whether those who have the lock only keep writers out: see ``no_writer``."""
+def _refuse_own(fd: int, root: str) -> None:
+    """Raise when the one who has the lock is this process, or one that it was forked from.
+
+    A second process would be told to close the store elsewhere, and search for it in vain.
+    """
+    identity = _identity_of(fd)
+    with _registering:
+        own = any(lock.identity == identity and lock.is_held for lock in _locks)
+    if own:
+        raise StoreLockedError(
+            f"this process (pid {os.getpid()}) has the store at {root} open for writing already",
+            hint="use that Memory, which threads may share, or close() it first (in a notebook: del"
+            ' it); mode="r" opens it beside that one, to read',
+        )
+    parent = _of_parents.get(identity)
+    holder = os.pread(fd, _FIRST, 0).decode("ascii", "replace").strip()
+    if parent is not None and holder == str(parent):
+        raise StoreLockedError(
+            f"process {parent}, which this process (pid {os.getpid()}) was forked from, has the"
+            f" store at {root} open for writing",
+            hint="close it there before the fork and open it here afterwards, or start this process"
+            ' without a fork: multiprocessing.get_context("spawn")',
+        )
+
+
+def _is_shared(fd: int, *, keep: bool = False) -> bool:
+    """Whether those who have the lock, if any, only keep writers out: see ``no_writer``.
+
+    Args:
+        keep: do so, too, from now on.
+    """
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return False
-    fcntl.flock(fd, fcntl.LOCK_UN)
+    if not keep:
+        fcntl.flock(fd, fcntl.LOCK_UN)
     return True
 
 
@@ -263,12 +307,22 @@ def _is_dead(holder: str) -> bool:
     return state in (b"Z", b"X")
 
 
+_Identity = tuple[int, int]
 _locks: WeakList[WriterLock] = WeakList()
+#: from the moment in which a lock is taken until that is known to other threads; of a kind that one
+#: thread may take twice, because a signal handler may open a store
+_registering = threading.RLock()
+#: file of a lock -> the process that had it when it was forked
+_of_parents: dict[_Identity, int] = {}
 
 
 def _let_go_in_child() -> None:
     """A child that outlives its parent must not keep the store locked."""
+    global _registering
+    _registering = threading.RLock()
     for lock in _locks:
+        if lock.is_held:
+            _of_parents[lock.identity] = lock.pid
         lock.release()
 
 

@@ -13,11 +13,12 @@ import errno
 import mmap
 import os
 import sys
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.sole import Sole
 from spector.store.scopes import held_by_calling, postpone
 
 __all__ = ["Map", "populate"]
@@ -38,7 +39,7 @@ _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
-class Map:
+class Map(Sole):
     """A map that needs no descriptor to stay alive: shared and read-only, or private and writable.
 
     ``mmap.mmap`` duplicates the descriptor before Python 3.13, and a store of ten years has more
@@ -60,13 +61,13 @@ class Map:
             "version": 3, "typestr": "|u1", "shape": (length,), "data": (address, not private),
         }
 
-    def __del__(self) -> None:
+    def __del__(self, _munmap: Any = _libc.munmap) -> None:  # at the end there are no globals
         held = self._held
         try:
             if held and held[0] not in (None, _FAILED):
                 address = held[0]
                 del held[0]
-                _libc.munmap(address, self._length)
+                _munmap(address, self._length)
         except BaseException as error:  # an interrupt, which Python would only print here
             postpone(error)
 

@@ -31,13 +31,14 @@ class _Shared:
 
 
 _shared: dict[str, _Shared] = {}
-_lock = threading.Lock()
+#: of a kind that one thread may take twice: a collector that comes by may close a store meanwhile
+_lock = threading.RLock()
 
 
 def _begin_anew_in_child() -> None:
     """What the parent has open stays open: it may have been about to close it just then."""
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     _shared.clear()
 
 
@@ -47,8 +48,9 @@ if hasattr(os, "register_at_fork"):
 
 def hold(path: str, holder: object) -> None:
     """From now on no file of this path is closed, as long as ``holder`` lives. Idempotent."""
+    fresh = _Shared()  # before: what is made may call a collector
     with _lock:
-        _shared.setdefault(path, _Shared()).holders.add(holder)
+        _shared.setdefault(path, fresh).holders.add(holder)
 
 
 def let_go(path: str, holder: object) -> None:

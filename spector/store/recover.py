@@ -120,7 +120,8 @@ def open_disk(
     if mode == "r":
         return OpenedStore(_open_reader(files, stamp, by_code, config), None, created=False)
     present = files.exists(CATALOG_NAME)
-    if not present and not files.is_empty() and set(files.listing()) - _UNBORN:
+    others = set() if present or files.is_empty() else set(files.listing()) - _UNBORN
+    if others and CATALOG_NAME not in others:  # else another one is creating it just now
         if _has_partitions(files):
             raise no_store(files)
         raise StoreNotFoundError(

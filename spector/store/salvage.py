@@ -264,7 +264,10 @@ def _reason(error: BaseException) -> str:
     """
     if isinstance(error, MemoryError):
         if not has_room():
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # its traceback has this frame
         return "there is no memory for what it says it holds"
     return str(error)
 

@@ -42,8 +42,10 @@ from spector.errors import (
     StoreForkedError,
     StoreFullError,
     StoreReadOnlyError,
+    without_frames,
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
+from spector.sole import Sole
 from spector.store.catalog import MOST_SEGMENTS, SPENT, Catalog, Head, SegmentRow, way_out
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import Bytes, Files, is_missing
@@ -100,7 +102,7 @@ class TierFiles:
 class WordKeeper(Protocol):
     """Who has an index of a store's words, and writes it into files."""
 
-    def save(self) -> None:
+    def save(self, store: Store) -> None:
         """Write what is worth it. The store's lock is held; a full disk is no error."""
 
     def files_are_gone(self) -> None:
@@ -118,7 +120,7 @@ class View:
     moves: int = 0
 
 
-class Store:
+class Store(Sole):
     """One catalog and its partitions. Thread-safe; one process writes, any number read."""
 
     def __init__(
@@ -179,7 +181,9 @@ class Store:
         self._position: dict[int, int] = {}
         self._opened_at = self._head.change_seq
         self._leap = secrets.randbelow(_LEAP) if writable and files.durable else 0
-        self.indexes = Indexes(self)
+        self.indexes = Indexes(
+            files, config, self.segments, dim=self.dim, uuid=self.uuid, writable=writable
+        )
         #: who keeps an index of its words, once somebody has asked for one
         self.words: WordKeeper | None = None
         #: called with the change counter of a commit once that is durable
@@ -221,7 +225,8 @@ class Store:
     def fail(self, error: BaseException) -> None:
         """Remember that disk and memory may differ; every later call says so."""
         if self._failed is None:
-            self._failed = error
+            # not as it is: its frames have this store, which could not be freed by itself any more
+            self._failed = without_frames(error)
 
     def fail_unless_unchanged(self, error: BaseException) -> None:
         """After ``error`` in a change of the catalog: fail, unless it is known to be undone."""
@@ -551,7 +556,7 @@ class Store:
         with self.lock:
             self.indexes.save_some()
             if self.words is not None:
-                self.words.save()
+                self.words.save(self)
 
     def next_change_seq(self) -> int:
         """Change counter of the next commit.
@@ -735,7 +740,7 @@ class Store:
                     if not sys.is_finalizing():
                         self.indexes.save_all()
                         if self.words is not None:
-                            self.words.save()
+                            self.words.save(self)
                     if self.catalog.relaxed and finished:
                         # without room the note stays, and the next opening reconciles for nothing
                         with contextlib.suppress(StoreFullError), self.noting_failure():
@@ -749,12 +754,6 @@ class Store:
         for segment in list(self.segments.values()):
             segment.close()
 
-    def _let_go(self) -> None:
-        self.release_files()
-        self._view = View((), -1, 0)
-        self.catalog.close(failed=self._failed is not None)
-        self._shut = True
-
     def refuse_calls(self) -> None:
         """From now on only this thread, which is about to close the store, may begin anything."""
         if not self.forked:
@@ -764,6 +763,22 @@ class Store:
     def is_shut(self) -> bool:
         """True when closing has let go of everything, or there was nothing to let go of here."""
         return self._shut or self.forked
+
+    def _let_go(self) -> None:
+        """Closed: keep no file, no map and no index, however long this object is kept."""
+        self.release_files()
+        self.segments.clear()
+        self.groups.clear()
+        self._view = View((), -1, 0)
+        self._shown, self._position = [], {}
+        self.indexes.let_go()
+        self.words = None
+        self._tiers = {}  # tiers, which may have this store
+        if not self.files.durable:  # slabs of memory
+            for name in self.files.listing():
+                self.files.discard(name)
+        self.catalog.close(failed=self._failed is not None)
+        self._shut = True
 
 
 def _vouch_for_nothing(change_seq: int) -> None:

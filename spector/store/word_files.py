@@ -63,7 +63,8 @@ class WordFiles:
     """
 
     def __init__(self, store: Store, analysis: int) -> None:
-        self._store = store
+        # not the store, which has who has these
+        self._uuid, self._writable = store.uuid, store.writable
         self._files: Files = store.files
         self._analysis = analysis
         self._usable = store.files.durable
@@ -76,7 +77,7 @@ class WordFiles:
 
     @property
     def can_write(self) -> bool:
-        return self._usable and self._store.writable
+        return self._usable and self._writable
 
     def forget(self) -> None:
         """The files are gone."""
@@ -99,7 +100,7 @@ class WordFiles:
         image = bytes_of(self._files, LIST)
         if image is None:
             return None
-        saved, _ = read_rows(image, uuid=self._store.uuid, analysis=self._analysis)
+        saved, _ = read_rows(image, uuid=self._uuid, analysis=self._analysis)
         if saved is None:
             return None
         blocks = [self._read(entry) for entry in saved.named]
@@ -118,7 +119,7 @@ class WordFiles:
         image = bytes_of(self._files, name_of(int(entry["number"])))
         if image is None or body_crc(image) != int(entry["body_crc"]):
             return None
-        uuid, kernel = self._store.uuid, get_kernel()
+        uuid, kernel = self._uuid, get_kernel()
         return read_block(image, kernel, uuid=uuid, analysis=self._analysis)[0]
 
     def _trusted(self, saved: SavedRows, partitions: Sequence[Partition]) -> list[bool]:
@@ -174,7 +175,7 @@ class WordFiles:
             if known is None or known[0] is not block:
                 number = next(free)
                 image = pack_block(
-                    stored(block, kept.columns), uuid=self._store.uuid, analysis=self._analysis
+                    stored(block, kept.columns), uuid=self._uuid, analysis=self._analysis
                 )
                 if len(image) > _MOST_BYTES:
                     return
@@ -188,7 +189,7 @@ class WordFiles:
                 named, self._extents(kept, partitions), kept.fields, kept.speakers,
                 columns["segment"], columns["slot"], columns["alive"], kept.turkish,
             ),
-            uuid=self._store.uuid, analysis=self._analysis,
+            uuid=self._uuid, analysis=self._analysis,
         ))
         self._written, self._spoilt = written, False
         self._rows = len(columns["alive"])

@@ -14,7 +14,9 @@ import contextlib
 import hashlib
 import json
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -49,7 +51,7 @@ _MOST_FAILURES: Final = 2000
 
 
 class Words:
-    """Follows one store. Thread-safe."""
+    """Follows one store, and does not keep it. Thread-safe."""
 
     def __init__(
         self, store: Store, *, mark: Callable[[str, str | None], int] | None = None,
@@ -60,9 +62,12 @@ class Words:
             mark: what to keep of each memory from its text and speaker, see ``WordIndex``.
             mark_version: another number whenever ``mark`` may say something else.
         """
-        self._store = store
+        # a writer's store has these words: a strong way back would keep both, and all maps, until
+        # a cycle collector comes by
+        self._follows = weakref.ref(store)
         self._word_files = WordFiles(store, _mixed(fingerprint(), mark_version))
-        self._index = WordIndex(store.uuid, mark=mark, kept=self._kept)
+        self._key, self._mark = store.uuid, mark
+        self._index = self._make_index()
         if store.writable:
             store.words = self
 
@@ -74,19 +79,25 @@ class Words:
         """
         return self._index.follow(view.partitions, self._source())
 
-    def save(self) -> None:
+    def let_go(self) -> None:
+        """Give the memory of the index back. It begins anew if somebody asks again."""
+        self._word_files.forget()
+        self._index = self._make_index()
+
+    def save(self, store: Store) -> None:
         """Write what has changed, if that is worth it and not much is left to analyse.
 
         The store's lock is held, so what is written is of the last commit: nothing that was
         forgotten before is in it.
         """
-        view, slots = self._store.view(), self._index.slots
+        # ``store`` is given: a collector of cycles, which drops both, begins with what is weak
+        view, slots = store.view(), self._index.slots
         if not self._word_files.can_write or slots is None:
             return
         if sum(p.slots for p in view.partitions) - slots > _MOST_TO_ANALYSE:
             return
         with contextlib.suppress(StoreError, MemoryError):
-            kept = self._index.keep(view.partitions, self._source())
+            kept = self._index.keep(view.partitions, _Source(store))
             alive = kept.columns["alive"]
             if self._word_files.is_worth_saving(len(alive), int(np.count_nonzero(~alive))):
                 self._word_files.save(kept, view.partitions)
@@ -94,12 +105,21 @@ class Words:
     def files_are_gone(self) -> None:
         self._word_files.forget()
 
-    def _kept(self, extents: Sequence[Extent]) -> Kept | None:
-        partitions = [extent for extent in extents if isinstance(extent, Partition)]
-        return self._word_files.load(partitions)
+    def _make_index(self) -> WordIndex:
+        return WordIndex(self._key, mark=self._mark, kept=partial(_kept, self._word_files))
+
+    @property
+    def _store(self) -> Store:
+        store = self._follows()
+        assert store is not None, "who asks for words has the store that they are of"
+        return store
 
     def _source(self) -> _Source:
         return _Source(self._store)
+
+
+def _kept(files: WordFiles, extents: Sequence[Extent]) -> Kept | None:
+    return files.load([extent for extent in extents if isinstance(extent, Partition)])
 
 
 def _mixed(fingerprint: int, version: int) -> int:
@@ -120,7 +140,8 @@ class _Source:
         try:
             yield from self._texts("ORDER BY record.id", ())
         except StoreError as error:
-            self._note_damage(error)
+            if not self._is_passable(error):
+                raise
             for segment_id, slots in self._partitions():
                 yield from self.texts(segment_id, 0, slots)
 
@@ -134,7 +155,8 @@ class _Source:
         try:
             found = list(self._texts("WHERE segment_id = ? AND slot >= ? AND slot < ?", place))
         except StoreError as error:
-            self._note_damage(error)
+            if not self._is_passable(error):
+                raise
             if stop - first > 1:
                 middle = (first + stop) // 2
                 yield from self._readable(segment_id, first, middle)
@@ -142,14 +164,13 @@ class _Source:
             return
         yield from found
 
-    def _note_damage(self, error: StoreError) -> None:
-        """Go on after damage, unless everything is damaged; any other error is raised again."""
+    def _is_passable(self, error: StoreError) -> bool:
+        """Whether to go on: after damage, unless everything is damaged."""
         self._failures += 1
         code = getattr(error.__cause__, "sqlite_errorcode", None) or 0
-        if self._failures > _MOST_FAILURES or not (
+        return self._failures <= _MOST_FAILURES and (
             isinstance(error, CatalogCorruptError) or code & 0xFF == sqlite3.SQLITE_IOERR
-        ):
-            raise error
+        )
 
     def _partitions(self) -> list[tuple[int, int]]:
         return [(row.id, row.slots) for row in self._store.catalog.segments()]
@@ -158,7 +179,8 @@ class _Source:
         try:
             found = self._known("content", segment_id)
         except StoreError as error:
-            self._note_damage(error)
+            if not self._is_passable(error):
+                raise
             found = self._known("", segment_id)
         return [
             Known(record_id, slot, seal if _is_seal(seal) else None)

@@ -8,6 +8,7 @@ commit, recovery, checking and compaction without a line of its own: implement
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -85,7 +86,8 @@ class PartitionedTier:
 
     def __init__(self, *, capacity: int | None = None) -> None:
         self._given_capacity = capacity
-        self._store: Store | None = None
+        #: weak: the store has this tier, which names its files
+        self._attached: weakref.ref[Store] | None = None
         self.capacity = capacity or 0
 
     # -- what subclasses decide ---------------------------------------------------------------
@@ -123,13 +125,14 @@ class PartitionedTier:
         return True
 
     def attach(self, store: Store, config: Config) -> None:
-        self._store = store
+        self._attached = weakref.ref(store)
         self.capacity = self._given_capacity or self.default_capacity(config)
 
     @property
     def store(self) -> Store:
-        assert self._store is not None, f"tier {self.name} is not attached to a store"
-        return self._store
+        store = None if self._attached is None else self._attached()
+        assert store is not None, f"tier {self.name} is not attached to an open store"
+        return store
 
     def place(self, tx: Transaction, images: Bytes, event_ms: NDArray[np.int64]) -> Placement:
         count = len(images)

@@ -68,6 +68,8 @@ class Writer:
         self._clock = clock
         self._config = config
         self._dim = dim
+        #: not asked of the tiers, which know them weakly: the last call may come from a collector
+        self._stores = router.stores()
         #: shared by all stores of one memory, so that ids and multi-store changes are in order
         self._lock = router.stores()[0].lock
 
@@ -139,9 +141,8 @@ class Writer:
 
         Otherwise a clock that stands still or goes back could have them given out again.
         """
-        stores = self._router.stores()
-        last = max(store.head.last_id for store in stores)
-        for store in stores:
+        last = max(store.head.last_id for store in self._stores)
+        for store in self._stores:
             behind = store.files.durable and store.head.last_id < last
             if behind and store.writable and store.is_open and not store.failed:
                 with store.transaction() as tx:

@@ -88,7 +88,8 @@ def takeovers(times: int = 10) -> dict[str, Any]:
             reading, writing = os.pipe()
 
             def hold(n: int = n, writing: int = writing) -> None:
-                open_tiny(path).remember(f"m{n}", vector=vector_of(f"m{n}"))
+                memory = open_tiny(path)
+                memory.remember(f"m{n}", vector=vector_of(f"m{n}"))
                 os.write(writing, b"x")
                 die()
 

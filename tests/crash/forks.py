@@ -292,7 +292,8 @@ def takeover() -> dict[str, Any]:
         reading, writing = os.pipe()
 
         def holder() -> None:
-            _put(open_tiny(path), "m")
+            memory = open_tiny(path)
+            _put(memory, "m")
             os.write(writing, b"x")
             signal.pause()
 

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -189,7 +190,7 @@ def test_a_kept_traceback_keeps_no_lock(tmp_path: Path) -> None:
         nth += 1
         try:
             with pytest.raises(Cut) as info:
-                cut_at(nth, lambda: memory.remember("the first"), catch=False)
+                cut_at(nth, partial(memory.remember, "the first"), catch=False)
             kept.append(info.value)
         except pytest.fail.Exception:  # it came to its end
             break

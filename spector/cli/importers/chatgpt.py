@@ -49,7 +49,10 @@ def read(source: Source, options: Options) -> Iterator[Message]:
             sound += 1
             yield from found
     if first_error is not None and not sound:
-        raise first_error
+        try:
+            raise first_error
+        finally:
+            del first_error  # its traceback has this frame
 
 
 #: the messages of a conversation, or why it cannot be read
