@@ -42,7 +42,7 @@ def test_an_empty_store_is_a_store(store_path: Path) -> None:
 
 
 def test_an_id_tells_the_millisecond_that_it_was_given_out_in(store_path: Path) -> None:
-    """Or numbers of two versions of this code overlap, and none fits into a JSON number for long."""
+    """Or numbers of two versions overlap, and soon none is a number in JSON any more."""
     now_ms = 1_800_000_000_000
     with spector.open(
         store_path, embedder=FakeEmbedder(), clock=spector.ManualClock(now_ms)

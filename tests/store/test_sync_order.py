@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ class Diary:
 
 
 @pytest.fixture
-def diary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Diary]:
+def diary(monkeypatch: pytest.MonkeyPatch) -> Diary:
     found = Diary()
 
     def by_descriptor(name: str, what: str) -> None:
@@ -87,7 +86,7 @@ def diary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Diary]:
         return db
 
     monkeypatch.setattr(sqlite3, "connect", traced)
-    yield found
+    return found
 
 
 def _put(memory: Any, *texts: str) -> list[int]:
