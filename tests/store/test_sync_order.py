@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import spector
 from spector.errors import StoreError
 from spector.store.lock import last_word
 from tests.crash.workload import open_tiny, vector_of
@@ -170,3 +171,36 @@ def test_no_word_is_left_of_commits_whose_sync_failed(
             memory.checkpoint()
     assert last_word(str(path)) == before
     memory.close()
+
+
+@pytest.mark.parametrize("way", ["backup", "restore", "repair"])
+def test_every_folder_and_partition_of_a_copy_is_synced_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Or a power cut leaves a copy under its name that has lost files."""
+    mind, dest = tmp_path / "mind", tmp_path / "dest"
+    with open_tiny(str(mind)) as memory:
+        _put(memory, "a", "b")
+        memory.remember("c", vector=vector_of("c"), tier="episodic")
+    synced: list[tuple[int, bool]] = []
+    for name in ("fsync", "fdatasync"):
+        real = getattr(os, name)
+
+        def noted(fd: int, real: Any = real) -> None:
+            real(fd)
+            synced.append((os.fstat(fd).st_ino, dest.exists()))
+
+        monkeypatch.setattr(os, name, noted)
+    if way == "backup":
+        with open_tiny(str(mind)) as memory:
+            synced.clear()
+            memory.backup(dest)
+    elif way == "restore":
+        spector.restore(mind, dest)
+    else:
+        spector.repair(mind, dest)
+    early = {inode for inode, named in synced if not named}
+    due = [dest, *(p for p in dest.rglob("*") if p.is_dir() or p.suffix == ".mem")]
+    assert len(due) >= 5
+    assert [str(p) for p in due if p.stat().st_ino not in early] == []
+    assert (tmp_path.stat().st_ino, True) in synced, "the name of the copy itself"
