@@ -174,7 +174,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
                                  "tests/security/test_erasure_due.py", "tests/api/test_life.py"),
 }  # fmt: skip
 #: what notices that a disk was not asked to keep something, wherever it was not asked
-_ORDER: Final = ("tests/store/test_sync_order.py", "tests/crash/test_power_loss.py")
+_ORDER: Final = ("tests/store/test_sync_order.py", "tests/store/test_sync_ledger.py",
+                 "tests/crash/test_power_loss.py")
 
 
 @dataclass
