@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,25 @@ def test_a_replaced_partition_is_removed_when_the_commit_that_replaces_it_is_saf
     assert synced < commit, "the catalog names a file that may be empty"
     if durability == "relaxed":  # a strict commit is synced by SQLite
         assert commit < diary.first("sync", LOG, after=commit) < gone
+
+
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
+def test_an_opening_makes_commits_durable_before_it_writes_them_to_partitions(
+    tmp_path: Path, diary: Diary, durability: Any
+) -> None:
+    """A killed process may have written its last commits, and the log's own name, to the cache
+    only: a power cut must not take them back from under their partitions."""
+    live, dead = tmp_path / "live", tmp_path / "dead"
+    with open_tiny(str(live), durability=durability) as memory:
+        first, *_ = _put(memory, "a", "b")
+        memory.checkpoint()
+        memory.update(first, importance=0.9)
+        shutil.copytree(live, dead, ignore=shutil.ignore_patterns("LOCK", "*-shm"))
+    diary.events.clear()
+    open_tiny(str(dead), durability=durability).close()
+    written = min(diary.first("write", ".mem"), diary.first("sync", ".mem"))
+    assert diary.first("sync", LOG) < written
+    assert diary.first("sync", "dead") < written
 
 
 def test_no_word_is_left_of_commits_whose_sync_failed(
