@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import spector
 from tests.fakes import FakeEmbedder
 
@@ -37,3 +39,27 @@ def test_an_empty_store_is_a_store(store_path: Path) -> None:
         assert len(memory) == 0
         assert memory
     assert memory, "closed, and still the object that it was"
+
+
+def test_an_id_tells_the_millisecond_that_it_was_given_out_in(store_path: Path) -> None:
+    """Or numbers of two versions overlap, and soon none is a number in JSON any more."""
+    now_ms = 1_800_000_000_000
+    with spector.open(
+        store_path, embedder=FakeEmbedder(), clock=spector.ManualClock(now_ms)
+    ) as memory:
+        first, second = memory.remember_many(["alpha one", "beta two"])
+    assert (first.id, second.id) == (now_ms << 10, (now_ms << 10) + 1)
+    assert second.id < 1 << 53
+
+
+@pytest.mark.parametrize("number", [-1, 0, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 64])
+def test_a_number_that_no_memory_can_have_is_an_unknown_one(
+    store_path: Path, number: int
+) -> None:
+    """SQLite has numbers of 64 bits with a sign, and Python has no end of them."""
+    with spector.open(store_path, embedder=FakeEmbedder()) as memory:
+        memory.remember("alpha one")
+        assert number not in memory
+        for verb in (memory.get, memory.pin, memory.reinforce, memory.forget):
+            with pytest.raises(spector.UnknownRecordError):
+                verb(number)

@@ -213,6 +213,17 @@ def test_a_second_backup_takes_over_what_did_not_change(mind: Path, proof: Any) 
     proof("T33", incremental_backups=2)
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are counted in /proc")
+def test_taking_over_a_partition_leaves_no_file_open(mind: Path) -> None:
+    """A service that is backed up every hour would run out of descriptors one day."""
+    copy = mind.parent / "copy"
+    with open_tiny(str(mind)) as memory:
+        memory.backup(copy)
+        before = len(os.listdir("/proc/self/fd"))
+        assert memory.backup(copy).reused
+        assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_a_second_backup_works_where_names_cannot_be_exchanged(
     mind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,6 +364,19 @@ def test_a_backup_that_was_written_to_is_not_replaced(mind: Path) -> None:
     ):
         memory.backup(copy)
     assert contents(copy) == before
+
+
+@pytest.mark.parametrize("size", [1, 31, 4152])
+def test_a_backup_beside_which_there_is_a_log_is_not_replaced(mind: Path, size: int) -> None:
+    """However little of it a power cut has left, somebody has written to that backup since."""
+    copy = mind.parent / "copy"
+    with open_tiny(str(mind)) as memory:
+        memory.backup(copy)
+        (copy / "catalog.db-wal").write_bytes(bytes(size))
+        with pytest.raises(spector.StoreExistsError, match="in use since"):
+            memory.backup(copy)
+        (copy / "catalog.db-wal").write_bytes(b"")
+        assert memory.backup(copy).reused
 
 
 def test_a_reader_of_a_backup_that_is_replaced_does_not_mix_the_two(mind: Path) -> None:

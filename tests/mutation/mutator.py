@@ -45,7 +45,7 @@ class Mutant:
     line: int
     kind: str
     text: str
-    #: of the changes of this kind to this line, from 1 on
+    #: of the changes of this kind to lines of this text, from 1 on
     nth: int = 1
 
     def __str__(self) -> str:
@@ -66,14 +66,14 @@ def mutants_of(root: Path, path: str) -> list[Mutant]:
     source = (root / path).read_text()
     lines = source.splitlines()
     out = []
-    seen: Counter[tuple[int, str]] = Counter()
+    seen: Counter[tuple[str, str]] = Counter()
     for number, change in enumerate(_changes(ast.parse(source))):
         line: int = change.node.lineno  # type: ignore[attr-defined]
-        seen[line, change.kind] += 1
+        end: int = change.node.end_lineno  # type: ignore[attr-defined]
+        text = " ".join(each.strip() for each in lines[line - 1 : end])[:_SHOWN]
+        seen[text, change.kind] += 1
         if "pragma: no cover" not in lines[line - 1]:
-            end: int = change.node.end_lineno  # type: ignore[attr-defined]
-            text = " ".join(each.strip() for each in lines[line - 1 : end])[:_SHOWN]
-            out.append(Mutant(path, number, line, change.kind, text, seen[line, change.kind]))
+            out.append(Mutant(path, number, line, change.kind, text, seen[text, change.kind]))
     return out
 
 

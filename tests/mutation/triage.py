@@ -1,7 +1,7 @@
 """What is known of mutants that no quick test notices: the table in tests/proofs/T30.md.
 
 A line of it names a module, a kind, a line of source (by its text: numbers change), which of the
-changes of that kind to that line, and why nobody notices.
+changes of that kind to lines of that text, and why nobody notices.
 """
 
 from __future__ import annotations

@@ -161,8 +161,8 @@ ROWS: Final = (
     ),
     Row(
         "T30", "The tests bite",
-        "mutants of the store and the parsers: comparisons, off by one, syncs and calls left out or"
-        " swapped, errors not raised",
+        "mutants of the store, of what writes and what sleeps, and of the parsers: comparisons, off"
+        " by one, syncs and calls left out or swapped, errors not raised",
         {"mutants": 60},
     ),
     Row(

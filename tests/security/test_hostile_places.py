@@ -269,3 +269,29 @@ def test_a_root_that_is_a_link_is_the_store_it_leads_to_even_if_it_is_pointed_el
     with spector.open(real, embedder=FakeEmbedder(), clock=clock) as memory:
         assert len(memory) == 2
         assert memory.check().ok
+
+
+@pytest.mark.parametrize("what", ["remove", "replace", "replace by", "create", "open"])
+def test_nothing_behind_a_link_in_the_place_of_a_folder_is_touched(
+    tmp_path: Path, what: str
+) -> None:
+    """It is refused before it is done, and not after."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "000.mem").write_bytes(b"theirs")
+    root = tmp_path / "mind"
+    (root / "lexical").mkdir(parents=True)
+    (root / "lexical" / "000.lex").write_bytes(b"ours")
+    (root / "semantic").symlink_to(outside)
+    files = DiskFiles(str(root))
+    do: dict[str, Callable[[], object]] = {
+        "remove": lambda: files.remove("semantic/000.mem"),
+        "replace": lambda: files.replace("semantic/000.mem", "lexical/001.lex"),
+        "replace by": lambda: files.replace("lexical/000.lex", "semantic/000.mem"),
+        "create": lambda: files.open("semantic/001.mem", create=True),
+        "open": lambda: files.open("semantic/000.mem"),
+    }
+    with pytest.raises(spector.StoreError):
+        do[what]()
+    assert {p.name: p.read_bytes() for p in outside.iterdir()} == {"000.mem": b"theirs"}
+    assert [p.name for p in (root / "lexical").iterdir()] == ["000.lex"]

@@ -90,6 +90,37 @@ def test_only_partitions_above_the_threshold_are_rebuilt(
         assert memory.check().ok
 
 
+def test_the_most_wasteful_partition_is_rebuilt_first(
+    store_path: Path, clock: ManualClock
+) -> None:
+    """Who interrupts a compaction has most of what it would have given back."""
+    with spector.open(
+        store_path, embedder=FakeEmbedder(), clock=clock, config=Config(episodic_capacity=10)
+    ) as memory:
+        made = filled(memory, 40)
+        memory.forget([*made[:4], *made[10:17], *made[20:24], *made[30:39]])
+        foretold = memory.compact(dry_run=True)
+        assert [each["reclaimed"] for each in foretold.partitions] == [9, 7, 4, 4]
+        done = memory.compact()
+        assert [each["reclaimed"] for each in done.partitions] == [9, 7, 4, 4]
+        first, second = (each["path"] for each in foretold.partitions[2:])
+        assert first < second, "of two alike the older one comes first"
+
+
+def test_a_dry_run_foretells_which_partitions_will_be_gone(
+    store_path: Path, clock: ManualClock
+) -> None:
+    with spector.open(
+        store_path, embedder=FakeEmbedder(), clock=clock, config=Config(episodic_capacity=10)
+    ) as memory:
+        made = filled(memory, 30)
+        memory.forget([*made[:10], *made[10:15]])  # all of one, half of another
+        memory.checkpoint()
+        for report in (memory.compact(dry_run=True), memory.compact()):
+            gone, half = report.partitions
+            assert gone["bytes_after"] == 0 < half["bytes_after"] <= half["bytes_before"]
+
+
 def test_a_partition_without_a_survivor_is_removed_and_its_number_not_reused(
     store_path: Path, clock: ManualClock
 ) -> None:

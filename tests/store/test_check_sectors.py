@@ -21,6 +21,8 @@ import pytest
 import spector
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.records import Problem
+from spector.store import check_disk
+from spector.store.salvage import LostTable
 from tests.crash.harness import scratch
 from tests.crash.shim import Shim, in_shimmed_process
 from tests.crash.workload import DIM, open_tiny, vector_of
@@ -213,6 +215,22 @@ def test_a_bad_page_of_the_catalog_or_its_log_is_one_finding(
     if closed:  # the pages of rows and of words name all of the eleven memories each
         assert max(len(problems[0][3]) for problems in pages) == 11
     proof("T10", unreadable_pages=len(pages), findings=len(pages))
+
+
+@pytest.mark.parametrize("high", [(1 << 63) - 1, 1 << 63])
+def test_rows_that_are_lost_to_the_end_of_all_numbers_are_named(
+    mind: Path, monkeypatch: pytest.MonkeyPatch, high: int
+) -> None:
+    """SQLite has no larger number, and asked for one it names no memory at all."""
+    ids = _ids(mind)
+
+    def nothing(db: Any, table: str, lost: list[LostTable]) -> Iterator[dict[str, Any]]:
+        lost.append(LostTable(table, ids[3], high, "the disk cannot read it"))
+        return iter(())
+
+    monkeypatch.setattr(check_disk, "read_table", nothing)
+    with spector.open(mind, embedder=None, dim=DIM, mode="r") as memory:
+        assert check_disk.memories_behind(memory._opened[0].store.catalog) == tuple(ids[3:])
 
 
 # -- many problems -------------------------------------------------------------------------------

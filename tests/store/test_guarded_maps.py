@@ -154,6 +154,24 @@ def test_a_system_that_cannot_be_asked_has_the_file_read_through_calls(
     assert caught.value.errno == errno.EIO
 
 
+def test_a_file_that_may_not_be_read_is_not_taken_for_one_that_was_read(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor for damage: whoever repairs it would lose what is whole."""
+    monkeypatch.setattr(segment_module, "populate", lambda view: False)
+    real, victim = os.pread, os.stat(_part(mind)).st_ino
+
+    def pread(fd: int, length: int, offset: int) -> bytes:
+        if os.fstat(fd).st_ino == victim and length > PAGE:
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(fd, length, offset)
+
+    monkeypatch.setattr(os, "pread", pread)
+    with pytest.raises(StoreError, match="Permission denied") as caught:
+        spector.open(mind, embedder=None, dim=DIM, mode="r", config=_GUARDED)
+    assert not isinstance(caught.value, PartitionCorruptError)
+
+
 @pytest.mark.parametrize("asked", [True, False])
 def test_rows_that_come_into_a_map_later_are_read_first_too(
     tmp_path: Path, asked: bool, monkeypatch: pytest.MonkeyPatch

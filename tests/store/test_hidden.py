@@ -13,6 +13,7 @@ import os
 import sqlite3
 import warnings
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -382,6 +383,19 @@ def test_a_walk_that_comes_to_an_id_again_says_so(
     with open_tiny(str(tmp_path / "mind")) as memory, ends:
         shown.extend(record.id for record in memory.records())
     assert shown == of_ada[:3]
+
+
+@pytest.mark.parametrize("bit", [1, 2])
+def test_a_walk_that_is_led_back_to_where_it_was_ends_with_an_error(
+    tmp_path: Path, ids: list[int], bit: int
+) -> None:
+    """The key that ends a page is lower than all others: the walk would go round for ever."""
+    path = str(tmp_path / "mind")
+    _spoil_key(path, "record", 5, bit=bit)
+    with open_tiny(path, mode="r") as memory:
+        pages = memory._opened[0].store.catalog.pages("TRUE", (), 3)
+        with pytest.raises(CatalogCorruptError, match="do not ascend"):
+            list(islice(pages, 50))
 
 
 def test_an_index_of_users_that_damage_has_changed_does_not_hide_a_memory_from_erasure(

@@ -93,6 +93,15 @@ def test_a_row_with_a_value_of_another_type_is_not_taken_for_words(column: int) 
 
 
 
+@pytest.mark.parametrize("column", range(11))
+def test_a_row_with_a_value_of_another_type_is_not_taken_for_a_partition(column: int) -> None:
+    null, number, blob, text = 0, 1, 44, 23
+    kinds = [null, number, number, number, number, text, *[number] * 5]
+    assert _table_of(kinds, True) == "segment"
+    kinds[column] = blob
+    assert _table_of(kinds, True) != "segment"
+
+
 def test_rows_of_the_pages_are_those_of_the_tables(store: Path, proof: Proof) -> None:
     data = (store / "catalog.db").read_bytes()
     pages = _pages(data)

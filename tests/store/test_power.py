@@ -102,6 +102,28 @@ def test_what_recovery_writes_is_synced_before_it_is_let_go_of(
     memory.close()
 
 
+def test_reader_of_a_relaxed_store_shows_the_strength_of_before_the_lost_commits(
+    store_path: Path, tmp_path: Path
+) -> None:
+    """No journal has it any more, and the partition knows a future that never was."""
+    cut = tmp_path / "cut"
+    with open_tiny(str(store_path), durability="relaxed") as memory:
+        ids = [_put(memory, f"m{n}", tier="semantic") for n in range(4)]
+        memory.checkpoint()
+        before = {record.id: record.to_dict() for record in memory}
+        _copy(store_path, cut, catalog=True, partitions=False)
+        memory.forget(ids[1])
+        memory.update(ids[2], importance=0.9)
+        _copy(store_path, cut, catalog=False, partitions=True)
+    with open_tiny(str(cut), mode="r") as reader:
+        assert {record.id: record.to_dict() for record in reader} == before
+        for n, record_id in enumerate(ids):
+            (hit,) = reader.recall(vector=vector_of(f"m{n}"), k=1, profile="similarity")
+            assert (hit.id, reader.get(record_id).importance) == (
+                record_id, before[record_id]["importance"]
+            )
+
+
 def test_relaxed_store_whose_log_lost_its_newest_commits_opens_as_it_was_before_them(
     store_path: Path, tmp_path: Path
 ) -> None:

@@ -483,3 +483,31 @@ def test_a_strength_in_the_catalog_that_is_damaged_is_told_and_not_taken_if_it_c
         assert shown[hit]["access_count"] == 0x0B000000
         shown[hit]["access_count"] = 0
     assert shown == patient.truth
+
+
+@pytest.mark.parametrize(("field", "value"), [
+    ("importance", 1.5), ("importance", -0.5), ("utility", 1.25), ("utility", float("nan")),
+    ("stability_days", 0.0), ("stability_days", 1e30),
+])  # fmt: skip
+def test_a_strength_that_no_memory_can_have_is_not_taken_over(
+    patient: Patient, dest: Path, field: str, value: float
+) -> None:
+    """Catalog and partition agree on it, so only its range tells; a check would report it anew."""
+    hit = list(patient.truth)[4]
+    block = np.zeros(1, MUTABLE_DTYPE)
+    with sqlite3.connect(patient.root / "catalog.db") as db:
+        (raw, slot, path) = db.execute(
+            "SELECT mutable, slot, path FROM record JOIN segment ON segment.id = segment_id"
+            " WHERE record.id = ?", (hit,)
+        ).fetchone()
+        block[:] = np.frombuffer(raw, MUTABLE_DTYPE)
+        block[field] = value
+        db.execute("UPDATE record SET mutable = ? WHERE id = ?", (block.tobytes(), hit))
+    db.close()
+    data = bytearray(patient.bytes[path])
+    at = PARTITION_HEADER_BYTES + slot * STRIDE + MUTABLE_OFFSET
+    data[at : at + MUTABLE_BYTES] = block.tobytes()
+    patient.put(path, bytes(data))
+    report, whole = repaired(patient, dest)
+    assert whole == set(patient.truth) - {hit}
+    assert [each.id for each in report.lost] == [hit]

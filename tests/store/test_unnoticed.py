@@ -6,6 +6,8 @@ Each test says what a change of one line would have cost.
 from __future__ import annotations
 
 import os
+import sqlite3
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +27,7 @@ from spector.store.transaction import Transaction
 from spector.store.word_checks import drop_unused_words
 from spector.store.word_files import LIST
 from tests.crash.workload import open_tiny, vector_of
+from tests.store.headers import with_header
 
 
 def _store(memory: spector.Memory) -> Store:
@@ -165,3 +168,56 @@ def test_a_partition_walks_through_every_state_before_it_is_replaced(
         (states,) = walked.values()
         assert states[:3] == [int(state) for state in compact._CHAIN[1:]]
         assert states == sorted(states)
+
+
+def test_a_partition_with_fewer_memories_than_its_catalog_counts_is_not_compacted(
+    tmp_path: Path
+) -> None:
+    """Or the count of before goes on into the new file, and nobody can tell any more which is so.
+
+    Header and catalog agree, so only who counts the memories themselves can notice.
+    """
+    path = tmp_path / "mind"
+    with open_tiny(str(path)) as memory:
+        made = _fill(memory, 4)
+        memory.forget(made[:3])
+        file = _store(memory).segments[1].row.path
+    with sqlite3.connect(path / "catalog.db") as db:
+        db.execute("UPDATE segment SET live = 2 WHERE path = ?", (file,))
+    db.close()
+    whole = (path / file).read_bytes()
+    (path / file).write_bytes(with_header(whole, count=2, tombstone_count=2))
+    with open_tiny(str(path)) as memory:
+        (failed,) = memory.compact().failed
+    assert "1 live records, but the catalog has 2" in failed["message"]
+    assert (path / file).read_bytes()[PARTITION_HEADER_BYTES:] == whole[PARTITION_HEADER_BYTES:]
+
+
+def test_a_reader_who_saw_a_commit_half_looks_again_before_it_calls_that_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer beside it copies the strength of a memory into its partition after the commit."""
+    path = tmp_path / "mind"
+    with open_tiny(str(path)) as memory:
+        _fill(memory, 3)
+        file = path / _store(memory).segments[1].row.path
+    whole = file.read_bytes()
+    half = bytearray(whole)
+    half[PARTITION_HEADER_BYTES + MUTABLE_OFFSET + 4] ^= 1  # of the importance of the first
+    looks: list[float] = []
+
+    def meanwhile(seconds: float) -> None:
+        looks.append(seconds)
+        _overwrite(file, whole)
+
+    with open_tiny(str(path), mode="r") as reader:
+        _overwrite(file, bytes(half))
+        monkeypatch.setattr(time, "sleep", meanwhile)
+        assert len(reader.recall(vector=vector_of("text 0 of river and tent"), k=3)) == 3
+    assert looks, "nobody looked twice: the test shows nothing"
+
+
+def _overwrite(file: Path, content: bytes) -> None:
+    """In place: who has the file mapped sees it."""
+    with file.open("r+b") as out:
+        out.write(content)

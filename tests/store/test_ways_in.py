@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import spector
 from spector.cli.main import main
 from spector.store import lock
+from spector.store.files import translated
 from spector.store.lock import no_writer
 from tests.fakes import FakeEmbedder
 
@@ -156,3 +158,17 @@ def test_vectors_of_another_length_are_refused_whoever_opens(mind: Path, mode: A
     assert (mind / "catalog.db").read_bytes() == before
     with spector.open(mind, embedder=None, dim=3, mode=mode) as memory:
         assert [record.text for record in memory] == ["north"]
+
+
+@pytest.mark.parametrize(("code", "step"), [
+    (errno.ENAMETOOLONG, "choose a shorter name"), (errno.EMFILE, "ulimit -n"),
+    (errno.EIO, "run: spector check PATH"), (errno.ENOTDIR, "run: spector check PATH"),
+    (errno.ENOSPC, "free some space"), (errno.EACCES, "check the permissions"),
+    (errno.ENOENT, "check the path"), (errno.ELOOP, "something else was put in its place"),
+])  # fmt: skip
+def test_an_error_of_the_system_names_the_next_step_of_that_error(code: int, step: str) -> None:
+    """Who has a broken disk is not to choose a shorter name."""
+    with pytest.raises(spector.StoreError) as caught, translated("read", "a/b"):
+        raise OSError(code, os.strerror(code))
+    assert step in caught.value.hint
+    assert caught.value.errno == code

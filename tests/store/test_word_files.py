@@ -7,6 +7,8 @@ reopened store answers like one whose texts are all read anew.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +25,7 @@ from spector.errors import StoreError
 from spector.lexical import block as block_module
 from spector.lexical import index as index_module
 from spector.lexical.analysis import analyse, cue_terms, pair_hashes, term_hash
+from spector.lexical.block import LEX_MAGIC
 from spector.lexical.saved import ROWS_DTYPE, pack_rows, read_rows
 from spector.store import word_files
 from spector.store.store import Store
@@ -337,6 +340,33 @@ def test_a_write_that_stops_anywhere_leaves_an_index_or_none(
             assert memory.check().ok
     assert stops >= 5
     proof("T10", word_files_stopped=stops, wrong_answers=0)
+
+
+def test_a_list_names_no_file_that_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: Reading
+) -> None:
+    """The disk was full for one file and not for the next: the words of before are still good."""
+    path = tmp_path / "mind"
+    make(path)
+    before = {file.name for file in files_in(path)}
+    real, refused = os.pwrite, list[str]()
+
+    def pwrite(fd: int, data: Any, offset: int) -> int:
+        if not refused and bytes(data[:4]) == LEX_MAGIC:
+            refused.append("full")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(fd, data, offset)
+
+    with monkeypatch.context() as patch, opened(path) as memory:  # it writes when it is closed
+        agree(memory)
+        fill(memory, 1000, 200)
+        patch.setattr(os, "pwrite", pwrite)
+    assert refused
+    assert {file.name for file in files_in(path)} == before
+    with opened(path) as memory:
+        reading.texts = 0
+        agree(memory)
+        assert reading.texts == 300 + 200, "the words of before were thrown away"
 
 
 def test_an_erasure_leaves_no_hash_of_a_word_that_only_the_erased_had(
