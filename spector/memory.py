@@ -100,7 +100,7 @@ from spector.store.links import newer_than
 from spector.store.places import file_beside, is_nameable
 from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
-from spector.store.scopes import completed
+from spector.store.scopes import completed, each_elsewhere
 from spector.store.walk import walk
 from spector.tiers.router import TierRouter
 from spector.write.draft import FIELDS, Draft, make_draft
@@ -281,7 +281,7 @@ class Memory(Sole):
                 progress(len(out), total)
 
         try:
-            for item in items:
+            for item in each_elsewhere(items):
                 plain = type(item) is dict or isinstance(item, Mapping)
                 message = {**common, **item} if common and plain else item  # type: ignore[dict-item]
                 batch.append(self._draft(message, {} if plain else common))

@@ -22,13 +22,13 @@ import functools
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import GeneratorType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 __all__ = [
-    "Call", "Scope", "WeakList", "begin", "calls_here", "completed", "drop", "elsewhere", "end",
-    "entry", "held_by_calling", "postpone", "scoped", "take",
+    "Call", "Scope", "WeakList", "begin", "calls_here", "completed", "drop", "each_elsewhere",
+    "elsewhere", "end", "entry", "held_by_calling", "postpone", "scoped", "take",
 ]
 
 T = TypeVar("T")
@@ -186,6 +186,17 @@ def elsewhere(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         for call in calls:
             if call.owner is not None:
                 call.owner()
+
+
+def each_elsewhere(items: Iterable[T]) -> Iterator[T]:
+    """The items, each asked for as `elsewhere` does: a generator of the caller's may wait for ever."""
+    found = iter(items)
+    while True:
+        try:
+            item = elsewhere(next, found)
+        except StopIteration:
+            return
+        yield item
 
 
 def _give_back(base: int) -> None:

@@ -30,6 +30,7 @@ from spector.store.erase import awaits_erasure, note_erasure
 from spector.store.files import Bytes
 from spector.store.hydrate import to_record, verified_image
 from spector.store.links import newer_than
+from spector.store.scopes import elsewhere
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 from spector.store.words import speaker_in
@@ -180,7 +181,8 @@ class Writer:
             return draft.importance
         if self._importance is None:
             return self._config.default_importance
-        score = float(self._importance.score(draft.text, role=draft.role, metadata=draft.metadata))
+        judge = self._importance.score
+        score = float(elsewhere(judge, draft.text, role=draft.role, metadata=draft.metadata))
         if not 0.0 <= score <= 1.0:
             raise InvalidInputError(
                 f"the importance scorer returned {score}", hint="it must return 0..1"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +94,32 @@ def test_closing_does_not_wait_for_an_embedder(tmp_path: Path) -> None:
     assert [type(each) for each in said] == [StoreClosedError]
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as again:
         assert [record.text for record in again] == ["one"]
+
+
+def test_closing_does_not_wait_for_a_generator_that_never_ends(tmp_path: Path) -> None:
+    memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
+    waiting, go_on = threading.Event(), threading.Event()
+    said: list[BaseException] = []
+
+    def items() -> Iterator[str]:
+        yield "a turnstone"
+        waiting.set()
+        assert go_on.wait(60)
+        yield "a sanderling"
+
+    def work() -> None:
+        try:
+            memory.remember_many(items())
+        except BaseException as error:
+            said.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert waiting.wait(60)
+    memory.close()
+    go_on.set()
+    thread.join(60)
+    assert [type(each) for each in said] == [StoreClosedError]
 
 
 def test_closing_in_a_callback_of_a_call_ends_that_call(tmp_path: Path) -> None:
