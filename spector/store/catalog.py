@@ -48,6 +48,7 @@ from spector.store import raw
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import File, Files, MemoryFile
 from spector.store.guard import identity, refuse_other_than_files
+from spector.store.journal import refuse_stray_journal
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
@@ -455,6 +456,7 @@ class Catalog:
         else:
             beside = [self.path + end for end in ("", "-wal", "-shm", "-journal")]
             refuse_other_than_files(*beside)
+            refuse_stray_journal(self.path)
             self._refuse_unsafe()
             # names of files are bytes, and need not be text
             uri = f"file:{quote(os.fsencode(self.path))}?mode={'ro' if readonly else 'rwc'}"

@@ -36,7 +36,7 @@ from spector.store.guard import (
     tighten,
 )
 from spector.store.maps import Map, populate
-from spector.store.sectors import join, read_around
+from spector.store.sectors import join, read_around, written
 from spector.store.sync import sync_all, sync_data
 
 __all__ = ["DiskFiles", "File", "Files", "MemoryFile", "MemoryFiles", "is_missing", "translated"]
@@ -61,6 +61,13 @@ class File(Protocol):
 
     def size(self) -> int: ...
 
+    def extent(self, offset: int) -> tuple[int, int] | None:
+        """Where the next bytes from ``offset`` on lie that were written, and where they end.
+
+        What is in front of them are zeros that take no room on the disk. None: up to the end of
+        the file there is nothing else.
+        """
+
     def extend(self, size: int) -> None:
         """Allocate up to ``size`` bytes. Never shrinks."""
 
@@ -80,16 +87,18 @@ class Files(Protocol):
 
     def open(self, name: str, *, create: bool = False, writable: bool = True) -> File: ...
 
-    def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
-        """The first ``head`` bytes, read, and a read-only map of the file; no descriptor stays.
+    def glance(
+        self, name: str, head: int, *, writable: bool, most: int
+    ) -> tuple[bytes, Bytes]:
+        """The first ``head`` bytes, read, and a read-only map of at most ``most`` bytes.
 
-        ``writable`` also proves that the file may be opened for writing.
+        No descriptor stays. ``writable`` also proves that the file may be opened for writing.
         """
 
-    def map_private(self, name: str) -> Bytes | None:
+    def map_private(self, name: str, *, most: int) -> Bytes | None:
         """(size,) u8 of a whole file, page-aligned, for us to change without the file changing.
 
-        None when there is no such file, or an empty one.
+        None when there is no such file, an empty one, or one of more than ``most`` bytes.
         """
 
     def exists(self, name: str) -> bool: ...
@@ -188,6 +197,18 @@ class DiskFile:
     def size(self) -> int:
         with translated("stat", self._path):
             return os.fstat(self._fd).st_size
+
+    def extent(self, offset: int) -> tuple[int, int] | None:
+        with translated("look for what was written to", self._path):
+            try:
+                first = os.lseek(self._fd, offset, os.SEEK_DATA)
+                return first, os.lseek(self._fd, first, os.SEEK_HOLE)
+            except (AttributeError, OSError) as error:
+                if isinstance(error, OSError) and error.errno == errno.ENXIO:
+                    return None
+                # the system, or the file system, does not know: all of it may have been written
+                size = os.fstat(self._fd).st_size
+                return (offset, size) if offset < size else None
 
     def extend(self, size: int) -> None:
         with translated("allocate space for", self._path):
@@ -292,12 +313,14 @@ class DiskFiles:
             regular(fd, path, created=create)
             return DiskFile(fd, path)
 
-    def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
+    def glance(
+        self, name: str, head: int, *, writable: bool, most: int
+    ) -> tuple[bytes, Bytes]:
         path = self._path(name)
         try:  # not ``translated``: opening a store does this for each of a thousand partitions
             refuse_strange_folders(self.root, name)
             fd = os.open(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
-            size = regular(fd, path).st_size
+            size = min(regular(fd, path).st_size, most)
             try:
                 return os.pread(fd, head, 0), np.asarray(Map(fd, size)) if size else _NOTHING
             finally:
@@ -307,14 +330,14 @@ class DiskFiles:
         except OSError as error:
             raise typed_os_error(error, "open", path) from error
 
-    def map_private(self, name: str) -> Bytes | None:
+    def map_private(self, name: str, *, most: int) -> Bytes | None:
         path = self._path(name)
         try:
             refuse_strange_folders(self.root, name)
             fd = os.open(path, OPEN_FLAGS | os.O_RDONLY)
             try:
                 status = os.fstat(fd)
-                if not stat.S_ISREG(status.st_mode) or not status.st_size:
+                if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= most:
                     return None
                 mapped: Bytes = np.asarray(Map(fd, status.st_size, private=True))
                 populate(mapped)  # all of it is going to be read: rather an error than a signal
@@ -398,7 +421,8 @@ class DiskFiles:
         """Copy a file to another root, not synced; nothing if there is none. Links are followed.
 
         Returns the ranges of bytes that the disk cannot read: the copy has zeros there. An error
-        names the side that it came from: a disk that is full is never the source's.
+        names the side that it came from: a disk that is full is never the source's. What somebody
+        has made a file longer by without writing to it (see ``written``) is not copied.
         """
         path = self._path(name)
         try:
@@ -407,18 +431,21 @@ class DiskFiles:
         except StoreNotFoundError:
             return []
         regular(fd, path)
+        bad = list[tuple[int, int]]()
         with (
             contextlib.closing(DiskFile(fd, path)) as source,
             contextlib.closing(other.open(name, create=True)) as target,
         ):
-            offset, bad = 0, list[tuple[int, int]]()
-            while True:
-                within = bool(bad) and bad[-1][1] == offset
-                block, unread = read_around(source, offset, _COPIED_AT_ONCE, within_bad=within)
-                if not block:
-                    return bad
-                target.write_at(offset, block)
-                offset, bad = offset + len(block), join(bad, unread)
+            for offset, end in written(source):
+                while offset < end:
+                    within = bool(bad) and bad[-1][1] == offset
+                    length = min(_COPIED_AT_ONCE, end - offset)
+                    block, unread = read_around(source, offset, length, within_bad=within)
+                    if not block:  # cut off meanwhile
+                        break
+                    target.write_at(offset, block)
+                    offset, bad = offset + len(block), join(bad, unread)
+        return bad
 
     def protect(self, name: str) -> None:
         """Restrict a file that a library created for us to its owner."""
@@ -465,6 +492,9 @@ class MemoryFile:
     def size(self) -> int:
         return len(self._slab)
 
+    def extent(self, offset: int) -> tuple[int, int] | None:
+        return (offset, len(self._slab)) if offset < len(self._slab) else None
+
     def extend(self, size: int) -> None:
         if size > len(self._slab):
             grown = np.zeros(size, dtype=np.uint8)
@@ -499,11 +529,13 @@ class MemoryFiles:
             raise StoreNotFoundError(f"no slab named {name}")
         return self._files[name]
 
-    def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
+    def glance(
+        self, name: str, head: int, *, writable: bool, most: int
+    ) -> tuple[bytes, Bytes]:
         file = self.open(name)
-        return file.read_at(0, head), file.map(file.size())
+        return file.read_at(0, head), file.map(min(file.size(), most))
 
-    def map_private(self, name: str) -> Bytes | None:
+    def map_private(self, name: str, *, most: int) -> Bytes | None:
         return None  # nothing that could be derived again is kept here
 
     def exists(self, name: str) -> bool:

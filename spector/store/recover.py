@@ -24,6 +24,7 @@ from spector.store.agreement import refuse_disagreement
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.files import DiskFiles, MemoryFiles
 from spector.store.idx import idx_of, is_idx
+from spector.store.journal import has_journal
 from spector.store.lock import LOCK_NAME, WriterLock, last_word
 from spector.store.lost import refuse_lost, refuse_lost_schema, stem_of
 from spector.store.migrate import next_step
@@ -273,12 +274,8 @@ def reading_catalog(files: DiskFiles) -> Catalog:
             raise
     except StoreError as error:
         # its creator died in a transaction that only a writer may roll back
-        if isinstance(error, StoreReadOnlyError) and files.exists(f"{CATALOG_NAME}-journal"):
-            raise StoreNotFoundError(
-                f"the store at {files.root} has not been created completely, or somebody has put"
-                f" {CATALOG_NAME}-journal there",
-                hint='open it with mode="rw", which finishes the one and removes the other',
-            ) from error
+        if isinstance(error, StoreReadOnlyError) and has_journal(path):
+            raise _incomplete(files) from error
         if files.writable() or _has_log(files):
             raise
         catalog = Catalog(path, mode="r", durability="relaxed", immutable=True)

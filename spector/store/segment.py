@@ -296,7 +296,8 @@ class Segment:
         """Check and map the file like :meth:`open`, and leave no descriptor behind."""
         with self._named_if_missing():
             raw, mapped = self._files.glance(
-                self.row.path, PARTITION_HEADER_BYTES, writable=self._writable
+                self.row.path, PARTITION_HEADER_BYTES, writable=self._writable,
+                most=self._most_bytes(),
             )
         if verify:
             self._check_header(raw)
@@ -386,6 +387,10 @@ class Segment:
     def bytes_used(self, slots: int | None = None) -> int:
         count = self.row.slots if slots is None else slots
         return PARTITION_HEADER_BYTES + count * self._stride
+
+    def _most_bytes(self) -> int:
+        """What a writer makes of the file at most; somebody may have made more of it."""
+        return self.bytes_used(max(self.row.capacity, self.row.slots))
 
     def file(self) -> File:
         self.open(verify=False)
@@ -502,7 +507,7 @@ class Segment:
             return self.patched[:slots]
         if self._mapped is None or len(self._mapped) < need:
             with self._borrowed() as file:
-                self._adopt_map(file.map(max(need, file.size())))
+                self._adopt_map(file.map(max(need, min(file.size(), self._most_bytes()))))
         elif self._guard and self._ahead < need:  # rows that came into it since
             self._ahead = self._read_ahead(self._mapped, self._ahead)
         assert self._mapped is not None

@@ -22,6 +22,7 @@ from spector.lexical.saved import (
     ROWS_DTYPE,
     SavedRows,
     blocks_named,
+    list_size_by_header,
     read_rows,
 )
 from spector.store.files import Files
@@ -146,10 +147,9 @@ def _named(files: Files, uuid: bytes) -> set[str] | None:
         return None
     file = files.open(LIST, writable=False)
     try:
-        size = file.size()
-        head = file.read_at(0, min(size, ROWS_DTYPE.itemsize))
+        head = file.read_at(0, ROWS_DTYPE.itemsize)
         count = blocks_named(head, uuid=uuid)
-        if count is None or size < len(head) + NAMED_DTYPE.itemsize * count:
+        if count is None or file.size() != list_size_by_header(head):
             return None
         raw = file.read_at(len(head), NAMED_DTYPE.itemsize * count)
     finally:
