@@ -21,6 +21,7 @@ from spector.clock import SystemClock, to_ms
 from spector.embed.tokens import count_tokens, split_windows
 from spector.embed.validate import checked_texts, unit_rows
 from spector.errors import EmbeddingError, InvalidInputError
+from spector.shortage import said_as_memory_error
 
 __all__ = ["OpenAIEmbedder"]
 
@@ -184,7 +185,8 @@ class OpenAIEmbedder:
         if given is not None:
             return given.with_options(max_retries=0, timeout=self._timeout_s)
         try:
-            import openai
+            with said_as_memory_error():
+                import openai
         except ImportError as error:
             raise EmbeddingError(
                 f"the openai client cannot be loaded: {error}", hint="pip install openai"

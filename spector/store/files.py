@@ -167,8 +167,10 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
         )
     elif error.errno == errno.ENAMETOOLONG:
         found = StoreError(message, hint="choose a shorter name")
-    elif error.errno == errno.EMFILE:
+    elif error.errno in (errno.EMFILE, errno.ENFILE):
         found = StoreError(message, hint="raise the limit of open files: ulimit -n")
+    elif error.errno == errno.ENOMEM:
+        found = StoreError(message, hint="memory is short: free some, then try again")
     else:
         found = StoreError(message, hint="run: spector check PATH")
     found.errno = error.errno

@@ -82,8 +82,8 @@ def _notes(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
             named = _named(files, uuid)
         try:
             yield from _notes_on_list(files, uuid)
-        except (StoreError, MemoryError) as error:
-            yield LIST, f"{error or 'it is too large'}; {_ANEW}"
+        except StoreError as error:
+            yield LIST, f"{error.message}; {_ANEW}"
     for name in there - {LIST} - (named or set()):
         yield name, "words that no list names; the next opening to write removes them"
 
@@ -106,8 +106,8 @@ def _notes_on_list(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
         name = name_of(int(entry["number"]))
         try:
             found, problem = _block(files, name, uuid, analysis, int(entry["body_crc"]))
-        except (StoreError, MemoryError) as error:
-            found, problem = None, str(error) or "it is too large"
+        except StoreError as error:
+            found, problem = None, error.message
         if found is None:
             yield name, f"{problem}; {_ANEW}"
         else:

@@ -25,6 +25,7 @@ from spector.errors import (
     InvalidTextError,
     InvalidVectorError,
 )
+from spector.kernel.products import squared
 from spector.records import Hit, MemoryRecord
 from spector.unicode import normalize
 
@@ -292,7 +293,7 @@ def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
     """(dim,) f32 copy of a finite, non-zero vector."""
     if type(vector) is np.ndarray and vector.dtype is _F32 and vector.shape == (dim,):
         array = vector.copy()
-        if 0.0 < float(array.dot(array)) < math.inf:  # so it is finite and not zero
+        if 0.0 < squared(array) < math.inf:  # so it is finite and not zero
             return array
     array = _as_array(vector, dim)
     if array.ndim != 1:
@@ -304,7 +305,7 @@ def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
             f"the vector has {len(array)} components, this store holds {dim}",
             hint="embed with the model that the store was made with",
         )
-    norm = float(array @ array)  # finite unless a component is not, or the sum overflows
+    norm = squared(array)  # finite unless a component is not, or the sum overflows
     if not math.isfinite(norm) and not np.isfinite(array).all():
         raise InvalidVectorError("the vector holds NaN or infinity", hint="check the embedder")
     if norm == 0.0 and not array.any():
