@@ -20,9 +20,10 @@ from spector.errors import (
 )
 from spector.layout import HEADER_BYTES, Flag
 from spector.records import MemoryRecord
-from spector.store.files import Bytes, read_lines, write_lines
+from spector.store.files import Bytes, read_lines
 from spector.store.hydrate import header_of
 from spector.store.links import parted, reserved_last
+from spector.store.textfile import write_lines
 from spector.write.draft import Draft
 
 __all__ = ["Vectors", "export_lines", "import_lines"]

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from spector.embed.validate import checked_texts
 from spector.embed.wordpiece import CLS_ID, SEP_ID, WordPiece
-from spector.errors import EmbeddingError, ModelFileError
+from spector.errors import EmbeddingError, ModelFileError, StoreError
 from spector.shortage import is_short_of_memory, said_as_memory_error
+from spector.store.guard import open_given
 
 __all__ = ["MINILM_SHA256", "MiniLMEmbedder"]
 
@@ -325,7 +326,12 @@ def _packaged_weights() -> Path:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with open(open_given(path), "rb") as stream:
+            return stream.read()
+    except StoreError as error:
+        raise ModelFileError(
+            f"the model file {path}: {error.message}", hint="name an ONNX file"
+        ) from error
     except OSError as error:
         raise ModelFileError(
             f"the model file {path} cannot be read: {error.strerror or error}",

@@ -14,9 +14,8 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +30,7 @@ from spector.errors import (
 from spector.store.guard import (
     OPEN_FLAGS,
     made_private,
+    open_given,
     refuse_strange_folders,
     regular,
     tighten,
@@ -39,7 +39,8 @@ from spector.store.maps import Map, populate
 from spector.store.sectors import join, read_around, written
 from spector.store.sync import sync_all, sync_data
 
-__all__ = ["DiskFiles", "File", "Files", "MemoryFile", "MemoryFiles", "is_missing", "translated"]
+__all__ = ["DiskFiles", "File", "Files", "MemoryFile", "MemoryFiles", "is_missing",
+           "sync_folder", "translated"]
 
 Bytes = NDArray[np.uint8]
 _NOTHING: Bytes = np.zeros(0, dtype=np.uint8)
@@ -274,7 +275,7 @@ class DiskFiles:
                 missing.append(lowest)
                 lowest = os.path.dirname(lowest)
             with contextlib.suppress(PermissionError):  # then it is not one of ours
-                _sync_folder(os.path.dirname(lowest))
+                sync_folder(os.path.dirname(lowest))
             for path in reversed(missing):
                 with contextlib.suppress(FileExistsError):
                     made_private(path) if path == self.root else os.mkdir(path)
@@ -461,7 +462,7 @@ class DiskFiles:
 
     def _sync_directory(self, path: str) -> None:
         with translated("sync directory", path):
-            _sync_folder(path)
+            sync_folder(path)
 
 
 def _holds_nothing(directory: str) -> bool:
@@ -469,7 +470,7 @@ def _holds_nothing(directory: str) -> bool:
         return next(entries, None) is None
 
 
-def _sync_folder(path: str) -> None:
+def sync_folder(path: str) -> None:
     """Make creations, renames and removals in a directory durable."""
     fd = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -575,33 +576,10 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
     return memoryview(flat)
 
 
-def write_lines(path: str, lines: Iterable[str]) -> None:
-    """Write a text file of the user's choosing; it appears whole or not at all.
-
-    When this returns, neither the bytes nor the name can be lost in a power cut.
-    """
-    # nobody can put a link there before us: nobody knows the name, and it must be a new one
-    temporary = f"{path}.{secrets.token_hex(8)}.tmp"
-    with translated("write", path):
-        try:
-            flags = OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            fd = os.open(temporary, flags, 0o600)
-            regular(fd, temporary, created=True)
-            with os.fdopen(fd, "w", encoding="utf-8") as out:
-                for line in lines:
-                    out.write(line)
-                    out.write("\n")
-                out.flush()
-                sync_all(out.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        _sync_folder(os.path.dirname(path))
-
-
 def read_lines(path: str) -> Iterator[tuple[int, str]]:
     """(line number, line) of a UTF-8 text file."""
-    with translated("read", path), open(path, encoding="utf-8", errors="strict") as lines:
+    with (
+        translated("read", path),
+        open(open_given(path), encoding="utf-8", errors="strict") as lines,
+    ):
         yield from enumerate(lines, start=1)
