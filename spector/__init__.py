@@ -15,7 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from spector._version import __version__
-from spector.shortage import said_as_memory_error
+from spector.shortage import said_as_memory_error as _said_as_memory_error
 
 if TYPE_CHECKING:
     from spector.api import check, open, reembed, restore
@@ -221,7 +221,7 @@ def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'spector' has no attribute {name!r}")
-    with said_as_memory_error():
+    with _said_as_memory_error():
         value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 
 from spector.config import Config
 from spector.embed import Embedder, resolve
-from spector.embed.validate import embedded
 from spector.errors import (
     CatalogCorruptError,
     InvalidInputError,
@@ -34,6 +33,7 @@ from spector.store.transplant import transplant
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 from spector.write.reembed import reembed_store
+from spector.write.source_model import source_model
 
 __all__ = ["check", "open", "reembed", "repair", "restore"]
 
@@ -155,9 +155,14 @@ def repair(
     The source is only read, whatever its state: a catalog that cannot be read in part or at all,
     partitions that are missing, cut off, or of another moment. Nobody may write to it meanwhile.
     Ids, words, times, tags and strengths stay. A vector whose words are lost is kept quarantined,
-    without a text; words whose vector is lost are embedded again with ``embedder``, if it is the
-    model that the store was made with, and are listed with their text otherwise. The new store
-    appears when it is complete; what a killed run left beside ``dest`` is removed by the next.
+    without a text; words whose vector is lost are embedded again, if the model that the store was
+    made with is at hand, and are listed with their text otherwise. The new store appears when it is
+    complete; what a killed run left beside ``dest`` is removed by the next.
+
+    Args:
+        embedder: the model that the store was made with; None uses the default one, if the catalog
+            says that it was that. Where the catalog does not say any more, either is tried on
+            texts whose vectors are whole, or taken by the dimension; ``RepairReport.notes`` say so.
 
     Raises:
         StoreNotFoundError: nothing is there. StoreExistsError: ``dest`` is not empty. StoreError:
@@ -179,14 +184,13 @@ def repair(
         with no_writer(files.root):
             remains = read_remains(files, staging)
             refuse_newer(files, remains)
-            who = identify(files, remains)
-            model = resolve(embedder)
-            usable = model is not None and model.dim == who.dim
-            usable = usable and model is not None and model.fingerprint == who.fingerprint
+            source = source_model(files, remains, identify(files, remains), resolve(embedder))
+            who = source.who
             found = salvage(
                 files, remains, who, progress=progress,
-                embed=(lambda ts: embedded(model, ts)) if usable and model is not None else None,
+                embed=None if source.model is None else source.embed,
             )
+            found.notes += source.notes
         partitions = _transplant(staging.root, lock, remains, who, found, extra_tiers, progress)
     return RepairReport(
         path=named, kept=len(found.saved), wordless=found.wordless,

@@ -19,7 +19,7 @@ import pytest
 
 import spector
 from spector import Config, ManualClock
-from spector.store import files as store_files
+from spector.store import textfile
 from spector.store.textfile import write_lines
 from tests.fakes import FakeEmbedder
 
