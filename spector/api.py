@@ -14,6 +14,7 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
+from spector.given import shown
 from spector.opening import open_memory_at as open
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
 from spector.store.backup import copy_store
@@ -203,7 +204,7 @@ def repair(
 def _refuse_nowhere(path: str | os.PathLike[str], name: str) -> None:
     """An argument that is no path is told as such, not as whatever comes of it later."""
     if not is_nameable(path) or os.fspath(path) == ":memory:":
-        raise InvalidInputError(f"{name} is {path!r}", hint="pass the path of a directory")
+        raise InvalidInputError(f"{name} is {shown(path)}", hint="pass the path of a directory")
 
 
 def _transplant(

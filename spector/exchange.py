@@ -18,6 +18,7 @@ from spector.errors import (
     ModelMismatchError,
     SpectorError,
 )
+from spector.given import shown
 from spector.layout import HEADER_BYTES, Flag
 from spector.records import MemoryRecord
 from spector.store.files import Bytes, read_lines
@@ -133,7 +134,7 @@ def import_lines(
         limit: lines to read; None for all.
     """
     if limit is not None and not _is_count(limit, sys.maxsize):
-        raise InvalidInputError(f"limit is {limit!r}", hint="pass a number of lines, or None")
+        raise InvalidInputError(f"limit is {shown(limit)}", hint="pass a number of lines, or None")
     out: list[MemoryRecord] = []
     new_ids: dict[int, int] = {}
     for start, batch in _batches(path, vectors, min(_BATCH, batch_records), limit):

@@ -11,6 +11,7 @@ from spector.clock import Clock, SystemClock
 from spector.config import Config
 from spector.embed import Embedder, ImportanceScorer, resolve
 from spector.errors import InvalidInputError, SpectorError
+from spector.given import shown
 from spector.kernel.parallel import usable_cores
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import MAX_DIM
@@ -61,22 +62,23 @@ def open_memory_at(
         FormatVersionError, PartitionCorruptError, CatalogCorruptError.
     """
     if mode not in ("rw", "r"):
-        raise InvalidInputError(f"mode is {mode!r}", hint="pass 'rw' or 'r'")
+        raise InvalidInputError(f"mode is {shown(mode)}", hint="pass 'rw' or 'r'")
     if durability not in ("strict", "relaxed"):
         raise InvalidInputError(
-            f"durability is {durability!r}", hint="pass 'strict' or 'relaxed'"
+            f"durability is {shown(durability)}", hint="pass 'strict' or 'relaxed'"
         )
     if dim is not None and (
         not isinstance(dim, int) or isinstance(dim, bool) or not 1 <= dim <= MAX_DIM
     ):
         raise InvalidInputError(
-            f"dim is {dim!r}", hint=f"pass the length of your vectors, 1..{MAX_DIM}"
+            f"dim is {shown(dim)}", hint=f"pass the length of your vectors, 1..{MAX_DIM}"
         )
     if threads is not None and (
         not isinstance(threads, int) or isinstance(threads, bool) or threads < 1
     ):
         raise InvalidInputError(
-            f"threads is {threads!r}", hint="pass 1 or more, or None for as many as there are cores"
+            f"threads is {shown(threads)}",
+            hint="pass 1 or more, or None for as many as there are cores",
         )
     ranking = get_profile(profile)
     config = Config() if config is None else config
@@ -103,7 +105,7 @@ def open_memory_at(
     where = os.fspath(path)
     if not isinstance(where, str) or not is_nameable(where):
         raise InvalidInputError(
-            f"path is {where!r}", hint='pass a directory, or ":memory:" for none'
+            f"path is {shown(where)}", hint='pass a directory, or ":memory:" for none'
         )
     opened = _open_stores(
         where, router, config,

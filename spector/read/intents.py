@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from spector.errors import InvalidInputError
+from spector.given import shown
 from spector.kernel.profile import ScoringProfile
 from spector.layout import Category, Flag, TierCode
 from spector.read.request import RecallRequest
@@ -37,7 +38,7 @@ def parse_intent(intent: Any, cue: str | None) -> Intent | None:
         return Intent(intent)
     except ValueError:
         raise InvalidInputError(
-            f"intent must be None, 'auto' or an intent, got {intent!r}",
+            f"intent must be None, 'auto' or an intent, got {shown(intent)}",
             hint="one of: " + ", ".join(Intent),
         ) from None
 
