@@ -14,7 +14,7 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
-from spector.given import shown
+from spector.given import items_of, shown
 from spector.opening import open_memory_at as open
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
 from spector.store.backup import copy_store
@@ -61,7 +61,7 @@ def check(
     files = DiskFiles(os.fspath(path))
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
-    router = TierRouter([*default_tiers(), *extra_tiers])
+    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     tiers = {tier.code: tier.files for tier in router}
     try:
         catalog = reading_catalog(files)
@@ -92,7 +92,7 @@ def reembed(
     found = resolve(embedder)
     if found is None:
         raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
-    router = TierRouter([*default_tiers(), *extra_tiers])
+    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     config = Config()
     _refuse_nowhere(path, "path")
     files = DiskFiles(os.fspath(path))
@@ -132,7 +132,7 @@ def restore(
         raise StoreNotFoundError(
             f"there is no backup at {os.fspath(backup)}", hint="check the path"
         )
-    router = TierRouter([*default_tiers(), *extra_tiers])
+    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     opened = open_disk(
         os.fspath(backup), Stamp(None, None, None), [tier.files for tier in router], Config(),
         mode="r", durability="strict",
@@ -212,7 +212,7 @@ def _transplant(
     extra_tiers: Iterable[TierStore], progress: Progress | None,
 ) -> int:
     """Make the new store; returns how many partitions it has."""
-    router, config = TierRouter([*default_tiers(), *extra_tiers]), Config()
+    router, config = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")]), Config()
     opened = open_disk(
         root, Stamp(who.dim, who.model_id or None, who.fingerprint or None),
         [tier.files for tier in router], config, mode="rw", durability="strict", held=lock,

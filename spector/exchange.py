@@ -135,6 +135,11 @@ def import_lines(
     """
     if limit is not None and not _is_count(limit, sys.maxsize):
         raise InvalidInputError(f"limit is {shown(limit)}", hint="pass a number of lines, or None")
+    if change is not None and not callable(change):
+        raise InvalidInputError(
+            f"change is a {type(change).__name__}",
+            hint="pass a function from a line's dictionary to the one to import",
+        )
     out: list[MemoryRecord] = []
     new_ids: dict[int, int] = {}
     for start, batch in _batches(path, vectors, min(_BATCH, batch_records), limit):

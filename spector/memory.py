@@ -888,7 +888,8 @@ class Memory:
         if not is_nameable(source):
             raise InvalidInputError(f"source is {shown(source)}", hint="pass the path of a file")
         return import_lines(
-            lambda item: self._draft(item, {}), self._remember, os.fspath(source),
+            lambda item: self._draft(item, {}), self._remember,
+            os.fsdecode(os.fsencode(source)),
             vectors=self._vectors, batch_records=self._config.batch_records, progress=progress,
             change=change, limit=limit,
         )

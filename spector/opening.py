@@ -11,7 +11,7 @@ from spector.clock import Clock, SystemClock
 from spector.config import Config
 from spector.embed import Embedder, ImportanceScorer, resolve
 from spector.errors import InvalidInputError, SpectorError
-from spector.given import shown
+from spector.given import items_of, shown
 from spector.kernel.parallel import usable_cores
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import MAX_DIM
@@ -61,9 +61,9 @@ def open_memory_at(
         StoreLockedError: another process is writing. StoreNotFoundError, ModelMismatchError,
         FormatVersionError, PartitionCorruptError, CatalogCorruptError.
     """
-    if mode not in ("rw", "r"):
+    if not isinstance(mode, str) or mode not in ("rw", "r"):
         raise InvalidInputError(f"mode is {shown(mode)}", hint="pass 'rw' or 'r'")
-    if durability not in ("strict", "relaxed"):
+    if not isinstance(durability, str) or durability not in ("strict", "relaxed"):
         raise InvalidInputError(
             f"durability is {shown(durability)}", hint="pass 'strict' or 'relaxed'"
         )
@@ -101,11 +101,11 @@ def open_memory_at(
         raise InvalidInputError(
             f"dim={dim}, but {found.model_id} makes vectors of {found.dim}", hint="leave dim out"
         )
-    router = TierRouter([*default_tiers(), *extra_tiers])
-    where = os.fspath(path)
-    if not isinstance(where, str) or not is_nameable(where):
+    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
+    where = os.fspath(path) if is_nameable(path) else None
+    if not isinstance(where, str):
         raise InvalidInputError(
-            f"path is {shown(where)}", hint='pass a directory, or ":memory:" for none'
+            f"path is {shown(path)}", hint='pass a directory, or ":memory:" for none'
         )
     opened = _open_stores(
         where, router, config,

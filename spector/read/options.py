@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spector.errors import InvalidFilterError, InvalidInputError, UnknownArgumentError
-from spector.given import shown
+from spector.given import items_of, shown
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.layout import Category, Flag, Modality
@@ -92,7 +92,8 @@ class RecallOptions:
             if name == "valence" and isinstance(given, (Mapping, Set)):
                 continue  # has no order, and is refused
             if not isinstance(given, (str, tuple)) and isinstance(given, Iterable):
-                object.__setattr__(self, name, tuple(given))  # may be read once only
+                # may be read once only
+                object.__setattr__(self, name, tuple(items_of(given, name)))
         parse_valence(self.valence)
         parse_min_importance(self.min_importance)
         parse_mask(Category, self.categories, "category")
@@ -249,8 +250,11 @@ def parse_mask(kind: type[Category] | type[Modality], values: Any, name: str) ->
     known = ", ".join(member.lower() for member in kind.__members__)
     for value in several(values, name, f"one or several of: {known}"):
         text = value.upper() if isinstance(value, str) else value
-        found = [member for key, member in kind.__members__.items() if text in (key, member)]
-        if not found or isinstance(value, bool):
+        whole = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
+        found = [
+            member for key, member in kind.__members__.items() if whole and text in (key, member)
+        ]
+        if not found:
             raise InvalidFilterError(f"unknown {name} {shown(value)}", hint=f"one of: {known}")
         mask |= 1 << int(found[0])
     return mask

@@ -155,8 +155,9 @@ def file_beside(path: object, source: str | None) -> str:
     """
     if not is_nameable(path):
         raise InvalidInputError(f"target is {shown(path)}", hint="pass the path of a file")
-    target = os.fspath(path)  # type: ignore[call-overload]
-    folder, name = os.path.split(os.fsdecode(target))
+    # through bytes: what it is called, and not an object that says something else of itself
+    target = os.fsdecode(os.fsencode(path))  # type: ignore[arg-type]
+    folder, name = os.path.split(target)
     with translated("find", folder or os.curdir):
         folder = os.path.realpath(folder)
     if source is not None and _is_within(folder, os.path.realpath(source)):
@@ -176,7 +177,7 @@ def file_beside(path: object, source: str | None) -> str:
                 f"{target} is no file, and would be replaced by one",
                 hint="name a file; spector export PATH - writes to standard output",
             )
-    return os.fsdecode(target)
+    return target
 
 
 def _is_within(folder: str, root: str) -> bool:

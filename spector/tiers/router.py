@@ -66,7 +66,7 @@ class TierRouter:
     def __getitem__(self, name: str) -> TierStore:
         try:
             return self._by_name[name]
-        except (KeyError, TypeError):
+        except Exception:  # whatever its hash says
             raise UnknownTierError(
                 f"there is no tier {shown(name)}", hint=self._suggest(said(name))
             ) from None

@@ -25,7 +25,7 @@ from spector.errors import (
     InvalidTextError,
     InvalidVectorError,
 )
-from spector.given import items_of, shown
+from spector.given import items_of, said, shown
 from spector.kernel.products import squared
 from spector.records import Hit, MemoryRecord
 from spector.unicode import normalize
@@ -323,7 +323,9 @@ def _as_array(vector: Any, dim: int) -> NDArray[np.float32]:
             raise TypeError("its components are complex")
         with np.errstate(over="ignore"):  # what float32 cannot hold is refused below, as infinity
             return np.array(vector, dtype=np.float32)
-    except (TypeError, ValueError, OverflowError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # an object says its numbers by a method of its own
         raise InvalidVectorError(
-            f"the vector is not numeric: {error}", hint=f"pass {dim} numbers"
+            f"the vector is not numeric: {said(error)}", hint=f"pass {dim} numbers"
         ) from None
