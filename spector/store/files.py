@@ -164,7 +164,8 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
     elif error.errno == errno.ELOOP:
         found = StoreError(
             f"cannot {action} {path}: it is a symbolic link",
-            hint="something else was put in its place; restore a backup, or take it away",
+            hint="move the link away without deleting what it leads to, and put the file itself in"
+            " its place; or restore a backup",
         )
     elif error.errno == errno.ENAMETOOLONG:
         found = StoreError(message, hint="choose a shorter name")

@@ -26,7 +26,9 @@ __all__ = [
 OPEN_FLAGS: Final = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _OTHERS: Final = 0o077
 _GIVEN: Final = "save its content in a file, and name that"
-_HINT: Final = "something else was put in its place; restore a backup, or take it away"
+_HINT: Final = (
+    "move it away without deleting it, and put the file itself in its place; or restore a backup"
+)
 
 
 def regular(fd: int, path: str, *, created: bool = False) -> os.stat_result:

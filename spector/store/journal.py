@@ -1,4 +1,4 @@
-"""A rollback journal beside a catalog: of its own creation, or of something else.
+"""What lies beside a catalog and would harm it once SQLite opens it: a journal, or its own log.
 
 SQLite rolls a database back with the journal that it finds beside it, whosever that is, and does so
 before it looks at anything else. A catalog is in write-ahead mode from its first page on, so a
@@ -6,6 +6,9 @@ journal of its own is there for one moment only: while the very first page is wr
 that was killed then leaves a catalog without any content and a journal that says so. Every other
 journal came from outside, with a copy of the store or by another program, and would put pages of
 another moment into a complete catalog.
+
+Beside a database without a single page SQLite deletes the log, even when it only reads. So a
+catalog that was cut off to nothing would lose the commits that are left of it.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Final
 from spector.errors import CatalogCorruptError
 from spector.store.guard import OPEN_FLAGS
 
-__all__ = ["has_journal", "refuse_stray_journal"]
+__all__ = ["has_journal", "refuse_harm"]
 
 _MAGIC: Final = bytes.fromhex("d9d505f920a163d7")
 #: the largest page that SQLite has
@@ -30,14 +33,21 @@ def has_journal(path: str) -> bool:
     return bool(_start(f"{path}-journal", 1).strip(b"\0"))
 
 
-def refuse_stray_journal(path: str) -> None:
-    """Raise when a journal beside the catalog at ``path`` is not that of its own creation.
+def refuse_harm(path: str) -> None:
+    """Raise when SQLite would lose something by opening the catalog at ``path``, even to read it.
 
-    To be asked before SQLite opens it. Nothing is changed.
+    Nothing is changed. A creation that was killed may leave what looks like it, but nothing to
+    lose, and is let through.
 
     Raises:
-        CatalogCorruptError
+        CatalogCorruptError: a journal beside it is not that of its own creation, or it is empty
+            and its log has commits.
     """
+    if not _size(path, absent=-1) and _size(f"{path}-wal") and _has_partitions(path):
+        raise CatalogCorruptError(
+            f"{path} is empty; what is left of it is in {path}-wal, which SQLite would delete",
+            hint="salvage what there is: spector check PATH --repair DEST; or restore a backup",
+        )
     # an empty one, or one that begins with a zero, is not rolled back: so a look costs one lstat
     if not has_journal(path) or _is_of_creation(path):
         return
@@ -64,11 +74,12 @@ def _is_of_creation(path: str) -> bool:
     if _size(path) > most:
         return False
     # what was committed may still be in the log alone; partitions are made before the commit
-    return not _size(f"{path}-wal") or not _has_partitions(os.path.dirname(path))
+    return not _size(f"{path}-wal") or not _has_partitions(path)
 
 
-def _has_partitions(root: str) -> bool:
-    return any(name.endswith(".mem") for _, _, names in os.walk(root) for name in names)
+def _has_partitions(path: str) -> bool:
+    folders = os.walk(os.path.dirname(path))
+    return any(name.endswith(".mem") for _, _, names in folders for name in names)
 
 
 def _start(path: str, count: int) -> bytes:
@@ -87,8 +98,8 @@ def _start(path: str, count: int) -> bytes:
         os.close(fd)
 
 
-def _size(path: str) -> int:
+def _size(path: str, *, absent: int = 0) -> int:
     try:
         return os.lstat(path).st_size
     except OSError:
-        return 0
+        return absent

@@ -152,10 +152,7 @@ def _open_writer(
     try:
         created = catalog.is_new()
         if created and _has_partitions(files):
-            raise CatalogCorruptError(
-                f"{catalog.path} is empty, but there are partitions beside it",
-                hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
-            )
+            raise _emptied(catalog)
         if created:
             refuse_lost_schema(files, catalog)
             catalog.create(_new_meta(stamp))
@@ -287,11 +284,20 @@ def _complete_catalog(files: DiskFiles) -> Catalog:
     try:
         if catalog.is_new():  # its creator died, or is about to commit the schema
             refuse_lost_schema(files, catalog)
+            if _has_partitions(files):
+                raise _emptied(catalog)
             raise _incomplete(files)
     except BaseException:
         catalog.close()
         raise
     return catalog
+
+
+def _emptied(catalog: Catalog) -> CatalogCorruptError:
+    return CatalogCorruptError(
+        f"{catalog.path} is empty, but there are partitions beside it",
+        hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+    )
 
 
 def _incomplete(files: DiskFiles) -> StoreNotFoundError:
@@ -382,7 +388,7 @@ def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) ->
     if segment_id not in rows:
         raise CatalogCorruptError(
             f"the journal names partition {segment_id}, which the catalog does not know",
-            hint="restore a backup",
+            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
         )
     segment = store.segment_of(rows[segment_id])
     segment.open(verify=False, sized=False)
