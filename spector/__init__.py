@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from spector import exit as _exit  # noqa: F401 - to be asked at the end after its users
 from spector._version import __version__
+from spector.shortage import said_as_memory_error as _said_as_memory_error
 
 if TYPE_CHECKING:
     from spector.api import check, open, reembed, restore
@@ -223,7 +224,8 @@ def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'spector' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
+    with _said_as_memory_error():
+        value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
 

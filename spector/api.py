@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 
 from spector.config import Config
 from spector.embed import Embedder, resolve
-from spector.embed.validate import embedded
 from spector.errors import (
     CatalogCorruptError,
     InvalidInputError,
     StoreError,
     StoreNotFoundError,
 )
+from spector.given import items_of, shown
 from spector.opening import open_memory_at as open
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
 from spector.store.backup import copy_store
@@ -35,6 +35,7 @@ from spector.store.transplant import transplant
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 from spector.write.reembed import reembed_store
+from spector.write.source_model import source_model
 
 __all__ = ["check", "open", "reembed", "repair", "restore"]
 
@@ -62,7 +63,7 @@ def check(
     files = DiskFiles(os.fspath(path))
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
-    router = TierRouter([*default_tiers(), *extra_tiers])
+    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     tiers = {tier.code: tier.files for tier in router}
     try:
         catalog = reading_catalog(files)
@@ -94,7 +95,7 @@ def reembed(
     found = resolve(embedder)
     if found is None:
         raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
-    router = TierRouter([*default_tiers(), *extra_tiers])
+    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     config = Config()
     _refuse_nowhere(path, "path")
     files = DiskFiles(os.fspath(path))
@@ -132,7 +133,7 @@ def restore(
         raise StoreNotFoundError(
             f"there is no backup at {os.fspath(backup)}", hint="check the path"
         )
-    router = TierRouter([*default_tiers(), *extra_tiers])
+    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     with open_disk(
         os.fspath(backup), Stamp(None, None, None), [tier.files for tier in router], Config(),
         mode="r", durability="strict",
@@ -154,9 +155,14 @@ def repair(
     The source is only read, whatever its state: a catalog that cannot be read in part or at all,
     partitions that are missing, cut off, or of another moment. Nobody may write to it meanwhile.
     Ids, words, times, tags and strengths stay. A vector whose words are lost is kept quarantined,
-    without a text; words whose vector is lost are embedded again with ``embedder``, if it is the
-    model that the store was made with, and are listed with their text otherwise. The new store
-    appears when it is complete; what a killed run left beside ``dest`` is removed by the next.
+    without a text; words whose vector is lost are embedded again, if the model that the store was
+    made with is at hand, and are listed with their text otherwise. The new store appears when it is
+    complete; what a killed run left beside ``dest`` is removed by the next.
+
+    Args:
+        embedder: the model that the store was made with; None uses the default one, if the catalog
+            says that it was that. Where the catalog does not say any more, either is tried on
+            texts whose vectors are whole, or taken by the dimension; ``RepairReport.notes`` say so.
 
     Raises:
         StoreNotFoundError: nothing is there. StoreExistsError: ``dest`` is not empty. StoreError:
@@ -178,14 +184,13 @@ def repair(
         with no_writer(files.root):
             remains = read_remains(files, staging)
             refuse_newer(files, remains)
-            who = identify(files, remains)
-            model = resolve(embedder)
-            usable = model is not None and model.dim == who.dim
-            usable = usable and model is not None and model.fingerprint == who.fingerprint
+            source = source_model(files, remains, identify(files, remains), resolve(embedder))
+            who = source.who
             found = salvage(
                 files, remains, who, progress=progress,
-                embed=(lambda ts: embedded(model, ts)) if usable and model is not None else None,
+                embed=None if source.model is None else source.embed,
             )
+            found.notes += source.notes
         partitions = _transplant(staging.root, lock, remains, who, found, extra_tiers, progress)
     return RepairReport(
         path=named, kept=len(found.saved), wordless=found.wordless,
@@ -198,7 +203,7 @@ def repair(
 def _refuse_nowhere(path: str | os.PathLike[str], name: str) -> None:
     """An argument that is no path is told as such, not as whatever comes of it later."""
     if not is_nameable(path) or os.fspath(path) == ":memory:":
-        raise InvalidInputError(f"{name} is {path!r}", hint="pass the path of a directory")
+        raise InvalidInputError(f"{name} is {shown(path)}", hint="pass the path of a directory")
 
 
 def _transplant(
@@ -206,7 +211,7 @@ def _transplant(
     extra_tiers: Iterable[TierStore], progress: Progress | None,
 ) -> int:
     """Make the new store; returns how many partitions it has."""
-    router, config = TierRouter([*default_tiers(), *extra_tiers]), Config()
+    router, config = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")]), Config()
     opened = open_disk(
         root, Stamp(who.dim, who.model_id or None, who.fingerprint or None),
         [tier.files for tier in router], config, mode="rw", durability="strict", held=lock,

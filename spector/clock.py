@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from spector.errors import InvalidTimeError
+from spector.given import shown
 
 __all__ = [
     "MS_PER_DAY",
@@ -113,7 +114,7 @@ def to_ms(when: datetime | str, *, name: str = "time") -> int:
                 parsed = datetime.fromisoformat(text)
         except ValueError:
             raise InvalidTimeError(
-                f"{name}: {when!r} is not an ISO 8601 date or time",
+                f"{name}: {shown(when)} is not an ISO 8601 date or time",
                 hint="write it like 2026-05-04 or 2026-05-04T17:30:00Z",
             ) from None
         when = parsed

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields
 
 from spector.errors import InvalidInputError
+from spector.given import shown
 
 __all__ = ["Config"]
 
@@ -122,7 +123,7 @@ class Config:
             if isinstance(field.default, bool):
                 if not isinstance(value, bool):
                     raise InvalidInputError(
-                        f"Config.{field.name} is {value!r}", hint="pass True or False"
+                        f"Config.{field.name} is {shown(value)}", hint="pass True or False"
                     )
                 continue
             zero_is_fine = field.name in _MAY_BE_ZERO
@@ -133,17 +134,18 @@ class Config:
                 value == 0 and not zero_is_fine
             ):
                 raise InvalidInputError(
-                    f"Config.{field.name} is {value!r}",
+                    f"Config.{field.name} is {shown(value)}",
                     hint=f"pass {'0 or ' if zero_is_fine else ''}"
                     f"a positive {'integer' if whole else 'number'}",
                 )
             if whole and not isinstance(value, int):
                 raise InvalidInputError(
-                    f"Config.{field.name} is {value!r}", hint="pass an integer: it counts something"
+                    f"Config.{field.name} is {shown(value)}",
+                    hint="pass an integer: it counts something",
                 )
         if self.recall_confidence > MAX_CONFIDENCE:
             raise InvalidInputError(
-                f"Config.recall_confidence is {self.recall_confidence!r}",
+                f"Config.recall_confidence is {shown(self.recall_confidence)}",
                 hint=f"pass a number in 0..{MAX_CONFIDENCE:g}; 3 misses next to nothing",
             )
         for name in (
@@ -152,5 +154,5 @@ class Config:
         ):
             if getattr(self, name) > 1:
                 raise InvalidInputError(
-                    f"Config.{name} is {getattr(self, name)!r}", hint="pass a number in 0..1"
+                    f"Config.{name} is {shown(getattr(self, name))}", hint="pass a number in 0..1"
                 )

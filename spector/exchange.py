@@ -18,11 +18,13 @@ from spector.errors import (
     ModelMismatchError,
     SpectorError,
 )
+from spector.given import shown
 from spector.layout import HEADER_BYTES, Flag
 from spector.records import MemoryRecord
-from spector.store.files import Bytes, read_lines, write_lines
+from spector.store.files import Bytes, read_lines
 from spector.store.hydrate import header_of
 from spector.store.links import parted, reserved_last
+from spector.store.textfile import write_lines
 from spector.write.draft import Draft
 
 __all__ = ["Vectors", "export_lines", "import_lines"]
@@ -132,7 +134,12 @@ def import_lines(
         limit: lines to read; None for all.
     """
     if limit is not None and not _is_count(limit, sys.maxsize):
-        raise InvalidInputError(f"limit is {limit!r}", hint="pass a number of lines, or None")
+        raise InvalidInputError(f"limit is {shown(limit)}", hint="pass a number of lines, or None")
+    if change is not None and not callable(change):
+        raise InvalidInputError(
+            f"change is a {type(change).__name__}",
+            hint="pass a function from a line's dictionary to the one to import",
+        )
     out: list[MemoryRecord] = []
     new_ids: dict[int, int] = {}
     for start, batch in _batches(path, vectors, min(_BATCH, batch_records), limit):

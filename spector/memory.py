@@ -34,6 +34,7 @@ from spector.errors import (
 )
 from spector.exchange import Vectors, export_lines, import_lines
 from spector.exit import at_exit
+from spector.given import items_of, reading, shown, truth
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
@@ -107,9 +108,9 @@ from spector.write.draft import FIELDS, Draft, make_draft
 from spector.write.fields import (
     check_scope,
     check_text,
+    parse_number,
     parse_tags,
     parse_vector,
-    unit_interval,
 )
 from spector.write.writer import Writer, unknown
 
@@ -270,7 +271,8 @@ class Memory(Sole):
                 f"remember_many takes several memories, got one {type(items).__name__}",
                 hint="pass a list of them, or use remember for one",
             )
-        total = len(items) if isinstance(items, Sized) else None
+        with reading("items"):
+            total = len(items) if isinstance(items, Sized) else None
         out: list[MemoryRecord] = []
         batch: list[Draft] = []
 
@@ -281,9 +283,12 @@ class Memory(Sole):
                 progress(len(out), total)
 
         try:
-            for item in each_elsewhere(items):
+            for item in each_elsewhere(items_of(items, "items")):
                 plain = type(item) is dict or isinstance(item, Mapping)
-                message = {**common, **item} if common and plain else item  # type: ignore[dict-item]
+                message = item
+                if common and plain:
+                    with reading("items"):
+                        message = {**common, **item}
                 batch.append(self._draft(message, {} if plain else common))
                 if len(batch) == self._config.batch_records:
                     commit()
@@ -345,7 +350,7 @@ class Memory(Sole):
         Success strengthens it by the spacing effect and raises its utility; failure weakens both.
         """
         self._ensure(write=True)
-        record = self._writer.reinforce([record_id], bool(success))[0]
+        record = self._writer.reinforce([record_id], truth(success, "success"))[0]
         self.daemon.note_writes(1)
         return record
 
@@ -418,6 +423,7 @@ class Memory(Sole):
             if "where" in selection:
                 raise InvalidFilterError("a filter was given twice", hint="combine them with and")
             selection["where"], target = target, None
+        verify, purge = truth(verify, "verify"), truth(purge, "purge")
         if verify and not purge:
             raise InvalidInputError(
                 "verify=True searches for what purge=True has erased", hint="pass both"
@@ -426,7 +432,9 @@ class Memory(Sole):
             if selection:
                 raise InvalidFilterError("give either ids or a filter, not both")
             several = isinstance(target, Iterable) and not isinstance(target, str)
-            named: list[Any] = list(target) if several else [target]  # type: ignore[arg-type]
+            named: list[Any] = [target]
+            if several:
+                named = list(items_of(target, "target"))  # type: ignore[arg-type]
             ids = [_id_of(each) for each in named]
             if purge and not verify:  # of what is forgotten nobody knows what to search for
                 ids = [each for each in ids if not self._writer.is_forgotten(each)]
@@ -717,9 +725,9 @@ class Memory(Sole):
         raises nothing: it stays as it is, ``report.failed`` says why and how to get rid of what is
         damaged, and ``report.erased`` is False.
         """
+        dry_run = truth(dry_run, "dry_run")
         self._ensure(write=not dry_run)
-        share = unit_interval(threshold, "threshold")
-        assert share is not None
+        share = parse_number(threshold, "threshold", 0.0, 1.0)
         needles = _needles_given(verify)
         if dry_run and needles is not None:
             raise InvalidInputError(
@@ -844,9 +852,10 @@ class Memory(Sole):
         """
         self._ensure()
         if not is_nameable(dest) or os.fspath(dest) == ":memory:":
-            raise InvalidInputError(f"dest is {dest!r}", hint="pass the path of a directory")
+            raise InvalidInputError(f"dest is {shown(dest)}", hint="pass the path of a directory")
         return copy_store(
-            self._opened[0].store, os.fspath(dest), as_backup=True, force=force, progress=progress
+            self._opened[0].store, os.fspath(dest), as_backup=True,
+            force=truth(force, "force"), progress=progress,
         )
 
     # -- exchange -------------------------------------------------------------------------------
@@ -877,8 +886,8 @@ class Memory(Sole):
         """
         self._ensure()
         chosen = self._selection(selection, "export")
-        with_vectors = self._embedder is None if vectors is None else vectors
-        damaged: list[int] | None = [] if skip_damaged else None
+        with_vectors = self._embedder is None if vectors is None else truth(vectors, "vectors")
+        damaged: list[int] | None = [] if truth(skip_damaged, "skip_damaged") else None
         files = self._opened[0].store.files
         place = file_beside(target, files.root if files.durable else None)
         count = export_lines(
@@ -916,9 +925,10 @@ class Memory(Sole):
         """
         self._ensure(write=True)
         if not is_nameable(source):
-            raise InvalidInputError(f"source is {source!r}", hint="pass the path of a file")
+            raise InvalidInputError(f"source is {shown(source)}", hint="pass the path of a file")
         return import_lines(
-            lambda item: self._draft(item, {}), self._remember, os.fspath(source),
+            lambda item: self._draft(item, {}), self._remember,
+            os.fsdecode(os.fsencode(source)),
             vectors=self._vectors, batch_records=self._config.batch_records, progress=progress,
             change=change, limit=limit,
         )
@@ -1203,7 +1213,7 @@ def _needles_given(verify: Iterable[str | bytes]) -> Needles | None:
         raise InvalidInputError(
             f"verify is {type(verify).__name__}", hint='write it like verify=["Maya Lindqvist"]'
         )
-    needles, given = Needles(), list(verify)
+    needles, given = Needles(), list(items_of(verify, "verify"))
     for each in given:
         if not isinstance(each, (str, bytes)):
             raise InvalidInputError(

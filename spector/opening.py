@@ -11,6 +11,7 @@ from spector.clock import Clock, SystemClock
 from spector.config import Config
 from spector.embed import Embedder, ImportanceScorer, resolve
 from spector.errors import InvalidInputError, SpectorError
+from spector.given import items_of, shown
 from spector.kernel.parallel import usable_cores
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import MAX_DIM
@@ -62,23 +63,24 @@ def open_memory_at(
         StoreLockedError: another process is writing, or this one. StoreNotFoundError,
         ModelMismatchError, FormatVersionError, PartitionCorruptError, CatalogCorruptError.
     """
-    if mode not in ("rw", "r"):
-        raise InvalidInputError(f"mode is {mode!r}", hint="pass 'rw' or 'r'")
-    if durability not in ("strict", "relaxed"):
+    if not isinstance(mode, str) or mode not in ("rw", "r"):
+        raise InvalidInputError(f"mode is {shown(mode)}", hint="pass 'rw' or 'r'")
+    if not isinstance(durability, str) or durability not in ("strict", "relaxed"):
         raise InvalidInputError(
-            f"durability is {durability!r}", hint="pass 'strict' or 'relaxed'"
+            f"durability is {shown(durability)}", hint="pass 'strict' or 'relaxed'"
         )
     if dim is not None and (
         not isinstance(dim, int) or isinstance(dim, bool) or not 1 <= dim <= MAX_DIM
     ):
         raise InvalidInputError(
-            f"dim is {dim!r}", hint=f"pass the length of your vectors, 1..{MAX_DIM}"
+            f"dim is {shown(dim)}", hint=f"pass the length of your vectors, 1..{MAX_DIM}"
         )
     if threads is not None and (
         not isinstance(threads, int) or isinstance(threads, bool) or threads < 1
     ):
         raise InvalidInputError(
-            f"threads is {threads!r}", hint="pass 1 or more, or None for as many as there are cores"
+            f"threads is {shown(threads)}",
+            hint="pass 1 or more, or None for as many as there are cores",
         )
     ranking = get_profile(profile)
     config = Config() if config is None else config
@@ -101,11 +103,11 @@ def open_memory_at(
         raise InvalidInputError(
             f"dim={dim}, but {found.model_id} makes vectors of {found.dim}", hint="leave dim out"
         )
-    router = TierRouter([*default_tiers(), *extra_tiers])
-    where = os.fspath(path)
-    if not isinstance(where, str) or not is_nameable(where):
+    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
+    where = os.fspath(path) if is_nameable(path) else None
+    if not isinstance(where, str):
         raise InvalidInputError(
-            f"path is {where!r}", hint='pass a directory, or ":memory:" for none'
+            f"path is {shown(path)}", hint='pass a directory, or ":memory:" for none'
         )
     opened = _open_stores(
         where, router, config,

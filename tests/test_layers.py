@@ -26,6 +26,8 @@ MAY_TOUCH_FILES = {
     "spector/store/files.py": "it is the seam",
     "spector/store/descriptors.py": "opens for files.py and lock.py what no interrupt may lose",
     "spector/store/sync.py": "syncs what files.py has opened",
+    "spector/store/journal.py": "looks at what lies beside a catalog before SQLite opens it",
+    "spector/store/textfile.py": "writes the files that a user names: exports",
     "spector/store/guard.py": "looks at what files.py opens, and takes rights from others",
     "spector/store/maps.py": "maps what files.py opens",
     "spector/store/trees.py": "whole directories get and change their names here",

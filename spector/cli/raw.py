@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,10 @@ from spector.layout import (
     TierCode,
 )
 from spector.store.catalog import CATALOG_NAME, Catalog, Row, SegmentRow
+from spector.store.files import DiskFile
+from spector.store.guard import open_given
 from spector.store.links import parted, successors
+from spector.store.sectors import written
 from spector.store.segment import unpack_header
 
 __all__ = ["PartitionFile", "RawStore"]
@@ -120,8 +124,7 @@ class RawStore:
         try:
             path = self.root / name
             out.bytes = path.stat().st_size
-            with open(path, "rb") as stream:
-                raw = stream.read(PARTITION_HEADER_BYTES)
+            raw = self._read(name, PARTITION_HEADER_BYTES)
         except OSError as error:
             out.problems.append(error.strerror or str(error))
             return out
@@ -194,9 +197,18 @@ class RawStore:
                 return name, int(slots[-1])
         return None
 
+    def _read(self, name: str, most: int | None = None) -> bytes:
+        """The first bytes of a partition; without ``most``, all that was written to it in a row.
+
+        Nothing is waited for, whatever has been put in its place meanwhile.
+        """
+        path = str(self.root / name)
+        with contextlib.closing(DiskFile(FileIO(open_given(path)), path)) as file:
+            end = next((high for low, high in written(file) if not low), 0)
+            return file.read_at(0, end if most is None else min(end, most))
+
     def _rows(self, name: str) -> Any:
-        with open(self.root / name, "rb") as stream:
-            raw = stream.read()
+        raw = self._read(name)
         if len(raw) < PARTITION_HEADER_BYTES:
             return None
         stride = int(np.frombuffer(raw[:PARTITION_HEADER_BYTES], PARTITION_DTYPE)["stride"][0])
@@ -223,8 +235,7 @@ class RawStore:
         return out
 
     def _uuid_of(self, name: str) -> bytes:
-        with open(self.root / name, "rb") as stream:
-            header = np.frombuffer(stream.read(PARTITION_HEADER_BYTES), PARTITION_DTYPE)[0]
+        header = np.frombuffer(self._read(name, PARTITION_HEADER_BYTES), PARTITION_DTYPE)[0]
         uuid: bytes = header["store_uuid"].tobytes()
         return uuid
 

@@ -10,6 +10,7 @@ from spector.embed.minilm import MiniLMEmbedder
 from spector.embed.openai import OpenAIEmbedder
 from spector.embed.protocols import Embedder, Fact, FactExtractor, ImportanceScorer, Summarizer
 from spector.errors import InvalidInputError
+from spector.given import shown
 
 __all__ = [
     "CacheStats",
@@ -58,7 +59,7 @@ def _named(name: str) -> Embedder:
         return OpenAIEmbedder()
     if kind == "openai" and model.strip():
         return OpenAIEmbedder(model.strip())
-    raise InvalidInputError(f"unknown embedder {name!r}", hint=_CHOICES)
+    raise InvalidInputError(f"unknown embedder {shown(name)}", hint=_CHOICES)
 
 
 def _checked(embedder: object) -> Embedder:
@@ -73,7 +74,7 @@ def _checked(embedder: object) -> Embedder:
         value = getattr(embedder, name, None)
         if not isinstance(value, wanted) or isinstance(value, bool) or not value:
             raise InvalidInputError(
-                f"embedder {kind}.{name} must be a non-empty {wanted.__name__}, got {value!r}",
+                f"embedder {kind}.{name} must be a non-empty {wanted.__name__}, got {shown(value)}",
                 hint=_CHOICES,
             )
     if embedder.dim < 1:  # type: ignore[attr-defined]  # checked above

@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 
 from spector.embed.validate import checked_texts
 from spector.embed.wordpiece import CLS_ID, SEP_ID, WordPiece
-from spector.errors import EmbeddingError, ModelFileError
+from spector.errors import EmbeddingError, ModelFileError, StoreError
+from spector.shortage import is_short_of_memory, said_as_memory_error
+from spector.store.guard import open_given
 
 __all__ = ["MINILM_SHA256", "MiniLMEmbedder"]
 
@@ -168,17 +170,31 @@ class _Loaded:
                 yield batch, self._run(batch)
             return
         waiting = iter(batches)
-        queue: list[tuple[list[_Window], Future[NDArray[np.float32]]]] = [
-            (batch, self._pool.submit(self._run, batch)) for batch in islice(waiting, self._ahead)
-        ]
+        queue = [(batch, self._submit(batch)) for batch in islice(waiting, self._ahead)]
         try:
             while queue:
                 batch, future = queue.pop(0)
-                yield batch, future.result()
-                queue += ((b, self._pool.submit(self._run, b)) for b in islice(waiting, 1))
+                yield batch, self._run(batch) if future is None else future.result()
+                queue += ((b, self._submit(b)) for b in islice(waiting, 1))
         finally:
             for _, future in queue:
-                future.cancel()
+                if future is not None:
+                    future.cancel()
+
+    def _submit(self, batch: list[_Window]) -> Future[NDArray[np.float32]] | None:
+        """The pool's promise; None when the system has no thread for it, from then on for good.
+
+        A pool that cannot start its thread has put the batch in its queue already, where it may
+        lie for ever. So this process embeds without one.
+        """
+        pool = self._pool
+        if pool is None:
+            return None
+        try:
+            return pool.submit(self._run, batch)
+        except (RuntimeError, MemoryError):  # or the interpreter is about to end
+            self._pool = None
+            return None
 
     def _run(self, batch: list[_Window]) -> NDArray[np.float32]:
         """Windows of one length -> (n, 384) float32, the sum over each window's tokens."""
@@ -196,9 +212,11 @@ class _Loaded:
         try:
             hidden: NDArray[np.float32] = self._session.run(None, feed)[0]
         except Exception as error:  # onnxruntime raises many classes of its own
+            if is_short_of_memory(error):
+                raise MemoryError(f"too little memory to run the model: {error}") from error
             raise EmbeddingError(
                 f"onnxruntime failed on {len(batch)} texts of {length} tokens: {error}",
-                hint="nothing was stored; if memory is short, embed fewer texts at a time",
+                hint="nothing was stored; try again with fewer texts at a time",
             ) from error
         pooled: NDArray[np.float32] = hidden.sum(axis=1)
         return pooled
@@ -251,7 +269,8 @@ def _make_session(weights: bytes) -> Any:
     # who has said something else there has asked for it
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
-        import onnxruntime as ort
+        with said_as_memory_error():
+            import onnxruntime as ort
     except ImportError as error:
         raise ModelFileError(
             f"onnxruntime cannot be loaded: {error}",
@@ -273,6 +292,8 @@ def _make_session(weights: bytes) -> Any:
             disabled_optimizers=["SkipLayerNormFusion"],
         )
     except Exception as error:  # onnxruntime raises many classes of its own
+        if is_short_of_memory(error):
+            raise MemoryError(f"too little memory to load the model: {error}") from error
         raise ModelFileError(
             f"onnxruntime cannot load the model: {error}",
             hint="name an ONNX export of all-MiniLM-L6-v2, or drop path=",
@@ -305,7 +326,12 @@ def _packaged_weights() -> Path:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with open(open_given(path), "rb") as stream:
+            return stream.read()
+    except StoreError as error:
+        raise ModelFileError(
+            f"the model file {path}: {error.message}", hint="name an ONNX file"
+        ) from error
     except OSError as error:
         raise ModelFileError(
             f"the model file {path} cannot be read: {error.strerror or error}",

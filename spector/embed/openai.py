@@ -21,6 +21,8 @@ from spector.clock import SystemClock, to_ms
 from spector.embed.tokens import count_tokens, split_windows
 from spector.embed.validate import checked_texts, unit_rows
 from spector.errors import EmbeddingError, InvalidInputError
+from spector.given import shown
+from spector.shortage import said_as_memory_error
 
 __all__ = ["OpenAIEmbedder"]
 
@@ -184,7 +186,8 @@ class OpenAIEmbedder:
         if given is not None:
             return given.with_options(max_retries=0, timeout=self._timeout_s)
         try:
-            import openai
+            with said_as_memory_error():
+                import openai
         except ImportError as error:
             raise EmbeddingError(
                 f"the openai client cannot be loaded: {error}", hint="pip install openai"
@@ -320,7 +323,7 @@ def _dimensions(model: str, wish: int | None, send: bool | None) -> tuple[int, b
     if not model.strip():
         raise InvalidInputError("model is empty", hint="write text-embedding-3-small or the like")
     if wish is not None and wish < 1:
-        raise InvalidInputError(f"dimensions must be at least 1, got {wish!r}")
+        raise InvalidInputError(f"dimensions must be at least 1, got {shown(wish)}")
     known = _KNOWN_MODELS.get(model)
     if known is None:
         if wish is None:

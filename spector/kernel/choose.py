@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from spector.errors import KernelUnavailableError
 from spector.kernel.base import Kernel
+from spector.shortage import said_as_memory_error
 
 __all__ = ["KERNEL_NAMES", "get_kernel", "kernel_info", "load_kernel"]
 
@@ -86,7 +87,10 @@ def load_kernel(name: str) -> Kernel:
             f"no kernel {name!r}", hint=f"set {ENV} to one of {', '.join(KERNEL_NAMES)}"
         )
     try:
-        return loader()
+        with said_as_memory_error():
+            return loader()
+    except MemoryError:  # no reason to do with a slower one from now on
+        raise
     except Exception as error:
         hint = "reinstall with a C compiler on PATH" if name == "native" else f"pip install {name}"
         raise KernelUnavailableError(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
+from spector.kernel.products import cosine_table
 
 __all__ = ["Clustering", "cluster"]
 
@@ -48,7 +49,7 @@ def cluster(
     back to length 1, and a row belongs to the centroid with the largest cosine. The centroids then
     form a greedy chain of nearest neighbours, and rows are sorted along the chain and, within a
     cluster, from the most typical to the least. Ties keep the order of the rows, so the result
-    is a function of the input and the seed (on one machine: BLAS libraries round differently).
+    is a function of the input and the seed (on one machine: processors round differently).
 
     Args:
         codes: (n, dim) int8, any strides. The length of a row does not matter; rows of zeros have
@@ -109,7 +110,7 @@ def _assign(
     rows: NDArray[np.float32], centroids: NDArray[np.float32]
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     """Of each unit row: its nearest centroid, and the cosine of the two."""
-    cosines = rows @ centroids.T
+    cosines = cosine_table(rows, centroids)
     nearest = cosines.argmax(axis=1)
     return nearest, cosines[np.arange(len(rows)), nearest]
 
@@ -118,14 +119,17 @@ def _sums(
     rows: NDArray[np.float32], nearest: NDArray[np.intp], k: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Sum and number of the rows of each centroid."""
-    members = np.zeros((k, len(rows)), np.float32)
-    members[nearest, np.arange(len(rows))] = 1
-    return members @ rows, members.sum(axis=1)
+    order = np.argsort(nearest, kind="stable")
+    counts = np.bincount(nearest, minlength=k)
+    met = np.flatnonzero(counts)
+    sums = np.zeros((k, rows.shape[1]), np.float32)
+    sums[met] = np.add.reduceat(rows[order], (np.cumsum(counts) - counts)[met], axis=0)
+    return sums, counts.astype(np.float32)
 
 
 def _chained(centroids: NDArray[np.float32]) -> NDArray[np.float32]:
     """Centroids in a greedy chain: each is followed by the nearest that is left."""
-    cosines = centroids @ centroids.T
+    cosines = cosine_table(centroids, centroids)
     at = int(cosines.sum(axis=1).argmin())  # begin at the rim, not in the middle
     chain = [at]
     for _ in range(len(centroids) - 1):

@@ -22,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.products import squared
 from spector.kernel.scan_index import (
     BLOCK_ROWS,
     NO_IMPORTANCE,
@@ -141,7 +142,7 @@ class NumpyIndex:
             padded = np.zeros((1, len(sections.centre)), np.float32)
             padded[0, :dim] = centre
             sections.centre[:] = rotate(padded)[0]
-            sections.header["centre_norm2"] = np.dot(sections.centre, sections.centre)
+            sections.header["centre_norm2"] = squared(sections.centre)
             sections.header["centre_id"] = _hash(sections.centre.tobytes())
 
     def index_append(self, image: NDArray[np.uint8], records: NDArray[np.uint8], n: int) -> None:

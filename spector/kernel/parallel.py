@@ -267,7 +267,7 @@ class ParallelKernel(Sole):
             helper = _Helper(self._idle)
             try:
                 helper.start()
-            except RuntimeError:  # no more threads to be had, or the interpreter is about to end
+            except (RuntimeError, MemoryError):  # no more threads, or the interpreter is ending
                 return None
             self._helpers.append(helper)
             return helper

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from spector.errors import InvalidInputError
+from spector.given import shown
 from spector.kernel.ranking import Ranking
 from spector.layout import Category, TierCode
 
@@ -112,7 +113,7 @@ class ScoringProfile:
             raise InvalidInputError("ScoringProfile.name must be a non-empty string")
         if self.fusion not in ("additive", "multiplicative"):
             raise InvalidInputError(
-                f"ScoringProfile.fusion is {self.fusion!r}",
+                f"ScoringProfile.fusion is {shown(self.fusion)}",
                 hint="choose additive or multiplicative",
             )
         for curve_name in ("retention_curve", "recency_curve"):
@@ -121,7 +122,7 @@ class ScoringProfile:
             _check_number(name, getattr(self, name), low, high)
         if not isinstance(self.ranking, Ranking):
             raise InvalidInputError(
-                f"ScoringProfile.ranking is {self.ranking!r}", hint="pass a spector.Ranking"
+                f"ScoringProfile.ranking is {shown(self.ranking)}", hint="pass a spector.Ranking"
             )
         for name in ("tier_factors", "category_factors"):
             object.__setattr__(self, name, _pairs(name, getattr(self, name)))
@@ -146,7 +147,7 @@ def get_profile(name_or_profile: str | ScoringProfile) -> ScoringProfile:
     found = PROFILES.get(name_or_profile) if isinstance(name_or_profile, str) else None
     if found is None:
         raise InvalidInputError(
-            f"no scoring profile {name_or_profile!r}",
+            f"no scoring profile {shown(name_or_profile)}",
             hint=f"choose one of {', '.join(PROFILES)} or pass a ScoringProfile",
         )
     return found
@@ -157,7 +158,7 @@ def _curve(name: str, value: str) -> Curve:
         return Curve(value)
     except ValueError:
         raise InvalidInputError(
-            f"ScoringProfile.{name} is {value!r}",
+            f"ScoringProfile.{name} is {shown(value)}",
             hint=f"choose one of {', '.join(curve.value for curve in Curve)}",
         ) from None
 
@@ -166,7 +167,8 @@ def _check_number(name: str, value: object, low: float, high: float) -> None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or not low <= value <= high:  # type: ignore[arg-type,operator]
         raise InvalidInputError(
-            f"ScoringProfile.{name} must be a finite number in {low:g}..{high:g}, got {value!r}"
+            f"ScoringProfile.{name} must be a finite number in {low:g}..{high:g}, got"
+            f" {shown(value)}"
         )
 
 
@@ -177,7 +179,7 @@ def _pairs(name: str, value: object) -> tuple[tuple[int, float], ...]:
         pairs = {int(code): float(factor) for code, factor in items}
     except (TypeError, ValueError):
         raise InvalidInputError(
-            f"ScoringProfile.{name} must hold (code, factor) pairs, got {value!r}"
+            f"ScoringProfile.{name} must hold (code, factor) pairs, got {shown(value)}"
         ) from None
     for code, factor in pairs.items():
         if not 0 <= code <= 255:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spector.errors import InvalidFilterError, InvalidVectorError
+from spector.given import shown
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.kernel.quantize import MAX_CODE, MIN_NORM, normalize
 from spector.kernel.retention import build_activation_table, build_table
@@ -170,9 +171,11 @@ def make_query(
     floor = chosen.retention_floor if retention_floor is None else float(retention_floor)
     for name, number in (("importance_floor", importance_floor), ("retention_floor", floor)):
         if not 0 <= number <= 1:
-            raise InvalidFilterError(f"{name} must be in 0..1, got {number!r}")
+            raise InvalidFilterError(f"{name} must be in 0..1, got {shown(number)}")
     if not 0 <= recall_confidence <= 100:
-        raise InvalidFilterError(f"recall_confidence must be in 0..100, got {recall_confidence!r}")
+        raise InvalidFilterError(
+            f"recall_confidence must be in 0..100, got {shown(recall_confidence)}"
+        )
     _check_int("now_ms", now_ms, -MAX_ABS_MS, MAX_ABS_MS)
     event_min = _MIN_I64 if event_min_ms is None else event_min_ms
     event_max = _MAX_I64 if event_max_ms is None else event_max_ms
@@ -243,7 +246,7 @@ def tables_of(profile: ScoringProfile) -> Tables:
 
 def _check_int(name: str, value: object, low: int, high: int) -> None:
     if not isinstance(value, (int, np.integer)) or not low <= int(value) <= high:
-        raise InvalidFilterError(f"{name} must be an integer in {low}..{high}, got {value!r}")
+        raise InvalidFilterError(f"{name} must be an integer in {low}..{high}, got {shown(value)}")
 
 
 def _any_array(any_masks: Iterable[int]) -> NDArray[np.uint64]:

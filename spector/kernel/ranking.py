@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Final, Literal
 
 from spector.errors import InvalidInputError
+from spector.given import shown
 
 __all__ = ["REACH", "Ranking"]
 
@@ -85,12 +86,12 @@ class Ranking:
             elif each.name in ("by_name", "events", "restrict"):
                 if not isinstance(value, bool):
                     raise InvalidInputError(
-                        f"Ranking.{each.name} must be True or False, got {value!r}"
+                        f"Ranking.{each.name} must be True or False, got {shown(value)}"
                     )
             elif each.name == "fusion":
                 if value not in ("sum", "rrf"):
                     raise InvalidInputError(
-                        f"Ranking.fusion is {value!r}", hint="choose sum or rrf"
+                        f"Ranking.fusion is {shown(value)}", hint="choose sum or rrf"
                     )
             else:
                 _check_number(each.name, value)
@@ -108,7 +109,7 @@ def _check_number(name: str, value: object) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or not 0 <= value <= _MOST:  # type: ignore[arg-type,operator]
         raise InvalidInputError(
-            f"Ranking.{name} must be a finite number in 0..{_MOST:g}, got {value!r}"
+            f"Ranking.{name} must be a finite number in 0..{_MOST:g}, got {shown(value)}"
         )
     if value == 0 and name in _POSITIVE:
         raise InvalidInputError(f"Ranking.{name} is 0", hint="it divides; pass a positive number")
@@ -117,7 +118,7 @@ def _check_number(name: str, value: object) -> None:
 def _check_shares(name: str, value: object) -> None:
     if not isinstance(value, tuple) or len(value) > REACH:
         raise InvalidInputError(
-            f"Ranking.{name} is {value!r}", hint=f"pass a tuple of up to {REACH} shares"
+            f"Ranking.{name} is {shown(value)}", hint=f"pass a tuple of up to {REACH} shares"
         )
     for share in value:
         _check_number(name, share)

@@ -31,6 +31,7 @@ from spector.kernel.base import (
 from spector.kernel.gather import NumpyGather
 from spector.kernel.index_reference import NumpyIndex
 from spector.kernel.lexical_reference import NumpyLexical
+from spector.kernel.products import dots
 from spector.kernel.query import MAX_ABS_MS, Query
 from spector.kernel.retention import ACTIVATION_SCALE, MIN_STABILITY_DAYS, lookup
 from spector.layout import CRC_SPAN, HEADER_BYTES, RECORD_DTYPE, Flag
@@ -303,7 +304,7 @@ def _dots(
     out = np.empty(len(found), np.int32)
     for start in range(0, len(found), _CHUNK):
         rows = vectors[found[start : start + _CHUNK]].view(np.int8).astype(np.float64)
-        out[start : start + _CHUNK] = rows @ wide
+        out[start : start + _CHUNK] = dots(rows, wide)
     return out
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from spector.errors import InvalidInputError
 from spector.kernel.base import Kernel
 from spector.kernel.crc import crc32c
+from spector.kernel.products import squared, weighted_sum
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, Flag, stride_of, vector_bytes
 
 __all__ = [
@@ -210,7 +211,7 @@ class Centre(NamedTuple):
     def distance2(self, other: Centre) -> float:
         """Squared distance of two centres."""
         apart = self.rotated.astype(np.float64) - other.rotated
-        return float(apart @ apart)
+        return squared(apart)
 
 
 class ScanIndex:
@@ -420,7 +421,7 @@ def centre_of(records: NDArray[np.uint8], dim: int) -> NDArray[np.float32]:
         return np.zeros(dim, np.float32)
     codes = sample[live, HEADER_BYTES : HEADER_BYTES + dim].view(np.int8)
     weights = scale[live].astype(np.float64) / np.count_nonzero(live)
-    return np.asarray(weights @ codes.astype(np.float64), np.float32)
+    return np.asarray(weighted_sum(weights, codes.astype(np.float64)), np.float32)
 
 
 def write_header(image: NDArray[np.uint8], dim: int, room: int) -> None:

@@ -28,7 +28,7 @@ from spector.kernel.postings import (
 
 __all__ = [
     "COLUMNS", "LEXICAL_DTYPE", "LEXICAL_HEADER_BYTES", "LEX_MAGIC", "Block", "Layout", "layout_of",
-    "pack_block", "packed", "read_block", "spans_of", "without",
+    "pack_block", "packed", "read_block", "size_by_header", "spans_of", "without",
 ]  # fmt: skip
 
 U8 = NDArray[np.uint8]
@@ -205,6 +205,18 @@ def read_block(
     block = Block(hashes, directory, start, row, count, columns)
     wrong = kernel.lexical_check(_postings(block))
     return (None, f"its {PROBLEMS[wrong]} are out of order") if wrong else (block, "")
+
+
+def size_by_header(head: bytes) -> int:
+    """Bytes of the file of a block that begins so; -1 if no block does."""
+    if len(head) < LEXICAL_HEADER_BYTES:
+        return -1
+    image = np.frombuffer(head[:LEXICAL_HEADER_BYTES], np.uint8)
+    header = image.view(LEXICAL_DTYPE)[0]
+    if _header_problem(image, header, header["uuid"].tobytes(), int(header["analysis"])):
+        return -1
+    counts = (int(header[name]) for name in ("rows", "terms", "dir_bits", "postings"))
+    return layout_of(*counts).nbytes
 
 
 def _postings(block: Block) -> Postings:

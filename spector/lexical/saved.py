@@ -122,11 +122,7 @@ def read_rows(image: U8, *, uuid: bytes, analysis: int) -> tuple[SavedRows | Non
     problem = _header_problem(image, header, uuid, analysis)
     if problem:
         return None, problem
-    rows, blocks, extents, fields, speakers, name_bytes = (
-        int(header[name])
-        for name in ("rows", "blocks", "extents", "fields", "speakers", "name_bytes")
-    )
-    sizes = (blocks, extents, fields, speakers, name_bytes, rows, rows, rows)
+    sizes = _sizes(header)
     offsets = spans_of(_HEADER_BYTES, _DTYPES, sizes)
     if image.size != offsets[-1]:
         return None, f"{image.size} bytes instead of {offsets[-1]}"
@@ -148,13 +144,37 @@ def read_rows(image: U8, *, uuid: bytes, analysis: int) -> tuple[SavedRows | Non
 
 def blocks_named(head: bytes, *, uuid: bytes) -> int | None:
     """How many blocks a list names, by its header alone; None if that is none of this store's."""
+    header = _whole_header(head)
+    if header is None or header["uuid"].tobytes() != bytes(uuid):
+        return None
+    return int(header["blocks"])
+
+
+def list_size_by_header(head: bytes) -> int:
+    """Bytes of the file of a list that begins so; -1 if no list does."""
+    header = _whole_header(head)
+    if header is None:
+        return -1
+    return spans_of(_HEADER_BYTES, _DTYPES, _sizes(header))[-1]
+
+
+def _whole_header(head: bytes) -> Any:
+    """The header that a file begins with, of whatever store and analysis; None if it is none."""
     if len(head) < _HEADER_BYTES:
         return None
     image = np.frombuffer(head[:_HEADER_BYTES], np.uint8)
     header = image.view(ROWS_DTYPE)[0]
-    if _header_problem(image, header, uuid, int(header["analysis"])):
-        return None
-    return int(header["blocks"])
+    uuid, analysis = header["uuid"].tobytes(), int(header["analysis"])
+    return None if _header_problem(image, header, uuid, analysis) else header
+
+
+def _sizes(header: Any) -> tuple[int, ...]:
+    """Of the sections, in their order."""
+    rows, *others = (
+        int(header[name])
+        for name in ("rows", "blocks", "extents", "fields", "speakers", "name_bytes")
+    )
+    return (*others, rows, rows, rows)
 
 
 def _header_problem(image: U8, header: Any, uuid: bytes, analysis: int) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_STOP
+from spector.shortage import said_as_memory_error
 
 __all__ = ["ENGLISH", "STOP", "TURKISH", "TURKISH_LETTER", "Forms", "stemmed", "terms_of"]
 
@@ -101,8 +102,8 @@ def stemmed(form: str, language: str) -> str:
 
 def _make_stemmer(language: str) -> Any:
     try:
-        from Stemmer import Stemmer
-
+        with said_as_memory_error():
+            from Stemmer import Stemmer
         return Stemmer(language, 0)
     except ImportError:
         import snowballstemmer

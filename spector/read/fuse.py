@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from spector.kernel.base import Scanner, ScanResult
 from spector.kernel.choose import get_kernel
+from spector.kernel.products import norm
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
@@ -213,7 +214,7 @@ class Fuser:
             snap.table, bare_query(asked.wish, query.now_ms), part, slot, similarity=wishes
         )
         wishes = _sound(wishes)
-        wishes *= np.float32(shift * float(np.linalg.norm(asked.wish)))
+        wishes *= np.float32(shift * norm(asked.wish))
         return plain, self._mixed(snap, grounds, dots - wishes, near)
 
     def _mixed(

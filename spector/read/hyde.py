@@ -15,6 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.products import lengths as lengths_of
+from spector.kernel.products import norm
 from spector.read.plain import composed, is_turkish, plain
 
 __all__ = ["Shape", "centroid", "hypotheses", "shape_of"]
@@ -122,8 +124,8 @@ def centroid(
     """
     if given is not None:
         vectors = np.concatenate([given[None], vectors])
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths = lengths_of(vectors)[:, None]
     mean = (vectors / np.maximum(lengths, np.float32(1e-9))).mean(axis=0)
-    length = float(np.linalg.norm(mean))
+    length = norm(mean)
     found: NDArray[np.float32] = (mean / length if length > 1e-6 else vectors[0]).astype(np.float32)
     return found

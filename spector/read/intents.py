@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from spector.errors import InvalidInputError
+from spector.given import shown
 from spector.kernel.profile import ScoringProfile
 from spector.layout import Category, Flag, TierCode
 from spector.read.request import RecallRequest
@@ -31,15 +32,17 @@ def parse_intent(intent: Any, cue: str | None) -> Intent | None:
     """
     if intent is None:
         return None
-    if intent == "auto":
+    if isinstance(intent, str) and intent == "auto":
         return None if cue is None else route(cue).intent
     try:
-        return Intent(intent)
+        if isinstance(intent, str):
+            return Intent(intent)
     except ValueError:
-        raise InvalidInputError(
-            f"intent must be None, 'auto' or an intent, got {intent!r}",
-            hint="one of: " + ", ".join(Intent),
-        ) from None
+        pass
+    raise InvalidInputError(
+        f"intent must be None, 'auto' or an intent, got {shown(intent)}",
+        hint="one of: " + ", ".join(Intent),
+    )
 
 
 def with_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spector.errors import InvalidFilterError, InvalidInputError, UnknownArgumentError
+from spector.given import items_of, shown
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.layout import Category, Flag, Modality
@@ -91,7 +92,8 @@ class RecallOptions:
             if name == "valence" and isinstance(given, (Mapping, Set)):
                 continue  # has no order, and is refused
             if not isinstance(given, (str, tuple)) and isinstance(given, Iterable):
-                object.__setattr__(self, name, tuple(given))  # may be read once only
+                # may be read once only
+                object.__setattr__(self, name, tuple(items_of(given, name)))
         parse_valence(self.valence)
         parse_min_importance(self.min_importance)
         parse_mask(Category, self.categories, "category")
@@ -188,7 +190,7 @@ def refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], verb: str) 
         if name not in known:
             near = get_close_matches(name, known, 1)
             raise UnknownArgumentError(
-                f"Memory.{verb}() has no argument {name!r}",
+                f"Memory.{verb}() has no argument {shown(name)}",
                 hint=f"did you mean {near[0]}?" if near else f"it takes: {', '.join(known)}",
             )
 
@@ -237,7 +239,7 @@ def parse_min_importance(value: Any) -> float:
         return 0.0
     if not _is_number(value) or not 0 <= value <= 1:
         raise InvalidInputError(
-            f"min_importance must be a number in 0..1, got {value!r}",
+            f"min_importance must be a number in 0..1, got {shown(value)}",
             hint="0.8 keeps to what matters most; leave it out for all",
         )
     return float(value)
@@ -251,9 +253,12 @@ def parse_mask(kind: type[Category] | type[Modality], values: Any, name: str) ->
     known = ", ".join(member.lower() for member in kind.__members__)
     for value in several(values, name, f"one or several of: {known}"):
         text = value.upper() if isinstance(value, str) else value
-        found = [member for key, member in kind.__members__.items() if text in (key, member)]
-        if not found or isinstance(value, bool):
-            raise InvalidFilterError(f"unknown {name} {value!r}", hint=f"one of: {known}")
+        whole = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
+        found = [
+            member for key, member in kind.__members__.items() if whole and text in (key, member)
+        ]
+        if not found:
+            raise InvalidFilterError(f"unknown {name} {shown(value)}", hint=f"one of: {known}")
         mask |= 1 << int(found[0])
     return mask
 
@@ -266,7 +271,7 @@ def parse_include(include: Iterable[str]) -> int:
     known = ", ".join(_INCLUDABLE)
     for name in several(include, "include", f"one or several of: {known}"):
         if not isinstance(name, str) or name not in _INCLUDABLE:
-            raise InvalidFilterError(f"cannot include {name!r}", hint=f"one of: {known}")
+            raise InvalidFilterError(f"cannot include {shown(name)}", hint=f"one of: {known}")
         drop &= ~int(_INCLUDABLE[name])
     return drop
 
@@ -277,7 +282,7 @@ def parse_mood(mood: Any) -> int:
         return 0
     if not _is_number(mood) or not -1 <= mood <= 1:
         raise InvalidInputError(
-            f"mood must be a number in -1..1, got {mood!r}", hint="-1 is gloomy, 1 is elated"
+            f"mood must be a number in -1..1, got {shown(mood)}", hint="-1 is gloomy, 1 is elated"
         )
     return round(127 * float(mood))
 
@@ -288,7 +293,7 @@ def parse_mmr(value: Any) -> float | None:
         return None
     if not _is_number(value) or not 0 <= value <= 1:
         raise InvalidInputError(
-            f"mmr must be a number in 0..1, got {value!r}",
+            f"mmr must be a number in 0..1, got {shown(value)}",
             hint="0.7 is usual; 1 ranks by score alone, less favours what is new",
         )
     return float(value)
@@ -300,7 +305,7 @@ def parse_per_session(value: Any) -> int | None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InvalidInputError(
-            f"per_session must be a positive integer, got {value!r}",
+            f"per_session must be a positive integer, got {shown(value)}",
             hint="1 returns the best of each session; leave it out for any number",
         )
     return int(value)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.around import Surroundings
+from spector.kernel.products import dots, squared
 from spector.kernel.ranking import REACH, Ranking
 
 __all__ = [
@@ -73,7 +74,7 @@ def deviation(likeness: F32) -> np.float32:
     count = float(likeness.size)
     wide = likeness.astype(np.float64)
     mean = float(wide.sum()) / max(count, 1.0)
-    own = max(0.0, float(wide @ wide) / max(count, 1.0) - mean * mean)
+    own = max(0.0, squared(wide) / max(count, 1.0) - mean * mean)
     prior = float(TYPICAL_DEVIATION) ** 2
     pooled = np.float32(((count * own + _PRIOR_ROWS * prior) / (count + _PRIOR_ROWS)) ** 0.5)
     return max(pooled, _LEAST_DEVIATION)
@@ -189,7 +190,7 @@ def diverse(scores: F32, vectors: F32, count: int, weight: float) -> list[int]:
         best = int(np.argmax(np.where(left, marginal, -np.inf)))
         chosen.append(best)
         left[best] = False
-        closest = np.maximum(closest, vectors @ vectors[best])
+        closest = np.maximum(closest, dots(vectors, vectors[best]))
     return chosen
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from spector.config import Config
 from spector.errors import StoreError
 from spector.kernel.base import AllowList, Scanner, ScanResult
+from spector.kernel.products import norm
 from spector.kernel.query import Query
 from spector.layout import Flag
 from spector.lexical.view import WordView
@@ -219,7 +220,7 @@ class Reader:
         hits = self._recall_in(snap, replace(plain, k=_FEEDBACK_HITS))
         if not hits:
             return plain
-        unit = request.vector / np.float32(np.linalg.norm(request.vector))
+        unit = request.vector / np.float32(norm(request.vector))
         mean = vectors_of(hits)[:, : len(unit)].mean(axis=0)
         return replace(plain, vector=(unit + np.float32(share) * mean).astype(np.float32))
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
+from spector.given import items_of, reading, shown
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.kernel.tags import scope_tag, tags_mask
@@ -197,8 +198,12 @@ def make_selection(
     return Selection(
         tiers=names, tags=tags, any_tags=any_tags, user_id=user_id, agent_id=agent_id,
         session_id=session_id, min_ms=min_ms, max_ms=max_ms,
-        where=None if where is None or where == {} else compile_where(where),
+        where=None if where is None or _is_empty(where) else compile_where(where),
     )
+
+
+def _is_empty(where: object) -> bool:
+    return isinstance(where, dict) and not where
 
 
 def several(value: Any, name: str, expected: str) -> tuple[Any, ...]:
@@ -209,9 +214,10 @@ def several(value: Any, name: str, expected: str) -> tuple[Any, ...]:
         raise InvalidFilterError(
             f"{name}: got {type(value).__name__}", hint=f"pass {expected}, or leave it out"
         )
-    return tuple(value)
+    return tuple(items_of(value, name, InvalidFilterError))
 
 
+@reading("time_range", InvalidFilterError)
 def parse_range(
     time_range: tuple[datetime | str | None, datetime | str | None] | None,
 ) -> tuple[int | None, int | None]:
@@ -236,7 +242,7 @@ def parse_k(k: Any, config: Config) -> int:
     """The number of hits wanted."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= config.max_k:
         raise InvalidInputError(
-            f"k must be an integer in 1..{config.max_k}, got {k!r}",
+            f"k must be an integer in 1..{config.max_k}, got {shown(k)}",
             hint="iterate with records() to see everything",
         )
     return int(k)
@@ -247,7 +253,7 @@ def parse_budget(max_tokens: Any) -> int:
     whole = isinstance(max_tokens, (int, np.integer)) and not isinstance(max_tokens, bool)
     if not whole or max_tokens < 1:
         raise InvalidInputError(
-            f"max_tokens must be an integer from 1, got {max_tokens!r}",
+            f"max_tokens must be an integer from 1, got {shown(max_tokens)}",
             hint="a thousand holds some thirty short memories",
         )
     return int(max_tokens)
@@ -274,7 +280,7 @@ def parse_kind(value: Any) -> str:
         return ""
     if not isinstance(value, str) or value not in ("fact", "talk", "request"):
         raise InvalidInputError(
-            f"unknown kind of cue {value!r}", hint="fact, talk, request, or None for a guess"
+            f"unknown kind of cue {shown(value)}", hint="fact, talk, request, or None for a guess"
         )
     return value
 
@@ -283,11 +289,12 @@ def parse_switch(value: Any, name: str) -> bool:
     """True or False, and nothing that merely looks like it."""
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidInputError(
-            f"{name} must be True or False, got {value!r}", hint="leave it out for the default"
+            f"{name} must be True or False, got {shown(value)}", hint="leave it out for the default"
         )
     return bool(value)
 
 
+@reading("the cue", InvalidTextError)
 def parse_cue(cue: Any, config: Config) -> str | None:
     """The text of a cue or message; None when there is none."""
     if cue is None:

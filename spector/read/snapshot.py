@@ -55,8 +55,10 @@ class _Seats:
         self, segments: NDArray[np.int32]
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         absent = len(self.room) - 1
+        at: NDArray[np.intp]
         if self.order is None:
-            at = np.minimum(segments, absent)
+            # as NumPy counts: it casts other numbers piece by piece, and crashes without memory
+            at = np.minimum(segments, absent).astype(np.intp)
         else:
             at = np.searchsorted(self.order, segments)
             at[self.order[np.minimum(at, absent - 1)] != segments] = absent

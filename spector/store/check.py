@@ -14,6 +14,7 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
+from spector.given import shown
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.records import MAX_PROBLEMS, CheckReport, Problem
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow
@@ -248,7 +249,8 @@ def refuse_strange_limit(limit: object) -> None:
     if limit is None or (type(limit) is int and limit >= 1):
         return
     raise InvalidInputError(
-        f"limit is {limit!r}", hint="pass how many problems to list, at least 1, or None for all"
+        f"limit is {shown(limit)}",
+        hint="pass how many problems to list, at least 1, or None for all",
     )
 
 

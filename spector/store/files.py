@@ -14,9 +14,8 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import FileIO
 from typing import Any, Protocol
 
@@ -34,16 +33,19 @@ from spector.store.descriptors import opened
 from spector.store.guard import (
     OPEN_FLAGS,
     made_private,
+    open_given,
     refuse_strange_folders,
     regular,
     tighten,
 )
 from spector.store.maps import Map, populate
-from spector.store.sectors import join, read_around
-from spector.store.sync import sync_all, sync_data, sync_folder
+from spector.store.sectors import join, read_around, written
+from spector.store.sync import sync_data
+from spector.store.sync import sync_folder as sync_directory
 
 __all__ = [
-    "DiskFiles", "File", "Files", "MemoryFile", "MemoryFiles", "is_missing", "translated",
+    "DiskFiles", "File", "Files", "MemoryFile", "MemoryFiles", "is_missing", "sync_folder",
+    "translated",
 ]
 
 Bytes = NDArray[np.uint8]
@@ -66,6 +68,13 @@ class File(Protocol):
 
     def size(self) -> int: ...
 
+    def extent(self, offset: int) -> tuple[int, int] | None:
+        """Where the next bytes from ``offset`` on lie that were written, and where they end.
+
+        What is in front of them are zeros that take no room on the disk. None: up to the end of
+        the file there is nothing else.
+        """
+
     def extend(self, size: int) -> None:
         """Allocate up to ``size`` bytes. Never shrinks."""
 
@@ -85,16 +94,18 @@ class Files(Protocol):
 
     def open(self, name: str, *, create: bool = False, writable: bool = True) -> File: ...
 
-    def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
-        """The first ``head`` bytes, read, and a read-only map of the file; no descriptor stays.
+    def glance(
+        self, name: str, head: int, *, writable: bool, most: int
+    ) -> tuple[bytes, Bytes]:
+        """The first ``head`` bytes, read, and a read-only map of at most ``most`` bytes.
 
-        ``writable`` also proves that the file may be opened for writing.
+        No descriptor stays. ``writable`` also proves that the file may be opened for writing.
         """
 
-    def map_private(self, name: str) -> Bytes | None:
+    def map_private(self, name: str, *, most: int) -> Bytes | None:
         """(size,) u8 of a whole file, page-aligned, for us to change without the file changing.
 
-        None when there is no such file, or an empty one.
+        None when there is no such file, an empty one, or one of more than ``most`` bytes.
         """
 
     def exists(self, name: str) -> bool: ...
@@ -162,12 +173,15 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
     elif error.errno == errno.ELOOP:
         found = StoreError(
             f"cannot {action} {path}: it is a symbolic link",
-            hint="something else was put in its place; restore a backup, or take it away",
+            hint="move the link away without deleting what it leads to, and put the file itself in"
+            " its place; or restore a backup",
         )
     elif error.errno == errno.ENAMETOOLONG:
         found = StoreError(message, hint="choose a shorter name")
-    elif error.errno == errno.EMFILE:
+    elif error.errno in (errno.EMFILE, errno.ENFILE):
         found = StoreError(message, hint="raise the limit of open files: ulimit -n")
+    elif error.errno == errno.ENOMEM:
+        found = StoreError(message, hint="memory is short: free some, then try again")
     else:
         found = StoreError(message, hint="run: spector check PATH")
     found.errno = error.errno
@@ -201,6 +215,18 @@ class DiskFile(Sole):
     def size(self) -> int:
         with translated("stat", self._path):
             return os.fstat(self._fd).st_size
+
+    def extent(self, offset: int) -> tuple[int, int] | None:
+        with translated("look for what was written to", self._path):
+            try:
+                first = os.lseek(self._fd, offset, os.SEEK_DATA)
+                return first, os.lseek(self._fd, first, os.SEEK_HOLE)
+            except (AttributeError, OSError) as error:
+                if isinstance(error, OSError) and error.errno == errno.ENXIO:
+                    return None
+                # the system, or the file system, does not know: all of it may have been written
+                size = os.fstat(self._fd).st_size
+                return (offset, size) if offset < size else None
 
     def extend(self, size: int) -> None:
         with translated("allocate space for", self._path):
@@ -262,7 +288,7 @@ class DiskFiles:
                 missing.append(lowest)
                 lowest = os.path.dirname(lowest)
             with contextlib.suppress(PermissionError):  # then it is not one of ours
-                _sync_folder(os.path.dirname(lowest))
+                sync_folder(os.path.dirname(lowest))
             for path in reversed(missing):
                 with contextlib.suppress(FileExistsError):
                     made_private(path) if path == self.root else os.mkdir(path)
@@ -304,12 +330,14 @@ class DiskFiles:
             regular(held, path, created=create)
             return DiskFile(held, path)
 
-    def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
+    def glance(
+        self, name: str, head: int, *, writable: bool, most: int
+    ) -> tuple[bytes, Bytes]:
         path = self._path(name)
         try:  # not ``translated``: opening a store does this for each of a thousand partitions
             refuse_strange_folders(self.root, name)
             held = opened(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
-            size = regular(held, path).st_size
+            size = min(regular(held, path).st_size, most)
             fd = held.fileno()
             try:
                 return os.pread(fd, head, 0), np.asarray(Map(fd, size)) if size else _NOTHING
@@ -320,14 +348,14 @@ class DiskFiles:
         except OSError as error:
             raise typed_os_error(error, "open", path) from error
 
-    def map_private(self, name: str) -> Bytes | None:
+    def map_private(self, name: str, *, most: int) -> Bytes | None:
         path = self._path(name)
         try:
             refuse_strange_folders(self.root, name)
             held = opened(path, OPEN_FLAGS | os.O_RDONLY)
             try:
                 status = os.fstat(held.fileno())
-                if not stat.S_ISREG(status.st_mode) or not status.st_size:
+                if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= most:
                     return None
                 mapped: Bytes = np.asarray(Map(held.fileno(), status.st_size, private=True))
                 populate(mapped)  # all of it is going to be read: rather an error than a signal
@@ -414,7 +442,8 @@ class DiskFiles:
         """Copy a file to another root, not synced; nothing if there is none. Links are followed.
 
         Returns the ranges of bytes that the disk cannot read: the copy has zeros there. An error
-        names the side that it came from: a disk that is full is never the source's.
+        names the side that it came from: a disk that is full is never the source's. What somebody
+        has made a file longer by without writing to it (see ``written``) is not copied.
         """
         path = self._path(name)
         try:
@@ -423,18 +452,21 @@ class DiskFiles:
         except StoreNotFoundError:
             return []
         regular(held, path)
+        bad = list[tuple[int, int]]()
         with (
             contextlib.closing(DiskFile(held, path)) as source,
             contextlib.closing(other.open(name, create=True)) as target,
         ):
-            offset, bad = 0, list[tuple[int, int]]()
-            while True:
-                within = bool(bad) and bad[-1][1] == offset
-                block, unread = read_around(source, offset, _COPIED_AT_ONCE, within_bad=within)
-                if not block:
-                    return bad
-                target.write_at(offset, block)
-                offset, bad = offset + len(block), join(bad, unread)
+            for offset, end in written(source):
+                while offset < end:
+                    within = bool(bad) and bad[-1][1] == offset
+                    length = min(_COPIED_AT_ONCE, end - offset)
+                    block, unread = read_around(source, offset, length, within_bad=within)
+                    if not block:  # cut off meanwhile
+                        break
+                    target.write_at(offset, block)
+                    offset, bad = offset + len(block), join(bad, unread)
+        return bad
 
     def protect(self, name: str) -> None:
         """Restrict a file that a library created for us to its owner."""
@@ -448,7 +480,7 @@ class DiskFiles:
 
     def _sync_directory(self, path: str) -> None:
         with translated("sync directory", path):
-            _sync_folder(path)
+            sync_folder(path)
 
 
 def _holds_nothing(directory: str) -> bool:
@@ -456,9 +488,9 @@ def _holds_nothing(directory: str) -> bool:
         return next(entries, None) is None
 
 
-def _sync_folder(path: str) -> None:
+def sync_folder(path: str) -> None:
     """Make creations, renames and removals in a directory durable."""
-    sync_folder(path or ".")
+    sync_directory(path or ".")
 
 
 class MemoryFile:
@@ -476,6 +508,9 @@ class MemoryFile:
 
     def size(self) -> int:
         return len(self._slab)
+
+    def extent(self, offset: int) -> tuple[int, int] | None:
+        return (offset, len(self._slab)) if offset < len(self._slab) else None
 
     def extend(self, size: int) -> None:
         if size > len(self._slab):
@@ -511,11 +546,13 @@ class MemoryFiles:
             raise StoreNotFoundError(f"no slab named {name}")
         return self._files[name]
 
-    def glance(self, name: str, head: int, *, writable: bool) -> tuple[bytes, Bytes]:
+    def glance(
+        self, name: str, head: int, *, writable: bool, most: int
+    ) -> tuple[bytes, Bytes]:
         file = self.open(name)
-        return file.read_at(0, head), file.map(file.size())
+        return file.read_at(0, head), file.map(min(file.size(), most))
 
-    def map_private(self, name: str) -> Bytes | None:
+    def map_private(self, name: str, *, most: int) -> Bytes | None:
         return None  # nothing that could be derived again is kept here
 
     def exists(self, name: str) -> bool:
@@ -556,34 +593,10 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
     return memoryview(flat)
 
 
-def write_lines(path: str, lines: Iterable[str]) -> None:
-    """Write a text file of the user's choosing; it appears whole or not at all.
-
-    When this returns, neither the bytes nor the name can be lost in a power cut.
-    """
-    # nobody can put a link there before us: nobody knows the name, and it must be a new one
-    temporary = f"{path}.{secrets.token_hex(8)}.tmp"
-    with translated("write", path):
-        try:
-            flags = OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            held = opened(temporary, flags)
-            regular(held, temporary, created=True)
-            with os.fdopen(held.fileno(), "w", encoding="utf-8", closefd=False) as out:
-                for line in lines:
-                    out.write(line)
-                    out.write("\n")
-                out.flush()
-                sync_all(out.fileno())
-            held.close()
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        _sync_folder(os.path.dirname(path))
-
-
 def read_lines(path: str) -> Iterator[tuple[int, str]]:
     """(line number, line) of a UTF-8 text file."""
-    with translated("read", path), open(path, encoding="utf-8", errors="strict") as lines:
+    with (
+        translated("read", path),
+        open(open_given(path), encoding="utf-8", errors="strict") as lines,
+    ):
         yield from enumerate(lines, start=1)

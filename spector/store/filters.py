@@ -39,6 +39,7 @@ from typing import Any, Final
 
 from spector.clock import iso_of_ms, to_ms
 from spector.errors import InvalidFilterError, InvalidTimeError
+from spector.given import reading
 
 __all__ = ["MAX_DEPTH", "MAX_LIST_ITEMS", "MAX_NODES", "OPERATORS", "SqlFilter", "compile_where"]
 
@@ -80,7 +81,8 @@ def compile_where(where: Mapping[str, Any], *, column: str = "content.metadata")
     if not _COLUMN.fullmatch(column):
         raise ValueError(f"column must be a plain or qualified name, got {column!r}")
     compiler = _Compiler(column)
-    sql = compiler.filter(where, "where", 1)
+    with reading("where", InvalidFilterError):
+        sql = compiler.filter(where, "where", 1)
     return SqlFilter(sql, tuple(compiler.params))
 
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.store.files import File
+from spector.store.sectors import written
 
 __all__ = ["Broken", "Frames", "broken_at", "read_frames", "read_head", "salts_of"]
 
@@ -197,7 +198,9 @@ def read_frames(
     A file that once held a longer log is read as far as there are frames with these ``salts``.
     """
     size = _FRAME_HEAD + page_bytes
-    count = max(0, file.size() - _HEAD) // size
+    # SQLite writes one frame behind the other: where nobody has written, the log ends
+    end = next((high for low, high in written(file) if not low), 0)
+    count = max(0, end - _HEAD) // size
     heads = np.zeros(count, dtype=_FRAME)
     added = np.zeros((count, 2), dtype=np.uint32)
     silent = 0

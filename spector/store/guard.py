@@ -8,6 +8,7 @@ group or others may do with our files is taken back whenever the store is opened
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import warnings
@@ -16,16 +17,20 @@ from io import FileIO
 from typing import Final
 
 from spector.errors import StoreError
+from spector.store.scopes import held_by_calling
 
 __all__ = [
-    "OPEN_FLAGS", "identity", "identity_if_any", "made_private", "refuse_other_than_files",
-    "refuse_strange_folders", "regular", "tighten",
+    "OPEN_FLAGS", "identity", "identity_if_any", "made_private", "open_given",
+    "refuse_other_than_files", "refuse_strange_folders", "regular", "tighten",
 ]
 
 #: never through a link in the last place, and never waiting for the other end of a pipe
 OPEN_FLAGS: Final = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _OTHERS: Final = 0o077
-_HINT: Final = "something else was put in its place; restore a backup, or take it away"
+_GIVEN: Final = "save its content in a file, and name that"
+_HINT: Final = (
+    "move it away without deleting it, and put the file itself in its place; or restore a backup"
+)
 
 
 def regular(held: FileIO, path: str, *, created: bool = False) -> os.stat_result:
@@ -43,6 +48,30 @@ def regular(held: FileIO, path: str, *, created: bool = False) -> os.stat_result
         held.close()
         raise
     return status
+
+
+def open_given(path: str | os.PathLike[str]) -> int:
+    """A descriptor to read a file that the user has named; links to files are followed.
+
+    A pipe, a socket or a device would be waited for, or never end.
+
+    Raises:
+        StoreError: it is there and no file. OSError: it cannot be opened.
+    """
+    named = os.fspath(path)
+    flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
+    held: list[int] = []
+    try:
+        mode = os.fstat(held_by_calling(held, os.open, named, flags)).st_mode
+        if not stat.S_ISREG(mode):
+            raise StoreError(f"{named} is {_kind(mode)}, not a file", hint=_GIVEN)
+    except BaseException as error:
+        if held:
+            os.close(held[0])
+        elif isinstance(error, OSError) and error.errno == errno.ENXIO:  # how a socket is told
+            raise StoreError(f"{named} is a socket or device, not a file", hint=_GIVEN) from error
+        raise
+    return held[0]
 
 
 def refuse_strange_folders(root: str, name: str) -> None:

@@ -25,7 +25,9 @@ def identify(files: DiskFiles, remains: Remains) -> Identity:
     try:
         uuid, dim = bytes.fromhex(meta["uuid"]), int(meta["dim"])
         if len(uuid) == 16 and 1 <= dim <= MAX_DIM:
-            return Identity(uuid, dim, meta.get("model_id", ""), meta.get("fingerprint", ""))
+            known = {"model_id", "fingerprint"} <= meta.keys()
+            names = (meta["model_id"], meta["fingerprint"]) if known else ("", "")
+            return Identity(uuid, dim, *names, model_known=known)
     except (KeyError, ValueError):
         pass
     found: Counter[tuple[bytes, int]] = Counter()
@@ -42,7 +44,7 @@ def identify(files: DiskFiles, remains: Remains) -> Identity:
             hint="restore a backup",
         )
     (uuid, dim), _ = found.most_common(1)[0]
-    return Identity(uuid, dim)
+    return Identity(uuid, dim, model_known=False)
 
 
 def refuse_newer(files: DiskFiles, remains: Remains) -> None:

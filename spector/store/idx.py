@@ -14,7 +14,14 @@ import numpy as np
 
 from spector.errors import StoreError, StoreNotFoundError
 from spector.kernel.crc import crc32c
-from spector.kernel.scan_index import INDEX_DTYPE, INDEX_HEADER_BYTES, ScanIndex, problem_of
+from spector.kernel.scan_index import (
+    INDEX_DTYPE,
+    INDEX_HEADER_BYTES,
+    INDEX_MAX_DIM,
+    ScanIndex,
+    layout_of,
+    problem_of,
+)
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, Files
 from spector.store.sectors import is_of_disk
@@ -73,7 +80,7 @@ def read_image(
     If its ``change_seq`` is not the row's, the mutable halves have to be read again.
     """
     try:
-        image = files.map_private(idx_of(row.path))
+        image = files.map_private(idx_of(row.path), most=_most_bytes(row, dim))
     except StoreError:
         return None
     if image is None or len(image) < INDEX_HEADER_BYTES:
@@ -93,6 +100,12 @@ def read_image(
     return LoadedImage(image, change_seq)
 
 
+def _most_bytes(row: SegmentRow, dim: int) -> int:
+    """Of the file of a partition's index; a larger one is not read, whatever its header says."""
+    room = -(-max(row.slots, row.capacity) // 64) * 64
+    return layout_of(dim, room).nbytes if dim <= INDEX_MAX_DIM else 0
+
+
 def own_header(image: Bytes) -> Bytes:
     """Make the page of the header of a private map the caller's; returns its bytes."""
     image[0] = image[0]
@@ -107,7 +120,8 @@ def problem_of_file(files: Files, row: SegmentRow, *, dim: int, uuid: bytes) -> 
     if not files.durable:
         return None
     try:
-        image = np.frombuffer(read_file(files, idx_of(row.path)), np.uint8)
+        most = _most_bytes(row, dim)
+        image = np.frombuffer(read_file(files, idx_of(row.path), most=most), np.uint8)
     except StoreNotFoundError:
         return None
     except StoreError as error:

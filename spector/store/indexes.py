@@ -317,7 +317,7 @@ class Indexes:
             return False
         state.saved_rows, state.saved_seq = state.rows, row.change_seq
         if row.state != PartitionState.ACTIVE:
-            self._exchange_for_file(segment, bytes(image[:INDEX_HEADER_BYTES]))
+            self._exchange_for_file(segment, bytes(image[:INDEX_HEADER_BYTES]), len(image))
         return True
 
     def _write(self, name: str, image: bytearray) -> None:
@@ -333,14 +333,14 @@ class Indexes:
         finally:
             file.close()
 
-    def _exchange_for_file(self, segment: Segment, header: bytes) -> None:
+    def _exchange_for_file(self, segment: Segment, header: bytes, size: int) -> None:
         """Use the file instead of memory: what it maps can be taken back by the system.
 
         Args:
-            header: of the image that was written to it.
+            header, size: of the image that was written to it.
         """
         with contextlib.suppress(StoreError, MemoryError):
-            image = self._files.map_private(idx_of(segment.row.path))
+            image = self._files.map_private(idx_of(segment.row.path), most=size)
             if image is not None and own_header(image).tobytes() == header:
                 segment.scan.index = ScanIndex.attach(self._kernel, image)
 

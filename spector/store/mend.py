@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spector.kernel.quantize import normalize, quantize
 from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, RECORD_DTYPE, RECORD_VERSION, stride_of
@@ -43,11 +44,14 @@ def mend(
         words = remains.contents.get(row["id"])
         if words is None or not belong(row, words):
             out.lost.append(loss_of(row, remains, path, "its record and its words are damaged"))
-        elif embed is None or tier < 0:
+            continue
+        vectors = embed([words["text"]]) if embed is not None and tier >= 0 else None
+        if vectors is None:
             out.lost.append(loss_of(row, remains, path, "its vector is lost; its text is whole"))
             bare += tier >= 0
+            embed = None if tier >= 0 else embed  # it does not work, so it is not asked again
         else:
-            image = _new_image(row, words, tier, who, embed)
+            image = _new_image(row, vectors, words, tier, who)
             if not is_usable(image[:HEADER_BYTES].view(RECORD_DTYPE), row["event_ms"]):
                 out.lost.append(loss_of(row, remains, path, "its strength or time is damaged"))
                 continue
@@ -63,11 +67,12 @@ def mend(
 
 
 def _new_image(
-    row: dict[str, Any], words: dict[str, Any], tier: int, who: Identity, embed: Embed
+    row: dict[str, Any], vectors: NDArray[np.float32], words: dict[str, Any], tier: int,
+    who: Identity,
 ) -> Bytes:
     image = np.zeros(stride_of(who.dim), dtype=np.uint8)
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
-    codes, scales = quantize(normalize(embed([words["text"]])))
+    codes, scales = quantize(normalize(vectors))
     header["version"], header["tier"], header["id"] = RECORD_VERSION, tier, row["id"]
     header["event_ms"], header["tags"] = row["event_ms"], bloom(row, words)
     header["confidence"], header["scale"] = 255, scales[0]

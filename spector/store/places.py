@@ -18,6 +18,7 @@ from pathlib import PurePath
 from typing import Final
 
 from spector.errors import InvalidInputError, StoreError, StoreExistsError
+from spector.given import shown
 from spector.store.files import translated
 from spector.store.guard import identity
 from spector.store.trees import Found, look_at, mounted, put_in_place, remove_tree
@@ -41,7 +42,9 @@ def is_nameable(path: object) -> bool:
         return False
     try:
         name = os.fsencode(path)
-    except UnicodeEncodeError:
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # half of a surrogate pair, or an object that cannot say its name
         return False
     return bool(name) and b"\0" not in name
 
@@ -151,9 +154,10 @@ def file_beside(path: object, source: str | None) -> str:
         a link to one.
     """
     if not is_nameable(path):
-        raise InvalidInputError(f"target is {path!r}", hint="pass the path of a file")
-    target = os.fspath(path)  # type: ignore[call-overload]
-    folder, name = os.path.split(os.fsdecode(target))
+        raise InvalidInputError(f"target is {shown(path)}", hint="pass the path of a file")
+    # through bytes: what it is called, and not an object that says something else of itself
+    target = os.fsdecode(os.fsencode(path))  # type: ignore[arg-type]
+    folder, name = os.path.split(target)
     with translated("find", folder or os.curdir):
         folder = os.path.realpath(folder)
     if source is not None and _is_within(folder, os.path.realpath(source)):
@@ -173,7 +177,7 @@ def file_beside(path: object, source: str | None) -> str:
                 f"{target} is no file, and would be replaced by one",
                 hint="name a file; spector export PATH - writes to standard output",
             )
-    return os.fsdecode(target)
+    return target
 
 
 def _is_within(folder: str, root: str) -> bool:

@@ -83,5 +83,6 @@ def refuse_planted(db: sqlite3.Connection, path: str, fulltext_sql: str) -> None
 def _planted(path: str, what: str, name: object) -> CatalogCorruptError:
     return CatalogCorruptError(
         f"{path} holds {what} named {str(name)[:60]!r}, which spector did not make",
-        hint="do not trust this store; restore a backup",
+        hint="do not trust this store; restore a backup, or take over only its memories: spector"
+        " check PATH --repair DEST",
     )

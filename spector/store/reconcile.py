@@ -73,7 +73,8 @@ def mutable_halves(
     ):
         if not 0 <= slot < row.slots:
             raise PartitionCorruptError(
-                f"{row.path}: the catalog names slot {slot} of {row.slots}", hint="restore a backup"
+                f"{row.path}: the catalog names slot {slot} of {row.slots}",
+                hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
             )
         wanted[slot] = np.frombuffer(mutable, dtype=np.uint8)
     return wanted

@@ -24,6 +24,7 @@ from spector.store.agreement import refuse_disagreement
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.files import DiskFiles, MemoryFiles
 from spector.store.idx import idx_of, is_idx
+from spector.store.journal import has_journal
 from spector.store.lock import LOCK_NAME, WriterLock, last_word
 from spector.store.lost import refuse_lost, refuse_lost_schema, stem_of
 from spector.store.migrate import next_step
@@ -185,10 +186,7 @@ def _open_writer(
         catalog.refuse_unlocked = lock.refuse_removed
         created = catalog.is_new()
         if created and _has_partitions(files):
-            raise CatalogCorruptError(
-                f"{catalog.path} is empty, but there are partitions beside it",
-                hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
-            )
+            raise _emptied(catalog)
         if created:
             refuse_lost_schema(files, catalog)
             catalog.create(_new_meta(stamp))
@@ -309,12 +307,8 @@ def reading_catalog(files: DiskFiles) -> Catalog:
             raise
     except StoreError as error:
         # its creator died in a transaction that only a writer may roll back
-        if isinstance(error, StoreReadOnlyError) and files.exists(f"{CATALOG_NAME}-journal"):
-            raise StoreNotFoundError(
-                f"the store at {files.root} has not been created completely, or somebody has put"
-                f" {CATALOG_NAME}-journal there",
-                hint='open it with mode="rw", which finishes the one and removes the other',
-            ) from error
+        if isinstance(error, StoreReadOnlyError) and has_journal(path):
+            raise _incomplete(files) from error
         if files.writable() or _has_log(files):
             raise
         catalog = Catalog(path, mode="r", durability="relaxed", immutable=True)
@@ -326,11 +320,20 @@ def _complete_catalog(files: DiskFiles) -> Catalog:
     try:
         if catalog.is_new():  # its creator died, or is about to commit the schema
             refuse_lost_schema(files, catalog)
+            if _has_partitions(files):
+                raise _emptied(catalog)
             raise _incomplete(files)
     except BaseException:
         catalog.close()
         raise
     return catalog
+
+
+def _emptied(catalog: Catalog) -> CatalogCorruptError:
+    return CatalogCorruptError(
+        f"{catalog.path} is empty, but there are partitions beside it",
+        hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+    )
 
 
 def _incomplete(files: DiskFiles) -> StoreNotFoundError:
@@ -421,7 +424,7 @@ def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) ->
     if segment_id not in rows:
         raise CatalogCorruptError(
             f"the journal names partition {segment_id}, which the catalog does not know",
-            hint="restore a backup",
+            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
         )
     segment = store.segment_of(rows[segment_id])
     segment.open(verify=False, sized=False)

@@ -29,6 +29,7 @@ from spector.store.pieces import LEAST_BYTES, Finder, Pieces, cut
 from spector.store.rows import tags_json, to_json
 from spector.store.said import MOST_SAYERS, Said, escaped, leaves
 from spector.store.scopes import scoped
+from spector.store.sectors import written
 from spector.store.segment import Segment
 from spector.store.store import Store
 from spector.store.word_files import is_words
@@ -269,12 +270,16 @@ def _opened(store: Store, name: str) -> Iterator[File]:
 
 def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:
     """(offset, bytes) of a file, each block with the end of the one before it."""
-    at, tail = 0, b""
-    while data := file.read_at(at, _BLOCK_BYTES):
-        block = tail + data
-        yield at - len(tail), block
-        at += len(data)
-        tail = block[-overlap:] if overlap else b""
+    for low, end in written(file):
+        # zeros that nobody has written are not searched, but what is sought may begin or end there
+        at, tail = low, bytes(min(low, overlap))
+        while at < end and (data := file.read_at(at, min(_BLOCK_BYTES, end - at))):
+            block = tail + data
+            yield at - len(tail), block
+            at += len(data)
+            tail = block[-overlap:] if overlap else b""
+        if tail and at < file.size():
+            yield at - len(tail), tail + bytes(overlap)
 
 
 def _is_log(name: str) -> bool:

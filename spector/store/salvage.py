@@ -34,7 +34,7 @@ from spector.store.files import Bytes, DiskFiles
 from spector.store.fulltext import has_room, problem_of_schema
 from spector.store.guard import refuse_other_than_files
 from spector.store.pages import Pages, rows_of
-from spector.store.sectors import join, read_around, spans
+from spector.store.sectors import join, read_around, spans, written
 from spector.store.sql import translated_sql
 from spector.store.staging import clear
 from spector.store.wal import LOG_COPY, Merged, merge
@@ -350,7 +350,8 @@ def read_partition(
     """
     file = files.open(path, writable=False)
     try:
-        size = file.size()
+        # zeros that somebody has made the file longer by are no records
+        size = next((high for low, high in written(file) if not low), 0)
         raw, bad = read_around(file, 0, PARTITION_HEADER_BYTES)
         header = whole_header(raw)
         if header is not None and uuid is not None and header["store_uuid"].tobytes() != uuid:

@@ -22,8 +22,8 @@ __all__ = [
     "loss_of", "tier_of",
 ]
 
-#: texts -> (n, dim) f32 vectors of the model that the store was made with
-Embed = Callable[[list[str]], NDArray[np.float32]]
+#: texts -> (n, dim) f32 vectors of the model that the store was made with; None if it does not work
+Embed = Callable[[list[str]], NDArray[np.float32] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class Identity:
     dim: int
     model_id: str = ""
     fingerprint: str = ""
+    #: False when nothing is left that says which model made the vectors, or that none did
+    model_known: bool = True
 
 
 @dataclass(slots=True)

@@ -189,7 +189,7 @@ def elsewhere(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 def each_elsewhere(items: Iterable[T]) -> Iterator[T]:
-    """The items, each asked for as `elsewhere` does: a generator of the caller's may wait for ever."""
+    """The items, each asked for as `elsewhere` does: a generator may wait for ever."""
     found = iter(items)
     while True:
         try:

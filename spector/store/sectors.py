@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from typing import Final, Protocol
 
 from spector.errors import StoreError
 
-__all__ = ["is_of_disk", "join", "read_around", "spans"]
+__all__ = ["is_of_disk", "join", "read_around", "spans", "written"]
 
 #: an operating system reads whole pages: what one cannot give is lost as a whole
 _PAGE: Final = 4096
@@ -21,10 +22,42 @@ _OF_THE_DISK: Final = {
 }
 
 
+#: a longer stretch that nobody has written to is passed over: zeros that the system makes up take
+#: 50 ms to read, and a file can be made longer by terabytes of them in no time
+_HOLE: Final = 64 << 20
+
+
 class _Readable(Protocol):
     def read_at(self, offset: int, length: int) -> bytes: ...
 
     def size(self) -> int: ...
+
+
+class _Mapped(Protocol):
+    def extent(self, offset: int) -> tuple[int, int] | None: ...
+
+    def size(self) -> int: ...
+
+
+def written(file: _Mapped) -> Iterator[tuple[int, int]]:
+    """(first, end) of the bytes of a file that somebody may have written, in order.
+
+    Between them, and behind the last, are long stretches of zeros that take no room on the disk.
+    Shorter ones are part of what they lie between or behind.
+    """
+    low, high = 0, 0
+    while (found := file.extent(high)) is not None:
+        first, end = found
+        if first - high > _HOLE:
+            if high > low:
+                yield low, high
+            low = first
+        high = end
+    size = file.size()
+    if 0 <= size - high <= _HOLE:
+        high = size
+    if high > low:
+        yield low, high
 
 
 def read_around(

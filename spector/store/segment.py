@@ -47,6 +47,10 @@ __all__ = [
     "unpack_header",
 ]
 
+_FOREIGN = (
+    "move it away, over no other file, and put this store's own one back; without it, salvage what"
+    " there is: spector check PATH --repair DEST"
+)
 _NO_RECORDS: Bytes = np.zeros((0, 0), np.uint8)
 
 
@@ -102,7 +106,8 @@ def pack_header(
     if row.dead < 0:
         raise CatalogCorruptError(
             f"the catalog's row of {row.path} is impossible: {row.live} of {row.slots} slots live",
-            hint="run: spector check PATH; restore a backup",
+            hint="run: spector check PATH; restore a backup, or salvage what there is: spector"
+            " check PATH --repair DEST",
         )
     body = _HEADER.pack(
         magic, version, row.live, row.dead, row.capacity, row.state, stride, dim,
@@ -133,7 +138,7 @@ def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, An
             hint="upgrade: pip install -U spector",
         )
     if uuid is not None and header["store_uuid"].tobytes() != uuid:
-        raise ForeignPartitionError(f"{where} belongs to another store", hint="move it back there")
+        raise ForeignPartitionError(f"{where} belongs to another store", hint=_FOREIGN)
     names = PARTITION_DTYPE.names or ()
     return {
         name: header[name].tobytes() if name == "store_uuid" else int(header[name])
@@ -296,7 +301,8 @@ class Segment:
         """Check and map the file like :meth:`open`, and leave no descriptor behind."""
         with self._named_if_missing():
             raw, mapped = self._files.glance(
-                self.row.path, PARTITION_HEADER_BYTES, writable=self._writable
+                self.row.path, PARTITION_HEADER_BYTES, writable=self._writable,
+                most=self._most_bytes(),
             )
         if verify:
             self._check_header(raw)
@@ -332,7 +338,8 @@ class Segment:
             if found[name] != value:
                 raise PartitionCorruptError(
                     f"{self.where}: {name} is {found[name]}, but the catalog says {value}",
-                    hint="this is another partition's file; put the right one back",
+                    hint="this is another partition's file; move it away and put the right one"
+                    " back, or salvage what there is: spector check PATH --repair DEST",
                 )
 
     def _lasting(self) -> dict[str, int]:
@@ -355,7 +362,8 @@ class Segment:
         except StoreNotFoundError:
             raise PartitionCorruptError(
                 f"{self.row.path} is missing, but the catalog has {self.row.live} records in it",
-                hint="put the file back, or restore a backup",
+                hint="put this very file back if somebody has moved it; else restore a backup, or"
+                " salvage what there is: spector check PATH --repair DEST",
             ) from None
 
     def _check_header(self, raw: bytes) -> None:
@@ -386,6 +394,10 @@ class Segment:
     def bytes_used(self, slots: int | None = None) -> int:
         count = self.row.slots if slots is None else slots
         return PARTITION_HEADER_BYTES + count * self._stride
+
+    def _most_bytes(self) -> int:
+        """What a writer makes of the file at most; somebody may have made more of it."""
+        return self.bytes_used(max(self.row.capacity, self.row.slots))
 
     def file(self) -> File:
         self.open(verify=False)
@@ -502,7 +514,7 @@ class Segment:
             return self.patched[:slots]
         if self._mapped is None or len(self._mapped) < need:
             with self._borrowed() as file:
-                self._adopt_map(file.map(max(need, file.size())))
+                self._adopt_map(file.map(max(need, min(file.size(), self._most_bytes()))))
         elif self._guard and self._ahead < need:  # rows that came into it since
             self._ahead = self._read_ahead(self._mapped, self._ahead)
         assert self._mapped is not None

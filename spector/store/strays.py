@@ -162,5 +162,7 @@ _EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 
 def _has_no_record(files: Files, name: str) -> bool:
     """True for a file in which no record was ever written."""
-    _, mapped = files.glance(name, 0, writable=False)
+    if files.size_of(name) > _MOST_UNBORN:
+        return False
+    _, mapped = files.glance(name, 0, writable=False, most=_MOST_UNBORN)
     return not mapped[PARTITION_HEADER_BYTES:].any()

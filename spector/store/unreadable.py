@@ -15,7 +15,7 @@ from typing import Final
 
 from spector.errors import StoreError
 from spector.store.files import File, Files
-from spector.store.sectors import is_of_disk, join, read_around
+from spector.store.sectors import is_of_disk, join, read_around, written
 
 __all__ = [
     "Raw", "Stretch", "first_bytes", "is_io_error", "name_some", "read_file", "read_raw",
@@ -60,6 +60,9 @@ class _Noting:
     def size(self) -> int:
         return self._file.size()
 
+    def extent(self, offset: int) -> tuple[int, int] | None:
+        return self._file.extent(offset)
+
     def read_at(self, offset: int, length: int) -> bytes:
         try:
             return bytes(self._file.read_at(offset, length))
@@ -77,25 +80,31 @@ def read_raw(files: Files, name: str, length: int) -> Raw:
     file = files.open(name, writable=False)
     try:
         noting, bad = _Noting(file), list[tuple[int, int]]()
-        data = b"".join(_blocks(noting, length, bad))
+        data = b"".join(_blocks(noting, 0, length, bad))
         return Raw(data, file.size(), _stretches(name, bad, noting))
     finally:
         file.close()
 
 
-def read_file(files: Files, name: str) -> bytearray:
+def read_file(files: Files, name: str, *, most: int) -> bytearray:
     """All of a derived file, through calls and not through a map.
 
     It is read as long as it is when it is opened: a writer may put another one in its place.
 
     Raises:
-        StoreError: some of it cannot be read.
+        StoreError: some of it cannot be read, or it has more than ``most`` bytes.
     """
     file = files.open(name, writable=False)
     try:
         noting, bad = _Noting(file), list[tuple[int, int]]()
-        data, at = bytearray(file.size()), 0
-        for block in _blocks(noting, len(data), bad):
+        size, at = file.size(), 0
+        if size > most:
+            raise StoreError(
+                f"{size} bytes, where there can be {most} at most",
+                hint="delete it: it is derived, and built anew",
+            )
+        data = bytearray(size)
+        for block in _blocks(noting, 0, size, bad):
             data[at : at + len(block)] = block
             at += len(block)
     finally:
@@ -120,12 +129,13 @@ def first_bytes(files: Files, name: str, count: int) -> bytes:
         file.close()
 
 
-def _blocks(file: _Noting, length: int, bad: list[tuple[int, int]]) -> Iterator[bytes]:
-    """A file up to ``length`` bytes; ``bad`` is filled on the way."""
-    at = 0
-    while at < length:
+def _blocks(
+    file: _Noting, at: int, end: int, bad: list[tuple[int, int]]
+) -> Iterator[bytes]:
+    """A file from ``at`` up to ``end``; ``bad`` is filled on the way."""
+    while at < end:
         within = bool(bad) and bad[-1][1] == at
-        block, unread = read_around(file, at, min(_BLOCK_BYTES, length - at), within_bad=within)
+        block, unread = read_around(file, at, min(_BLOCK_BYTES, end - at), within_bad=within)
         if not block:
             return
         bad[:] = join(bad, unread)
@@ -140,10 +150,11 @@ def _stretches(
 
 
 def unread_in(name: str, file: File) -> tuple[Stretch, ...]:
-    """What the disk cannot read of a whole open file."""
+    """What the disk cannot read of all that was written to an open file."""
     noting, bad = _Noting(file), list[tuple[int, int]]()
-    for _ in _blocks(noting, file.size(), bad):
-        pass
+    for low, high in written(file):
+        for _ in _blocks(noting, low, high, bad):
+            pass
     return _stretches(name, bad, noting)
 
 

@@ -22,6 +22,7 @@ from spector.lexical.saved import (
     ROWS_DTYPE,
     SavedRows,
     blocks_named,
+    list_size_by_header,
     read_rows,
 )
 from spector.store.files import Files
@@ -81,8 +82,8 @@ def _notes(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
             named = _named(files, uuid)
         try:
             yield from _notes_on_list(files, uuid)
-        except (StoreError, MemoryError) as error:
-            yield LIST, f"{error or 'it is too large'}; {_ANEW}"
+        except StoreError as error:
+            yield LIST, f"{error.message}; {_ANEW}"
     for name in there - {LIST} - (named or set()):
         yield name, "words that no list names; the next opening to write removes them"
 
@@ -105,8 +106,8 @@ def _notes_on_list(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
         name = name_of(int(entry["number"]))
         try:
             found, problem = _block(files, name, uuid, analysis, int(entry["body_crc"]))
-        except (StoreError, MemoryError) as error:
-            found, problem = None, str(error) or "it is too large"
+        except StoreError as error:
+            found, problem = None, error.message
         if found is None:
             yield name, f"{problem}; {_ANEW}"
         else:
@@ -146,10 +147,9 @@ def _named(files: Files, uuid: bytes) -> set[str] | None:
         return None
     file = files.open(LIST, writable=False)
     try:
-        size = file.size()
-        head = file.read_at(0, min(size, ROWS_DTYPE.itemsize))
+        head = file.read_at(0, ROWS_DTYPE.itemsize)
         count = blocks_named(head, uuid=uuid)
-        if count is None or size < len(head) + NAMED_DTYPE.itemsize * count:
+        if count is None or file.size() != list_size_by_header(head):
             return None
         raw = file.read_at(len(head), NAMED_DTYPE.itemsize * count)
     finally:

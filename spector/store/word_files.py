@@ -22,7 +22,13 @@ import numpy as np
 from spector.errors import StoreError
 from spector.kernel.choose import get_kernel
 from spector.kernel.crc import crc32c
-from spector.lexical.block import LEXICAL_DTYPE, LEXICAL_HEADER_BYTES, pack_block, read_block
+from spector.lexical.block import (
+    LEXICAL_DTYPE,
+    LEXICAL_HEADER_BYTES,
+    pack_block,
+    read_block,
+    size_by_header,
+)
 from spector.lexical.block import Block as StoredBlock
 from spector.lexical.keeping import Kept, kept_of, stored
 from spector.lexical.saved import (
@@ -30,6 +36,7 @@ from spector.lexical.saved import (
     MOST_BLOCKS,
     NAMED_DTYPE,
     SavedRows,
+    list_size_by_header,
     pack_rows,
     read_rows,
 )
@@ -230,13 +237,25 @@ class WordFiles:
 def bytes_of(files: Files, name: str) -> Bytes | None:
     """(size,) u8 of a file, read and not mapped: nobody can change what has been checked.
 
-    None when there is none, or one larger than any that is written.
+    None when there is none, or one larger than any that is written. No more than the header of a
+    file which has not the size that its header tells.
+
+    Raises:
+        StoreError: it cannot be read, or has another size than a whole header tells.
     """
     if not files.exists(name):
         return None
     file = files.open(name, writable=False)
     try:
-        size = file.size()
+        size, head = file.size(), file.read_at(0, LEXICAL_HEADER_BYTES)
+        wanted = list_size_by_header(head) if name == LIST else size_by_header(head)
+        if wanted < 0:
+            return np.frombuffer(head, np.uint8)
+        if size != wanted:
+            raise StoreError(
+                f"{size} bytes instead of {wanted}",
+                hint="delete it: it is derived, and built anew",
+            )
         return None if size > _MOST_BYTES else np.frombuffer(file.read_at(0, size), np.uint8)
     finally:
         file.close()

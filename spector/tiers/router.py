@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from spector.errors import InvalidInputError, PartitionCorruptError, UnknownTierError
+from spector.given import said, shown
 from spector.store.segment import Partition
 from spector.store.store import Store, View
 from spector.tiers.base import TierStore
@@ -65,9 +66,9 @@ class TierRouter:
     def __getitem__(self, name: str) -> TierStore:
         try:
             return self._by_name[name]
-        except (KeyError, TypeError):
+        except Exception:  # whatever its hash says
             raise UnknownTierError(
-                f"there is no tier {name!r}", hint=self._suggest(str(name))
+                f"there is no tier {shown(name)}", hint=self._suggest(said(name))
             ) from None
 
     def by_code(self, code: int) -> TierStore:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
+from spector.given import reading, shown
 from spector.layout import Category, Modality
 from spector.store.links import link_tags
 from spector.write.fields import (
@@ -89,7 +90,8 @@ def make_draft(
     if isinstance(item, str):
         text, fields = item, given
     elif type(item) is dict or isinstance(item, Mapping):
-        text, fields = _text_of(item)
+        with reading("the message"):
+            text, fields = _text_of(item)
         if given:
             fields.update((name, value) for name, value in given.items() if value is not None)
     else:
@@ -97,11 +99,14 @@ def make_draft(
             f"expected a text or a message, got {type(item).__name__}",
             hint='pass a str, or a dict like {"role": "user", "content": "..."}',
         )
-    parsed: dict[str, Any] = {"text": check_text(text, config)}
-    for name, value in fields.items():
-        if value is not None:
-            key, parse = _PARSERS[name]
-            parsed[key] = parse(value, name, config, dim)
+    about = reading("text")
+    with about:
+        parsed: dict[str, Any] = {"text": check_text(text, config)}
+        for name, value in fields.items():
+            if value is not None:
+                about.name = name
+                key, parse = _PARSERS[name]
+                parsed[key] = parse(value, name, config, dim)
     if "metadata" in parsed:
         parsed["metadata"], parsed["metadata_json"] = parsed["metadata"]
     if "valid_from_ms" in parsed and "valid_until_ms" in parsed:
@@ -124,7 +129,7 @@ def _text_of(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if not item.keys() <= _KNOWN:
         unknown = [key for key in item if key not in _KNOWN]
         raise InvalidInputError(
-            f"unknown key {unknown[0]!r} in a message",
+            f"unknown key {shown(unknown[0])} in a message",
             hint=f"put it into metadata; known keys: text, content, {', '.join(FIELDS)}",
         )
     if ("text" in item) == ("content" in item):

@@ -25,6 +25,8 @@ from spector.errors import (
     InvalidTextError,
     InvalidVectorError,
 )
+from spector.given import items_of, said, shown
+from spector.kernel.products import squared
 from spector.records import Hit, MemoryRecord
 from spector.unicode import normalize
 
@@ -66,7 +68,7 @@ def check_text(text: Any, config: Config) -> str:
             f"the text has {size} bytes, the limit is {config.max_text_bytes}",
             hint="split it into passages, or raise Config.max_text_bytes",
         )
-    return text
+    return text if type(text) is str else str.__str__(text)
 
 
 def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:
@@ -89,7 +91,7 @@ def _parse_tags(tags: Any, max_tags: int, max_bytes: int) -> tuple[str, ...]:
             f"tags must be strings, got {type(tags).__name__}", hint='write it like tags=["home"]'
         )
     out: dict[str, None] = {}
-    for tag in tags:
+    for tag in items_of(tags, "tags", InvalidTagError):
         out[_tag(tag, max_bytes)] = None
         if len(out) > max_tags:
             raise InvalidTagError(
@@ -109,7 +111,7 @@ def _tag(tag: Any, max_bytes: int) -> str:
         raise InvalidTagError(
             f"a tag must be a str, got {type(tag).__name__}", hint="convert it: str(tag)"
         )
-    return _clean_tag(tag, max_bytes)
+    return _clean_tag(tag if type(tag) is str else str.__str__(tag), max_bytes)
 
 
 #: in NFC a character stands for four at most; what is longer than that is too long at once
@@ -125,7 +127,7 @@ def _clean_tag(tag: str, max_bytes: int) -> str:
         raise InvalidTagError("a tag is empty", hint="leave it out")
     if not clean.isprintable():
         raise InvalidTagError(
-            f"tag {tag!r} holds control or invisible characters", hint="remove them"
+            f"tag {shown(tag)} holds control or invisible characters", hint="remove them"
         )
     if len(clean.encode("utf-8", "replace")) > max_bytes:
         raise InvalidTagError(
@@ -149,9 +151,9 @@ def parse_number(value: Any, name: str, low: float, high: float) -> float:
             f"{name} must be a number, got {type(value).__name__}",
             hint=f"pass a number in {low:g}..{high:g}",
         )
-    if not math.isfinite(value) or not low <= value <= high:
+    if not low <= value <= high:  # NaN is not, nor an integer that no float can be
         raise InvalidInputError(
-            f"{name} is {value!r}", hint=f"pass a number in {low:g}..{high:g}"
+            f"{name} is {shown(value)}", hint=f"pass a number in {low:g}..{high:g}"
         )
     return float(value)
 
@@ -160,7 +162,7 @@ def parse_flag(value: Any, name: str) -> bool:
     """True or False, of Python or NumPy, and nothing that merely passes for one."""
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidInputError(
-            f"{name} is {value!r}", hint=f"pass {name}=True or {name}=False"
+            f"{name} is {shown(value)}", hint=f"pass {name}=True or {name}=False"
         )
     return bool(value)
 
@@ -232,7 +234,7 @@ def check_scope(value: Any, name: str, config: Config) -> str | None:
         return None
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise InvalidScopeError(
-            f"{name} must be a non-empty printable str, got {value!r}",
+            f"{name} must be a non-empty printable str, got {shown(value)}",
             hint=f"convert it: {name}=str(...)",
         )
     if len(value.encode("utf-8", "replace")) > config.max_scope_bytes:
@@ -240,7 +242,7 @@ def check_scope(value: Any, name: str, config: Config) -> str | None:
             f"{name} is longer than {config.max_scope_bytes} bytes",
             hint="use a shorter one, or raise Config.max_scope_bytes",
         )
-    return value
+    return value if type(value) is str else str.__str__(value)
 
 
 def parse_enum(kind: Any, value: Any, name: str) -> Any:
@@ -252,7 +254,7 @@ def parse_enum(kind: Any, value: Any, name: str) -> Any:
     if isinstance(value, str) and value.upper() in kind.__members__:
         return kind[value.upper()]
     known = ", ".join(member.lower() for member in kind.__members__)
-    raise InvalidInputError(f"unknown {name} {value!r}", hint=f"one of: {known}")
+    raise InvalidInputError(f"unknown {name} {shown(value)}", hint=f"one of: {known}")
 
 
 def parse_parents(parents: Any, config: Config) -> tuple[int, ...]:
@@ -292,7 +294,7 @@ def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
     """(dim,) f32 copy of a finite, non-zero vector."""
     if type(vector) is np.ndarray and vector.dtype is _F32 and vector.shape == (dim,):
         array = vector.copy()
-        if 0.0 < float(array.dot(array)) < math.inf:  # so it is finite and not zero
+        if 0.0 < squared(array) < math.inf:  # so it is finite and not zero
             return array
     array = _as_array(vector, dim)
     if array.ndim != 1:
@@ -304,7 +306,7 @@ def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
             f"the vector has {len(array)} components, this store holds {dim}",
             hint="embed with the model that the store was made with",
         )
-    norm = float(array @ array)  # finite unless a component is not, or the sum overflows
+    norm = squared(array)  # finite unless a component is not, or the sum overflows
     if not math.isfinite(norm) and not np.isfinite(array).all():
         raise InvalidVectorError("the vector holds NaN or infinity", hint="check the embedder")
     if norm == 0.0 and not array.any():
@@ -321,7 +323,9 @@ def _as_array(vector: Any, dim: int) -> NDArray[np.float32]:
             raise TypeError("its components are complex")
         with np.errstate(over="ignore"):  # what float32 cannot hold is refused below, as infinity
             return np.array(vector, dtype=np.float32)
-    except (TypeError, ValueError, OverflowError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # an object says its numbers by a method of its own
         raise InvalidVectorError(
-            f"the vector is not numeric: {error}", hint=f"pass {dim} numbers"
+            f"the vector is not numeric: {said(error)}", hint=f"pass {dim} numbers"
         ) from None

@@ -22,6 +22,7 @@ from spector.errors import (
     PartitionCorruptError,
     UnknownRecordError,
 )
+from spector.given import said
 from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import ForgetReport, MemoryRecord
 from spector.store import rows as catalog_rows
@@ -499,7 +500,7 @@ class Writer:
 def unknown(record_id: int) -> UnknownRecordError:
     """The error for an id that no live record has."""
     return UnknownRecordError(
-        f"there is no memory with id {record_id}", hint="it may have been forgotten"
+        f"there is no memory with id {said(record_id)}", hint="it may have been forgotten"
     )
 
 

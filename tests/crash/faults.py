@@ -132,13 +132,13 @@ class FaultyFiles(DiskFiles):
         inner = super().open(name, create=create, writable=writable)
         return FaultyFile(inner, self._fault, name)
 
-    def glance(self, name: str, head: int, *, writable: bool) -> Any:
+    def glance(self, name: str, head: int, *, writable: bool, most: int) -> Any:
         self._fail("open", "open", name)
-        return super().glance(name, head, writable=writable)
+        return super().glance(name, head, writable=writable, most=most)
 
-    def map_private(self, name: str) -> Any:
+    def map_private(self, name: str, *, most: int) -> Any:
         self._fail("open", "map", name)
-        return super().map_private(name)
+        return super().map_private(name, most=most)
 
     def replace(self, source: str, target: str) -> None:
         self._fail("replace", "rename", source)

@@ -85,7 +85,8 @@ def test_no_name_is_taken_for_one_outside_of_the_root(tmp_path: Path, proof: Any
     files = DiskFiles(str(root))
     verbs: list[Callable[[str], object]] = [
         lambda n: files.open(n, create=True).close(), lambda n: files.open(n).close(),
-        lambda n: files.glance(n, 1, writable=False), files.map_private, files.remove,
+        lambda n: files.glance(n, 1, writable=False, most=4096),
+        lambda n: files.map_private(n, most=4096), files.remove,
         files.exists, files.size_of, lambda n: files.replace(n, "b.mem"),
         lambda n: files.replace("a.mem", n), files.sync_dir,
     ]  # fmt: skip

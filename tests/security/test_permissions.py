@@ -19,8 +19,8 @@ import pytest
 
 import spector
 from spector import Config, ManualClock
-from spector.store import files as store_files
-from spector.store.files import write_lines
+from spector.store import textfile
+from spector.store.textfile import write_lines
 from tests.fakes import FakeEmbedder
 
 TINY = Config(episodic_capacity=4, index_min_rows=1)
@@ -145,7 +145,7 @@ def test_an_export_does_not_follow_a_link_that_was_put_in_its_way(
     for guess in (os.getpid(), "0" * 16):
         (tmp_path / f"out.jsonl.{guess}.tmp").symlink_to(victim)
     write_lines(str(tmp_path / "out.jsonl"), ["line"])
-    monkeypatch.setattr(store_files.secrets, "token_hex", lambda n: "0" * 16)
+    monkeypatch.setattr(textfile.secrets, "token_hex", lambda n: "0" * 16)
     with pytest.raises(spector.StoreError):
         write_lines(str(tmp_path / "out.jsonl"), ["line"])
     assert victim.read_text() == "precious"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -204,12 +205,13 @@ def test_reader_of_a_store_whose_creation_was_cut_short_says_so(tmp_path: Path) 
     """SQLite calls a transaction that it may not roll back an attempt to write."""
     source, path = tmp_path / "source.db", tmp_path / "mind"
     db = sqlite3.connect(source, isolation_level=None)
-    for statement in ("PRAGMA cache_size=1", "CREATE TABLE t(a)", "BEGIN"):
+    for statement in ("PRAGMA cache_size=1", "BEGIN", "CREATE TABLE t(a)"):
         db.execute(statement)
     db.executemany("INSERT INTO t VALUES (?)", [("x" * 2000,) for _ in range(50)])
     path.mkdir()
     for end in ("", "-journal"):
         shutil.copy(f"{source}{end}", path / f"catalog.db{end}")
+    os.truncate(path / "catalog.db", 4096)  # a creation that needs a journal writes one page
     db.close()
     with pytest.raises(StoreNotFoundError, match="not been created completely"):
         open_tiny(str(path), mode="r")

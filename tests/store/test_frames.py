@@ -192,6 +192,9 @@ def test_log_that_is_written_meanwhile_is_looked_at_again(ram_path: Path) -> Non
         def size(self) -> int:
             return len(whole)
 
+        def extent(self, offset: int) -> tuple[int, int] | None:
+            return (offset, len(whole)) if offset < len(whole) else None
+
         def read_at(self, offset: int, length: int) -> bytes:
             self.looks += offset > 0
             return (torn if self.looks == 1 else whole)[offset : offset + length]

@@ -144,8 +144,10 @@ _CHECK = """Prove that headers are valid, that catalog and partitions agree reco
 every checksum holds and that no unknown file is there. Changes nothing. Exit code 1: problems.
 
 With --repair, whatever is intact goes into a new store and the rest is listed. Words whose vector
-is damaged are embedded again when --embedder is the model of the store. Exit code 0: every memory
-is in the new store with its words; 1: some are not; 3: there was nothing to salvage.
+is damaged are embedded again when --embedder is the model of the store; the default one is used
+without being named. Where the catalog does not say any more which model it was, the notes say which
+one was taken, and why. Exit code 0: every memory is in the new store with its words; 1: some are
+not; 3: there was nothing to salvage.
 
 DEST is a path where nothing is, or an empty directory that is neither a mount point nor the current
 one."""
@@ -189,7 +191,8 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
 def _run_repair(args: argparse.Namespace, console: Console) -> int:
     import spector
 
-    named = args.embedder or os.environ.get("SPECTOR_EMBEDDER")  # no model is loaded unasked
+    # unnamed, the default one serves where it is the store's
+    named = args.embedder or os.environ.get("SPECTOR_EMBEDDER")
     with console.progress("salvaging", "step") as progress:
         report = spector.repair(
             args.path, args.repair, embedder=chosen_embedder(args) if named else None,

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from spector.clock import MAX_MS, MIN_MS, from_ms, to_ms
-from spector.errors import ImportFormatError, InvalidTimeError
+from spector.errors import ImportFormatError, InvalidTimeError, StoreError
+from spector.store.guard import open_given
 
 __all__ = [
     "BAD_JSON",
@@ -71,12 +72,18 @@ class Source:
             raise self.error("", "no such file", hint="check the path to import from")
         if self.path.is_dir():
             raise self.error("", "is a directory", hint="name a file inside it")
+        if not self.path.is_file():  # it would be waited for, or never end
+            raise self.error(
+                "", "is a pipe, a socket or a device, not a file",
+                hint="save its content in a file, or pipe it in and name the file -",
+            )
 
     @contextmanager
     def open_text(self) -> Iterator[TextIO]:
         """The file as UTF-8 text (a byte-order mark is dropped)."""
         try:
-            with open(self.path, encoding="utf-8-sig", newline=None) as stream:
+            self.require_file()
+            with open(open_given(self.path), encoding="utf-8-sig", newline=None) as stream:
                 yield stream
         except UnicodeDecodeError as exc:
             raise self.error(
@@ -84,6 +91,8 @@ class Source:
                 "is not UTF-8 text",
                 hint="convert the file to UTF-8, for instance with iconv",
             ) from exc
+        except StoreError as exc:
+            raise self.error("", exc.message, hint=exc.hint) from exc
         except OSError as exc:
             raise self.error("", exc.strerror or str(exc), hint="check its permissions") from exc
 

@@ -20,6 +20,7 @@ from spector.cli.importers.common import (
     text_of_parts,
     when,
 )
+from spector.given import shown
 
 __all__ = ["message_of", "read"]
 
@@ -166,20 +167,20 @@ def _plain_fields(entry: dict[str, Any], source: Source, place: str) -> Message:
             continue
         kinds, kind = ((str,), "a string") if name in _STRINGS else ((int, float), "a number")
         if isinstance(value, bool) or not isinstance(value, kinds):
-            raise source.error(place, f'"{name}" must be {kind}', hint=f"got {value!r}")
+            raise source.error(place, f'"{name}" must be {kind}', hint=f"got {shown(value)}")
         out[name] = value
     tags = entry.get("tags")
     if isinstance(tags, str):
         tags = [tags]
     if tags is not None:
         if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-            raise source.error(place, '"tags" must be a list of strings', hint=f"got {tags!r}")
+            raise source.error(place, '"tags" must be a list of strings', hint=f"got {shown(tags)}")
         if tags:
             out["tags"] = list(tags)
     metadata = entry.get("metadata")
     if metadata is not None:
         if not isinstance(metadata, dict):
-            raise source.error(place, '"metadata" must be an object', hint=f"got {metadata!r}")
+            raise source.error(place, '"metadata" must be an object', hint=f"got {shown(metadata)}")
         out["metadata"] = metadata
     # one of our exports names the model of its vectors; only a store's own import can compare it
     if entry.get("vector") is not None and not entry.get("vector_model"):

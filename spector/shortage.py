@@ -1,0 +1,40 @@
+"""Too little memory, in whatever words a library says it.
+
+A module or a library that cannot be mapped is an ImportError, a thread without a stack a
+RuntimeError, a map of a file an OSError. Whoever takes them for a package that is missing, or for a
+damaged file, tells people to repair what is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Iterator
+
+__all__ = ["is_short_of_memory", "said_as_memory_error"]
+
+_WORDS = (
+    "failed to map segment", "cannot allocate memory", "bad alloc", "bad_alloc", "out of memory",
+    "cannot create shared object descriptor", "can't start new thread",
+)
+
+
+def is_short_of_memory(error: BaseException) -> bool:
+    """Whether an error says that the process gets no more memory."""
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    said = str(error).lower()
+    return any(words in said for words in _WORDS)
+
+
+@contextlib.contextmanager
+def said_as_memory_error() -> Iterator[None]:
+    """For work that loads libraries: what they say of too little memory becomes a MemoryError."""
+    try:
+        yield
+    except (ImportError, OSError) as error:
+        if not is_short_of_memory(error):
+            raise
+        raise MemoryError(f"too little memory: {error}") from error
