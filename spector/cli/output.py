@@ -29,6 +29,7 @@ __all__ = [
     "Progress",
     "bytes_text",
     "clean",
+    "counted",
     "to_jsonable",
     "width_of",
     "wrap",
@@ -39,6 +40,7 @@ _DEFAULT_WIDTH = 100
 #: how the library, which does not know what the command was given, names a store in its hints
 _NEXT_STEP: Final = re.compile(r"\b(spector \w+) PATH\b")
 _MIN_FLEX_WIDTH = 24
+_YES: Final = frozenset({"y", "yes"})
 #: bidirectional overrides and marks reorder what stands around them on the line
 _BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 #: invisible copies of ASCII, in which a text can carry words that nobody sees
@@ -52,11 +54,15 @@ _IN_JSON: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Heading and alignment; a flexible column shares the room that the others leave."""
+    """Heading and alignment; a flexible column shares the room that the others leave.
+
+    ``least``: columns of the terminal that a flexible one keeps, however little room there is.
+    """
 
     title: str
     right: bool = False
     flexible: bool = False
+    least: int = _MIN_FLEX_WIDTH
 
 
 class Progress(Protocol):
@@ -125,6 +131,25 @@ class Console:
             indent = 2 if _is_tty(self.out) else None
             text = json.dumps(to_jsonable(value), ensure_ascii=False, indent=indent)
             print(text.translate(_IN_JSON), file=self.out)
+
+    def aside(self) -> Console:
+        """The same for people on stderr, whatever the mode: what is shown before a question."""
+        other = Console(path=self.path)
+        other.out, other._color_out = self.err, self._color_err
+        return other
+
+    @property
+    def can_ask(self) -> bool:
+        """Somebody is there to read a question and to answer it."""
+        return _is_tty(sys.stdin) and _is_tty(self.err)
+
+    def confirm(self, question: str) -> bool:
+        """Whether the answer is yes; the end of the input is a no."""
+        print(f"{clean(question)} [y/N] ", end="", file=self.err, flush=True)
+        answer = sys.stdin.readline()
+        if not answer.endswith("\n"):
+            print(file=self.err)
+        return answer.strip().lower() in _YES
 
     def failure(self, error: SpectorError, code: int) -> None:
         """Cause and next step, without a traceback."""
@@ -261,18 +286,15 @@ def _column_widths(
         for n, column in enumerate(columns)
     ]
     flexible = [n for n, column in enumerate(columns) if column.flexible]
+    for n in flexible:
+        natural[n] = min(natural[n], max(total, columns[n].least))
     spare = total - 2 * (len(columns) - 1) - sum(natural)
-    while spare < 0 and flexible:
-        widest = max(flexible, key=lambda n: natural[n])
-        smaller = max(_MIN_FLEX_WIDTH, natural[widest] + spare)
-        if smaller >= natural[widest]:
+    while spare < 0:
+        wide = [n for n in flexible if natural[n] > columns[n].least]
+        if not wide:
             break
-        others = [natural[n] for n in flexible if n != widest]
-        smaller = max(smaller, max(others, default=0)) if len(flexible) > 1 else smaller
-        if smaller >= natural[widest]:
-            smaller = max(_MIN_FLEX_WIDTH, natural[widest] - 1)
-        spare += natural[widest] - smaller
-        natural[widest] = smaller
+        natural[max(wide, key=lambda n: natural[n])] -= 1
+        spare += 1
     return natural
 
 
@@ -306,6 +328,14 @@ def bytes_text(count: int) -> str:
             break
         value, unit_name = value / 1024, larger
     return f"{count} B" if unit_name == "B" else f"{value:.1f} {unit_name}"
+
+
+def counted(number: int, what: str, several: str = "") -> str:
+    """1 -> "1 memory", 2 -> "2 memories"; ``several`` where the rule does not make it."""
+    if number == 1:
+        return f"1 {what}"
+    ends = what.endswith("y") and what[-2:-1] not in "aeiou"
+    return f"{number} {several or (f'{what[:-1]}ies' if ends else f'{what}s')}"
 
 
 def to_jsonable(value: Any) -> Any:

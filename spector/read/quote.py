@@ -17,7 +17,7 @@ from typing import Final
 
 from spector.read.plain import plain
 from spector.read.signs import ASSISTANTS, USERS
-from spector.records import Hit
+from spector.records import Hit, MemoryRecord
 
 __all__ = ["FRAME", "Block", "Line", "label", "line_of", "origin_of", "quoted"]
 
@@ -109,7 +109,7 @@ def label(name: str) -> str:
     return name if harmless else quoted(name)
 
 
-def origin_of(hit: Hit) -> str:
+def origin_of(hit: Hit | MemoryRecord) -> str:
     """Who said it, as far as the store knows; "" if it does not.
 
     The role of a message is its origin. ``metadata["speaker"]`` is a name that somebody gave: it
