@@ -13,8 +13,8 @@ from typing import Any, Final
 
 __all__ = ["NOT_COVERED", "ErasureReceipt", "Purged", "Residue", "Verification"]
 
-#: places that ``print`` shows; ``to_dict`` has all
-_MOST_SHOWN: Final = 50
+#: ids and places that ``print`` shows; ``to_dict`` has all
+_MOST_SHOWN: Final = 20
 
 #: where copies may be that no library can reach, in the words of every receipt
 NOT_COVERED: Final = (
@@ -60,7 +60,7 @@ class Verification:
     #: pieces that living memories hold as well, which therefore prove nothing; in a file that is
     #: not of the store, to the letter
     shared: int = 0
-    #: living memories, 20 at most, that say something which the caller named
+    #: living memories that say something which the caller named
     living: tuple[int, ...] = ()
     files: int = 0
     bytes: int = 0
@@ -139,7 +139,7 @@ class ErasureReceipt:
         if self.verification is not None:
             lines += _searched(self.verification)
         lines += [f"  pending: {each}" for each in self.pending]
-        lines += [f"  not of the store, left alone: {each}" for each in self.unknown_files]
+        lines += _first([f"not of the store, left alone: {each}" for each in self.unknown_files])
         lines += [f"  not covered: {each}" for each in self.not_covered]
         return "\n".join(lines)
 
@@ -158,16 +158,25 @@ def _searched(found: Verification) -> list[str]:
             f"  {found.shared} pieces that living memories hold as well, and {found.too_short} "
             "too short to mean anything, prove nothing"
         )
-    lines += [
-        f"  left: {each.kind} in {each.where}"
+    lines += _first([
+        f"left: {each.kind} in {each.where}"
         + ("" if each.offset is None else f" at byte {each.offset}")
-        for each in found.residue[:_MOST_SHOWN]
-    ]
-    if len(found.residue) > _MOST_SHOWN:
-        lines.append(f"  left: {len(found.residue) - _MOST_SHOWN:,} places more, see to_json()")
-    return lines + [f"  not searched: {each}" for each in found.unsearched]
+        for each in found.residue
+    ])
+    return lines + _first([f"not searched: {each}" for each in found.unsearched])
+
+
+def _first(lines: list[str]) -> list[str]:
+    """The first lines of a list, said to be just that where there are more."""
+    shown = [f"  {line}" for line in lines[:_MOST_SHOWN]]
+    if len(lines) > _MOST_SHOWN:
+        shown.insert(0, f"  first {_MOST_SHOWN} of {len(lines)}; to_json() (--json) has all:")
+    return shown
 
 
 def _listed(ids: tuple[int, ...]) -> str:
-    shown = ", ".join(map(str, ids[:20]))
-    return f"{len(ids)} ({shown}{', ...' if len(ids) > 20 else ''})" if ids else "none"
+    """How many there are, and the first of them."""
+    if not ids:
+        return "none"
+    some = f"first {_MOST_SHOWN} of {len(ids)}: " if len(ids) > _MOST_SHOWN else ""
+    return f"{len(ids)} ({some}{', '.join(map(str, ids[:_MOST_SHOWN]))})"

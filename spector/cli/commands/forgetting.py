@@ -125,8 +125,7 @@ def run_forget(args: argparse.Namespace, console: Console) -> int:
         report = forget(memory, wish)
     _show(report, wish, console)
     if wish.purge:
-        whole = report.receipt is not None and report.receipt.complete and not report.protected
-        return 0 if whole else 1
+        return 0 if report.receipt is not None and report.receipt.complete else 1
     return 0 if report.ids else 1
 
 
@@ -172,7 +171,10 @@ def forget(memory: Memory, wish: _Wish) -> ForgetReport:
     found = matching(memory, wish)
     kept = tuple(record.id for record in found.protected)
     report = memory.forget(found.ids, **how)
-    return replace(report, protected=(*report.protected, *kept))
+    receipt = report.receipt
+    if receipt is not None:
+        receipt = replace(receipt, protected=kept)
+    return replace(report, protected=kept, receipt=receipt)
 
 
 def matching(memory: Memory, wish: _Wish) -> Sample:
@@ -250,7 +252,7 @@ def _agreed(memory: Memory, wish: _Wish, console: Console) -> bool:
 def _show(report: ForgetReport, wish: _Wish, console: Console) -> None:
     found: dict[str, Any] = {"forgotten": report.ids, "protected": report.protected}
     if report.receipt is None:
-        found["in_files_until"] = getattr(report, "in_files_until", None)
+        found["in_files_until"] = report.due
     console.document(found | ({"receipt": report.receipt} if wish.purge else {}))
     asked = set(wish.ids)
     before = asked.difference(report.ids, report.protected) if wish.purge else set()
@@ -266,10 +268,10 @@ def _show(report: ForgetReport, wish: _Wish, console: Console) -> None:
             which = "that had been forgotten before"
             console.say(f"erased {gone} of {counted(len(before), 'memory')} {which}")
         console.hints(str(report.receipt))
-    elif getattr(report, "in_files_until", None) is not None:
+    elif report.due is not None:
         console.hints(
             "their words are in the files until the first reflect after"
-            f" {day(getattr(report, "in_files_until", None))} UTC; to erase them now: spector compact PATH"
+            f" {day(report.due)} UTC; to erase them now: spector compact PATH"
         )
     if not (report.ids or report.protected or before):
         console.note("no memory matches")
