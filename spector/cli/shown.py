@@ -63,10 +63,7 @@ def show_memories(
     for rank_text, score, when, tier, user, who, state, text, record_id in rows:
         head = [f"{rank_text}. {score}" if ranked else "", when, tier]
         head += [f"user {user}" if user else "", who, state, f"id {record_id}"]
-        title = "  ".join(clean(part) for part in head if part)
-        lines = wrap(title, console.width)
-        for n, line in enumerate(lines):
-            console.say(console.style(f"   {line}" if n else line, "bold"))
+        console.say(console.style("  ".join(clean(part) for part in head if part), "bold"))
         for line in wrap(text, console.width - 3):
             console.say(f"   {line}")
 
