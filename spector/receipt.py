@@ -99,8 +99,12 @@ class ErasureReceipt:
     #: living memories that name an erased one among their parents, or a child of one, and may
     #: repeat what it said; they were not touched
     derived: tuple[int, ...] = ()
+    #: how many more of these there are outside of the scope that the call was given
+    derived_elsewhere: int = 0
+    #: memories that were asked for and are still there, because they are pinned or immutable
+    protected: tuple[int, ...] = ()
     purged: tuple[Purged, ...] = ()
-    #: why something may be left, and what to do; empty when the erasure is complete
+    #: why something may be left, and what to do
     pending: tuple[str, ...] = ()
     #: files in the directory that are not of the store; they were left alone
     unknown_files: tuple[str, ...] = ()
@@ -110,8 +114,9 @@ class ErasureReceipt:
 
     @property
     def complete(self) -> bool:
-        """Nothing is pending, and a search, if there was one, found nothing."""
-        return not self.pending and (self.verification is None or self.verification.ok)
+        """All that was asked for is gone, nothing is pending, and a search found nothing."""
+        searched = self.verification is None or self.verification.ok
+        return not self.pending and not self.protected and searched
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -135,6 +140,13 @@ class ErasureReceipt:
             lines.append(f"  earlier versions erased of: {_listed(self.replaced)}")
         if self.derived:
             lines.append(f"  derived from them and kept, look at them: {_listed(self.derived)}")
+        if self.derived_elsewhere:
+            lines.append(f"  derived from them outside of the scope, and kept: "
+                         f"{self.derived_elsewhere}")  # fmt: skip
+        if self.protected:
+            lines.append(
+                f"  still there, because pinned or immutable: {_listed(self.protected)}"
+            )
         lines += [f"  {each.where}: {each.what}, {each.bytes:,} bytes" for each in self.purged]
         if self.verification is not None:
             lines += _searched(self.verification)
