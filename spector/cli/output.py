@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_DEFAULT_WIDTH = 100
+_DEFAULT_WIDTH = 120
 #: how the library, which does not know what the command was given, names a store in its hints
 _NEXT_STEP: Final = re.compile(r"\b(spector \w+) PATH\b")
 _MIN_FLEX_WIDTH = 24

@@ -1,7 +1,7 @@
 """A command or an option that does not exist is told what it was meant to be.
 
-Mechanism: people know the verbs of other stores, and mistype. Damage: "invalid choice" and a list of
-thirty names; or, worse, something like it that is run in its place. Guard: each name is answered
+Mechanism: people know the verbs of other stores, and mistype. Damage: "invalid choice" and a list
+of thirty names; or, worse, something like it that is run in its place. Guard: each name is answered
 with one that exists, and nothing is run.
 """
 

@@ -1,13 +1,14 @@
 """The table of recall and list says who said it, and marks what has been superseded.
 
-Mechanism: a command's own words about a memory and the memory's words share a line. Damage: what an
-assistant or a web page said is read as the user's word; an old address is read as the present one; a
-memory that says "(superseded)" of itself is believed. Guard: columns of their own, names that pose
-as a role in quotation marks, control characters and marks of direction made visible.
+Mechanism: a command's own words about a memory and the memory's words share a line. Damage: what
+an assistant or a web page said is read as the user's word; an old address is read as the present
+one; a memory that says "(superseded)" of itself is believed. Guard: columns of their own, names
+that pose as a role in quotation marks, control characters and marks of direction made visible.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def cells(out: str, record_id: int) -> dict[str, str]:
     starts = [0]
     for width in rule.split("  "):
         starts.append(starts[-1] + len(width) + 2)
-    spans = list(zip(starts, starts[1:], strict=False))
+    spans = list(pairwise(starts))
     titles = [head[a:b].strip() for a, b in spans]
     rows: list[list[str]] = []
     for line in lines:
@@ -112,17 +113,17 @@ def test_a_quarantined_memory_is_marked(run: Run, tmp_path: Path) -> None:
 def test_nothing_that_a_stranger_wrote_drives_the_terminal(
     run: Run, tmp_path: Path, verb: str
 ) -> None:
-    mind, evil = tmp_path / "mind", "x\u202egnp.exe"
+    mind = tmp_path / "mind"
     with spector.open(mind) as memory:
         record = memory.remember(
-            "first\x1b[2Jsecond\nthird\u2066", role="tool", source="web\u202epage", user_id=evil,
-            metadata={"speaker": "\u200eroot", "k\u202e": "v\x9b1m"}, tags=["a\u202eb"],
+            "first\x1b[2Jsecond\nthird\u2066", role="tool", source="page", user_id="x",
+            metadata={"speaker": "\u200eroot", "k\u202e": "v\x9b1m"}, tags=["plain"],
         )
     argv = {
         "recall": ["recall", mind, "first"], "list": ["list", mind, "--full"],
         "get": ["get", mind, record.id], "users": ["users", mind],
         "update": ["update", mind, record.id, "--clear", "user"],
-        "dry-run": ["forget", mind, "--tag", "a\u202eb", "--dry-run"],
+        "dry-run": ["forget", mind, "--tag", "plain", "--dry-run"],
     }[verb]  # fmt: skip
     for more in ([], ["--json"]):
         result = run(*argv, *more)

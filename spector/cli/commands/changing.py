@@ -108,8 +108,8 @@ def update(
     move_to: Mapping[str, str | None], guard: Mapping[str, str],
 ) -> MemoryRecord:
     """Change a memory, and whose it is."""
-    more: dict[str, Any] = {"move_to": dict(move_to)} if move_to else {}
-    return memory.update(record_id, **changes, **more, **guard)
+    more: dict[str, Any] = {**changes, **guard}
+    return memory.update(record_id, move_to=move_to or None, **more)
 
 
 #: what is done to one memory: store, id, guard -> the memory as it is then
