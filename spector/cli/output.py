@@ -21,6 +21,7 @@ from datetime import date, datetime
 from pathlib import PurePath
 from typing import Any, Final, Protocol
 
+from spector.cli.tongue import in_shell
 from spector.errors import SpectorError
 
 __all__ = [
@@ -108,7 +109,7 @@ class Console:
 
     def hints(self, text: str) -> None:
         """The same of lines that name commands to run next."""
-        self.lines(self._placed(text))
+        self.lines(self.advice(text))
 
     def data(self, line: str) -> None:
         """A line of JSON that is the result itself, whatever the mode."""
@@ -116,10 +117,11 @@ class Console:
 
     def note(self, text: str) -> None:
         """A remark on stderr, so that stdout stays clean for pipes."""
-        print(clean(self._placed(text)), file=self.err)
+        print(clean(self.advice(text)), file=self.err)
 
-    def _placed(self, text: str) -> str:
-        """Commands to run next, with the store that this command was given instead of PATH."""
+    def advice(self, text: str) -> str:
+        """What the library says in the words of the command, and of the store that it was given."""
+        text = in_shell(text)
         if not self.path:
             return text
         path = shlex.quote(self.path)
@@ -154,8 +156,8 @@ class Console:
     def failure(self, error: SpectorError, code: int) -> None:
         """Cause and next step, without a traceback."""
         notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-        message = clean(self._placed((error.message or type(error).__name__) + notes))
-        hint = clean(self._placed(error.hint))
+        message = clean(self.advice((error.message or type(error).__name__) + notes))
+        hint = clean(self.advice(error.hint))
         if self.as_json:
             body = {
                 "error": {

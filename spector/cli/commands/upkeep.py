@@ -180,7 +180,8 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
     console.document({"ok": report.ok, **to_jsonable(report)})
     if report.problems:
         columns = [Column("code"), Column("where"), Column("problem", flexible=True)]
-        console.table(columns, [[p.code, p.where, p.message] for p in report.problems])
+        rows = [[p.code, p.where, console.advice(p.message)] for p in report.problems]
+        console.table(columns, rows)
         if report.unlisted:
             console.say(f"and {report.unlisted} more (--all lists them)")
         for each in report.problems if args.all else ():
