@@ -526,6 +526,7 @@ class Memory:
                     refuse_damage(store.catalog)
                 found = [record.id for record, _ in self._iterate(chosen, proven=True)]
                 report, needles = self._forget(found, purge, verify, named=False, **how)
+            scope = _scope_of(chosen)
         self.daemon.note_writes(len(report))
         if not purge:
             return report
