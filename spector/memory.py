@@ -103,6 +103,7 @@ from spector.write.draft import FIELDS, Draft, make_draft
 from spector.write.fields import (
     check_scope,
     check_text,
+    id_of,
     parse_flag,
     parse_move,
     parse_tags,
@@ -325,7 +326,7 @@ class Memory:
             SupersededRecordError: ``valid_until`` was given for a memory that has been superseded.
         """
         self._ensure(write=True)
-        scope, record_id = self._scope(user_id, agent_id, session_id), _id_of(target)
+        scope, record_id = self._scope(user_id, agent_id, session_id), id_of(target)
         own = (f for f in FIELDS if f not in _ONCE and f not in SCOPES)
         refuse_unknown(changes, (*own, "text", "move_to", *SCOPES), "update")
         changes.update(parse_move(move_to, self._config))
@@ -374,7 +375,7 @@ class Memory:
         """
         self._ensure(write=True)
         scope = self._scope(user_id, agent_id, session_id)
-        record = self._writer.reinforce([_id_of(target)], bool(success), scope)[0]
+        record = self._writer.reinforce([id_of(target)], bool(success), scope)[0]
         self.daemon.note_writes(1)
         return self._within(record, scope)
 
@@ -432,7 +433,7 @@ class Memory:
         """
         self._ensure(write=True)
         scope = self._scope(user_id, agent_id, session_id)
-        record = self._writer.reinstate(_id_of(target), scope)
+        record = self._writer.reinstate(id_of(target), scope)
         self.daemon.note_writes(1)
         return self._within(record, scope)
 
@@ -526,6 +527,7 @@ class Memory:
                     refuse_damage(store.catalog)
                 found = [record.id for record, _ in self._iterate(chosen, proven=True)]
                 report, needles = self._forget(found, purge, verify, named=False, **how)
+            scope = _scope_of(chosen)
         self.daemon.note_writes(len(report))
         if not purge:
             return report
@@ -706,7 +708,7 @@ class Memory:
         """
         self._ensure()
         scope = self._scope(user_id, agent_id, session_id)
-        return self._within(self._record_of(_id_of(target), scope), scope)
+        return self._within(self._record_of(id_of(target), scope), scope)
 
     def history(
         self,
@@ -786,7 +788,7 @@ class Memory:
         """Whether a memory is there, by its id, a hit or a record."""
         self._ensure()
         try:
-            self._writer.find(_id_of(target))
+            self._writer.find(id_of(target))
         except (UnknownRecordError, InvalidInputError):  # the second: it is no id at all
             return False
         return True
@@ -1166,7 +1168,7 @@ class Memory:
 
     def _flag(self, target: Named, flag: Flag, on: bool, scope: Scope) -> MemoryRecord:
         self._ensure(write=True)
-        record = self._writer.set_flag(_id_of(target), flag, on, scope)
+        record = self._writer.set_flag(id_of(target), flag, on, scope)
         return self._within(record, scope)
 
     def _scope(self, user_id: Any, agent_id: Any, session_id: Any) -> Scope:
@@ -1292,16 +1294,12 @@ class Memory:
         return self._router.by_code(code).name
 
 
-def _id_of(target: Any) -> Any:
-    return target.id if isinstance(target, (Hit, MemoryRecord)) else target
-
-
 def _ids_of(target: Any) -> list[Any]:
     """The ids that one or several memories have, or those that a report forgot."""
     if isinstance(target, ForgetReport):
         return list(target.ids)
     several = isinstance(target, Iterable) and not isinstance(target, (str, bytes))
-    return [_id_of(each) for each in (target if several else [target])]
+    return [id_of(each) for each in (target if several else [target])]
 
 
 def _labels(scope: Scope) -> dict[str, str]:

@@ -33,6 +33,7 @@ __all__ = [
     "check_metadata",
     "check_scope",
     "check_text",
+    "id_of",
     "parse_enum",
     "parse_flag",
     "parse_move",
@@ -274,6 +275,13 @@ def parse_move(move_to: Any, config: Config) -> dict[str, str | None]:
     return {name: check_scope(value, name, config) for name, value in move_to.items()}
 
 
+def id_of(target: Any) -> Any:
+    """The id of a hit or record, as an int where it is one; anything else as it is."""
+    if isinstance(target, (Hit, MemoryRecord)):
+        return target.id
+    return int(target) if isinstance(target, np.integer) else target
+
+
 def parse_parents(parents: Any, config: Config) -> tuple[int, ...]:
     """Ids of records, from several ids, hits or records, or from one hit or record."""
     ids = None if isinstance(parents, (int, np.integer)) else _ids_of(parents)
@@ -302,9 +310,9 @@ def _ids_of(given: Any) -> tuple[int, ...] | None:
         given = (given,)
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         return None
-    ids = [each.id if isinstance(each, (Hit, MemoryRecord)) else each for each in given]
+    ids = [id_of(each) for each in given]
     if not all(
-        isinstance(i, (int, np.integer)) and not isinstance(i, bool) and 0 <= i < 1 << 63
+        isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 63
         for i in ids
     ):
         return None
