@@ -90,7 +90,7 @@ from spector.store.erase import due_of
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record
 from spector.store.links import newer_than
-from spector.store.places import file_beside, is_nameable
+from spector.store.places import file_beside, is_nameable, without_tilde
 from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
 from spector.store.walk import walk
@@ -809,7 +809,8 @@ class Memory:
         if not is_nameable(dest) or os.fspath(dest) == ":memory:":
             raise InvalidInputError(f"dest is {dest!r}", hint="pass the path of a directory")
         return copy_store(
-            self._opened[0].store, os.fspath(dest), as_backup=True, force=force, progress=progress
+            self._opened[0].store, without_tilde(dest, "dest"), as_backup=True, force=force,
+            progress=progress,
         )
 
     # -- exchange -------------------------------------------------------------------------------
@@ -819,6 +820,7 @@ class Memory:
         target: str | os.PathLike[str],
         *,
         vectors: bool | None = None,
+        overwrite: bool = False,
         skip_damaged: bool = False,
         progress: Progress | None = None,
         **selection: Any,
@@ -826,14 +828,15 @@ class Memory:
         """Write memories as JSON lines; returns how many.
 
         Args:
-            target: a path outside of the store; it appears whole or not at all, in place of the
-                file or link that was there.
+            target: a path outside of the store; it appears whole or not at all.
+            overwrite: replace the file or link that is at ``target``.
             vectors: also write each vector; by default only when the store has no embedder that
                 could make it again.
             skip_damaged: leave memories whose bytes are damaged out, and warn with their ids,
                 instead of raising.
 
         Raises:
+            StoreExistsError: a file is at ``target``; it was left alone.
             InvalidInputError: ``target`` is in the store, a file of another one, or there and no
                 file.
         """
@@ -842,7 +845,10 @@ class Memory:
         with_vectors = self._embedder is None if vectors is None else vectors
         damaged: list[int] | None = [] if skip_damaged else None
         files = self._opened[0].store.files
-        place = file_beside(target, files.root if files.durable else None)
+        place = file_beside(
+            target, files.root if files.durable else None,
+            overwrite=parse_switch(overwrite, "overwrite"),
+        )
         count = export_lines(
             place, self._iterate(chosen, damaged, proven=True),
             self._vectors if with_vectors else None, progress=progress, total=len(self),
@@ -879,7 +885,7 @@ class Memory:
         if not is_nameable(source):
             raise InvalidInputError(f"source is {source!r}", hint="pass the path of a file")
         return import_lines(
-            lambda item: self._draft(item, {}), self._remember, os.fspath(source),
+            lambda item: self._draft(item, {}), self._remember, without_tilde(source, "source"),
             vectors=self._vectors, batch_records=self._config.batch_records, progress=progress,
             change=change, limit=limit,
         )

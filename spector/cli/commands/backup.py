@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from spector.cli.options import add_json, add_path, open_memory, require_store
+from spector.cli.options import add_json, add_path, open_memory, place, require_store
 from spector.cli.output import Console, Progress, bytes_text
 from spector.records import BackupReport
 
@@ -19,7 +19,7 @@ def add_backup(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_path(parser)
-    parser.add_argument("dest", metavar="DEST", help="directory of the copy")
+    parser.add_argument("dest", metavar="DEST", type=place, help="directory of the copy")
     parser.add_argument(
         "--force", action="store_true",
         help="also replace a backup with changes that this store does not have",
@@ -58,8 +58,8 @@ def add_restore(commands: Any) -> None:
         "restore", help="put a backup in place", description=_RESTORE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("backup", metavar="BACKUP", help="directory of the backup")
-    parser.add_argument("dest", metavar="DEST", help="directory of the new store")
+    parser.add_argument("backup", metavar="BACKUP", type=place, help="directory of the backup")
+    parser.add_argument("dest", metavar="DEST", type=place, help="directory of the new store")
     add_json(parser)
     parser.set_defaults(run=run_restore)
 
