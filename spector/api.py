@@ -15,6 +15,7 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
+from spector.hints import checks_arguments
 from spector.opening import open_memory_at as open
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
 from spector.store.backup import copy_store
@@ -41,6 +42,7 @@ __all__ = ["check", "open", "reembed", "repair", "restore"]
 Progress = Callable[[int, int], None]
 
 
+@checks_arguments("spector.check")
 def check(
     path: str | os.PathLike[str],
     *,
@@ -78,6 +80,7 @@ def check(
         catalog.close()
 
 
+@checks_arguments("spector.reembed")
 def reembed(
     path: str | os.PathLike[str],
     embedder: str | Embedder = "default",
@@ -108,6 +111,7 @@ def reembed(
         opened.close()
 
 
+@checks_arguments("spector.restore")
 def restore(
     backup: str | os.PathLike[str],
     dest: str | os.PathLike[str],
@@ -140,6 +144,7 @@ def restore(
         opened.store.close()
 
 
+@checks_arguments("spector.repair")
 def repair(
     path: str | os.PathLike[str],
     dest: str | os.PathLike[str],

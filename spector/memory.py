@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -28,6 +28,7 @@ from spector.errors import (
     UnknownRecordError,
 )
 from spector.exchange import Vectors, export_lines, import_lines
+from spector.hints import made_by, no_attribute, refuse_unknown, with_hints
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
@@ -51,7 +52,6 @@ from spector.read.options import (
     parse_per_session,
     parse_valence,
     refuse_strange,
-    refuse_unknown,
 )
 from spector.read.parts import split
 from spector.read.recall import Reader
@@ -117,6 +117,7 @@ Range = tuple[datetime | str | None, datetime | str | None]
 Memories = int | Hit | MemoryRecord | Iterable[int | Hit | MemoryRecord]
 
 
+@with_hints
 class Memory:
     """One agent's memory. Made by :func:`spector.open`; thread-safe; a context manager.
 
@@ -124,6 +125,7 @@ class Memory:
     :class:`spector.SpectorError`.
     """
 
+    @made_by("spector.open(path)")
     def __init__(
         self,
         router: TierRouter,
@@ -856,7 +858,7 @@ class Memory:
         if damaged:
             warnings.warn(
                 f"damaged memories were left out: {', '.join(map(str, sorted({*damaged})))}",
-                RuntimeWarning, stacklevel=2,
+                RuntimeWarning, stacklevel=3,  # past the check of the arguments
             )
         return count
 
@@ -921,6 +923,12 @@ class Memory:
 
     def __repr__(self) -> str:
         return f"Memory({self.path!r}, mode={self._mode!r}, dim={self.dim})"
+
+    if not TYPE_CHECKING:  # a checker would take every name for one that there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            known = [each for each in dir(type(self)) if not each.startswith("_")]
+            raise no_attribute(type(self).__name__, name, known)
 
     # -- helpers ----------------------------------------------------------------------------------
 

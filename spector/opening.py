@@ -12,6 +12,7 @@ from spector.clock import Clock, SystemClock
 from spector.config import Config
 from spector.embed import Embedder, ImportanceScorer, resolve
 from spector.errors import InvalidInputError, SpectorError
+from spector.hints import checks_arguments
 from spector.kernel.parallel import usable_cores
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import MAX_DIM
@@ -24,6 +25,7 @@ from spector.tiers.router import TierRouter, default_tiers
 __all__ = ["open_memory_at"]
 
 
+@checks_arguments("spector.open")
 def open_memory_at(
     path: str | os.PathLike[str],
     *,
@@ -134,7 +136,7 @@ def _at_home(path: str) -> str:
     if found != path and os.path.exists(os.path.join(path, "catalog.db")):
         warnings.warn(
             f"{path} is in the home directory; a store of an earlier version is at ./{path}",
-            UserWarning, stacklevel=3,
+            UserWarning, stacklevel=4,
         )  # fmt: skip
     return found
 
