@@ -196,11 +196,11 @@ def _meant(name: str, table: Mapping[str, list[str]], known: Iterable[str]) -> s
     """What a name means: by the table, or by how it is spelt."""
     names = list(known)
     bare = name.lower().strip("_").replace("-", "_")
-    for candidate in (*table.get(name, ()), *table.get(bare, ())):
+    for candidate in [*table.get(name, []), *table.get(bare, [])]:
         if not candidate.isidentifier() or candidate in names:
             return candidate
     near = get_close_matches(bare, names, 1)
-    return str(near[0]) if near else None
+    return near[0] if near else None
 
 
 def with_hints(made: _Class) -> _Class:
