@@ -795,7 +795,8 @@ class Memory:
         The copy is a store like any other, of the same id. It has been verified when it appears,
         which it does at once or not at all. Where ``dest`` is a backup of this store that nobody
         has opened to write since, it is replaced, and partitions that have not changed are taken
-        over from it. The working tier is not part of it.
+        over from it; where nothing has changed it is verified and kept, and nothing is written. The
+        working tier is not part of it.
 
         Args:
             force: also replace a backup with changes that this store does not have: of a later

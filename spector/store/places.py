@@ -116,6 +116,10 @@ class Place:
         for name in (self.staging, self.aside):
             refuse_strange(name)
 
+    def is_passed_through(self) -> bool:
+        """Whether a copy that was killed, or is being made, has left something beside it."""
+        return any(look_at(name) is not Found.NOTHING for name in (self.staging, self.aside))
+
     def refuse_taken(self) -> None:
         """Raise when something is at the destination.
 
