@@ -221,7 +221,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
-        raise AttributeError(f"module 'spector' has no attribute {name!r}")
+        raise importlib.import_module("spector.hints").no_attribute("spector", name, __all__)
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -28,6 +28,7 @@ from spector.errors import (
     UnknownRecordError,
 )
 from spector.exchange import Vectors, export_lines, import_lines
+from spector.hints import made_by, no_attribute, refuse_unknown, with_hints
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
@@ -51,7 +52,6 @@ from spector.read.options import (
     parse_per_session,
     parse_valence,
     refuse_strange,
-    refuse_unknown,
 )
 from spector.read.parts import split
 from spector.read.recall import Reader
@@ -92,7 +92,7 @@ from spector.store.files import Bytes
 from spector.store.filters import SqlFilter
 from spector.store.hydrate import current_image, header_of, to_record
 from spector.store.links import newer_than
-from spector.store.places import file_beside, is_nameable
+from spector.store.places import file_beside, is_nameable, without_tilde
 from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
 from spector.store.scope import ANYBODY, SCOPES, Scope, members
@@ -126,6 +126,7 @@ Named = int | Hit | MemoryRecord
 Memories = Named | Iterable[Named]
 
 
+@with_hints
 class Memory:
     """One agent's memory. Made by :func:`spector.open`; thread-safe; a context manager.
 
@@ -135,6 +136,7 @@ class Memory:
     :class:`spector.SpectorError`.
     """
 
+    @made_by("spector.open(path)")
     def __init__(
         self,
         router: TierRouter,
@@ -979,7 +981,8 @@ class Memory:
         The copy is a store like any other, of the same id. It has been verified when it appears,
         which it does at once or not at all. Where ``dest`` is a backup of this store that nobody
         has opened to write since, it is replaced, and partitions that have not changed are taken
-        over from it. The working tier is not part of it.
+        over from it; where nothing has changed it is verified and kept, and nothing is written. The
+        working tier is not part of it.
 
         Args:
             force: also replace a backup with changes that this store does not have: of a later
@@ -995,7 +998,8 @@ class Memory:
         if not is_nameable(dest) or os.fspath(dest) == ":memory:":
             raise InvalidInputError(f"dest is {dest!r}", hint="pass the path of a directory")
         return copy_store(
-            self._opened[0].store, os.fspath(dest), as_backup=True, force=force, progress=progress
+            self._opened[0].store, without_tilde(dest, "dest"), as_backup=True, force=force,
+            progress=progress,
         )
 
     # -- exchange -------------------------------------------------------------------------------
@@ -1005,6 +1009,7 @@ class Memory:
         target: str | os.PathLike[str],
         *,
         vectors: bool | None = None,
+        overwrite: bool = False,
         skip_damaged: bool = False,
         progress: Progress | None = None,
         **selection: Any,
@@ -1012,14 +1017,15 @@ class Memory:
         """Write memories as JSON lines; returns how many.
 
         Args:
-            target: a path outside of the store; it appears whole or not at all, in place of the
-                file or link that was there.
+            target: a path outside of the store; it appears whole or not at all.
+            overwrite: replace the file or link that is at ``target``.
             vectors: also write each vector; by default only when the store has no embedder that
                 could make it again.
             skip_damaged: leave memories whose bytes are damaged out, and warn with their ids,
                 instead of raising.
 
         Raises:
+            StoreExistsError: a file is at ``target``; it was left alone.
             InvalidInputError: ``target`` is in the store, a file of another one, or there and no
                 file.
         """
@@ -1028,7 +1034,10 @@ class Memory:
         with_vectors = self._embedder is None if vectors is None else vectors
         damaged: list[int] | None = [] if skip_damaged else None
         files = self._opened[0].store.files
-        place = file_beside(target, files.root if files.durable else None)
+        place = file_beside(
+            target, files.root if files.durable else None,
+            overwrite=parse_switch(overwrite, "overwrite"),
+        )
         count = export_lines(
             place, self._iterate(chosen, damaged, proven=True),
             self._vectors if with_vectors else None, progress=progress, total=len(self),
@@ -1036,7 +1045,7 @@ class Memory:
         if damaged:
             warnings.warn(
                 f"damaged memories were left out: {', '.join(map(str, sorted({*damaged})))}",
-                RuntimeWarning, stacklevel=2,
+                RuntimeWarning, stacklevel=3,  # past the check of the arguments
             )
         return count
 
@@ -1065,7 +1074,7 @@ class Memory:
         if not is_nameable(source):
             raise InvalidInputError(f"source is {source!r}", hint="pass the path of a file")
         return import_lines(
-            lambda item: self._draft(item, {}), self._remember, os.fspath(source),
+            lambda item: self._draft(item, {}), self._remember, without_tilde(source, "source"),
             vectors=self._vectors, batch_records=self._config.batch_records, progress=progress,
             change=change, limit=limit,
         )
@@ -1101,6 +1110,12 @@ class Memory:
 
     def __repr__(self) -> str:
         return f"Memory({self.path!r}, mode={self._mode!r}, dim={self.dim})"
+
+    if not TYPE_CHECKING:  # a checker would take every name for one that there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            known = [each for each in dir(type(self)) if not each.startswith("_")]
+            raise no_attribute(type(self).__name__, name, known)
 
     # -- helpers ----------------------------------------------------------------------------------
 

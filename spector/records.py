@@ -526,9 +526,10 @@ class BackupReport:
     source: str
     records: int = 0
     partitions: int = 0
-    #: partitions that were taken over from the backup this one replaced
+    #: partitions that were taken over from the backup this one replaced; all, where nothing has
+    #: changed and the older one was kept
     reused: int = 0
-    #: bytes of the copy, and how many of them were written now
+    #: bytes of the copy, and how many of them were written now; none where nothing has changed
     bytes: int = 0
     bytes_copied: int = 0
     elapsed_ms: float = 0.0

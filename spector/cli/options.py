@@ -6,11 +6,11 @@ import argparse
 import json
 import os
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from spector.clock import to_ms
-from spector.errors import InvalidTimeError, StoreNotFoundError
+from spector.errors import InvalidInputError, InvalidTimeError
+from spector.store.below import no_store_at
 
 if TYPE_CHECKING:
     from spector.memory import Memory
@@ -28,6 +28,7 @@ __all__ = [
     "json_object",
     "natural",
     "open_memory",
+    "place",
     "record_id",
     "require_store",
     "scopes",
@@ -39,7 +40,19 @@ __all__ = [
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="directory of the store")
+    parser.add_argument("path", metavar="PATH", type=place, help="directory of the store")
+
+
+def place(text: str) -> str:
+    """A path with ``~`` as the home, which the shell leaves alone in ``--repair=~/saved``."""
+    if not text.startswith("~"):
+        return text
+    from spector.store.places import without_tilde
+
+    try:
+        return without_tilde(text, "path")
+    except InvalidInputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -218,21 +231,13 @@ def require_store(path: str, *, existing: bool = False) -> None:
 
     ``existing``: a new one would not help, as with a backup that is to be restored.
     """
-    root = Path(path)
-    there = os.path.exists(root)  # of a name that is too long, Path.exists raises
-    if not os.path.exists(root / "catalog.db"):
-        if there and next(root.rglob("*.mem"), None) is not None:
-            raise StoreNotFoundError(
-                f"catalog.db is missing at {path}, but there are partitions",
-                hint="restore a backup, or salvage what there is:"
-                f" spector check {shlex.quote(path)} --repair DEST",
-            )
-        if existing or there:
-            raise StoreNotFoundError(f"there is no store at {path}", hint="check the path")
-        raise StoreNotFoundError(
-            f"there is no store at {path}",
-            hint=f'create one: spector remember {shlex.quote(path)} "something worth keeping"',
-        )
+    if os.path.exists(os.path.join(path, "catalog.db")):
+        return
+    if existing or os.path.exists(path):  # of a name that is too long, Path.exists raises
+        raise no_store_at(path)
+    raise no_store_at(
+        path, f'create one: spector remember {shlex.quote(path)} "something worth keeping"'
+    )
 
 
 def chosen_embedder(args: argparse.Namespace) -> str | None:

@@ -21,6 +21,7 @@ from spector.errors import (
 )
 from spector.layout import FORMAT_VERSION
 from spector.store.agreement import refuse_disagreement
+from spector.store.below import has_partitions, holds_only, no_store_at
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.files import DiskFiles, MemoryFiles
 from spector.store.idx import idx_of, is_idx
@@ -102,13 +103,8 @@ def open_disk(
     if mode == "r":
         return OpenedStore(_open_reader(files, stamp, by_code, config), None, created=False)
     present = files.exists(CATALOG_NAME)
-    if not present and not files.is_empty() and set(files.listing()) - _UNBORN:
-        if _has_partitions(files):
-            raise no_store(files)
-        raise StoreNotFoundError(
-            f"{files.root} is not empty and holds no spector catalog",
-            hint="pass an empty or new directory, or the directory of a store",
-        )
+    if not present and not files.is_empty() and not holds_only(files.root, _UNBORN):
+        raise no_store(files, "pass an empty or new directory, or the directory of a store")
     if present and not files.writable():
         raise StoreReadOnlyError(
             f"{files.root} cannot be written", hint='open it with mode="r", or fix the permissions'
@@ -127,17 +123,10 @@ def open_disk(
 
 
 def no_store(files: DiskFiles, hint: str = "check the path") -> StoreNotFoundError:
-    """The error for a directory without a catalog, which may be a store that has lost it."""
-    if _has_partitions(files):
-        return StoreNotFoundError(
-            f"{CATALOG_NAME} is missing at {files.root}, but there are partitions",
-            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
-        )
-    return StoreNotFoundError(f"there is no spector store at {files.root}", hint=hint)
-
-
-def _has_partitions(files: DiskFiles) -> bool:
-    return any(name.endswith(".mem") for name in files.listing())
+    """The error for a directory without a catalog, which may be a store that has lost it, or a
+    folder in which stores are.
+    """
+    return no_store_at(files.root, hint)
 
 
 def _open_writer(
@@ -150,7 +139,7 @@ def _open_writer(
     catalog.refuse_unlocked = lock.refuse_removed
     try:
         created = catalog.is_new()
-        if created and _has_partitions(files):
+        if created and has_partitions(files.root):
             raise CatalogCorruptError(
                 f"{catalog.path} is empty, but there are partitions beside it",
                 hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",

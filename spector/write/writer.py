@@ -591,7 +591,7 @@ def _words_of(row: Row) -> tuple[object, ...]:
 
 def _indexed_of(memory: Row | Draft) -> tuple[object, ...]:
     """What the index of words knows of a memory and its record does not."""
-    return (memory.text, speaker_in(memory.role, memory.metadata))
+    return (memory.text, speaker_in(memory.role, memory.metadata), memory.role, memory.source)
 
 
 def _with_flag(block: bytes, flag: Flag) -> bytes:

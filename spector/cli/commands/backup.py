@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from spector.cli.options import add_json, add_path, open_memory, require_store
+from spector.cli.options import add_json, add_path, open_memory, place, require_store
 from spector.cli.output import Console, Progress, bytes_text, counted
 from spector.records import BackupReport
 
@@ -19,7 +19,7 @@ def add_backup(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_path(parser)
-    parser.add_argument("dest", metavar="DEST", help="directory of the copy")
+    parser.add_argument("dest", metavar="DEST", type=place, help="directory of the copy")
     parser.add_argument(
         "--force", action="store_true",
         help="also replace a backup with changes that this store does not have",
@@ -33,8 +33,8 @@ Copy a store as it is at one moment, while an agent goes on writing to it. The c
 synced, and appears at DEST complete or not at all.
 
 DEST is a path where nothing is, an empty directory, or an earlier backup of the same store. That
-one is replaced, and partitions that have not changed since are taken over from it. A backup that
-has been opened to write, another store, or anything else is left alone: exit code 3. So are a mount
+one is replaced, and partitions that have not changed since are taken over from it; where nothing has
+changed it is verified and kept, and nothing is written. A backup that has been opened to write, another store, or anything else is left alone: exit code 3. So are a mount
 point, which cannot be replaced (name a directory inside of it), and the current directory.
 
 So is a backup with changes that this store does not have: one of a later state (this store has lost
@@ -58,8 +58,8 @@ def add_restore(commands: Any) -> None:
         "restore", help="put a backup in place", description=_RESTORE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("backup", metavar="BACKUP", help="directory of the backup")
-    parser.add_argument("dest", metavar="DEST", help="directory of the new store")
+    parser.add_argument("backup", metavar="BACKUP", type=place, help="directory of the backup")
+    parser.add_argument("dest", metavar="DEST", type=place, help="directory of the new store")
     add_json(parser)
     parser.set_defaults(run=run_restore)
 

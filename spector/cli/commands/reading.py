@@ -17,6 +17,7 @@ from spector.cli.options import (
     json_object,
     natural,
     open_memory,
+    place,
     scopes,
     selection,
     signed_unit,
@@ -175,8 +176,13 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
 def add_export(commands: Any) -> None:
     parser = commands.add_parser("export", help="write memories as JSONL", description=_EXPORT)
     add_path(parser)
-    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="default: stdout")
-    parser.add_argument("--force", action="store_true", help="overwrite FILE")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", default="-", type=place, help="default: stdout"
+    )
+    parser.add_argument(
+        "--overwrite", "--force", action="store_true", dest="overwrite",
+        help="replace FILE if it is there",
+    )
     parser.add_argument("--vectors", action="store_true", help="write the vectors as well")
     add_selection(parser, recorded=False)
     add_json(parser)
@@ -202,12 +208,15 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
             for record in memory.records(**selection(args)):
                 console.data(json.dumps(record.to_dict(), ensure_ascii=False))
         return 0
-    if os.path.lexists(args.file) and not args.force:
-        raise InvalidInputError(f"{args.file} exists", hint="choose another name, or pass --force")
+    if os.path.lexists(args.file) and not args.overwrite:
+        raise InvalidInputError(
+            f"{args.file} is there already", hint="choose another name, or pass --overwrite"
+        )
     with open_memory(args, "r") as memory, console.progress("exporting", "memory") as progress:
         vectors = args.vectors or memory.stats()["model"] is None
         count = memory.export(
-            args.file, vectors=vectors, progress=progress.reach, **selection(args)
+            args.file, vectors=vectors, overwrite=args.overwrite, progress=progress.reach,
+            **selection(args),
         )
     console.document({"file": args.file, "records": count, "vectors": vectors})
     console.say(f"exported {counted(count, 'memory')} to {clean(args.file)}")

@@ -14,6 +14,7 @@ from spector.cli.options import (
     add_scopes,
     chosen_embedder,
     open_memory,
+    place,
     require_store,
     scopes,
     unit,
@@ -143,7 +144,7 @@ def add_check(commands: Any) -> None:
     parser = commands.add_parser("check", help="prove that a store is sound", description=_CHECK)
     add_path(parser)
     parser.add_argument(
-        "--repair", metavar="DEST",
+        "--repair", metavar="DEST", type=place,
         help="salvage what is intact into a new store at DEST; PATH itself is only read",
     )
     parser.add_argument(

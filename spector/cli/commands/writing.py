@@ -22,6 +22,7 @@ from spector.cli.options import (
     given_fields,
     natural,
     open_memory,
+    place,
     record_id,
     scopes,
 )
@@ -89,7 +90,9 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
 def add_import(commands: Any) -> None:
     parser = commands.add_parser("import", help="store the messages of a file", description=_IMPORT)
     add_path(parser)
-    parser.add_argument("files", metavar="FILE", nargs="+", help="files to read; - is stdin")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", type=place, help="files to read; - is stdin"
+    )
     parser.add_argument("--format", choices=FORMATS, default="auto", help="default: by content")
     parser.add_argument("-t", "--tag", action="append", default=[], help="add this tag to all")
     parser.add_argument("--tier", help="put all into this tier")
