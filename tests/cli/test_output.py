@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spector.cli.commands.upkeep import _gain
 from spector.cli.output import Column, Console, clean, counted, to_jsonable, width_of, wrap
 from spector.layout import Category
-from spector.records import CheckReport, MemoryRecord, Problem
+from spector.records import CheckReport, CompactionReport, MemoryRecord, Problem
 
 
 class Terminal(io.StringIO):
@@ -170,3 +171,9 @@ def test_a_flexible_column_keeps_its_least_and_the_table_its_width(
     wide = [Column("who", flexible=True, least=6), Column("text", flexible=True), Column("id")]
     Console().table(wide, [("somebody " * 9, "words " * 90, "1" * 20)])
     assert max(map(len, terminal.getvalue().splitlines())) <= columns
+
+
+def test_a_compaction_in_which_the_store_grew_gained_nothing() -> None:
+    grown = CompactionReport(bytes_before=4096, bytes_after=8192)
+    assert _gain(grown) == 0
+    assert _gain(CompactionReport(bytes_before=8192, bytes_after=4096)) == 4096
