@@ -21,6 +21,7 @@ from datetime import date, datetime
 from pathlib import PurePath
 from typing import Any, Final, Protocol
 
+from spector.cli.tongue import in_commands
 from spector.errors import SpectorError
 
 __all__ = [
@@ -129,8 +130,9 @@ class Console:
     def failure(self, error: SpectorError, code: int) -> None:
         """Cause and next step, without a traceback."""
         notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-        message = clean(self._placed((error.message or type(error).__name__) + notes))
-        hint = clean(self._placed(error.hint))
+        cause = in_commands(error.message or type(error).__name__)
+        message = clean(self._placed(cause + notes))
+        hint = clean(self._placed(in_commands(error.hint)))
         if self.as_json:
             body = {
                 "error": {
