@@ -21,8 +21,8 @@ from datetime import date, datetime
 from pathlib import PurePath
 from typing import Any, Final, Protocol
 
-from spector.cli.tongue import in_shell
-from spector.errors import SpectorError
+from spector.cli.tongue import in_commands
+from spector.errors import ImportFormatError, SpectorError
 
 __all__ = [
     "Column",
@@ -121,7 +121,7 @@ class Console:
 
     def advice(self, text: str) -> str:
         """What the library says in the words of the command, and of the store that it was given."""
-        text = in_shell(text)
+        text = in_commands(text)
         if not self.path:
             return text
         path = shlex.quote(self.path)
@@ -156,7 +156,10 @@ class Console:
     def failure(self, error: SpectorError, code: int) -> None:
         """Cause and next step, without a traceback."""
         notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-        message = clean(self.advice((error.message or type(error).__name__) + notes))
+        cause = (error.message or type(error).__name__) + notes
+        # of a file the keys are meant, which are named like arguments and are no flags
+        of_file = isinstance(error, ImportFormatError)
+        message = clean(cause if of_file else self.advice(cause))
         hint = clean(self.advice(error.hint))
         if self.as_json:
             body = {

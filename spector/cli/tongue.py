@@ -1,115 +1,134 @@
-"""What the library advises, in the words of the command: flags and commands, no arguments.
+"""What an error of the library says, in the words of the command: flags and verbs, no arguments.
 
-The library raises in the words of who calls it: ``forget(7)``, ``purge=True``, ``mode="r"``. On a
-command line none of these can be typed. The rules below say each kind as it is written there; the
-first ones take whole phrases, the last ones any argument that a flag has the name of.
+The library names what its caller wrote: ``mode="r"``, ``user_id``, ``forget(id, purge=True)``. Who
+typed a command has none of these.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
-__all__ = ["in_shell"]
+__all__ = ["in_commands"]
 
-_READING: Final = "a command that only reads (recall, list, export, check)"
-_WRITING: Final = "a command that writes, spector reflect PATH for instance,"
-#: arguments whose flag has another name
+#: arguments -> the flag of the same meaning, where its name is another one
 _FLAGS: Final = {
-    "user_id": "--user", "agent_id": "--agent", "session_id": "--session", "tags": "--tag",
-    "any_tags": "--any-tag", "tiers": "--tier", "time_range": "the range of times", "k": "-k",
-    "pinned": "--pin", "path": "the path", "dest": "the destination", "target": "the file",
-    "limit": "--limit",
+    "any_tags": "--any-tag", "agent_id": "--agent", "categories": "--category", "cue": "the query",
+    "dest": "DEST", "k": "-k", "metadata": "--metadata", "modalities": "--modality",
+    "session_id": "--session", "source": "--source", "tags": "--tag", "target": "FILE",
+    "text": "TEXT", "tiers": "--tier", "user_id": "--user",
 }  # fmt: skip
-#: others that are flags with a line in place of the stroke
-_SAME: Final = (
-    "tier importance valence arousal confidence event_time valid_from valid_until metadata role "
-    "source supersedes as_of min_importance where profile tokenizer max_tokens embedder durability "
-    "threshold verify purge dry_run include_protected skip_protected overwrite force always "
-    "selective exact learn vectors"
-).split()
-_ARGUMENTS: Final = _FLAGS | {name: f"--{name.replace('_', '-')}" for name in _SAME}
-_NAME: Final = "|".join(sorted(_ARGUMENTS, key=len, reverse=True))
+#: arguments that are flags of the same name; no other word is taken for one
+_SAME: Final = frozenset(
+    """arousal as_of confidence dry_run embedder event_time importance include include_protected
+    limit max_tokens min_importance overwrite force profile purge role skip_protected supersedes
+    threshold tier valence valid_from valid_until verify where""".split()
+)
+#: a flag that stands in brackets behind the argument of the same meaning
+_BOTH: Final = re.compile(r"\b\w+=[^\s()]+ \((--[a-z-]+)\)")
+_READING: Final = "a command that only reads (recall, context, get, list, export, stats, check)"
+_WRITING: Final = "a command that writes (spector reflect PATH)"
 
-#: what is said to a program -> what is said to a shell, in this order
-_PHRASES: Final = tuple((re.compile(pattern), instead) for pattern, instead in (
-    # both ways are named already: the one that can be typed here stays
-    (r"history\(\d+\) (has [\w ]+): (spector history PATH \d+)", r"\2 \1"),
-    (r"reinstate\(\d+\) (makes [\w ]+): (spector reinstate PATH \d+)", r"\2 \1"),
-    (r"forget\(\d+\) (first, [\w ]+): (spector forget PATH \d+)", r"\2 \1"),
-    (r"forget\(id, purge=True\) or compact\(\): spector compact PATH",
+Phrase = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+
+
+def _flag(name: str) -> str:
+    return _FLAGS.get(name) or (f"--{name.replace('_', '-')}" if name in _SAME else name)
+
+
+_NAMES: Final = "|".join(sorted({*_FLAGS, *_SAME} - {"k", "cue", "dest"}, key=len, reverse=True))
+#: in this order, each on what those before it have left
+_PHRASES: Final[tuple[Phrase, ...]] = (
+    # both ways are named already: the one that can be typed stays
+    (_BOTH, r"\1"),
+    (re.compile(r"to_json\(\) \((--json)\)"), r"\1"),
+    (re.compile(r"forget\(\d+\) (first, [\w ]+): (spector forget PATH \d+)"), r"\2 \1"),
+    (re.compile(r"forget\(id, purge=True\) or compact\(\): spector compact PATH"),
      "spector forget PATH ID --purge, or of all: spector compact PATH"),
-    (r"compact\(verify=\[[^]]*\]\) or (spector compact PATH)", r"\1"),
-    (r"\w+=True \((--[\w-]+)\)", r"\1"),
-    (r"to_json\(\) \((--json)\)", r"\1"),
-    # opening: each command opens a store as it needs it
-    (r"""open (?:it|the store)(?: here)? with mode=["']r["'](?: to read only)?""",
+    (re.compile(r"compact\(verify=\[[^]]*\]\) or (spector compact PATH)"), r"\1"),
+    (re.compile(r"""open it with mode=["']rw["'] to finish that"""), f"{_WRITING} finishes that"),
+    (re.compile(r"""open it with mode=["']rw["'], which"""), _WRITING),
+    (re.compile(r"""open it with mode=["']rw["'] to change it"""), f"use {_WRITING}"),
+    (re.compile(r"open it again with spector\.open"), "run the command again"),
+    (re.compile(r"close this (?:store|reader) and open (?:it|the store) again"),
+     "run the command again"),
+    (re.compile(r"""open it once with mode=["']rw["'] to create it"""),
+     'create it: spector remember PATH "something worth keeping"'),
+    (re.compile(r"""open (?:it )?(?:here )?(?:once )?with mode=["']rw["']"""), f"run {_WRITING}"),
+    (re.compile(r"""open (?:it |the store )?(?:here )?with mode=["']r["'](?: to read only)?"""),
      f"use {_READING}"),
-    (r"""open with mode=["']r["'](?: to read only)?""", f"use {_READING}"),
-    (r"""mode=["']r["'] can read it""", f"{_READING} still works"),
-    (r"""open it with mode=["']rw["'] to finish that""", f"{_WRITING} finishes that"),
-    (r"""open it with mode=["']rw["'], which""", f"{_WRITING}"),
-    (r"""open it with mode=["']rw["'] to change it""", "use a command that writes"),
-    (r"""was opened with mode=["']r["']""", "was opened only to be read"),
-    (r"open it again with spector\.open", "run the command again"),
-    (r"close this (?:store|reader) and open (?:it|the store) again", "run the command again"),
-    (r"open it with embedder=None", "pass --embedder none"),
-    (r"open the store with an embedder", "pass --embedder default"),
-    (r"or open one with an embedder", "or pass --embedder default"),
-    (r"pass dim=, or an embedder", "pass --embedder default"),
-    (r"pass vector=, or pass --embedder", "pass --embedder"),
-    (r", None with vector=, or an object with embed\(\)", " or none"),
-    (r", or pass embedder=\"openai\" or embedder=None",
-     ", or pass --embedder openai or --embedder none"),
-    (r"check model= and base_url=", "check the model in --embedder openai:MODEL"),
-    (r"check the key: api_key= or the environment", "check the key: the environment"),
-    (r"pass \"default\" or an object", "pass --embedder default"),
-    (r"open it with the tier it was made with: extra_tiers=\[\.\.\.\]",
+    (re.compile(r"""was opened with mode=["']r["']"""), "is open to read only"),
+    (re.compile(r"""mode=["']r["'] can read it"""), f"what can read it is {_READING}"),
+    (re.compile(r"pass vector=, or open the store with an embedder"), "pass --embedder default"),
+    (re.compile(r"pass dim=, or an embedder"), "pass --embedder default"),
+    (re.compile(r"(?:open|pass) it with embedder=None"), "pass --embedder none"),
+    (re.compile(r", None with vector=, or an object with embed\(\)"), " or none"),
+    (re.compile(r"\bembedder=\"openai\""), "--embedder openai"),
+    (re.compile(r"\bembedder=None\b"), "--embedder none"),
+    (re.compile(r"open the store with an embedder"), "pass --embedder default"),
+    (re.compile(r"or open one with an embedder"), "or pass --embedder default"),
+    (re.compile(r"pass \"default\" or an object"), "pass --embedder default"),
+    (re.compile(r"check model= and base_url="), "check the model in --embedder openai:MODEL"),
+    (re.compile(r"check the key: api_key= or the environment"), "check the key: the environment"),
+    (re.compile(r"open it with the tier it was made with: extra_tiers=\[\.\.\.\]"
+                r"|pass the tier to spector\.open\(extra_tiers=\[\.\.\.\]\)"),
      "use the program that it was made with, which knows this tier"),
-    (r"pass the tier to spector\.open\(extra_tiers=\[\.\.\.\]\)",
-     "use the program that it was made with, which knows this tier"),
-    # verbs
-    (r'update\(id, move_to=\{"user_id": "b"\}\)', "spector update PATH ID --move-to-user b"),
-    (r'update\(id, text="\.\.\."\)', 'spector update PATH ID "..."'),
-    (r"remember\(\.\.\., supersedes=id\)", 'spector remember PATH "..." --supersedes ID'),
-    (r"remember(.*?) without supersedes", r"remember\1 without --supersedes"),
-    (r"move_to names another user", "--move-to-user names another user"),
-    (r"by a call without", "by a command without"),
-    (r"\b(forget|get|history|reinstate|pin|unpin|resolve|reinforce)\((\d+)\)",
-     r"spector \1 PATH \2"),
-    (r"\bforget\(tiers=\[\.\.\.\]\)", "spector forget PATH --tier ..."),
-    (r"\bcompact\(\)", "spector compact PATH"),
-    (r"\breflect\(\)", "spector reflect PATH"),
-    (r"iterate with records\(\) to see everything", "spector list PATH or spector export PATH"
-     " shows everything"),
-    # values
-    (r"pass datetime\.now\(timezone\.utc\) or a string like", "write it like"),
-    (r"pass datetime\(\.\.\., tzinfo=timezone\.utc\), or a string that ends in Z",
+    (re.compile(r",? or raise Config\.\w+"), ""),
+    (re.compile(r" or pass a ScoringProfile"), ""),
+    (re.compile(r", a function that counts,"), ""),
+    (re.compile(r"leave tokenizer out"), "leave --tokenizer out"),
+    (re.compile(r"pass hit\.id or record\.id"), "spector list PATH shows ids"),
+    (re.compile(r"by a call without"), "by a command without"),
+    (re.compile(r"remember(.*?) without supersedes"), r"remember\1 without --supersedes"),
+    (re.compile(r"pass datetime\.now\(timezone\.utc\) or a string like"), "write it like"),
+    (re.compile(r"pass datetime\(\.\.\., tzinfo=timezone\.utc\), or a string that ends in Z"),
      "write it like 2026-05-04T17:30:00Z"),
-    (r'decode it with errors="replace"', "convert it to UTF-8"),
-    (r"convert it: \w+=str\(\.\.\.\)", "pass a name of visible letters"),
-    (r",? or raise Config\.\w+", ""),
-    (r" or pass a ScoringProfile", ""),
-    (r", a function that counts,", ""),
-    (r"leave tokenizer out", "leave --tokenizer out"),
-    (r"write it like \w+=", "write it like "),
-    (r"pass hit\.id or record\.id", "spector list PATH shows ids"),
-))  # fmt: skip
-_SWITCH: Final = re.compile(rf"\b({_NAME})=(?:True|False)\b")
-_GIVEN: Final = re.compile(rf"\b({_NAME})=(?=[\w\"'\[{{])")
-_FIRST: Final = re.compile(rf"^({_NAME})(?=(?: is| must| has| holds| ends| searches|:) )")
-_SCOPES: Final = re.compile(r"\b(user_id|agent_id|session_id)\b(?![\"'])")
+    (re.compile(r'decode it with errors="replace"'), "convert it to UTF-8"),
+    (re.compile(r"convert it: \w+=str\(\.\.\.\)"), "pass a name of visible letters"),
+    (re.compile(r"iterate with records\(\) to see everything"), "spector list PATH shows all"),
+    (re.compile(r"\b(history|reinstate)\((\d+)\) ([^:()]+): spector \1 PATH \2"),
+     r"spector \1 PATH \2 \3"),
+    (re.compile(r"\b(compact|reflect|check|stats)\(\)"), r"spector \1 PATH"),
+    (re.compile(r"\bforget\(tiers=\[\.\.\.\]\)"), "spector forget PATH --tier TIER"),
+    (re.compile(r"\bforget\(user_id=\.\.\.(, purge=True)?\)"),
+     lambda m: f"spector forget PATH --user ID{' --purge' if m[1] else ''}"),
+    (re.compile(r"(?<![\w\"'])(forget|get|pin|unpin|resolve|history|reinstate)"
+                r"\((id|\d+)((?:, \w+=True)*)\)"),
+     lambda m: f"spector {m[1]} PATH {'ID' if m[2] == 'id' else m[2]}"
+               + "".join(f" {_flag(each)}" for each in re.findall(r"(\w+)=True", m[3]))),
+    (re.compile(r'\bupdate\(id, text="\.\.\."\)'), 'spector update PATH ID "new text"'),
+    (re.compile(r"\bremember\(\.\.\., supersedes=id\)"),
+     "spector remember PATH TEXT --supersedes ID"),
+    (re.compile(r'\bupdate\(id, move_to=\{"user_id": "(\w+)"\}\)'),
+     r"spector update PATH ID --move-to-user \1"),
+    (re.compile(r'(?:\bupdate\(\w+, )?\bmove_to=\{"user_id": "?([^"}]+)"?\}\)?'),
+     r"--move-to-user \1"),
+    (re.compile(r"\bmove_to\b"), "--move-to-user"),
+    (re.compile(r"\bsupersedes=hit\.id\b"), "--supersedes ID"),
+    (re.compile(rf"\b({_NAMES})=\[\"([^\"]*)\"\]"),
+     lambda m: f"{_flag(m[1])} {_shell(m[2])}"),
+    (re.compile(rf"\b({_NAMES})=True or \1=False"), lambda m: f"{_flag(m[1])} or leave it out"),
+    (re.compile(rf"\b({_NAMES})=True\b"), lambda m: _flag(m[1])),
+    (re.compile(rf"\b({_NAMES})=False\b"), lambda m: f"no {_flag(m[1])}"),
+    (re.compile(rf"\b({_NAMES})=(?=[^\s=])"), lambda m: f"{_flag(m[1])} "),
+    (re.compile(r"(?<![\w\"'./-])(any_tags|agent_id|as_of|dry_run|event_time|include_protected"
+                r"|max_tokens|min_importance|session_id|skip_protected|user_id|valid_from"
+                r"|valid_until)(?![\w\"'(:=/.])"), lambda m: _flag(m[1])),
+)  # fmt: skip
+#: an argument with which a message begins: "tags must be strings"
+_FIRST: Final = re.compile(rf"({_NAMES})(?= (?:must|is|are|holds|has|needs|cannot)\b)")
 
 
-def in_shell(text: str, *, named: bool = True) -> str:
-    """A message or hint of the library as the command says it; PATH stays to be filled in.
+def in_commands(text: str) -> str:
+    """The cause or the hint of an error, as the command has to say it."""
+    found = _FIRST.match(text)
+    if found:
+        text = f"{_flag(found[1])}{text[found.end():]}"
+    for pattern, said in _PHRASES:
+        text = pattern.sub(said, text)
+    return text
 
-    ``named``: what it begins with may be the name of an argument.
-    """
-    for pattern, instead in _PHRASES:
-        text = pattern.sub(instead, text)
-    text = _SWITCH.sub(lambda found: _ARGUMENTS[found[1]], text)
-    text = _GIVEN.sub(lambda found: f"{_ARGUMENTS[found[1]]} ", text)
-    if named:
-        text = _FIRST.sub(lambda found: _ARGUMENTS[found[1]], text)
-    return _SCOPES.sub(lambda found: _FLAGS[found[1]], text)
+
+def _shell(value: str) -> str:
+    return value if re.fullmatch(r"[\w.-]+", value) else f'"{value}"'

@@ -200,7 +200,7 @@ def file_beside(path: object, source: str | None, *, overwrite: bool = True) -> 
     if not overwrite and os.path.lexists(target):
         raise StoreExistsError(
             f"{target} is there already",
-            hint="choose another name; overwrite=True (--overwrite) replaces it",
+            hint="choose another name; overwrite=True replaces it",
         )
     return target
 

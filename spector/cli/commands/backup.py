@@ -33,9 +33,10 @@ Copy a store as it is at one moment, while an agent goes on writing to it. The c
 synced, and appears at DEST complete or not at all.
 
 DEST is a path where nothing is, an empty directory, or an earlier backup of the same store. That
-one is replaced, and partitions that have not changed since are taken over from it; where nothing has
-changed it is verified and kept, and nothing is written. A backup that has been opened to write, another store, or anything else is left alone: exit code 3. So are a mount
-point, which cannot be replaced (name a directory inside of it), and the current directory.
+one is replaced, and partitions that have not changed since are taken over from it; where nothing
+has changed it is verified and kept, and nothing is written. A backup
+that has been opened to write, another store, or anything else is left alone: exit code 3. So are a
+mount point, which cannot be replaced (name a directory inside of it), and the current directory.
 
 So is a backup with changes that this store does not have: one of a later state (this store has lost
 commits, or is an older copy), or one of a copy that went its own way. --force replaces it.
