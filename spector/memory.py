@@ -99,6 +99,7 @@ from spector.store.scope import ANYBODY, SCOPES, Scope, members
 from spector.store.tally import count_of, receipt_within, tiers_of, users_of
 from spector.store.walk import walk
 from spector.tiers.router import TierRouter
+from spector.wording import counted
 from spector.write.draft import FIELDS, Draft, make_draft
 from spector.write.fields import (
     check_scope,
@@ -1155,7 +1156,7 @@ class Memory:
             return report
         entries = self._embedder.stats().entries
         self._embedder.clear()
-        emptied = Purged(where="embedding cache", what=f"{entries} vectors dropped",
+        emptied = Purged(where="embedding cache", what=f"{counted(entries, 'vector')} dropped",
                          bytes=4 * self.dim * entries)  # fmt: skip
         receipt = replace(report.receipt, purged=(*report.receipt.purged, emptied))
         return replace(report, receipt=receipt)

@@ -11,6 +11,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from spector.wording import counted
+
 __all__ = ["NOT_COVERED", "ErasureReceipt", "Purged", "Residue", "Verification"]
 
 #: ids and places that ``print`` shows; ``to_dict`` has all
@@ -147,7 +149,9 @@ class ErasureReceipt:
             lines.append(
                 f"  still there, because pinned or immutable: {_listed(self.protected)}"
             )
-        lines += [f"  {each.where}: {each.what}, {each.bytes:,} bytes" for each in self.purged]
+        lines += [
+            f"  {each.where}: {each.what}, {counted(each.bytes, 'byte')}" for each in self.purged
+        ]
         if self.verification is not None:
             lines += _searched(self.verification)
         lines += [f"  pending: {each}" for each in self.pending]
@@ -158,8 +162,9 @@ class ErasureReceipt:
 
 def _searched(found: Verification) -> list[str]:
     lines = [
-        f"  searched {found.files} files, {found.bytes:,} bytes, for {found.needles} pieces, and "
-        f"the full text for {found.words} words: {len(found.residue)} left of what is forgotten",
+        f"  searched {counted(found.files, 'file')}, {counted(found.bytes, 'byte')}, for "
+        f"{counted(found.needles, 'piece')}, and the full text for {counted(found.words, 'word')}:"
+        f" {len(found.residue)} left of what is forgotten",
     ]
     if found.living:
         lines.append(
@@ -167,8 +172,8 @@ def _searched(found: Verification) -> list[str]:
         )
     if found.shared or found.too_short:
         lines.append(
-            f"  {found.shared} pieces that living memories hold as well, and {found.too_short} "
-            "too short to mean anything, prove nothing"
+            f"  {counted(found.shared, 'piece')} that living memories hold as well, and "
+            f"{found.too_short} too short to mean anything, prove nothing"
         )
     lines += _first([
         f"left: {each.kind} in {each.where}"

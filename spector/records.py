@@ -499,7 +499,8 @@ class CompactionReport:
 
     @property
     def bytes_reclaimed(self) -> int:
-        return self.bytes_before - self.bytes_after
+        """How much smaller the store is; 0 where what it wrote anew is larger than what went."""
+        return max(0, self.bytes_before - self.bytes_after)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

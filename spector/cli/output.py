@@ -30,7 +30,6 @@ __all__ = [
     "Progress",
     "bytes_text",
     "clean",
-    "counted",
     "to_jsonable",
     "width_of",
     "wrap",
@@ -333,14 +332,6 @@ def bytes_text(count: int) -> str:
             break
         value, unit_name = value / 1024, larger
     return f"{count} B" if unit_name == "B" else f"{value:.1f} {unit_name}"
-
-
-def counted(number: int, what: str, several: str = "") -> str:
-    """1 -> "1 memory", 2 -> "2 memories"; ``several`` where the rule does not make it."""
-    if number == 1:
-        return f"1 {what}"
-    ends = what.endswith("y") and what[-2:-1] not in "aeiou"
-    return f"{number} {several or (f'{what[:-1]}ies' if ends else f'{what}s')}"
 
 
 def to_jsonable(value: Any) -> Any:

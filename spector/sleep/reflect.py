@@ -23,6 +23,7 @@ from spector.sleep.erase import is_overdue
 from spector.store.catalog import SegmentRow
 from spector.store.store import Store
 from spector.tiers.router import TierRouter
+from spector.wording import counted
 
 __all__ = ["ReflectDaemon", "reflect_once"]
 
@@ -209,7 +210,8 @@ class ReflectDaemon:
         failed = report.compaction.failed
         self.last_report = report
         self.last_error = PartitionCorruptError(
-            f"{len(failed)} partitions could not be rebuilt; the first: {failed[0]['message']}"
+            f"{counted(len(failed), 'partition')} could not be rebuilt; the first: "
+            f"{failed[0]['message']}"
         ) if failed else None
         self._stuck = frozenset(each["path"] for each in failed)
         self._more = report.clustered > 0 and report.unclustered > 0

@@ -28,6 +28,7 @@ from spector.errors import (
 from spector.records import Hit, MemoryRecord
 from spector.store.scope import SCOPES
 from spector.unicode import normalize
+from spector.wording import counted
 
 __all__ = [
     "check_metadata",
@@ -333,7 +334,7 @@ def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
         )
     if len(array) != dim:
         raise DimensionMismatchError(
-            f"the vector has {len(array)} components, this store holds {dim}",
+            f"the vector has {counted(len(array), 'component')}, this store holds {dim}",
             hint="embed with the model that the store was made with",
         )
     norm = float(array @ array)  # finite unless a component is not, or the sum overflows
