@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         RepairReport,
         ScanStats,
         Signals,
+        UserSummary,
     )
     from spector.sleep.reflect import ReflectDaemon
     from spector.tiers.base import PartitionedTier, Placement, TierStore
@@ -117,7 +118,7 @@ _HOMES = {
     "spector.read.options": "RecallOptions",
     "spector.receipt": "ErasureReceipt Purged Residue Verification",
     "spector.records": "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
-    " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats Signals",
+    " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats Signals UserSummary",
     "spector.sleep.reflect": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",
     "spector.tiers.router": "TierRouter",
@@ -206,6 +207,7 @@ __all__ = [
     "UnknownArgumentError",
     "UnknownRecordError",
     "UnknownTierError",
+    "UserSummary",
     "Verification",
     "__version__",
     "check",

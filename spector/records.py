@@ -30,6 +30,7 @@ __all__ = [
     "RepairReport",
     "ScanStats",
     "Signals",
+    "UserSummary",
     "make_records",
 ]
 
@@ -451,15 +452,28 @@ class HitList(list[Hit]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReport:
-    """Which ids were forgotten, and which asked-for ones were kept and why."""
+    """Which ids were forgotten, and which pinned or immutable ones were asked for and kept."""
 
     ids: tuple[int, ...] = ()
     protected: tuple[int, ...] = ()
+    #: the words are in the files until the first ``reflect`` from this time on, or until
+    #: ``compact``; None with ``purge=True``, and where nothing of them is in a file
+    due: datetime | None = None
     #: with ``purge=True``: what was erased from the files, and what no library can reach
     receipt: ErasureReceipt | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserSummary:
+    """One user of a store: how many memories, and the event times of the first and the last."""
+
+    id: str
+    count: int
+    first: datetime
+    last: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

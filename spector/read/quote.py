@@ -19,7 +19,7 @@ from typing import Final
 from spector.read.plain import plain
 from spector.read.roles import BARE_ROLES, is_invisible, reads_like_a_role
 from spector.read.signs import USERS
-from spector.records import Hit
+from spector.records import Hit, MemoryRecord
 
 __all__ = ["FRAME", "Block", "Line", "label", "line_of", "origin_of", "quoted",
            "role_label"]
@@ -116,7 +116,7 @@ def _is_harmless(name: str) -> bool:
     )
 
 
-def origin_of(hit: Hit) -> str:
+def origin_of(hit: Hit | MemoryRecord) -> str:
     """Who said it, as far as the store knows; "" if it does not.
 
     The role of a message is its origin. ``metadata["speaker"]`` is a name that somebody gave: it

@@ -27,7 +27,7 @@ from spector.store.idx import idx_of
 from spector.store.lock import LOCK_NAME
 from spector.store.pieces import LEAST_BYTES, Finder, Pieces, cut
 from spector.store.rows import tags_json, to_json
-from spector.store.said import MOST_SAYERS, Said, escaped, leaves
+from spector.store.said import Said, escaped, leaves
 from spector.store.segment import Segment
 from spector.store.store import Store
 from spector.store.word_files import is_words
@@ -194,7 +194,7 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     return Verification(
         needles=len(needles.pieces), words=words.wanted, too_short=needles.too_short,
         shared=len(alive | said.pieces | said.exactly),
-        living=tuple(sorted(said.ids)[:MOST_SAYERS]), files=files, bytes=total,
+        living=tuple(sorted(said.ids)), files=files, bytes=total,
         residue=tuple(residue), unsearched=tuple(dict.fromkeys(failed)),
         # of a word nobody knows whose it was
         left_of=tuple(sorted(needles.ids if words.left else left_of)),

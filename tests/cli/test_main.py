@@ -26,15 +26,18 @@ from tests.cli.conftest import Run
 
 VERBS = (
     "remember", "recall", "import", "export", "forget", "reflect", "compact", "check", "stats",
-    "inspect", "reembed", "demo", "history", "reinstate",
+    "inspect", "reembed", "demo", "history", "reinstate", "list", "get", "count", "users",
+    "update", "pin", "unpin", "resolve", "reinforce", "context", "backup", "restore", "bench",
 )  # fmt: skip
 NEEDS_STORE = {
     "recall": ["x"], "export": [], "forget": ["1"], "reflect": [], "compact": [], "check": [],
     "stats": [], "inspect": [], "reembed": [], "history": ["1"], "reinstate": ["1"],
+    "list": [], "get": ["1"], "count": [], "users": [], "update": ["1", "x"], "pin": ["1"],
+    "unpin": ["1"], "resolve": ["1"], "reinforce": ["1"],
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("bench", "restore")])
 def test_help_of_every_command(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([verb, "--help"]) == 0
     text = capsys.readouterr().out
@@ -47,6 +50,7 @@ def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[st
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(f"    {verb}" in text for verb in VERBS)
+    assert sorted(VERBS) == sorted(cli.build_parser()[1])
     assert "exit codes:" in text
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector.cli.main import main
+from spector.cli.main import build_parser, main
 from spector.cli.tongue import in_commands
 from tests.cli.conftest import Run
 
@@ -96,3 +96,61 @@ def test_a_locked_store_is_told_in_either_tongue(
         assert "spector " not in caught.value.hint
         assert main(["compact", str(tmp_path / "mind")]) == 3
         assert "mode=" not in capsys.readouterr().err
+
+
+def test_every_flag_and_command_in_a_hint_exists() -> None:
+    _, parsers = build_parser()
+    flags = {flag for parser in parsers.values()
+             for flag in re.findall(r"--[a-z-]+", parser.format_help())}  # fmt: skip
+    for hint in _hints():
+        said = in_commands(hint)
+        if "pip install" in said or OF_CODE.search(hint):
+            continue
+        assert set(re.findall(r"(?<!\w)--[a-z][a-z-]+", said)) <= flags, said
+        assert set(re.findall(r"\bspector ([a-z]+) PATH", said)) <= set(parsers), said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('write update(id, move_to={"user_id": "b"})',
+         "write spector update PATH ID --move-to-user b"),
+        ("user_id must be a non-empty printable str, got ''",
+         "--user must be a non-empty printable str, got ''"),
+        ("give it up: forget(12) drops the memory",
+         "give it up: spector forget PATH 12 drops the memory"),
+        ("forget(12) first, or remember anew what holds: spector forget PATH 12",
+         "spector forget PATH 12 first, or remember anew what holds"),
+        ("split it into passages, or raise Config.max_text_bytes", "split it into passages"),
+        ('open it with mode="rw" to finish that',
+         "a command that writes (spector reflect PATH) finishes that"),
+    ],
+)  # fmt: skip
+def test_a_way_out_can_be_typed(text: str, said: str) -> None:
+    assert in_commands(text) == said
+
+
+def test_the_same_error_speaks_to_its_caller(run: Run, tmp_path: Path) -> None:
+    mind = tmp_path / "a mind"
+    told = run("remember", mind, "a thing", "--json").json
+    with spector.open(mind) as memory:
+        memory.forget(told["id"])
+        with pytest.raises(spector.UnknownRecordError, match=r"forget\(id, purge=True\)"):
+            memory.get(told["id"])
+        locked = run("forget", mind, told["id"])
+    assert (locked.code, "mode=" in locked.err) == (3, False)
+    assert "a command that only reads" in locked.err
+    shown = run("get", mind, told["id"])
+    assert f"spector forget '{mind}' ID --purge" in shown.err
+    assert "purge=True" not in run("get", mind, told["id"], "--json").err
+    empty = run("remember", mind, "x", "--user", "")
+    assert "error: --user must be" in empty.err
+    assert "user_id" not in empty.err
+
+
+def test_a_key_of_a_file_is_no_flag(run: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text('{"text": "x", "session_id": ""}\n')
+    told = run("import", tmp_path / "mind", notes)
+    assert told.code == 2
+    assert "message 1: session_id must be" in told.err

@@ -43,16 +43,14 @@ WHERES: tuple[tuple[dict[str, Any], Callable[[Mapping[str, Any]], bool]], ...] =
 
 @dataclass
 class Oracle:
-    """Live memories by id, their vectors, the ring of the working tier."""
+    """Live memories by id, and their vectors."""
 
     config: Config
     records: dict[int, MemoryRecord] = field(default_factory=dict)
     vectors: dict[int, Vector | None] = field(default_factory=dict)
-    #: ids that the slots of the working tier hold or held, in the order of the slots
-    ring: list[int] = field(default_factory=list)
 
     def copy(self) -> Oracle:
-        return Oracle(self.config, dict(self.records), dict(self.vectors), list(self.ring))
+        return Oracle(self.config, dict(self.records), dict(self.vectors))
 
     def without_volatile(self) -> Oracle:
         kept = {i: r for i, r in self.records.items() if r.tier != "working"}
@@ -98,7 +96,7 @@ class Oracle:
         )
         self.vectors[record_id] = given.get("vector")
         if given.get("tier") == "working":
-            self._into_ring(record_id)
+            self._make_room(given.get("user_id"))
 
     def end(self, record_id: int, newer: int, given: Mapping[str, Any], now_ms: int) -> None:
         """A newer memory takes the place of this one from when it begins."""
@@ -111,13 +109,10 @@ class Oracle:
     def reinstate(self, record_id: int) -> None:
         self.records[record_id] = _own(self.records[record_id])
 
-    def _into_ring(self, record_id: int) -> None:
-        if len(self.ring) < self.config.working_capacity:
-            self.ring.append(record_id)
-            return
-        oldest = self.ring.index(min(self.ring))
-        self.drop([self.ring[oldest]], heirs=False)
-        self.ring[oldest] = record_id
+    def _make_room(self, user_id: str | None) -> None:
+        """Of more than a ring's worth of a user's working memories the oldest go."""
+        ring = [i for i, r in self.records.items() if r.tier == "working" and r.user_id == user_id]
+        self.drop(sorted(ring)[: -self.config.working_capacity], heirs=False)
 
     def update(self, record_id: int, changes: Mapping[str, Any], now_ms: int) -> None:
         before = self.records[record_id]

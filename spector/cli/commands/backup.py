@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spector.cli.options import add_json, add_path, open_memory, place, require_store
-from spector.cli.output import Console, Progress, bytes_text
+from spector.cli.output import Console, Progress, bytes_text, counted
 from spector.records import BackupReport
 
 __all__ = ["add_backup", "add_restore"]
@@ -91,7 +91,8 @@ def _show(report: BackupReport, console: Console, verb: str) -> None:
     console.document(report)
     reused = f", {report.reused} of them unchanged" if report.reused else ""
     console.say(
-        f"{console.style('ok', 'green')}: {verb} {report.records} records in {report.partitions} "
-        f"partitions{reused}, {bytes_text(report.bytes_copied)} of {bytes_text(report.bytes)} "
-        f"written to {report.path} in {report.elapsed_ms:.1f} ms"
+        f"{console.style('ok', 'green')}: {verb} {counted(report.records, 'record')} in "
+        f"{counted(report.partitions, 'partition')}{reused}, "
+        f"{bytes_text(report.bytes_copied)} of {bytes_text(report.bytes)} written to {report.path} "
+        f"in {report.elapsed_ms:.1f} ms"
     )
