@@ -23,6 +23,7 @@ from typing import Any, Final, Protocol
 
 from spector.cli.tongue import in_commands
 from spector.errors import ImportFormatError, SpectorError
+from spector.wording import counted
 
 __all__ = [
     "Column",
@@ -333,7 +334,6 @@ def bytes_text(count: int) -> str:
             break
         value, unit_name = value / 1024, larger
     return f"{count} B" if unit_name == "B" else f"{value:.1f} {unit_name}"
-
 
 
 def to_jsonable(value: Any) -> Any:
