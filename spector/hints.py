@@ -140,7 +140,8 @@ _KEYWORDS: Final = _table({
 #: verb -> arguments that come first and have a name of their own
 _FIRST: Final = {
     "export": ("target", "vectors", "overwrite", "skip_damaged", "progress"),
-    "forget": ("target", "purge", "verify"), "records": ("as_of",),
+    "forget": ("target", "purge", "verify", "include_protected", "skip_protected"),
+    "records": ("as_of",),
     "remember_many": ("items", "progress"), "update": ("target",),
 }  # fmt: skip
 
