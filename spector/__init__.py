@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         RepairReport,
         ScanStats,
         Signals,
+        UserSummary,
     )
     from spector.sleep.reflect import ReflectDaemon
     from spector.tiers.base import PartitionedTier, Placement, TierStore
@@ -120,7 +121,7 @@ _HOMES = {
     "spector.read.options": "RecallOptions",
     "spector.receipt": "ErasureReceipt Purged Residue Verification",
     "spector.records": "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
-    " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats Signals",
+    " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats Signals UserSummary",
     "spector.sleep.reflect": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",
     "spector.tiers.router": "TierRouter",
@@ -210,6 +211,7 @@ __all__ = [
     "UnknownArgumentError",
     "UnknownRecordError",
     "UnknownTierError",
+    "UserSummary",
     "Verification",
     "__version__",
     "check",
@@ -223,7 +225,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
-        raise AttributeError(f"module 'spector' has no attribute {name!r}")
+        raise importlib.import_module("spector.hints").no_attribute("spector", name, __all__)
     with _said_as_memory_error():
         value = getattr(importlib.import_module(home), name)
     globals()[name] = value

@@ -15,21 +15,23 @@ from spector.errors import (
     StoreNotFoundError,
 )
 from spector.given import items_of, shown
+from spector.hints import checks_arguments
 from spector.opening import open_memory_at as open
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
 from spector.store.backup import copy_store
+from spector.store.below import has_partitions
 from spector.store.catalog import CATALOG_NAME
 from spector.store.check import check_settled, refuse_strange_limit
 from spector.store.check_disk import check_unopened
 from spector.store.files import DiskFiles
 from spector.store.identify import identify, refuse_newer
 from spector.store.lock import WriterLock, no_writer
-from spector.store.places import Place, is_nameable
+from spector.store.places import Place, is_nameable, without_tilde
 from spector.store.recover import Stamp, no_store, open_disk, reading_catalog
 from spector.store.repair import salvage
+from spector.store.resources import completed, entry
 from spector.store.salvage import Remains, read_remains
 from spector.store.salvaged import Identity, Salvage
-from spector.store.scopes import completed, entry
 from spector.store.staging import building
 from spector.store.transplant import transplant
 from spector.tiers.base import TierStore
@@ -42,6 +44,7 @@ __all__ = ["check", "open", "reembed", "repair", "restore"]
 Progress = Callable[[int, int], None]
 
 
+@checks_arguments("spector.check")
 @entry
 def check(
     path: str | os.PathLike[str],
@@ -58,9 +61,9 @@ def check(
     Args:
         limit: problems to list; the rest is counted (``CheckReport.unlisted``). None lists all.
     """
-    _refuse_nowhere(path, "path")
+    where = _directory(path, "path")
     refuse_strange_limit(limit)
-    files = DiskFiles(os.fspath(path))
+    files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
@@ -80,6 +83,7 @@ def check(
         catalog.close()
 
 
+@checks_arguments("spector.reembed")
 @entry
 def reembed(
     path: str | os.PathLike[str],
@@ -97,17 +101,18 @@ def reembed(
         raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     config = Config()
-    _refuse_nowhere(path, "path")
-    files = DiskFiles(os.fspath(path))
+    where = _directory(path, "path")
+    files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
     with open_disk(
-        os.fspath(path), Stamp(None, None, None), [tier.files for tier in router], config,
+        where, Stamp(None, None, None), [tier.files for tier in router], config,
         mode="rw", durability="strict",
     ) as store:
         return reembed_store(store, found, progress)
 
 
+@checks_arguments("spector.restore")
 @entry
 def restore(
     backup: str | os.PathLike[str],
@@ -127,20 +132,18 @@ def restore(
         StoreExistsError: something is at ``dest``. StoreNotFoundError: no store is at ``backup``.
         PartitionCorruptError, CatalogCorruptError: the backup is damaged; nothing was put in place.
     """
-    _refuse_nowhere(backup, "backup")
-    _refuse_nowhere(dest, "dest")
-    if DiskFiles(os.fspath(backup)).is_empty():
-        raise StoreNotFoundError(
-            f"there is no backup at {os.fspath(backup)}", hint="check the path"
-        )
+    source, place = _directory(backup, "backup"), _directory(dest, "dest")
+    if DiskFiles(source).is_empty():
+        raise StoreNotFoundError(f"there is no backup at {source}", hint="check the path")
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     with open_disk(
-        os.fspath(backup), Stamp(None, None, None), [tier.files for tier in router], Config(),
+        source, Stamp(None, None, None), [tier.files for tier in router], Config(),
         mode="r", durability="strict",
     ) as store:
-        return copy_store(store, os.fspath(dest), as_backup=False, progress=progress)
+        return copy_store(store, place, as_backup=False, progress=progress)
 
 
+@checks_arguments("spector.repair")
 @entry
 def repair(
     path: str | os.PathLike[str],
@@ -172,13 +175,11 @@ def repair(
         directory, or the source has a name beside ``dest`` that the new store passes through.
     """
     started = time.perf_counter()
-    _refuse_nowhere(path, "path")
-    _refuse_nowhere(dest, "dest")
-    files, place = DiskFiles(os.fspath(path)), Place.at(os.fspath(dest))
-    named = os.path.abspath(dest)  # now: whoever renames directories may lose the current one
-    names = files.listing()
-    if not any(name == CATALOG_NAME or name.endswith(".mem") for name in names):
-        raise StoreNotFoundError(f"there is no store at {files.root}", hint="check the path")
+    where, named = _directory(path, "path"), _directory(dest, "dest")
+    files, place = DiskFiles(where), Place.at(named)
+    named = os.path.abspath(named)  # now: whoever renames directories may lose the current one
+    if not files.exists(CATALOG_NAME) and not has_partitions(files.root):
+        raise no_store(files)
     place.refuse_harm(files.root)
     with place.explained(files.root), building(place) as (staging, lock):
         with no_writer(files.root):
@@ -200,10 +201,15 @@ def repair(
     )
 
 
-def _refuse_nowhere(path: str | os.PathLike[str], name: str) -> None:
-    """An argument that is no path is told as such, not as whatever comes of it later."""
+def _directory(path: str | os.PathLike[str], name: str) -> str:
+    """The path that an argument is, with ``~`` as the home.
+
+    Raises:
+        InvalidInputError: it is no path; told as such, not as whatever comes of it later.
+    """
     if not is_nameable(path) or os.fspath(path) == ":memory:":
         raise InvalidInputError(f"{name} is {shown(path)}", hint="pass the path of a directory")
+    return without_tilde(path, name)
 
 
 def _transplant(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeVar, cast
 
 from spector.errors import StoreClosedError
-from spector.store.scopes import Call, begin, end
+from spector.store.resources import Call, begin, end
 
 __all__ = ["Calls", "Steps", "verb"]
 

@@ -34,7 +34,10 @@ class Config:
     episodic_capacity: int = 10_000
     semantic_capacity: int = 10_000
     procedural_capacity: int = 500
+    #: of each user; memories without one share as many
     working_capacity: int = 100
+    #: users with working memories; of more, those of the user who wrote longest ago make room
+    working_users: int = 1000
     #: a file begins with a page, and grows by a quarter of its size, but never by less than this
     min_extent_bytes: int = 16 * 1024
     #: ... and never by more than this

@@ -21,7 +21,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     +-- StateTransitionError (RuntimeError) a partition may not change state that way
     +-- StoreError (OSError)                the store as a whole cannot do this
         +-- StoreNotFoundError (FileNotFoundError)
-        +-- StoreExistsError (FileExistsError)   something is where a copy of a store is to go
+        +-- StoreExistsError (FileExistsError)   something is where a copy or an export is to go
         +-- StoreLockedError (BlockingIOError)  another process, or this one, is the writer
         +-- StoreClosedError, StoreReadOnlyError (PermissionError), StoreForkedError
         +-- StoreFullError                  disk full or quota; free space and go on
@@ -199,7 +199,7 @@ class StoreNotFoundError(StoreError, FileNotFoundError):
 
 
 class StoreExistsError(StoreError, FileExistsError):
-    """Something is where a copy of a store is to be put. It was left alone."""
+    """Something is where a copy of a store or an export is to be put. It was left alone."""
 
 
 class StoreLockedError(StoreError, BlockingIOError):

@@ -25,6 +25,7 @@ from spector.store.files import Bytes, read_lines
 from spector.store.hydrate import header_of
 from spector.store.links import parted, reserved_last
 from spector.store.textfile import write_lines
+from spector.wording import counted
 from spector.write.draft import Draft
 
 __all__ = ["Vectors", "export_lines", "import_lines"]
@@ -84,7 +85,7 @@ class Vectors:
                 hint="open the store with an embedder, which then embeds the texts again",
             )
         raise ImportFormatError(
-            f"{where}: the vector has {length} numbers, the store's have {self.dim}",
+            f"{where}: the vector has {counted(length, 'number')}, the store's have {self.dim}",
             hint=f"import into a store made with dim={length}, or open one with an embedder",
         )
 

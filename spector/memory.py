@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -35,6 +35,7 @@ from spector.errors import (
 from spector.exchange import Vectors, export_lines, import_lines
 from spector.exit import at_exit
 from spector.given import items_of, reading, shown, truth
+from spector.hints import made_by, no_attribute, refuse_unknown, with_hints
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
@@ -58,7 +59,6 @@ from spector.read.options import (
     parse_per_session,
     parse_valence,
     refuse_strange,
-    refuse_unknown,
 )
 from spector.read.parts import split
 from spector.read.recall import Reader
@@ -87,6 +87,7 @@ from spector.records import (
     HitList,
     MemoryRecord,
     ReflectReport,
+    UserSummary,
 )
 from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
@@ -96,18 +97,25 @@ from spector.store.backup import copy_store
 from spector.store.check import check_settled, refuse_strange_limit
 from spector.store.erase import due_of
 from spector.store.files import Bytes
+from spector.store.filters import SqlFilter
 from spector.store.hydrate import current_image, header_of, to_record
 from spector.store.links import newer_than
-from spector.store.places import file_beside, is_nameable
+from spector.store.places import file_beside, is_nameable, without_tilde
 from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
-from spector.store.scopes import completed, each_elsewhere
+from spector.store.resources import completed, each_elsewhere
+from spector.store.scope import ANYBODY, SCOPES, Scope, members
+from spector.store.tally import count_of, receipt_within, tiers_of, users_of
 from spector.store.walk import walk
 from spector.tiers.router import TierRouter
+from spector.wording import counted
 from spector.write.draft import FIELDS, Draft, make_draft
 from spector.write.fields import (
     check_scope,
     check_text,
+    id_of,
+    parse_flag,
+    parse_move,
     parse_number,
     parse_tags,
     parse_vector,
@@ -126,17 +134,23 @@ _users: set[int] = set()
 #: seconds that the end of the interpreter waits for a cycle of sleep
 _EXIT_S = 5.0
 Range = tuple[datetime | str | None, datetime | str | None]
+#: one memory: what any verb returns of it, or its id
+Named = int | Hit | MemoryRecord
 #: one memory, or several
-Memories = int | Hit | MemoryRecord | Iterable[int | Hit | MemoryRecord]
+Memories = Named | Iterable[Named]
 
 
+@with_hints
 class Memory(Sole):
     """One agent's memory. Made by :func:`spector.open`; thread-safe; a context manager.
 
-    Verbs that name a memory take its ``id``. Every error derives from
+    Verbs that name a memory take its ``id``, a hit or a record. Given ``user_id``, ``agent_id`` or
+    ``session_id`` as well, they are a guard: a memory that has not exactly these is unknown to the
+    verb, in the same words as an id that never was. Every error derives from
     :class:`spector.SpectorError`.
     """
 
+    @made_by("spector.open(path)")
     def __init__(
         self,
         router: TierRouter,
@@ -208,7 +222,7 @@ class Memory(Sole):
         category: str | int | None = None,
         modality: str | int | None = None,
         role: str | None = None,
-        parents: Iterable[int] | None = None,
+        parents: Memories | None = None,
         supersedes: Memories | None = None,
     ) -> MemoryRecord:
         """Store one memory and return it; it is visible to the next recall.
@@ -221,6 +235,8 @@ class Memory(Sole):
             valid_from, valid_until: outside of this window recall does not return it.
             metadata: a JSON object, for ``where`` filters.
             session_id, agent_id, user_id: scopes; a recall with one of them never leaves it.
+            parents: ids, hits or records of what this one was made from. They are kept as numbers,
+                whoever's they are; nothing is read through them.
             vector: (dim,) floats; embedded from the text if absent.
             unresolved: marks an open matter, until :meth:`resolve`.
             supersedes: id, hit or record of what this one takes the place of, or several. In the
@@ -231,7 +247,8 @@ class Memory(Sole):
         Raises:
             InvalidInputError: naming the argument; nothing was stored.
             UnknownRecordError, ImmutableRecordError, SupersededRecordError: one of ``supersedes``
-                is not there, must not change, or has been superseded before; nothing was stored.
+                is not there or not of this ``user_id``, must not change, or has been superseded
+                before; nothing was stored.
             EmbeddingError: no vector could be made; nothing was stored.
             StoreError: the store cannot be written.
         """
@@ -302,74 +319,140 @@ class Memory(Sole):
         return out
 
     @verb
-    def update(self, record_id: int, /, **changes: Any) -> MemoryRecord:
+    def update(
+        self,
+        target: Named,
+        /,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        move_to: Mapping[str, str | None] | None = None,
+        **changes: Any,
+    ) -> MemoryRecord:
         """Change fields of a memory under the same id. Keywords as in :meth:`remember`, and text.
 
         An update corrects: the old version is as if it had never been, for recalls as of an
         earlier time as well. What was true and is no longer is told by
         ``remember(..., supersedes=id)`` instead. A new text is embedded again. The old version is
         gone from recall at once and from the files after :meth:`compact`. Pass None to clear
-        metadata, scopes or a validity bound.
+        metadata or a validity bound.
 
         What a memory supersedes ends when it begins, so it follows a change of ``event_time`` or
         ``valid_from``.
+
+        Args:
+            user_id, agent_id, session_id: a guard, whose the memory must be; they change nothing.
+            move_to: the scopes that it gets, ``{"user_id": "b"}``; None takes one away. Under a
+                guard a memory keeps its user.
 
         Raises:
             UnknownRecordError, ImmutableRecordError, InvalidInputError
             SupersededRecordError: ``valid_until`` was given for a memory that has been superseded.
         """
         self._ensure(write=True)
-        refuse_unknown(changes, (*(f for f in FIELDS if f not in _ONCE), "text"),
-                        "update")
+        scope, record_id = self._scope(user_id, agent_id, session_id), id_of(target)
+        own = (f for f in FIELDS if f not in _ONCE and f not in SCOPES)
+        refuse_unknown(changes, (*own, "text", "move_to", *SCOPES), "update")
+        changes.update(parse_move(move_to, self._config))
         if not changes:
             raise InvalidInputError(
-                "update was given nothing to change", hint='write it like update(id, text="...")'
+                "update was given nothing to change",
+                hint=_CHANGE if scope.is_open else _MOVE,
             )
-        before = self.get(record_id)
-        if before.immutable:
-            raise ImmutableRecordError(
-                f"record {record_id} is immutable", hint="remember a new one instead"
-            )
-        if "text" in changes and changes.get("vector") is None and self._embedder is not None:
-            # before the lock: a model, and more so a server, would keep every writer waiting
-            text = check_text(changes["text"], self._config)
-            changes["vector"] = embedded(self._embedder, [text])[0]
-        with self._opened[0].store.lock:
-            before = self.get(record_id)
-            fields = _fields_of(before)
-            fields.update(changes)
-            draft = self._draft(fields.pop("text"), fields)
-            record = self._writer.update(record_id, changes, draft)
+        with _how_to_move(scope):
+            before = self._record_of(record_id, scope)
+            if before.immutable:
+                raise ImmutableRecordError(
+                    f"record {before.id} is immutable", hint="remember a new one instead"
+                )
+            if "text" in changes and changes.get("vector") is None and self._embedder is not None:
+                # before the lock: a model, and more so a server, would keep every writer waiting
+                text = check_text(changes["text"], self._config)
+                changes["vector"] = embedded(self._embedder, [text])[0]
+            with self._opened[0].store.lock:
+                before = self._record_of(record_id, scope)
+                if not scope.is_open and changes.get("user_id", before.user_id) != before.user_id:
+                    raise InvalidInputError(
+                        "move_to names another user than the guard lets pass",
+                        hint="a memory changes its user only by a call without user_id, agent_id"
+                        " and session_id",
+                    )
+                fields = _fields_of(before)
+                fields.update(changes)
+                draft = self._draft(fields.pop("text"), fields)
+                record = self._writer.update(before.id, changes, draft)
         self.daemon.note_writes(1)
-        return record
+        return self._within(record, scope)
 
     @verb
-    def reinforce(self, record_id: int, success: bool = True) -> MemoryRecord:
+    def reinforce(
+        self,
+        target: Named,
+        success: bool = True,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+    ) -> MemoryRecord:
         """Tell that a memory helped (or, with ``success=False``, misled).
 
         Success strengthens it by the spacing effect and raises its utility; failure weakens both.
         """
         self._ensure(write=True)
-        record = self._writer.reinforce([record_id], truth(success, "success"))[0]
+        scope = self._scope(user_id, agent_id, session_id)
+        record = self._writer.reinforce([id_of(target)], truth(success, "success"), scope)[0]
         self.daemon.note_writes(1)
-        return record
+        return self._within(record, scope)
 
     @verb
-    def pin(self, record_id: int) -> MemoryRecord:
+    def pin(
+        self,
+        target: Named,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+    ) -> MemoryRecord:
         """Protect a memory from strength floors and from forgetting by filter."""
-        return self._flag(record_id, Flag.PINNED, True)
+        scope = self._scope(user_id, agent_id, session_id)
+        return self._flag(target, Flag.PINNED, True, scope)
 
     @verb
-    def unpin(self, record_id: int) -> MemoryRecord:
-        return self._flag(record_id, Flag.PINNED, False)
+    def unpin(
+        self,
+        target: Named,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+    ) -> MemoryRecord:
+        """Take back what :meth:`pin` did."""
+        scope = self._scope(user_id, agent_id, session_id)
+        return self._flag(target, Flag.PINNED, False, scope)
 
     @verb
-    def resolve(self, record_id: int) -> MemoryRecord:
+    def resolve(
+        self,
+        target: Named,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+    ) -> MemoryRecord:
         """Close an open matter: clears the mark that ``remember(unresolved=True)`` set."""
-        return self._flag(record_id, Flag.UNRESOLVED, False)
+        scope = self._scope(user_id, agent_id, session_id)
+        return self._flag(target, Flag.UNRESOLVED, False, scope)
 
     @verb
-    def reinstate(self, target: int | Hit | MemoryRecord) -> MemoryRecord:
+    def reinstate(
+        self,
+        target: Named,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+    ) -> MemoryRecord:
         """Let a superseded memory hold again, once what superseded it has been forgotten.
 
         It gets back the end of validity that it had before, or none. Forgetting the newer one alone
@@ -379,27 +462,35 @@ class Memory(Sole):
             SupersededRecordError: what superseded it is still there.
         """
         self._ensure(write=True)
-        record = self._writer.reinstate(_id_of(target))
+        scope = self._scope(user_id, agent_id, session_id)
+        record = self._writer.reinstate(id_of(target), scope)
         self.daemon.note_writes(1)
-        return record
+        return self._within(record, scope)
 
     @verb
     def forget(
         self,
-        target: Memories | Mapping[str, Any] | None = None,
+        target: Memories | ForgetReport | Mapping[str, Any] | None = None,
         *,
         purge: bool = False,
         verify: bool = False,
+        include_protected: bool = False,
+        skip_protected: bool = False,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
         **selection: Any,
     ) -> ForgetReport:
         """Forget memories: at once for every reader, from the files with ``purge=True``,
-        :meth:`compact`, or the first :meth:`reflect` after ``Config.erase_after_s``.
+        :meth:`compact`, or the first :meth:`reflect` after ``Config.erase_after_s``; until when,
+        ``report.due`` says.
 
         What a forgotten memory superseded stays superseded, by what superseded the forgotten one
         if there is such a memory; see :meth:`reinstate`.
 
         Args:
-            target: an id, hit or record, several of them, or a metadata filter (like ``where``).
+            target: an id, hit or record, several of them, what another ``forget`` returned, or a
+                metadata filter (like ``where``).
             purge: also erase them, and whatever else was forgotten, from every file of the store
                 before returning; ``report.receipt`` says what was done and what cannot be. Ids may
                 then name memories that have been forgotten before and not been erased yet. With a
@@ -408,17 +499,33 @@ class Memory(Sole):
             verify: with ``purge``: afterwards search every byte of every file for their texts,
                 metadata, tags, labels and vectors, and the full text for their words. Ids that were
                 forgotten before are refused then: nobody knows any more what to search for.
-            **selection: tiers, tags, any_tags, user_id, agent_id, session_id, time_range, where.
+            include_protected: pinned and immutable memories, too.
+            skip_protected: of ids that you name, leave the immutable ones and forget the rest.
+            user_id, agent_id, session_id: with ids a guard, otherwise part of the selection. The
+                receipt then names memories of this scope only; which scope one had that was
+                forgotten before, nothing tells any more.
+            **selection: tiers, tags, any_tags, time_range, where.
 
-        Ids that you name are forgotten even when pinned; a filter leaves pinned and immutable
-        memories alone and lists them in ``report.protected``.
+        Ids that you name are forgotten even when pinned. What is kept is in ``report.protected``
+        and in the receipt, which is not complete then: with a filter what is pinned or immutable.
 
         Raises:
             UnknownRecordError: an id is unknown; nothing was forgotten.
+            ImmutableRecordError: naming ids that are immutable; nothing was forgotten.
             InvalidFilterError: no id and no filter was given.
             CatalogCorruptError: memories are hidden by damage; nothing was forgotten.
         """
         self._ensure(write=True)
+        scope = self._scope(user_id, agent_id, session_id)
+        how = {
+            "include_protected": parse_flag(include_protected, "include_protected"),
+            "skip_protected": parse_flag(skip_protected, "skip_protected"),
+        }
+        if all(how.values()):
+            raise InvalidInputError(
+                "include_protected and skip_protected say opposite things",
+                hint="pass one of the two",
+            )
         if isinstance(target, Mapping):
             if "where" in selection:
                 raise InvalidFilterError("a filter was given twice", hint="combine them with and")
@@ -428,38 +535,38 @@ class Memory(Sole):
             raise InvalidInputError(
                 "verify=True searches for what purge=True has erased", hint="pass both"
             )
+        store = self._opened[0].store
         if target is not None:
             if selection:
                 raise InvalidFilterError("give either ids or a filter, not both")
-            several = isinstance(target, Iterable) and not isinstance(target, str)
-            named: list[Any] = [target]
-            if several:
-                named = list(items_of(target, "target"))  # type: ignore[arg-type]
-            ids = [_id_of(each) for each in named]
-            if purge and not verify:  # of what is forgotten nobody knows what to search for
+            ids = _ids_of(target)
+            if purge and not verify and scope.is_open:
+                # of what is forgotten nobody knows what to search for, or whose it was
                 ids = [each for each in ids if not self._writer.is_forgotten(each)]
-            for record_id in ids:
-                self._writer.locate(record_id)
-            with self._opened[0].store.lock:  # what is searched for is what is forgotten
-                needles = self._needles_of(ids) if verify else None
-                report = self._writer.forget(ids, named=True, at_once=purge)
+            with store.lock:  # what is searched for is what is forgotten
+                for each in ids:
+                    self._writer.locate(each, scope)
+                report, needles = self._forget(ids, purge, verify, named=True, scope=scope, **how)
         else:
-            chosen = self._selection(selection, "forget")
+            chosen = self._selection({**selection, **_labels(scope)}, "forget")
             if chosen.is_everything:
                 raise InvalidFilterError(
                     "forget was given neither ids nor a filter",
                     hint="to empty a store, delete its directory or forget(tiers=[...])",
                 )
-            with self._opened[0].store.lock:
+            with store.lock:
                 if purge:
-                    refuse_damage(self._opened[0].store.catalog)
+                    refuse_damage(store.catalog)
                 found = [record.id for record, _ in self._iterate(chosen, proven=True)]
-                needles = self._needles_of(found) if verify else None
-                report = self._writer.forget(found, named=False, at_once=purge)
+                report, needles = self._forget(found, purge, verify, named=False, **how)
+            scope = _scope_of(chosen)
         self.daemon.note_writes(len(report))
         if not purge:
             return report
-        return replace(report, receipt=self._erase(0.0, needles=needles, always=True).receipt)
+        receipt = self._erase(0.0, needles=needles, always=True).receipt
+        assert receipt is not None, "always"
+        receipt = receipt_within(receipt, scope, report.ids, self._router.stores())
+        return replace(report, receipt=replace(receipt, protected=report.protected))
 
     # -- read ---------------------------------------------------------------------------------
 
@@ -565,7 +672,7 @@ class Memory(Sole):
                 least=self._config.context_abbreviated,
             )
         if learn and hits:
-            self._writer.note_use([hit.id for hit in hits])
+            self._writer.note_use([hit.id for hit in hits], _scope_of(selection))
         return hits
 
     @verb
@@ -614,36 +721,56 @@ class Memory(Sole):
         hits = self.recall(text, k=fetched, **recall)
         found = desk.context(hits, text, wanted, always=always)
         if learn and found.hits:
-            self._writer.note_use([hit.id for hit in found.hits])
+            scope = Scope(**{name: recall.get(name) for name in SCOPES})  # type: ignore[arg-type]
+            self._writer.note_use([hit.id for hit in found.hits], scope)
         return found
 
     @verb
-    def get(self, record_id: int) -> MemoryRecord:
-        """One memory by id, its bytes verified.
+    def get(
+        self,
+        target: Named,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+    ) -> MemoryRecord:
+        """One memory by id, its bytes verified. Of a hit or a record: as it is now.
+
+        With a guard its ``parents``, ``supersedes`` and ``superseded_by`` name no memory outside.
 
         Raises:
             UnknownRecordError: there is none. PartitionCorruptError: its bytes are damaged.
         """
         self._ensure()
-        return self._record_of(record_id)
+        scope = self._scope(user_id, agent_id, session_id)
+        return self._within(self._record_of(id_of(target), scope), scope)
 
     @verb
-    def history(self, target: int | Hit | MemoryRecord) -> list[MemoryRecord]:
+    def history(
+        self,
+        target: Named,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+    ) -> list[MemoryRecord]:
         """A memory with all that it supersedes and that supersedes it, at any distance: whatever
-        is superseded comes before what did so. What has been forgotten is not among them.
+        is superseded comes before what did so. What has been forgotten is not among them, and
+        links that lead out of a guard's scope are left out.
 
         Raises:
             UnknownRecordError: there is no such memory.
         """
+        guard = {"user_id": user_id, "agent_id": agent_id, "session_id": session_id}
         found: dict[int, MemoryRecord] = {}
-        ahead = [self.get(_id_of(target))]
+        ahead = [self.get(target, **guard)]
         while ahead:
             record = ahead.pop()
             found[record.id] = record
             for each in (*record.supersedes, *record.superseded_by):
                 if each not in found:
                     with contextlib.suppress(UnknownRecordError):
-                        ahead.append(self.get(each))
+                        ahead.append(self.get(each, **guard))
         return [found[each] for each in sorted(found)]  # a link leads to a smaller id
 
     @verb
@@ -662,6 +789,30 @@ class Memory(Sole):
         found = self._iterate(chosen, moment_ms=moment)
         return Steps(self._calls, (record for record, _ in found))
 
+    @verb
+    def count(self, **selection: Any) -> int:
+        """How many memories there are, or are in a selection (keywords as in :meth:`forget`).
+
+        As many as :meth:`records` yields; their bytes are not read.
+        """
+        self._ensure()
+        chosen = self._selection(selection, "count")
+        if chosen.is_everything:
+            return len(self)
+        condition, trusted_s = self._condition(chosen)
+        return sum(
+            count_of(store, condition, trusted_s=trusted_s) for store in self._router.stores()
+        )
+
+    @verb
+    def users(self) -> list[UserSummary]:
+        """The users that memories are of, by id: how many, and the times of first and last event.
+
+        Memories without a user are nobody's, and of none of them.
+        """
+        self._ensure()
+        return users_of(self._router.stores(), trusted_s=_TRUSTED_S)
+
     def __iter__(self) -> Iterator[MemoryRecord]:
         return self.records()
 
@@ -675,13 +826,12 @@ class Memory(Sole):
         return sum(p.live for store in self._router.stores() for p in store.view().partitions)
 
     @verb
-    def __contains__(self, record_id: object) -> bool:
+    def __contains__(self, target: object) -> bool:
+        """Whether a memory is there, by its id, a hit or a record."""
         self._ensure()
-        if not isinstance(record_id, int) or isinstance(record_id, bool):
-            return False
         try:
-            self._writer.find(record_id)
-        except UnknownRecordError:
+            self._writer.find(id_of(target))
+        except (UnknownRecordError, InvalidInputError):  # the second: it is no id at all
             return False
         return True
 
@@ -708,6 +858,9 @@ class Memory(Sole):
         dry_run: bool = False,
         verify: Iterable[str | bytes] = (),
         progress: Callable[[int, int], None] | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
     ) -> CompactionReport:
         """Rebuild partitions without their tombstones and erase forgotten text from every file.
 
@@ -720,6 +873,9 @@ class Memory(Sole):
                 their words, see ``report.receipt.verification``. What a living memory says as well
                 is counted under ``shared``, and ``living`` names these memories.
             progress: called with (partitions done, partitions due).
+            user_id, agent_id, session_id: the receipt names living memories of this scope only,
+                and none that was forgotten: whose it was, nothing tells any more. Files belong to
+                all, so what is compacted stays the same.
 
         ``report.receipt`` says what was erased, None when nothing was due. A damaged partition
         raises nothing: it stays as it is, ``report.failed`` says why and how to get rid of what is
@@ -727,6 +883,7 @@ class Memory(Sole):
         """
         dry_run = truth(dry_run, "dry_run")
         self._ensure(write=not dry_run)
+        scope = self._scope(user_id, agent_id, session_id)
         share = parse_number(threshold, "threshold", 0.0, 1.0)
         needles = _needles_given(verify)
         if dry_run and needles is not None:
@@ -734,7 +891,11 @@ class Memory(Sole):
                 "verify searches for what a compaction has erased, and a dry run erases nothing",
                 hint="leave one of the two out",
             )
-        return self._erase(share, dry_run=dry_run, progress=progress, needles=needles)
+        report = self._erase(share, dry_run=dry_run, progress=progress, needles=needles)
+        if report.receipt is None:
+            return report
+        receipt = receipt_within(report.receipt, scope, (), self._router.stores())
+        return replace(report, receipt=receipt)
 
     @verb
     def checkpoint(self) -> None:
@@ -783,9 +944,22 @@ class Memory(Sole):
         )
 
     @verb
-    def stats(self) -> dict[str, Any]:
-        """What the store holds, where, and which kernel serves; JSON-ready."""
+    def stats(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+    ) -> dict[str, Any]:
+        """What the store holds, where, and which kernel serves; JSON-ready.
+
+        With a scope: how many memories of it there are, by tier. Sizes, tombstones, what is due
+        for erasure and the counters of cache and daemon are of all, and left out then.
+        """
         self._ensure()
+        scope = self._scope(user_id, agent_id, session_id)
+        if not scope.is_open:
+            return self._stats_of(scope)
         durable = self._opened[0].store
         tiers: dict[str, dict[str, int]] = {
             tier.name: {"records": 0, "tombstones": 0, "partitions": 0} for tier in self._router
@@ -825,6 +999,21 @@ class Memory(Sole):
             },
         }
 
+    def _stats_of(self, scope: Scope) -> dict[str, Any]:
+        condition, trusted_s = self._condition(self._selection(_labels(scope), "stats"))
+        found = tiers_of(self._router.stores(), condition, trusted_s=trusted_s)
+        return {
+            "path": self.path,
+            "mode": self._mode,
+            "durability": self._durability,
+            "dim": self.dim,
+            "model": self._opened[0].store.meta.get("model_id") or None,
+            "scope": _labels(scope),
+            "records": sum(found.values()),
+            "tiers": {tier.name: {"records": found.get(tier.code, 0)} for tier in self._router},
+            "kernel": kernel_info(),
+        }
+
     @verb
     def backup(
         self,
@@ -838,7 +1027,8 @@ class Memory(Sole):
         The copy is a store like any other, of the same id. It has been verified when it appears,
         which it does at once or not at all. Where ``dest`` is a backup of this store that nobody
         has opened to write since, it is replaced, and partitions that have not changed are taken
-        over from it. The working tier is not part of it.
+        over from it; where nothing has changed it is verified and kept, and nothing is written. The
+        working tier is not part of it.
 
         Args:
             force: also replace a backup with changes that this store does not have: of a later
@@ -854,7 +1044,7 @@ class Memory(Sole):
         if not is_nameable(dest) or os.fspath(dest) == ":memory:":
             raise InvalidInputError(f"dest is {shown(dest)}", hint="pass the path of a directory")
         return copy_store(
-            self._opened[0].store, os.fspath(dest), as_backup=True,
+            self._opened[0].store, without_tilde(dest, "dest"), as_backup=True,
             force=truth(force, "force"), progress=progress,
         )
 
@@ -866,6 +1056,7 @@ class Memory(Sole):
         target: str | os.PathLike[str],
         *,
         vectors: bool | None = None,
+        overwrite: bool = False,
         skip_damaged: bool = False,
         progress: Progress | None = None,
         **selection: Any,
@@ -873,14 +1064,15 @@ class Memory(Sole):
         """Write memories as JSON lines; returns how many.
 
         Args:
-            target: a path outside of the store; it appears whole or not at all, in place of the
-                file or link that was there.
+            target: a path outside of the store; it appears whole or not at all.
+            overwrite: replace the file or link that is at ``target``.
             vectors: also write each vector; by default only when the store has no embedder that
                 could make it again.
             skip_damaged: leave memories whose bytes are damaged out, and warn with their ids,
                 instead of raising.
 
         Raises:
+            StoreExistsError: a file is at ``target``; it was left alone.
             InvalidInputError: ``target`` is in the store, a file of another one, or there and no
                 file.
         """
@@ -889,7 +1081,10 @@ class Memory(Sole):
         with_vectors = self._embedder is None if vectors is None else truth(vectors, "vectors")
         damaged: list[int] | None = [] if truth(skip_damaged, "skip_damaged") else None
         files = self._opened[0].store.files
-        place = file_beside(target, files.root if files.durable else None)
+        place = file_beside(
+            target, files.root if files.durable else None,
+            overwrite=parse_switch(overwrite, "overwrite"),
+        )
         count = export_lines(
             place, self._iterate(chosen, damaged, proven=True),
             self._vectors if with_vectors else None, progress=progress, total=len(self),
@@ -897,7 +1092,7 @@ class Memory(Sole):
         if damaged:
             warnings.warn(
                 f"damaged memories were left out: {', '.join(map(str, sorted({*damaged})))}",
-                RuntimeWarning, stacklevel=2,
+                RuntimeWarning, stacklevel=3,  # past the check of the arguments
             )
         return count
 
@@ -927,8 +1122,7 @@ class Memory(Sole):
         if not is_nameable(source):
             raise InvalidInputError(f"source is {shown(source)}", hint="pass the path of a file")
         return import_lines(
-            lambda item: self._draft(item, {}), self._remember,
-            os.fsdecode(os.fsencode(source)),
+            lambda item: self._draft(item, {}), self._remember, without_tilde(source, "source"),
             vectors=self._vectors, batch_records=self._config.batch_records, progress=progress,
             change=change, limit=limit,
         )
@@ -1024,6 +1218,12 @@ class Memory(Sole):
     def __repr__(self) -> str:
         return f"Memory({self.path!r}, mode={self._mode!r}, dim={self.dim})"
 
+    if not TYPE_CHECKING:  # a checker would take every name for one that there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            known = [each for each in dir(type(self)) if not each.startswith("_")]
+            raise no_attribute(type(self).__name__, name, known)
+
     # -- helpers ----------------------------------------------------------------------------------
 
     def _ensure(self, *, write: bool = False) -> None:
@@ -1063,7 +1263,7 @@ class Memory(Sole):
             return report
         entries = self._embedder.stats().entries
         self._embedder.clear()
-        emptied = Purged(where="embedding cache", what=f"{entries} vectors dropped",
+        emptied = Purged(where="embedding cache", what=f"{counted(entries, 'vector')} dropped",
                          bytes=4 * self.dim * entries)  # fmt: skip
         receipt = replace(report.receipt, purged=(*report.receipt.purged, emptied))
         return replace(report, receipt=receipt)
@@ -1079,16 +1279,55 @@ class Memory(Sole):
             needles.add_memory(row, image, self.dim)
         return needles
 
-    def _flag(self, record_id: int, flag: Flag, on: bool) -> MemoryRecord:
-        self._ensure(write=True)
-        return self._writer.set_flag(record_id, flag, on)
+    def _forget(
+        self, ids: list[int], purge: bool, verify: bool, **how: Any
+    ) -> tuple[ForgetReport, Needles | None]:
+        """Forget memories, and say what to search for afterwards. The caller has the lock."""
+        needles = None
+        if verify:
+            doomed, _ = self._writer.to_forget(ids, **how)
+            needles = self._needles_of(row.id for rows in doomed.values() for row in rows)
+        return self._writer.forget(ids, at_once=purge, **how), needles
 
-    def _record_of(self, record_id: int) -> MemoryRecord:
+    def _flag(self, target: Named, flag: Flag, on: bool, scope: Scope) -> MemoryRecord:
+        self._ensure(write=True)
+        record = self._writer.set_flag(id_of(target), flag, on, scope)
+        return self._within(record, scope)
+
+    def _scope(self, user_id: Any, agent_id: Any, session_id: Any) -> Scope:
+        """The guard that a verb was given."""
+        given = {"user_id": user_id, "agent_id": agent_id, "session_id": session_id}
+        if user_id is agent_id is session_id is None:
+            return ANYBODY
+        checked = {name: check_scope(value, name, self._config) for name, value in given.items()}
+        return Scope(**checked)
+
+    def _within(self, record: MemoryRecord, scope: Scope) -> MemoryRecord:
+        """A record that names no living memory outside of the scope."""
+        linked = {*record.parents, *record.supersedes, *record.superseded_by}
+        if scope.is_open or not linked:
+            return record
+        strange: set[int] = set()
+        for store in self._router.stores():
+            strange |= members(store.catalog, linked, scope, inside=False)
+        if not strange:
+            return record
+
+        def kept(ids: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(each for each in ids if each not in strange)
+
+        return replace(
+            record, parents=kept(record.parents), supersedes=kept(record.supersedes),
+            superseded_by=kept(record.superseded_by),
+        )
+
+    def _record_of(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
         for opened in self._opened:
             opened.store.view()  # a reader follows the writer here
-        store, row = self._writer.find(record_id)
+        store, row = self._writer.find(record_id, scope)
         found = current_image(store, row)
-        if found is None:
+        # the row may be a later one than that which was found, and of another scope by now
+        if found is None or not scope.holds(found[0]):
             raise unknown(record_id)
         row, image = found
         header = header_of(image)
@@ -1154,19 +1393,25 @@ class Memory(Sole):
 
         There a proof of a minute ago is enough: many users are forgotten one after the other.
         """
-        tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)
-        codes = None if tiers is None else [tier.code for tier in tiers]
-        exact = chosen.exact(now_ms=moment_ms, replaced=moment_ms is not None)
-        condition = chosen.with_times(exact, codes)
-        trusted_s: float | None = 0.0
-        if chosen.is_indexed:
-            trusted_s = _TRUSTED_S if proven else None
+        condition, trusted_s = self._condition(chosen, moment_ms)
+        if proven and trusted_s is None:
+            trusted_s = _TRUSTED_S
+        scope = _scope_of(chosen)
         walks = [
             walk(store, self._tier_name, condition.sql, condition.params, damaged,
-                 trusted_s=trusted_s)
+                 trusted_s=trusted_s, scope=scope)
             for store in self._router.stores()
         ]
         return heapq.merge(*walks, key=lambda found: found[0].id)
+
+    def _condition(
+        self, chosen: Selection, moment_ms: int | None = None
+    ) -> tuple[SqlFilter, float | None]:
+        """What rows must satisfy, and how old a proof that none is hidden may be (see ``walk``)."""
+        tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)
+        codes = None if tiers is None else [tier.code for tier in tiers]
+        exact = chosen.exact(now_ms=moment_ms, replaced=moment_ms is not None)
+        return chosen.with_times(exact, codes), None if chosen.is_indexed else 0.0
 
     def _tier_name(self, code: int) -> str:
         return self._router.by_code(code).name
@@ -1204,8 +1449,42 @@ def _cycle_of(memory: Memory) -> Callable[[], ReflectReport]:
     return cycle
 
 
-def _id_of(target: Any) -> Any:
-    return target.id if isinstance(target, (Hit, MemoryRecord)) else target
+def _ids_of(target: Any) -> list[Any]:
+    """The ids that one or several memories have, or those that a report forgot."""
+    if isinstance(target, ForgetReport):
+        return list(target.ids)
+    several = isinstance(target, Iterable) and not isinstance(target, (str, bytes))
+    return [id_of(each) for each in (items_of(target, "target") if several else [target])]
+
+
+def _labels(scope: Scope) -> dict[str, str]:
+    """The scopes that are asked for, as keywords."""
+    return {name: value for name in SCOPES if (value := getattr(scope, name)) is not None}
+
+
+def _scope_of(chosen: Selection) -> Scope:
+    return Scope(
+        user_id=chosen.user_id, agent_id=chosen.agent_id, session_id=chosen.session_id
+    )
+
+
+_CHANGE = 'write it like update(id, text="..."), or update(id, move_to={"user_id": "b"})'
+#: how a memory gets another scope, for those who write it as before there was a guard
+_MOVE = (
+    'user_id, agent_id and session_id say whose the memory must be; to change them, write'
+    ' update(id, move_to={"user_id": "b"})'
+)
+
+
+@contextlib.contextmanager
+def _how_to_move(scope: Scope) -> Iterator[None]:
+    """Say with an unknown id how a move is written, where it may have been meant by the guard."""
+    try:
+        yield
+    except UnknownRecordError as error:
+        if scope.is_open:
+            raise
+        raise UnknownRecordError(error.message, hint=f"{error.hint}; {_MOVE}") from None
 
 
 def _needles_given(verify: Iterable[str | bytes]) -> Needles | None:

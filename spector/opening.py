@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Iterable
 from typing import Literal
 
@@ -12,19 +13,21 @@ from spector.config import Config
 from spector.embed import Embedder, ImportanceScorer, resolve
 from spector.errors import InvalidInputError, SpectorError
 from spector.given import items_of, shown
+from spector.hints import checks_arguments
 from spector.kernel.parallel import usable_cores
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import MAX_DIM
 from spector.memory import Memory
-from spector.store.places import is_nameable
+from spector.store.places import is_nameable, without_tilde
 from spector.store.recover import OpenedStore, Stamp, open_disk, open_memory
-from spector.store.scopes import entry
+from spector.store.resources import entry
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 
 __all__ = ["open_memory_at"]
 
 
+@checks_arguments("spector.open")
 @entry
 def open_memory_at(
     path: str | os.PathLike[str],
@@ -43,7 +46,8 @@ def open_memory_at(
     """Open the memory in the directory ``path``, creating it if there is none.
 
     Args:
-        path: a directory, or ":memory:" for a memory that vanishes with the process.
+        path: a directory, or ":memory:" for a memory that vanishes with the process. ``~`` is the
+            home directory, here and in every other path.
         embedder: "default" (all-MiniLM-L6-v2, offline), "openai", "openai:MODEL", an object with
             the :class:`spector.Embedder` protocol, or None when you pass vectors yourself.
         dim: length of your vectors; only needed for a new store with ``embedder=None``.
@@ -109,6 +113,7 @@ def open_memory_at(
         raise InvalidInputError(
             f"path is {shown(path)}", hint='pass a directory, or ":memory:" for none'
         )
+    where = _at_home(where)
     opened = _open_stores(
         where, router, config,
         Stamp(
@@ -127,6 +132,17 @@ def open_memory_at(
     except BaseException:
         _abandon(opened)
         raise
+
+
+def _at_home(path: str) -> str:
+    """The path with ``~`` as the home; once it was an ordinary name."""
+    found = without_tilde(path, "path")
+    if found != path and os.path.exists(os.path.join(path, "catalog.db")):
+        warnings.warn(
+            f"{path} is in the home directory; a store of an earlier version is at ./{path}",
+            UserWarning, stacklevel=4,
+        )  # fmt: skip
+    return found
 
 
 def _open_stores(

@@ -11,10 +11,12 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from spector.wording import counted
+
 __all__ = ["NOT_COVERED", "ErasureReceipt", "Purged", "Residue", "Verification"]
 
-#: places that ``print`` shows; ``to_dict`` has all
-_MOST_SHOWN: Final = 50
+#: ids and places that ``print`` shows; ``to_dict`` has all
+_MOST_SHOWN: Final = 20
 
 #: where copies may be that no library can reach, in the words of every receipt
 NOT_COVERED: Final = (
@@ -60,7 +62,7 @@ class Verification:
     #: pieces that living memories hold as well, which therefore prove nothing; in a file that is
     #: not of the store, to the letter
     shared: int = 0
-    #: living memories, 20 at most, that say something which the caller named
+    #: living memories that say something which the caller named
     living: tuple[int, ...] = ()
     files: int = 0
     bytes: int = 0
@@ -99,8 +101,12 @@ class ErasureReceipt:
     #: living memories that name an erased one among their parents, or a child of one, and may
     #: repeat what it said; they were not touched
     derived: tuple[int, ...] = ()
+    #: how many more of these there are outside of the scope that the call was given
+    derived_elsewhere: int = 0
+    #: memories that were asked for and are still there, because they are pinned or immutable
+    protected: tuple[int, ...] = ()
     purged: tuple[Purged, ...] = ()
-    #: why something may be left, and what to do; empty when the erasure is complete
+    #: why something may be left, and what to do
     pending: tuple[str, ...] = ()
     #: files in the directory that are not of the store; they were left alone
     unknown_files: tuple[str, ...] = ()
@@ -110,8 +116,9 @@ class ErasureReceipt:
 
     @property
     def complete(self) -> bool:
-        """Nothing is pending, and a search, if there was one, found nothing."""
-        return not self.pending and (self.verification is None or self.verification.ok)
+        """All that was asked for is gone, nothing is pending, and a search found nothing."""
+        searched = self.verification is None or self.verification.ok
+        return not self.pending and not self.protected and searched
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -135,19 +142,29 @@ class ErasureReceipt:
             lines.append(f"  earlier versions erased of: {_listed(self.replaced)}")
         if self.derived:
             lines.append(f"  derived from them and kept, look at them: {_listed(self.derived)}")
-        lines += [f"  {each.where}: {each.what}, {each.bytes:,} bytes" for each in self.purged]
+        if self.derived_elsewhere:
+            lines.append(f"  derived from them outside of the scope, and kept: "
+                         f"{self.derived_elsewhere}")  # fmt: skip
+        if self.protected:
+            lines.append(
+                f"  still there, because pinned or immutable: {_listed(self.protected)}"
+            )
+        lines += [
+            f"  {each.where}: {each.what}, {counted(each.bytes, 'byte')}" for each in self.purged
+        ]
         if self.verification is not None:
             lines += _searched(self.verification)
         lines += [f"  pending: {each}" for each in self.pending]
-        lines += [f"  not of the store, left alone: {each}" for each in self.unknown_files]
+        lines += _first([f"not of the store, left alone: {each}" for each in self.unknown_files])
         lines += [f"  not covered: {each}" for each in self.not_covered]
         return "\n".join(lines)
 
 
 def _searched(found: Verification) -> list[str]:
     lines = [
-        f"  searched {found.files} files, {found.bytes:,} bytes, for {found.needles} pieces, and "
-        f"the full text for {found.words} words: {len(found.residue)} left of what is forgotten",
+        f"  searched {counted(found.files, 'file')}, {counted(found.bytes, 'byte')}, for "
+        f"{counted(found.needles, 'piece')}, and the full text for {counted(found.words, 'word')}:"
+        f" {len(found.residue)} left of what is forgotten",
     ]
     if found.living:
         lines.append(
@@ -155,19 +172,28 @@ def _searched(found: Verification) -> list[str]:
         )
     if found.shared or found.too_short:
         lines.append(
-            f"  {found.shared} pieces that living memories hold as well, and {found.too_short} "
-            "too short to mean anything, prove nothing"
+            f"  {counted(found.shared, 'piece')} that living memories hold as well, and "
+            f"{found.too_short} too short to mean anything, prove nothing"
         )
-    lines += [
-        f"  left: {each.kind} in {each.where}"
+    lines += _first([
+        f"left: {each.kind} in {each.where}"
         + ("" if each.offset is None else f" at byte {each.offset}")
-        for each in found.residue[:_MOST_SHOWN]
-    ]
-    if len(found.residue) > _MOST_SHOWN:
-        lines.append(f"  left: {len(found.residue) - _MOST_SHOWN:,} places more, see to_json()")
-    return lines + [f"  not searched: {each}" for each in found.unsearched]
+        for each in found.residue
+    ])
+    return lines + _first([f"not searched: {each}" for each in found.unsearched])
+
+
+def _first(lines: list[str]) -> list[str]:
+    """The first lines of a list, said to be just that where there are more."""
+    shown = [f"  {line}" for line in lines[:_MOST_SHOWN]]
+    if len(lines) > _MOST_SHOWN:
+        shown.insert(0, f"  first {_MOST_SHOWN} of {len(lines)}; to_json() (--json) has all:")
+    return shown
 
 
 def _listed(ids: tuple[int, ...]) -> str:
-    shown = ", ".join(map(str, ids[:20]))
-    return f"{len(ids)} ({shown}{', ...' if len(ids) > 20 else ''})" if ids else "none"
+    """How many there are, and the first of them."""
+    if not ids:
+        return "none"
+    some = f"first {_MOST_SHOWN} of {len(ids)}: " if len(ids) > _MOST_SHOWN else ""
+    return f"{len(ids)} ({some}{', '.join(map(str, ids[:_MOST_SHOWN]))})"

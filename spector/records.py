@@ -30,6 +30,7 @@ __all__ = [
     "RepairReport",
     "ScanStats",
     "Signals",
+    "UserSummary",
     "make_records",
 ]
 
@@ -451,15 +452,28 @@ class HitList(list[Hit]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReport:
-    """Which ids were forgotten, and which asked-for ones were kept and why."""
+    """Which ids were forgotten, and which pinned or immutable ones were asked for and kept."""
 
     ids: tuple[int, ...] = ()
     protected: tuple[int, ...] = ()
+    #: the words are in the files until the first ``reflect`` from this time on, or until
+    #: ``compact``; None with ``purge=True``, and where nothing of them is in a file
+    due: datetime | None = None
     #: with ``purge=True``: what was erased from the files, and what no library can reach
     receipt: ErasureReceipt | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserSummary:
+    """One user of a store: how many memories, and the event times of the first and the last."""
+
+    id: str
+    count: int
+    first: datetime
+    last: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -485,7 +499,8 @@ class CompactionReport:
 
     @property
     def bytes_reclaimed(self) -> int:
-        return self.bytes_before - self.bytes_after
+        """How much smaller the store is; 0 where what it wrote anew is larger than what went."""
+        return max(0, self.bytes_before - self.bytes_after)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -512,9 +527,10 @@ class BackupReport:
     source: str
     records: int = 0
     partitions: int = 0
-    #: partitions that were taken over from the backup this one replaced
+    #: partitions that were taken over from the backup this one replaced; all, where nothing has
+    #: changed and the older one was kept
     reused: int = 0
-    #: bytes of the copy, and how many of them were written now
+    #: bytes of the copy, and how many of them were written now; none where nothing has changed
     bytes: int = 0
     bytes_copied: int = 0
     elapsed_ms: float = 0.0

@@ -31,6 +31,7 @@ MAY_TOUCH_FILES = {
     "spector/store/guard.py": "looks at what files.py opens, and takes rights from others",
     "spector/store/maps.py": "maps what files.py opens",
     "spector/store/trees.py": "whole directories get and change their names here",
+    "spector/store/below.py": "looks at what is at a path that is no store",
     "spector/store/places.py": "looks at what is in the way of a copy before anything changes",
     "spector/store/lock.py": "a lock lives in a descriptor, not in bytes",
     "spector/cli/": "reads and writes the files a user names: imports, exports, the demo's folder",

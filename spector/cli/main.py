@@ -10,25 +10,30 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from spector._version import __version__
 from spector.cli.commands import COMMANDS
-from spector.cli.output import Console
+from spector.cli.output import Console, clean
 from spector.cli.streams import fill_closed, silence_stdout
+from spector.cli.suggest import meant_option, meant_verb
 from spector.errors import EmbeddingError, KernelUnavailableError, SpectorError, StoreError
 
-__all__ = ["build_parser", "exit_code_of", "main"]
+__all__ = ["build_parser", "exit_code_of", "main", "parse"]
 
 EXIT_OK, EXIT_NO, EXIT_USAGE, EXIT_STORE, EXIT_MODEL = 0, 1, 2, 3, 4
 EXIT_BUG, EXIT_OUTPUT, EXIT_INTERRUPTED, EXIT_PIPE = 70, 74, 130, 141
 
+#: an option in the help of a verb
+_OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+
 _EPILOG = """\
 exit codes:
   0  done
-  1  done, and the answer is no: check found problems, recall found nothing
+  1  done, and the answer is no: check found problems, nothing was found or forgotten
   2  wrong arguments or input
   3  the store cannot do it: absent, locked, damaged, full, made with another model
   4  no embedding or no scan kernel
@@ -47,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             # a terminal that cannot show a character must not end the command
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        args = build_parser().parse_args(argv)
+        args = parse(sys.argv[1:] if argv is None else argv)
     except SystemExit as stop:
         try:
             sys.stdout.flush()
@@ -105,10 +110,42 @@ class _Parser(argparse.ArgumentParser):
     """Errors in the same words as every other error of the command."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_USAGE, f"error: {message}\n hint: see {self.prog} --help\n")
+        self.refuse(message)
+
+    def refuse(self, message: str, meant: str = "") -> NoReturn:
+        """End with exit code 2. ``meant``: what should have been written, where that is known."""
+        asked = f"did you mean {meant}? " if meant else ""
+        self.exit(EXIT_USAGE, f"error: {clean(message)}\n hint: {asked}see {self.prog} --help\n")
 
 
-def build_parser() -> argparse.ArgumentParser:
+    def take(self, argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+        """The arguments, options before, between and behind the others, and what is left over."""
+        try:
+            return self.parse_known_intermixed_args(argv)
+        except TypeError:  # the rest of the line is for a parser of its own, as in bench
+            return self.parse_known_args(argv)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments; ends the process with exit code 2 when they are wrong."""
+    parser, verbs = build_parser()
+    verb = argv[0] if argv else ""
+    if verb not in verbs:
+        if verb and not verb.startswith("-"):
+            meant = meant_verb(verb, verbs)
+            parser.refuse(f"there is no command {verb!r}", f"spector {meant}" if meant else "")
+        return parser.parse_args(argv)
+    mine = verbs[verb]
+    args, rest = mine.take(argv[1:])
+    if rest:
+        name = next((each for each in rest if each.startswith("-")), rest[0])
+        meant = meant_option(name, _OPTION.findall(mine.format_help()))
+        mine.refuse(f"unrecognized arguments: {' '.join(rest)}", meant)
+    return args
+
+
+def build_parser() -> tuple[_Parser, dict[str, _Parser]]:
+    """The parser of the whole command, and that of each verb."""
     parser = _Parser(
         prog="spector",
         description="An embedded memory engine for LLM agents; one directory is one mind.",
@@ -121,7 +158,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     for add in COMMANDS:
         add(commands)
-    return parser
+    verbs: dict[str, _Parser] = dict(commands.choices)
+    return parser, verbs
 
 
 if __name__ == "__main__":

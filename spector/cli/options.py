@@ -6,33 +6,53 @@ import argparse
 import json
 import os
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from spector.errors import StoreNotFoundError
+from spector.clock import to_ms
+from spector.errors import InvalidInputError, InvalidTimeError
+from spector.store.below import no_store_at
 
 if TYPE_CHECKING:
     from spector.memory import Memory
 
 __all__ = [
     "add_embedder",
+    "add_fields",
+    "add_ids",
     "add_json",
     "add_path",
     "add_scopes",
+    "add_selection",
     "chosen_embedder",
+    "given_fields",
     "json_object",
     "natural",
     "open_memory",
+    "place",
     "record_id",
     "require_store",
     "scopes",
+    "selection",
     "signed_unit",
+    "time",
     "unit",
 ]
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="directory of the store")
+    parser.add_argument("path", metavar="PATH", type=place, help="directory of the store")
+
+
+def place(text: str) -> str:
+    """A path with ``~`` as the home, which the shell leaves alone in ``--repair=~/saved``."""
+    if not text.startswith("~"):
+        return text
+    from spector.store.places import without_tilde
+
+    try:
+        return without_tilde(text, "path")
+    except InvalidInputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +81,81 @@ def scopes(args: argparse.Namespace) -> dict[str, str]:
     """The scope arguments that were given."""
     given = {name: getattr(args, name) for name in ("user_id", "agent_id", "session_id")}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def add_ids(parser: argparse.ArgumentParser, what: str = "ids of memories") -> None:
+    parser.add_argument("ids", metavar="ID", nargs="+", type=record_id, help=what)
+
+
+def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> None:
+    """Which memories: the arguments of :func:`selection`, scopes included.
+
+    ``recorded``: also --stored-before, for commands that look at every memory themselves.
+    """
+    group = parser.add_argument_group("selection")
+    group.add_argument("-t", "--tag", action="append", default=[], help="with this tag (all given)")
+    group.add_argument("--any-tag", action="append", default=[], help="with one of these tags")
+    group.add_argument("--tier", action="append", default=[], help="of this tier (repeatable)")
+    group.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
+    group.add_argument("--since", type=time, metavar="TIME", help="happened then or later")
+    group.add_argument("--before", type=time, metavar="TIME", help="happened before, ISO 8601")
+    if recorded:
+        group.add_argument(
+            "--stored-before", type=time, metavar="TIME", help="were recorded before, ISO 8601"
+        )
+    add_scopes(parser)
+
+
+def selection(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of ``add_selection`` that were given, as those of ``Memory.records``.
+
+    But for --stored-before, which the library has no argument for.
+    """
+    given: dict[str, Any] = {
+        "tags": args.tag, "any_tags": args.any_tag, "tiers": args.tier, "where": args.where,
+        "time_range": (args.since, args.before) if args.since or args.before else None,
+    }  # fmt: skip
+    return {**{name: value for name, value in given.items() if value}, **scopes(args)}
+
+
+def add_fields(parser: argparse.ArgumentParser) -> None:
+    """What a memory is told beside its words: the arguments of :func:`given_fields`."""
+    parser.add_argument("-t", "--tag", action="append", default=[], help="tag (repeatable)")
+    parser.add_argument("--importance", type=unit, metavar="0..1")
+    parser.add_argument("--valence", type=signed_unit, metavar="-1..1", help="unpleasant..pleasant")
+    parser.add_argument("--arousal", type=unit, metavar="0..1", help="calm..agitated")
+    parser.add_argument("--confidence", type=unit, metavar="0..1")
+    for name, what in (
+        ("event-time", "when it happened"),
+        ("valid-from", "when it begins to hold"),
+        ("valid-until", "when it stops to hold"),
+    ):
+        parser.add_argument(f"--{name}", metavar="TIME", help=f"{what}, ISO 8601 with a zone")
+    parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
+    parser.add_argument("--role", help="who said it: user, assistant, ...")
+    parser.add_argument("--source", help="where it comes from")
+
+
+def given_fields(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of ``add_fields`` that were given, as those of ``Memory.remember``."""
+    names = (
+        "importance", "valence", "arousal", "confidence", "event_time", "valid_from",
+        "valid_until", "metadata", "role", "source",
+    )  # fmt: skip
+    fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    return {**fields, **({"tags": args.tag} if args.tag else {})}
+
+
+def time(text: str) -> str:
+    """An ISO 8601 date or time, as the library reads it."""
+    try:
+        to_ms(text)
+    except InvalidTimeError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no date or time with a zone; write it like 2026-05-04 or"
+            " 2026-05-04T17:30:00Z"
+        ) from error
+    return text
 
 
 def natural(text: str) -> int:
@@ -136,21 +231,13 @@ def require_store(path: str, *, existing: bool = False) -> None:
 
     ``existing``: a new one would not help, as with a backup that is to be restored.
     """
-    root = Path(path)
-    there = os.path.exists(root)  # of a name that is too long, Path.exists raises
-    if not os.path.exists(root / "catalog.db"):
-        if there and next(root.rglob("*.mem"), None) is not None:
-            raise StoreNotFoundError(
-                f"catalog.db is missing at {path}, but there are partitions",
-                hint="restore a backup, or salvage what there is:"
-                f" spector check {shlex.quote(path)} --repair DEST",
-            )
-        if existing or there:
-            raise StoreNotFoundError(f"there is no store at {path}", hint="check the path")
-        raise StoreNotFoundError(
-            f"there is no store at {path}",
-            hint=f'create one: spector remember {shlex.quote(path)} "something worth keeping"',
-        )
+    if os.path.exists(os.path.join(path, "catalog.db")):
+        return
+    if existing or os.path.exists(path):  # of a name that is too long, Path.exists raises
+        raise no_store_at(path)
+    raise no_store_at(
+        path, f'create one: spector remember {shlex.quote(path)} "something worth keeping"'
+    )
 
 
 def chosen_embedder(args: argparse.Namespace) -> str | None:

@@ -21,7 +21,8 @@ from datetime import date, datetime
 from pathlib import PurePath
 from typing import Any, Final, Protocol
 
-from spector.errors import SpectorError
+from spector.cli.tongue import in_commands
+from spector.errors import ImportFormatError, SpectorError
 
 __all__ = [
     "Column",
@@ -35,10 +36,11 @@ __all__ = [
 ]
 
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_DEFAULT_WIDTH = 100
+_DEFAULT_WIDTH = 120
 #: how the library, which does not know what the command was given, names a store in its hints
 _NEXT_STEP: Final = re.compile(r"\b(spector \w+) PATH\b")
 _MIN_FLEX_WIDTH = 24
+_YES: Final = frozenset({"y", "yes"})
 #: bidirectional overrides and marks reorder what stands around them on the line
 _BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 #: invisible copies of ASCII, in which a text can carry words that nobody sees
@@ -52,11 +54,15 @@ _IN_JSON: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Heading and alignment; a flexible column shares the room that the others leave."""
+    """Heading and alignment; a flexible column shares the room that the others leave.
+
+    ``least``: columns of the terminal that a flexible one keeps, however little room there is.
+    """
 
     title: str
     right: bool = False
     flexible: bool = False
+    least: int = _MIN_FLEX_WIDTH
 
 
 class Progress(Protocol):
@@ -102,7 +108,7 @@ class Console:
 
     def hints(self, text: str) -> None:
         """The same of lines that name commands to run next."""
-        self.lines(self._placed(text))
+        self.lines(self.advice(text))
 
     def data(self, line: str) -> None:
         """A line of JSON that is the result itself, whatever the mode."""
@@ -110,10 +116,11 @@ class Console:
 
     def note(self, text: str) -> None:
         """A remark on stderr, so that stdout stays clean for pipes."""
-        print(clean(self._placed(text)), file=self.err)
+        print(clean(self.advice(text)), file=self.err)
 
-    def _placed(self, text: str) -> str:
-        """Commands to run next, with the store that this command was given instead of PATH."""
+    def advice(self, text: str) -> str:
+        """What the library says in the words of the command, and of the store that it was given."""
+        text = in_commands(text)
         if not self.path:
             return text
         path = shlex.quote(self.path)
@@ -126,11 +133,33 @@ class Console:
             text = json.dumps(to_jsonable(value), ensure_ascii=False, indent=indent)
             print(text.translate(_IN_JSON), file=self.out)
 
+    def aside(self) -> Console:
+        """The same for people on stderr, whatever the mode: what is shown before a question."""
+        other = Console(path=self.path)
+        other.out, other._color_out = self.err, self._color_err
+        return other
+
+    @property
+    def can_ask(self) -> bool:
+        """Somebody is there to read a question and to answer it."""
+        return _is_tty(sys.stdin) and _is_tty(self.err)
+
+    def confirm(self, question: str) -> bool:
+        """Whether the answer is yes; the end of the input is a no."""
+        print(f"{clean(question)} [y/N] ", end="", file=self.err, flush=True)
+        answer = sys.stdin.readline()
+        if not answer.endswith("\n"):
+            print(file=self.err)
+        return answer.strip().lower() in _YES
+
     def failure(self, error: SpectorError, code: int) -> None:
         """Cause and next step, without a traceback."""
         notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-        message = clean(self._placed((error.message or type(error).__name__) + notes))
-        hint = clean(self._placed(error.hint))
+        cause = (error.message or type(error).__name__) + notes
+        # of a file the keys are meant, which are named like arguments and are no flags
+        of_file = isinstance(error, ImportFormatError)
+        message = clean(cause if of_file else self.advice(cause))
+        hint = clean(self.advice(error.hint))
         if self.as_json:
             body = {
                 "error": {
@@ -261,18 +290,15 @@ def _column_widths(
         for n, column in enumerate(columns)
     ]
     flexible = [n for n, column in enumerate(columns) if column.flexible]
+    for n in flexible:
+        natural[n] = min(natural[n], max(total, columns[n].least))
     spare = total - 2 * (len(columns) - 1) - sum(natural)
-    while spare < 0 and flexible:
-        widest = max(flexible, key=lambda n: natural[n])
-        smaller = max(_MIN_FLEX_WIDTH, natural[widest] + spare)
-        if smaller >= natural[widest]:
+    while spare < 0:
+        wide = [n for n in flexible if natural[n] > columns[n].least]
+        if not wide:
             break
-        others = [natural[n] for n in flexible if n != widest]
-        smaller = max(smaller, max(others, default=0)) if len(flexible) > 1 else smaller
-        if smaller >= natural[widest]:
-            smaller = max(_MIN_FLEX_WIDTH, natural[widest] - 1)
-        spare += natural[widest] - smaller
-        natural[widest] = smaller
+        natural[max(wide, key=lambda n: natural[n])] -= 1
+        spare += 1
     return natural
 
 

@@ -6,6 +6,7 @@ Nothing here raises for damage: what is wrong becomes a note beside what could b
 from __future__ import annotations
 
 import contextlib
+import os
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -27,6 +28,7 @@ from spector.layout import (
     PartitionState,
     TierCode,
 )
+from spector.store.below import has_partitions, no_store_at
 from spector.store.catalog import CATALOG_NAME, Catalog, Row, SegmentRow
 from spector.store.files import DiskFile
 from spector.store.guard import open_given
@@ -59,8 +61,8 @@ class RawStore:
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
-        if not self.root.is_dir():
-            raise StoreNotFoundError(f"there is no store at {root}", hint="check the path")
+        if not os.path.exists(self.root / "catalog.db") and not has_partitions(str(root)):
+            raise no_store_at(str(root))
         self.problems: list[str] = []
         self.meta: dict[str, str] = {}
         self.segments: list[SegmentRow] = []

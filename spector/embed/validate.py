@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spector.embed.protocols import Embedder
 from spector.errors import EmbeddingError, InvalidTextError
-from spector.store.scopes import elsewhere
+from spector.store.resources import elsewhere
 
 __all__ = ["checked_texts", "embedded", "unit_rows"]
 

@@ -74,14 +74,14 @@ class WordIndex:
 
     def __init__(
         self, key: bytes = b"", *, pairs: bool = True,
-        mark: Callable[[str, str | None], int] | None = None,
+        mark: Callable[[Text], int] | None = None,
         kept: Callable[[Sequence[Extent]], Kept | None] | None = None,
     ) -> None:
         """
         Args:
             key: of the terms' hashes; a store's uuid, at most 64 bytes.
             pairs: keep pairs of neighbouring words, half of all postings.
-            mark: a number of 0 to 255 to keep for a memory, from its text and speaker.
+            mark: a number of 0 to 255 to keep for a memory, from its text and who said it.
             kept: asked once, before any text is read, for an index to go on from.
         """
         self._ask_for_kept = kept
@@ -329,7 +329,7 @@ class WordIndex:
             "content": found.content, "size": size, "code": length_codes(size),
             "field": np.array(numbers, np.int32),
             "marks": np.array(
-                [self._mark(t.text, t.speaker) & 0xFF if self._mark else 0 for t in batch],
+                [self._mark(t) & 0xFF if self._mark else 0 for t in batch],
                 np.uint8,
             ),
             "alive": np.ones(count, bool), "chained": chained,

@@ -24,7 +24,10 @@ class Extent(Protocol):
 
 
 class Text(NamedTuple):
-    """A memory as its words need it. ``seal`` differs when anything else does; None: unknown."""
+    """A memory as its words need it. ``seal`` differs when anything else does; None: unknown.
+
+    ``speaker`` is the name that its metadata give, else its ``role``.
+    """
 
     id: int
     segment_id: int
@@ -34,6 +37,8 @@ class Text(NamedTuple):
     speaker: str | None
     text: str
     seal: int | None = None
+    role: str | None = None
+    source: str | None = None
 
 
 class Known(NamedTuple):

@@ -9,13 +9,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.lexical.source import Text
 from spector.read.plain import plain
-from spector.read.signs import ASSISTANTS, asks, standing, terms_of_time
+from spector.read.roles import may_instruct
+from spector.read.signs import asks, standing, terms_of_time
 
 __all__ = ["MARK_VERSION", "Forms", "forms_of", "mark_of"]
 
 #: another number whenever a text may get another mark: marks are kept in files
-MARK_VERSION: Final = 1
+MARK_VERSION: Final = 2
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _STANDING: Final = 1
@@ -34,16 +36,22 @@ class Forms:
     questions: NDArray[np.float32]
 
 
-def mark_of(text: str, speaker: str | None) -> int:
-    """The form of a text as one byte, see `forms_of`; what the agent says instructs nobody."""
+def mark_of(memory: Text) -> int:
+    """The form of a text as one byte, see `forms_of`; only what the user says instructs."""
+    text = memory.text
     words, folded = _NO_QUESTION, plain(text)
     if asks(text):
         words = min(len(_WORD.findall(text.partition("[shares ")[0])), _NO_QUESTION)
     return (
-        (standing(text, folded) and plain(speaker or "") not in ASSISTANTS) * _STANDING
+        (standing(text, folded) and _may_instruct(memory)) * _STANDING
         | min(terms_of_time(text, 2, folded), 2) << _TIME_SHIFT
         | words << _QUESTION_SHIFT
     )
+
+
+def _may_instruct(memory: Text) -> bool:
+    name = None if memory.speaker == memory.role else memory.speaker
+    return may_instruct(memory.role, name, memory.source)
 
 
 def forms_of(marks: NDArray[np.int64]) -> Forms:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any, Final, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spector.errors import InvalidFilterError, InvalidInputError, UnknownArgumentError
+from spector.errors import InvalidFilterError, InvalidInputError
 from spector.given import items_of, shown
+from spector.hints import refuse_unknown
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.layout import Category, Flag, Modality
@@ -22,7 +22,7 @@ from spector.read.request import parse_switch, several
 __all__ = [
     "COMMON", "RareArguments", "RecallArguments", "RecallOptions", "options_of", "parse_include",
     "parse_mask", "parse_min_importance", "parse_mmr", "parse_mood", "parse_per_session",
-    "parse_valence", "refuse_strange", "refuse_unknown",
+    "parse_valence", "refuse_strange",
 ]  # fmt: skip
 
 Several = str | Iterable[str]
@@ -178,21 +178,6 @@ def refuse_strange(recall: RecallArguments) -> None:
             hint="leave it out; always=True quotes the best ones even when none stands out",
         )
     refuse_unknown(recall, (*_OF_CONTEXT, *COMMON, *_NAMES), "context")
-
-
-def refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], verb: str) -> None:
-    """Raise for the first name that is not known.
-
-    Raises:
-        UnknownArgumentError: naming it, and the nearest one that there is.
-    """
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            raise UnknownArgumentError(
-                f"Memory.{verb}() has no argument {shown(name)}",
-                hint=f"did you mean {near[0]}?" if near else f"it takes: {', '.join(known)}",
-            )
 
 
 def _is_number(value: Any) -> bool:

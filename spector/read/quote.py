@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
 from spector.read.plain import plain
-from spector.read.signs import ASSISTANTS, USERS
-from spector.records import Hit
+from spector.read.roles import BARE_ROLES, is_invisible, reads_like_a_role
+from spector.read.signs import USERS
+from spector.records import Hit, MemoryRecord
 
-__all__ = ["FRAME", "Block", "Line", "label", "line_of", "origin_of", "quoted"]
+__all__ = ["FRAME", "Block", "Line", "label", "line_of", "origin_of", "quoted",
+           "role_label"]
 
 _BEGIN: Final = (
     "<memories>\n"
@@ -45,18 +48,6 @@ _RISKY: Final = re.compile(
 _LABEL: Final = re.compile(r"[^\W_][\w.@+-]{0,31}")
 #: a longer name is cut: it is there to tell people apart
 _NAME_CHARS: Final = 80
-#: names that would look like a turn of the conversation itself
-_RESERVED: Final = frozenset("developer function human ipython model platform system tool".split())
-#: what the name of a speaker may not be mistaken for
-_ROLES: Final = ASSISTANTS | USERS | _RESERVED | frozenset(("instructions", "memories", "memory"))
-_WORD: Final = re.compile(r"[^\W_]+")
-#: Cyrillic and Greek letters that look like Latin ones
-_LOOKALIKES: Final = str.maketrans(
-    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0458\u0501\u04bb\u051b\u0410\u0415\u041e\u0420\u0421"
-    "\u0423\u0425\u0406\u0405\u0408\u0412\u041a\u041c\u041d\u0422\u03bf\u03b1\u03b5\u03b9\u03c5\u03bd\u03c1"
-    "\u0391\u0395\u039f\u0399\u03a1\u03a4\u039d\u039c",
-    "aeopcyxisjdhqAEOPCYXISJBKMHToaeiuvpAEOIPTNM",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,36 +91,45 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def label(name: str) -> str:
-    """A name that stands bare where it is one harmless word, quoted otherwise, cut if long."""
+    """A name or source that stands bare where it is one harmless word, else quoted; cut if long."""
     name = _cut(name)
-    harmless = (
-        _LABEL.fullmatch(name) and name.isprintable() and name.lower() not in _RESERVED
-        and (name.isascii() or not _poses(name))
+    return name if _is_harmless(name) and not reads_like_a_role(name) else quoted(name)
+
+
+def role_label(role: str) -> str:
+    """A role, bare where it is that of a user or the agent as everybody writes it."""
+    return role if role.isascii() and role.lower() in BARE_ROLES else label(role)
+
+
+def _is_harmless(name: str) -> bool:
+    """Whether a name is one word, of letters of one script that are seen as they are."""
+    if not _LABEL.fullmatch(name) or not name.isprintable():
+        return False
+    if name.isascii():
+        return True
+    scripts = {
+        "LATIN" if char.isascii() else unicodedata.name(char, "?").partition(" ")[0]
+        for char in name if char.isalpha()
+    }
+    return len(scripts) == 1 and unicodedata.is_normalized("NFKC", name) and not any(
+        map(is_invisible, name)
     )
-    return name if harmless else quoted(name)
 
 
-def origin_of(hit: Hit) -> str:
+def origin_of(hit: Hit | MemoryRecord) -> str:
     """Who said it, as far as the store knows; "" if it does not.
 
     The role of a message is its origin. ``metadata["speaker"]`` is a name that somebody gave: it
     stands in the place of "user", and beside any other role. A name that would pass for a role
-    ("assistant" in a message of a user) never stands bare.
+    ("assistant" in a message of a user), also in letters that look like it, never stands bare.
     """
     named, role = hit.metadata.get("speaker"), hit.role
     if not isinstance(named, str) or not named or (role and plain(named) == plain(role)):
-        return label(role) if role else ""
-    claims = _poses(named)
+        return role_label(role) if role else ""
+    claims = reads_like_a_role(named)
     if not role or (plain(role) in USERS and not claims):
-        return quoted(_cut(named)) if claims else label(named)
-    return f"{label(role)} (as {quoted(_cut(named))})"
-
-
-def _poses(name: str) -> bool:
-    """Whether a name reads like a role, also in letters that look like Latin ones."""
-    if not name.isascii():
-        name = name.translate(_LOOKALIKES)
-    return not _ROLES.isdisjoint(_WORD.findall(plain(name)))
+        return label(named)
+    return f"{role_label(role)} (as {quoted(_cut(named))})"
 
 
 def _cut(name: str) -> str:

@@ -195,15 +195,27 @@ def make_selection(
     names = None if tiers is None else several(tiers, "tiers", "the name of a tier, or several")
     if names is not None and not names:
         raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
+    found = None if where is None or _is_empty(where) else compile_where(where, scopes="record")
+    if where and found is not None:
+        user_id = user_id or _scope_in(where, "user_id")
+        agent_id = agent_id or _scope_in(where, "agent_id")
+        session_id = session_id or _scope_in(where, "session_id")
     return Selection(
         tiers=names, tags=tags, any_tags=any_tags, user_id=user_id, agent_id=agent_id,
-        session_id=session_id, min_ms=min_ms, max_ms=max_ms,
-        where=None if where is None or _is_empty(where) else compile_where(where),
+        session_id=session_id, min_ms=min_ms, max_ms=max_ms, where=found,
     )
 
 
 def _is_empty(where: object) -> bool:
     return isinstance(where, dict) and not where
+
+
+def _scope_in(where: Mapping[str, Any], name: str) -> str | None:
+    """The scope that all of a filter's answers have, so that index and Bloom filter help."""
+    test = where.get(name)
+    if isinstance(test, Mapping):
+        test = test.get("eq", test.get("$eq"))
+    return test if isinstance(test, str) else None
 
 
 def several(value: Any, name: str, expected: str) -> tuple[Any, ...]:

@@ -76,7 +76,8 @@ def standing(text: str, folded: str | None = None) -> bool:
     """Whether the text is an instruction that holds until revoked ("Always use metric units").
 
     Term *standing* of the ranking formula: such a memory is favoured when the cue is a request and
-    its speaker is not in `ASSISTANTS`. Turkish: "bundan sonra ...", "... sorduğumda", "asla ...".
+    it was the user's to give (`spector.read.roles`). Turkish: "bundan sonra ...", "... sorduğumda",
+    "asla ...".
     """
     folded = plain(text) if folded is None else folded
     if _STANDING_FIRST.match(folded) or "from now on" in folded:

@@ -24,6 +24,7 @@ from spector.store.residue import Needles, strange_files, verify
 from spector.store.store import Store
 from spector.store.word_files import FOLDER, remove_words
 from spector.tiers.router import TierRouter
+from spector.wording import counted
 
 __all__ = ["erase_rest", "is_overdue", "what_is_due"]
 
@@ -169,7 +170,7 @@ def _without_words(store: Store) -> tuple[list[Purged], str]:
 
 
 def _purged_partition(row: Mapping[str, Any]) -> Purged:
-    gone = f"{row['reclaimed']} forgotten records"
+    gone = counted(row["reclaimed"], "forgotten record")
     what = f"rewritten without {gone}" if row["kept"] else f"removed with its {gone}"
     return Purged(where=row["path"], what=f"{what}, its scan index removed",
                   bytes=row["bytes_before"])  # fmt: skip

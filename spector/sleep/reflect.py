@@ -24,6 +24,7 @@ from spector.sole import Sole
 from spector.store.catalog import SegmentRow
 from spector.store.store import Store
 from spector.tiers.router import TierRouter
+from spector.wording import counted
 
 __all__ = ["ReflectDaemon", "reflect_once"]
 
@@ -219,7 +220,8 @@ class ReflectDaemon(Sole):
         failed = report.compaction.failed
         self.last_report = report
         self.last_error = PartitionCorruptError(
-            f"{len(failed)} partitions could not be rebuilt; the first: {failed[0]['message']}"
+            f"{counted(len(failed), 'partition')} could not be rebuilt; the first: "
+            f"{failed[0]['message']}"
         ) if failed else None
         self._stuck = frozenset(each["path"] for each in failed)
         self._more = report.clustered > 0 and report.unclustered > 0

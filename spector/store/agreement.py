@@ -21,6 +21,7 @@ from spector.store.catalog import Catalog, way_out
 from spector.store.check_catalog import check_catalog, check_words
 from spector.store.findings import Findings
 from spector.store.sql import one_moment, translated_sql
+from spector.wording import counted
 
 __all__ = ["refuse_damage", "refuse_disagreement"]
 
@@ -66,9 +67,9 @@ def refuse_disagreement(
     with catalog.latest() if opening else catalog.reading() as db:
         found = db.execute(_COUNTS).fetchone()
         records, places, texts = found[:3], found[3:6], found[6:9]
-        joined, counted = found[9:]
+        joined, total = found[9:]
         differ = not (records == places == texts and joined == records[0])
-        if not differ and counted == records[0]:
+        if not differ and total == records[0]:
             catalog.agreed_s = began_s
             return
         catalog.agreed_s = -math.inf
@@ -82,7 +83,7 @@ def refuse_disagreement(
     elif differ:
         problem = "its tables have the same number of memories, but not the same ones"
     else:
-        problem = f"{records[0]} memories, but the partitions' counts add up to {counted}"
+        problem = f"{counted(records[0], 'memory')}, but the partitions' counts add up to {total}"
     raise CatalogCorruptError(f"{catalog.path}: {problem}", hint=way_out(None))
 
 

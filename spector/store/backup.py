@@ -14,6 +14,8 @@ copied from those maps. Whatever a writer did to them in between is undone from 
 The other order would not do: a catalog that is newer than the partitions names slots which were
 not there yet, and its journal may have been emptied by a checkpoint in between.
 
+A backup whose catalog is in the very state of the store's is verified and kept as it is.
+
 So the copy needs no journal; it is what a checkpoint and a close would have left. It is proved by
 ``check`` before it appears under its name. Nothing is written to the source.
 """
@@ -52,14 +54,15 @@ from spector.store.check import check_files
 from spector.store.connections import connected
 from spector.store.files import Bytes, DiskFiles, as_bytes
 from spector.store.lineage import Lineage, lineage_of
-from spector.store.lock import WriterLock
+from spector.store.lock import WriterLock, no_writer
 from spector.store.places import Place, stranger_in
-from spector.store.scopes import scoped
+from spector.store.resources import managed
 from spector.store.segment import pack_header, require_readable
 from spector.store.staging import clear, staged
 from spector.store.store import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store, View
 from spector.store.trees import (
     Found,
+    is_sole,
     look_at,
     put_in_place,
     put_instead,
@@ -72,6 +75,8 @@ __all__ = ["copy_store"]
 Progress = Callable[[int, int], None]
 _PAGES_AT_ONCE = 1024
 _SLOTS_AT_ONCE = 8192
+#: lines about a catalog's files or process, not about its memories
+_NOTES = (UNSYNCED, RELAXED_LOG, BACKUP_NOTE)
 
 
 def copy_store(
@@ -112,9 +117,13 @@ def copy_store(
     with place.explained(store.where):
         place.refuse_harm(store.where)
         wanted = _Wanted(store, replace=as_backup, force=force)
-        _replaceable(place, wanted)  # what is refused is not touched
-        with staged(place) as (files, _), _older(place, wanted) as older:
-            done = _Copy(store, place, files, older, as_backup, progress).run()
+        older_files = _replaceable(place, wanted)  # what is refused is not touched
+        done = None
+        if older_files is not None and not place.is_passed_through():
+            done = _kept(older_files, wanted, progress)
+        if done is None:
+            with staged(place) as (files, _), _older(place, wanted) as older:
+                done = _Copy(store, place, files, older, as_backup, progress).run()
     return BackupReport(
         path=place.target, source=store.where, records=done.records, partitions=done.partitions,
         reused=done.reused, bytes=done.bytes, bytes_copied=done.bytes_copied,
@@ -163,7 +172,67 @@ class _Wanted:
         )
 
 
-@scoped
+@dataclass(frozen=True, slots=True)
+class _State:
+    """All that changes in a catalog when anything does; equal ones say the same of every memory.
+
+    Each commit that changes a memory takes the counter to a value that never comes again. What is
+    due to be erased changes without one, and with it what deleted pages still say.
+    """
+
+    lineage: Lineage
+    last_id: int
+    meta: tuple[tuple[str, str], ...]
+    segments: tuple[SegmentRow, ...]
+    due: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, catalog: Catalog, db: sqlite3.Connection) -> _State:
+        lines = db.execute("SELECT key, value FROM meta ORDER BY key").fetchall()
+        erasures = db.execute(
+            "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'erasure')"
+        ).fetchone()[0]
+        due = db.execute("SELECT id, due_ms FROM erasure ORDER BY id") if erasures else ()
+        return cls(
+            lineage_of(db), catalog.head(db).last_id,
+            tuple((key, value) for key, value in lines if key not in _NOTES),
+            tuple(catalog.segments(db)), tuple((record_id, ms) for record_id, ms in due),
+        )
+
+
+def _kept(files: DiskFiles, wanted: _Wanted, progress: Progress | None) -> _Done | None:
+    """The backup at the destination where nothing has changed since it was made; else None.
+
+    It is verified like a new one, and stays as it is. One with a file that it shares, or that does
+    not stand the proof, is made anew.
+    """
+    store = wanted.store
+    with no_writer(files.root):
+        _rows_of_backup(files, wanted)
+        with store.catalog.reading() as db:
+            ours = _State.of(store.catalog, db)
+        with _still(files) as catalog, catalog.latest() as db:
+            if _State.of(catalog, db) != ours:
+                return None
+            rows = [row for row in catalog.segments() if row.state != PartitionState.COMPACTED]
+            names = [CATALOG_NAME, *(row.path for row in rows)]
+            if not all(is_sole(f"{files.root}/{name}") for name in names):
+                return None
+            size = sum(map(files.size_of, names))
+
+            def reach(done: int, total: int) -> None:
+                if progress is not None:  # what would have been copied is there
+                    progress(size + size * done // max(1, total), 2 * size)
+
+            if check_files(files, catalog, store.tiers, reach).problems:
+                return None
+    reach(1, 1)
+    return _Done(
+        records=sum(row.live for row in rows), partitions=len(rows), reused=len(rows), bytes=size
+    )
+
+
+@managed
 def _older(place: Place, wanted: _Wanted) -> Iterator[_Older | None]:
     """What is at the destination, if it may be replaced.
 
@@ -225,7 +294,7 @@ def _rows_of_backup(files: DiskFiles, wanted: _Wanted) -> dict[str, SegmentRow]:
     return rows
 
 
-@scoped
+@managed
 def _still(files: DiskFiles) -> Iterator[Catalog]:
     """The catalog of a directory in which nobody writes, without making files beside it."""
     catalog = Catalog(
@@ -330,8 +399,7 @@ class _Copy:
         try:
             with catalog.writing() as db:
                 db.execute("DELETE FROM journal")
-                notes = (UNSYNCED, RELAXED_LOG, BACKUP_NOTE)
-                db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in notes])
+                db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in _NOTES])
                 if self._as_backup:
                     note = json.dumps({"taken_ms": SystemClock().now_ms()})
                     db.execute("INSERT INTO meta VALUES (?, ?)", (BACKUP_NOTE, note))

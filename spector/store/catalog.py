@@ -53,7 +53,7 @@ from spector.store.guard import identity, refuse_other_than_files
 from spector.store.journal import refuse_harm
 from spector.store.leaving import UNKNOWN_MARKS, Marks
 from spector.store.planted import attaching, confine, refuse_planted
-from spector.store.scopes import WeakList, completed, scoped
+from spector.store.resources import WeakList, completed, managed
 from spector.store.sql import Latest, Pinning, Reading, end_failed, translated_sql
 from spector.store.watch import Watched
 
@@ -796,7 +796,7 @@ class Catalog(Sole):
         with contextlib.suppress(*SQL_ERRORS):
             self._disconnect(connection)
 
-    @scoped
+    @managed
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction on the writing connection: committed, or rolled back on any error.
 
@@ -879,7 +879,7 @@ class Catalog(Sole):
         except StoreFullError:
             return False
 
-    @scoped
+    @managed
     def _waiting(self, patience_ms: int) -> Iterator[None]:
         """Be so patient with readers, and no more."""
         self._impatient = True

@@ -35,6 +35,7 @@ from spector.store.strays import STRANGE, judge, look_at
 from spector.store.unreadable import Raw, is_io_error, read_raw
 from spector.store.word_checks import notes_on_words
 from spector.store.word_files import is_words
+from spector.wording import counted
 
 __all__ = ["check_files", "check_settled", "refuse_strange_limit"]
 
@@ -141,7 +142,7 @@ def _check_segments(
         sql = f"SELECT count(*) FROM record WHERE segment_id NOT IN ({known})"
         lost = int(db.execute(sql).fetchone()[0])
         if lost:
-            found.catalog("I4", f"{lost} records lie in partitions that do not exist")
+            found.catalog("I4", f"{counted(lost, 'record')} in partitions that do not exist")
 
 
 def _pending(

@@ -12,6 +12,7 @@ from spector.store.catalog import ROW_COLUMNS, SPENT, Catalog, SegmentRow, is_se
 from spector.store.findings import Findings
 from spector.store.fulltext import problem_of_full_text
 from spector.store.links import LINKS_SQL, SUPERSEDED_SQL
+from spector.wording import counted
 
 __all__ = ["check_catalog", "check_words"]
 
@@ -45,7 +46,7 @@ def check_catalog(
             live = sum(row.live for row in segments)
             (count,) = db.execute("SELECT count(*) FROM record").fetchone()
             if live != count:
-                message = f"{count} memories, but the partitions' counts add up to {live}"
+                message = f"{counted(count, 'memory')}, but the partitions' counts add up to {live}"
                 found.catalog("I12", message)
     return segments
 

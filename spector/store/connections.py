@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from spector.store.scopes import completed, held_by_calling, scoped
+from spector.store.resources import completed, held_by_calling, managed
 
 __all__ = ["connected", "connecting"]
 
@@ -21,7 +21,7 @@ def connecting(kept: list[sqlite3.Connection], database: str, **options: Any) ->
     return held_by_calling(kept, connect, database)
 
 
-@scoped
+@managed
 def connected(database: str, **options: Any) -> Iterator[sqlite3.Connection]:
     """A connection that is closed at the end."""
     kept: list[sqlite3.Connection] = []

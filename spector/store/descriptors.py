@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from io import FileIO
 
-from spector.store.scopes import held_by_calling
+from spector.store.resources import held_by_calling
 
 __all__ = ["opened"]
 

@@ -27,6 +27,7 @@ from spector.receipt import Purged
 from spector.store.catalog import CATALOG_NAME
 from spector.store.compact import record_ids, wrong_checksums
 from spector.store.store import Store
+from spector.wording import counted
 
 __all__ = [
     "DUE", "STAGES", "Due", "awaits_erasure", "derived_from", "due_of", "left_in", "needs_purge",
@@ -131,8 +132,8 @@ def _rewrite_catalog(store: Store) -> list[Purged]:
     return [
         Purged(where=CATALOG_NAME, what="full text merged without deleted words"),
         Purged(where=CATALOG_NAME, bytes=before,
-               what=f"all pages rewritten, {free:,} bytes of free ones among them; now "
-                    f"{after:,} bytes"),
+               what=f"all pages rewritten, {counted(free, 'byte')} of free ones among them; now "
+                    f"{counted(after, 'byte')}"),
     ]  # fmt: skip
 
 

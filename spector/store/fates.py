@@ -21,6 +21,7 @@ from spector.records import Loss
 from spector.store.files import DiskFiles
 from spector.store.salvage import Remains, SavedPartition, whole_header
 from spector.store.store import UNSYNCED
+from spector.wording import counted
 
 __all__ = ["Fates", "behind", "stem_of", "survey"]
 
@@ -100,7 +101,7 @@ def behind(
         row = by_path.get(path)
         if row is None:
             if slots and stem_of(path) not in known:
-                reason = f"{slots} records of this store that the catalog does not know"
+                reason = f"{counted(slots, 'record')} of this store that the catalog does not know"
                 out.append(Loss(file=path, reason=reason))
         elif header["generation"] == row.get("generation") and _is_count(row) and (
             slots > row["slots"] or dead > row["slots"] - row["live"]

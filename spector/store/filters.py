@@ -10,14 +10,17 @@ Grammar::
 
 A field is a path: ``"a.b"`` is key ``b`` of the object under ``a``. A backslash takes the next
 character literally, so ``r"a\\.b"`` is the key ``a.b`` and ``r"\\and"`` a field called ``and``.
-Paths enter objects only, never lists.
+Paths enter objects only, never lists. ``user_id``, ``agent_id`` and ``session_id`` are the scopes
+of a memory and no metadata; ``r"\\user_id"`` is the key of that name.
 
 Meaning, which is two-valued throughout (no SQL NULL escapes from an expression):
 
 - Numbers compare with numbers (1 equals 1.0; a bool is not a number), strings with strings by code
   point, bools with bools. Values of different types are neither equal nor ordered.
 - ``None`` equals a JSON null and an absent key. ``exists`` is true for a null.
-- ``ne`` is the complement of ``eq``, ``not`` of what it holds: an absent key is ``ne`` to 3.
+- ``ne`` is the complement of ``eq``, ``not`` of what it holds: an absent key is ``ne`` to 3, and
+  not ``ne`` to ``None``.
+- A memory without a user has no ``user_id``: it is an absent key.
 - ``contains`` asks whether a list has an equal element, or a string a substring (case-sensitive).
 - An aware ``datetime`` compares as an instant, to the millisecond, with strings that hold an
   ISO 8601 date or time; other strings do not match it. A stored time without a zone is UTC.
@@ -64,6 +67,18 @@ _INSTANT: Final = (
 )
 
 
+#: columns of the table of memories that a filter may name like metadata
+_SCOPES: Final = frozenset({"user_id", "agent_id", "session_id"})
+
+Path = tuple[str, ...]
+
+
+class _Scope(Path):
+    """The path of a scope, which is a column and no metadata."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class SqlFilter:
     """A boolean SQL expression, always 0 or 1, and the parameters it binds in order."""
@@ -72,15 +87,22 @@ class SqlFilter:
     params: tuple[str | int, ...]
 
 
-def compile_where(where: Mapping[str, Any], *, column: str = "content.metadata") -> SqlFilter:
+def compile_where(
+    where: Mapping[str, Any], *, column: str = "content.metadata", scopes: str | None = None
+) -> SqlFilter:
     """Compile ``where`` to an expression over ``column``: JSON text of an object, or NULL.
+
+    Args:
+        scopes: the table whose columns the scopes of a memory are; None takes them for metadata.
 
     Raises:
         InvalidFilterError: names the place within the filter, what was found and what is accepted.
     """
     if not _COLUMN.fullmatch(column):
         raise ValueError(f"column must be a plain or qualified name, got {column!r}")
-    compiler = _Compiler(column)
+    if scopes is not None and not scopes.isidentifier():
+        raise ValueError(f"scopes must be the name of a table, got {scopes!r}")
+    compiler = _Compiler(column, scopes)
     with reading("where", InvalidFilterError):
         sql = compiler.filter(where, "where", 1)
     return SqlFilter(sql, tuple(compiler.params))
@@ -89,9 +111,10 @@ def compile_where(where: Mapping[str, Any], *, column: str = "content.metadata")
 class _Compiler:
     """One pass over the filter. Parameters are appended in the order their marks appear."""
 
-    def __init__(self, column: str) -> None:
+    def __init__(self, column: str, scopes: str | None = None) -> None:
         self.params: list[str | int] = []
         self._column = column
+        self._scopes = scopes
         self._nodes = 0
 
     def filter(self, where: object, at: str, depth: int) -> str:
@@ -128,9 +151,12 @@ class _Compiler:
             return _join(parts, combinator.upper())
         if key.startswith("$"):
             raise _unknown(key, at, COMBINATORS, "combinator")
-        return self._test(_split_path(key, here), value, here, depth)
+        path: Path = _split_path(key, here)
+        if self._scopes is not None and key in _SCOPES:
+            path = _Scope(path)
+        return self._test(path, value, here, depth)
 
-    def _test(self, path: tuple[str, ...], test: object, at: str, depth: int) -> str:
+    def _test(self, path: Path, test: object, at: str, depth: int) -> str:
         self._enter(at, depth)
         if not isinstance(test, Mapping):
             return self._equal(path, test, at)
@@ -149,7 +175,7 @@ class _Compiler:
         return _join(parts, "AND")
 
     def _operator(
-        self, path: tuple[str, ...], operator: str, operand: object, at: str, depth: int
+        self, path: Path, operator: str, operand: object, at: str, depth: int
     ) -> str:
         if operator == "eq":
             return self._equal(path, operand, at)
@@ -173,7 +199,7 @@ class _Compiler:
             return found if operand else f"(NOT {found})"
         return self._ordered(path, operator, operand, at)
 
-    def _equal(self, path: tuple[str, ...], value: object, at: str) -> str:
+    def _equal(self, path: Path, value: object, at: str) -> str:
         if value is None:
             # absent equals null, so ask for a row that is neither
             return f"(NOT {self._row(path, lambda row: f'{row}.type <> {_NULL}')})"
@@ -192,14 +218,14 @@ class _Compiler:
         self.params.append(bound)
         return f"{kind.format(row=row)} AND {left.format(row=row)} {sign} {right}"
 
-    def _ordered(self, path: tuple[str, ...], operator: str, value: object, at: str) -> str:
+    def _ordered(self, path: Path, operator: str, value: object, at: str) -> str:
         if value is None or isinstance(value, bool):
             raise InvalidFilterError(
                 f"{at}: {value} has no order", hint="order numbers, strings or aware datetimes"
             )
         return self._row(path, lambda row: self._compare(row, _COMPARISON[operator], value, at))
 
-    def _in(self, path: tuple[str, ...], values: object, at: str) -> str:
+    def _in(self, path: Path, values: object, at: str) -> str:
         if not isinstance(values, list | tuple | set | frozenset):
             raise InvalidFilterError(
                 f"{at}: expected a list of values, got {_kind_of(values)}",
@@ -222,7 +248,7 @@ class _Compiler:
             self.params.append(json.dumps(bounds, ensure_ascii=False))
         return _join(parts, "OR")
 
-    def _contains(self, path: tuple[str, ...], value: object, at: str) -> str:
+    def _contains(self, path: Path, value: object, at: str) -> str:
         def element(row: str) -> str:
             items = f"json_each(CASE {row}.type WHEN 'array' THEN {row}.value ELSE '[]' END)"
             return f"EXISTS (SELECT 1 FROM {items} AS item WHERE {self._same('item', value, at)})"
@@ -237,12 +263,18 @@ class _Compiler:
 
         return _join([found, self._row(path, substring)], "OR")
 
-    def _row(self, path: tuple[str, ...], condition: Callable[[str], str]) -> str:
+    def _row(self, path: Path, condition: Callable[[str], str]) -> str:
         """EXISTS over the one json_each row that ``path`` leads to, under a condition on it.
 
         json_each compares decoded keys, whereas a JSON path can express neither a quote in a key
         nor an escaped one. EXISTS is never NULL, which is what keeps the whole filter two-valued.
         """
+        if isinstance(path, _Scope):
+            return (
+                f"EXISTS (SELECT 1 FROM (SELECT {self._scopes}.{path[0]} AS value, 'text' AS type"
+                f" WHERE {self._scopes}.{path[0]} IS NOT NULL) AS level0"
+                f" WHERE {condition('level0')})"
+            )
         sources, conditions = [], []
         json_text = self._column
         for level, key in enumerate(path):

@@ -17,7 +17,7 @@ from io import FileIO
 from typing import Final
 
 from spector.errors import StoreError
-from spector.store.scopes import held_by_calling
+from spector.store.resources import held_by_calling
 
 __all__ = [
     "OPEN_FLAGS", "identity", "identity_if_any", "made_private", "open_given",

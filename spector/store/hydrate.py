@@ -24,7 +24,7 @@ from spector.records import MemoryRecord, make_records
 from spector.store.catalog import Catalog, Row, StoredRow, verify_row, way_out
 from spector.store.files import Bytes
 from spector.store.links import parted
-from spector.store.scopes import scoped
+from spector.store.resources import managed
 from spector.store.sql import translated_sql
 from spector.store.store import Store, View
 
@@ -134,7 +134,7 @@ def _changed_since(store: Store, row: Row | StoredRow) -> bool:
     return found is None or found[0] != row.mutable
 
 
-@scoped
+@managed
 def _beside_snapshots(catalog: Catalog) -> Iterator[sqlite3.Connection]:
     """A connection to the latest commit, whatever moment this thread is looking at."""
     with translated_sql(catalog.path):

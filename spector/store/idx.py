@@ -26,6 +26,7 @@ from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, Files
 from spector.store.sectors import is_of_disk
 from spector.store.unreadable import first_bytes, read_file
+from spector.wording import counted
 
 __all__ = [
     "IDX", "TEMPORARY", "LoadedImage", "idx_of", "is_idx", "own_header", "problem_of_file",
@@ -127,7 +128,7 @@ def problem_of_file(files: Files, row: SegmentRow, *, dim: int, uuid: bytes) -> 
     except StoreError as error:
         return error.message
     if len(image) < INDEX_HEADER_BYTES:
-        return f"only {len(image)} bytes" if len(image) else None
+        return f"only {counted(len(image), 'byte')}" if len(image) else None
     change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
     return problem_of(
         image, dim=dim, uuid=uuid, segment_id=row.id, generation=row.generation,

@@ -37,7 +37,7 @@ from spector.sole import Sole
 from spector.store.descriptors import opened
 from spector.store.files import translated
 from spector.store.guard import OPEN_FLAGS, regular
-from spector.store.scopes import WeakList, scoped
+from spector.store.resources import WeakList, managed
 from spector.store.watch import Watched
 
 try:
@@ -208,7 +208,7 @@ class WriterLock(Sole):
             held.close()
 
 
-@scoped
+@managed
 def no_writer(root: str) -> Iterator[None]:
     """Until the end nobody opens the store for writing; leaves no trace in its directory.
 

@@ -34,6 +34,7 @@ from spector.store.lock import Word
 from spector.store.log import LOG_NAME
 from spector.store.segment import unpack_header
 from spector.store.store import RELAXED_LOG, UNSYNCED
+from spector.wording import counted
 
 __all__ = [
     "NAME", "broken_log", "lost_by_word", "lost_in_log", "lost_with", "records_in",
@@ -102,8 +103,8 @@ def lost_in_log(broken: Broken) -> str:
 
 def lost_with(records: int) -> str:
     return (
-        f"a partition of this store with {records} records that the catalog does not know: it has"
-        " lost commits"
+        f"a partition of this store with {counted(records, 'record')} that the catalog does not"
+        " know: it has lost commits"
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.sole import Sole
-from spector.store.scopes import held_by_calling, postpone
+from spector.store.resources import held_by_calling, postpone
 
 __all__ = ["Map", "populate"]
 

@@ -23,7 +23,7 @@ from spector.store.files import translated
 from spector.store.guard import identity
 from spector.store.trees import Found, look_at, mounted, put_in_place, remove_tree
 
-__all__ = ["Place", "file_beside", "is_nameable", "stranger_in"]
+__all__ = ["Place", "file_beside", "is_nameable", "stranger_in", "without_tilde"]
 
 #: names of files in a copy, finished or not; the last three come and go by themselves
 _OURS: Final = re.compile(
@@ -47,6 +47,25 @@ def is_nameable(path: object) -> bool:
     except Exception:  # half of a surrogate pair, or an object that cannot say its name
         return False
     return bool(name) and b"\0" not in name
+
+
+def without_tilde(path: str | os.PathLike[str], name: str) -> str:
+    """A path with the home directory in place of a leading ``~`` or ``~user``.
+
+    Raises:
+        InvalidInputError: there is no such home directory, so that a folder "~" would be made.
+    """
+    given = os.fsdecode(path)
+    found = os.path.expanduser(given)
+    user, slash, _ = given.partition("/")
+    if found == given and user.startswith("~") and (slash or user == "~") and not os.path.isdir(
+        user
+    ):
+        raise InvalidInputError(
+            f"{name} is {given!r}, and there is no home directory {user}",
+            hint=f"write ./{given} for a directory of this name here",
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +119,10 @@ class Place:
         for name in (self.staging, self.aside):
             refuse_strange(name)
 
+    def is_passed_through(self) -> bool:
+        """Whether a copy that was killed, or is being made, has left something beside it."""
+        return any(look_at(name) is not Found.NOTHING for name in (self.staging, self.aside))
+
     def refuse_taken(self) -> None:
         """Raise when something is at the destination.
 
@@ -145,18 +168,18 @@ class Place:
             raise
 
 
-def file_beside(path: object, source: str | None) -> str:
+def file_beside(path: object, source: str | None, *, overwrite: bool = True) -> str:
     """Where a file of the user's choosing goes; ``source`` is the store that it is made from.
 
     Raises:
+        StoreExistsError: a file or a link is there, and it is not to be replaced.
         InvalidInputError: no file can be called that, the store has it within, any store has files
         of that name there, or something that is no file is there: a device, a pipe, a directory, or
         a link to one.
     """
     if not is_nameable(path):
         raise InvalidInputError(f"target is {shown(path)}", hint="pass the path of a file")
-    # through bytes: what it is called, and not an object that says something else of itself
-    target = os.fsdecode(os.fsencode(path))  # type: ignore[arg-type]
+    target = without_tilde(path, "target")  # type: ignore[arg-type]
     folder, name = os.path.split(target)
     with translated("find", folder or os.curdir):
         folder = os.path.realpath(folder)
@@ -177,6 +200,11 @@ def file_beside(path: object, source: str | None) -> str:
                 f"{target} is no file, and would be replaced by one",
                 hint="name a file; spector export PATH - writes to standard output",
             )
+    if not overwrite and os.path.lexists(target):
+        raise StoreExistsError(
+            f"{target} is there already",
+            hint="choose another name; overwrite=True replaces it",
+        )
     return target
 
 

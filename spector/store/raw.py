@@ -15,7 +15,7 @@ from typing import Any
 
 from spector.store.files import File, Files
 from spector.store.guard import identity
-from spector.store.scopes import WeakList, scoped
+from spector.store.resources import WeakList, managed
 
 __all__ = ["held", "hold", "let_go", "raw_file"]
 
@@ -72,7 +72,7 @@ class _Reader:
     __slots__ = ("__weakref__",)
 
 
-@scoped
+@managed
 def held(path: str) -> Iterator[None]:
     """Hold it meanwhile."""
     reader = _Reader()

@@ -21,6 +21,7 @@ from spector.errors import (
 )
 from spector.layout import FORMAT_VERSION
 from spector.store.agreement import refuse_disagreement
+from spector.store.below import has_partitions, holds_only, no_store_at
 from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
 from spector.store.files import DiskFiles, MemoryFiles
 from spector.store.idx import idx_of, is_idx
@@ -31,7 +32,7 @@ from spector.store.migrate import next_step
 from spector.store.reader import ReadStore
 from spector.store.reconcile import reconcile
 from spector.store.redo import Replay, require_entry
-from spector.store.scopes import Scope, completed, drop, take
+from spector.store.resources import Resource, completed, drop, take
 from spector.store.segment import Segment, later_than_catalog
 from spector.store.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
 from spector.store.strays import is_replaced, look_at
@@ -56,7 +57,7 @@ class Stamp:
 
 
 @dataclass(slots=True, eq=False)
-class OpenedStore(Scope):
+class OpenedStore(Resource):
     """A store and, for the writer, the lock that belongs to it; a context manager."""
 
     store: Store
@@ -121,14 +122,11 @@ def open_disk(
     if mode == "r":
         return OpenedStore(_open_reader(files, stamp, by_code, config), None, created=False)
     present = files.exists(CATALOG_NAME)
-    others = set() if present or files.is_empty() else set(files.listing()) - _UNBORN
-    if others and CATALOG_NAME not in others:  # else another one is creating it just now
-        if _has_partitions(files):
-            raise no_store(files)
-        raise StoreNotFoundError(
-            f"{files.root} is not empty and holds no spector catalog",
-            hint="pass an empty or new directory, or the directory of a store",
-        )
+    if (
+        not present and not files.is_empty() and not holds_only(files.root, _UNBORN)
+        and not files.exists(CATALOG_NAME)  # else another one is creating it just now
+    ):
+        raise no_store(files, "pass an empty or new directory, or the directory of a store")
     if present and not files.writable():
         raise StoreReadOnlyError(
             f"{files.root} cannot be written", hint='open it with mode="r", or fix the permissions'
@@ -159,17 +157,10 @@ def _give_up(made: Iterable[Catalog | Store]) -> None:
 
 
 def no_store(files: DiskFiles, hint: str = "check the path") -> StoreNotFoundError:
-    """The error for a directory without a catalog, which may be a store that has lost it."""
-    if _has_partitions(files):
-        return StoreNotFoundError(
-            f"{CATALOG_NAME} is missing at {files.root}, but there are partitions",
-            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
-        )
-    return StoreNotFoundError(f"there is no spector store at {files.root}", hint=hint)
-
-
-def _has_partitions(files: DiskFiles) -> bool:
-    return any(name.endswith(".mem") for name in files.listing())
+    """The error for a directory without a catalog, which may be a store that has lost it, or a
+    folder in which stores are.
+    """
+    return no_store_at(files.root, hint)
 
 
 def _open_writer(
@@ -185,7 +176,7 @@ def _open_writer(
         made.append(catalog)
         catalog.refuse_unlocked = lock.refuse_removed
         created = catalog.is_new()
-        if created and _has_partitions(files):
+        if created and has_partitions(files.root):
             raise _emptied(catalog)
         if created:
             refuse_lost_schema(files, catalog)
@@ -320,7 +311,7 @@ def _complete_catalog(files: DiskFiles) -> Catalog:
     try:
         if catalog.is_new():  # its creator died, or is about to commit the schema
             refuse_lost_schema(files, catalog)
-            if _has_partitions(files):
+            if has_partitions(files.root):
                 raise _emptied(catalog)
             raise _incomplete(files)
     except BaseException:

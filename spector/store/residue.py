@@ -26,9 +26,9 @@ from spector.store.files import Bytes, File
 from spector.store.idx import idx_of
 from spector.store.lock import LOCK_NAME
 from spector.store.pieces import LEAST_BYTES, Finder, Pieces, cut
+from spector.store.resources import managed
 from spector.store.rows import tags_json, to_json
-from spector.store.said import MOST_SAYERS, Said, escaped, leaves
-from spector.store.scopes import scoped
+from spector.store.said import Said, escaped, leaves
 from spector.store.sectors import written
 from spector.store.segment import Segment
 from spector.store.store import Store
@@ -196,7 +196,7 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     return Verification(
         needles=len(needles.pieces), words=words.wanted, too_short=needles.too_short,
         shared=len(alive | said.pieces | said.exactly),
-        living=tuple(sorted(said.ids)[:MOST_SAYERS]), files=files, bytes=total,
+        living=tuple(sorted(said.ids)), files=files, bytes=total,
         residue=tuple(residue), unsearched=tuple(dict.fromkeys(failed)),
         # of a word nobody knows whose it was
         left_of=tuple(sorted(needles.ids if words.left else left_of)),
@@ -255,7 +255,7 @@ def _telling(failed: list[str], name: str) -> Iterator[None]:
         failed.append(_shown(f"{name}: {error.message}"))
 
 
-@scoped
+@managed
 def _opened(store: Store, name: str) -> Iterator[File]:
     """A file of the store to read; the catalog's through a descriptor that outlives us."""
     if name == CATALOG_NAME:

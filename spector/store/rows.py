@@ -12,6 +12,7 @@ from typing import Any
 
 from spector.errors import CatalogCorruptError
 from spector.store.catalog import Row, chunked, seal_of, way_out
+from spector.wording import counted
 
 __all__ = [
     "Columns", "delete_rows", "insert_rows", "move_rows", "set_mutable", "tags_json", "to_json",
@@ -152,7 +153,8 @@ def delete_rows(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
             gone = db.execute(f"DELETE FROM {table} WHERE id IN ({marks})", tuple(chunk)).rowcount
             if gone != len(set(chunk)):  # a damaged key led past one: nothing is committed
                 raise CatalogCorruptError(
-                    f"the table {table} finds {gone} of {len(set(chunk))} memories to be forgotten",
+                    f"the table {table} finds {gone} of {counted(len(set(chunk)), 'memory')} to be"
+                    " forgotten",
                     hint=way_out(None),
                 )
 

@@ -24,9 +24,8 @@ from spector.store.store import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store
 from spector.store.word_residue import terms_of
 from spector.unicode import compatible, normalize
 
-__all__ = ["MOST_SAYERS", "Said", "escaped", "leaves"]
+__all__ = ["Said", "escaped", "leaves"]
 
-MOST_SAYERS: Final = 20
 #: memories that are read in one look at the catalog, and bytes of theirs; of one of them all
 _AT_ONCE: Final = 2000
 _BYTES_AT_ONCE: Final = 8 << 20
@@ -197,7 +196,7 @@ class _Plain:
 
 
 class _Named:
-    """Who says what the caller named; of the smallest ids so many as a receipt lists."""
+    """Who says what the caller named: every one, for a receipt counts them."""
 
     def __init__(self, given: Collection[bytes]) -> None:
         texts = {bare(text).encode() for each in given if (text := _text_of(each)) is not None}
@@ -207,11 +206,11 @@ class _Named:
 
     @property
     def texts_wanted(self) -> bool:
-        return not self._texts.done and len(self.ids) < MOST_SAYERS
+        return not self._texts.done
 
     @property
     def done(self) -> bool:
-        return len(self.ids) >= MOST_SAYERS or (self._texts.done and self._bytes.done)
+        return self._texts.done and self._bytes.done
 
     def look_at_bytes(self, values: _Values) -> None:
         self._look(self._bytes, values)
@@ -220,10 +219,8 @@ class _Named:
         self._look(self._texts, values)
 
     def _look(self, finder: Finder, values: _Values) -> None:
-        if len(self.ids) >= MOST_SAYERS or finder.done:
-            return
-        here = {record_id for _, record_id in values.search(finder)} - self.ids
-        self.ids.update(sorted(here)[: MOST_SAYERS - len(self.ids)])
+        if not finder.done:
+            self.ids.update(record_id for _, record_id in values.search(finder))
 
 
 def _itself(store: Store) -> _Values:

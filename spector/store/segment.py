@@ -39,6 +39,7 @@ from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, File, Files, as_bytes
 from spector.store.maps import populate
 from spector.store.sectors import is_of_disk
+from spector.wording import counted
 
 __all__ = [
     "IndexState", "Partition", "Segment", "check_transition", "is_ahead", "later_than_catalog",
@@ -126,7 +127,7 @@ def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, An
     """
     hint = "run: spector check PATH"
     if len(raw) < PARTITION_HEADER_BYTES:
-        message = f"{where}: only {len(raw)} bytes, no room for a header"
+        message = f"{where}: only {counted(len(raw), 'byte')}, no room for a header"
         raise PartitionCorruptError(message, hint=hint)
     header = np.frombuffer(raw[:PARTITION_HEADER_BYTES], dtype=PARTITION_DTYPE)[0]
     if int(header["crc"]) != crc32c(raw[:60]):
@@ -361,7 +362,8 @@ class Segment:
             yield
         except StoreNotFoundError:
             raise PartitionCorruptError(
-                f"{self.row.path} is missing, but the catalog has {self.row.live} records in it",
+                f"{self.row.path} is missing, but the catalog has"
+                f" {counted(self.row.live, 'record')} in it",
                 hint="put this very file back if somebody has moved it; else restore a backup, or"
                 " salvage what there is: spector check PATH --repair DEST",
             ) from None

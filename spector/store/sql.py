@@ -27,7 +27,7 @@ from spector.errors import (
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import is_missing
 from spector.store.fulltext import what_seems_damaged
-from spector.store.scopes import Scope, drop, held_by_calling, scoped, take
+from spector.store.resources import Resource, drop, held_by_calling, managed, take
 
 __all__ = [
     "Connections", "Latest", "Pinning", "Reading", "end_failed", "one_moment", "translated_sql",
@@ -125,7 +125,7 @@ class Connections(Protocol):
     def discard(self, connection: sqlite3.Connection, holder: object) -> None: ...
 
 
-class Reading(Scope):
+class Reading(Resource):
     """The connection of this thread's snapshot, the only one there is, or one of the pool."""
 
     __slots__ = ("_borrowed", "_catalog", "_locked", "_translated")
@@ -201,7 +201,7 @@ class Latest:
             translated_sql(self._catalog.path).__exit__(kind, error, trace)
 
 
-class Pinning(Scope):
+class Pinning(Resource):
     """A read transaction that all reads of this thread take part in until it ends."""
 
     __slots__ = ("_catalog", "_connection", "_reading")
@@ -249,7 +249,7 @@ def end_failed(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-@scoped
+@managed
 def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
     """A read transaction on a connection that the caller has for itself.
 

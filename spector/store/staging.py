@@ -14,13 +14,13 @@ from spector.errors import StoreError, StoreExistsError, StoreLockedError
 from spector.store.files import DiskFiles
 from spector.store.lock import LOCK_NAME, Word, WriterLock, last_word
 from spector.store.places import Place, refuse_strange
-from spector.store.scopes import scoped
+from spector.store.resources import managed
 from spector.store.trees import missing_above, put_in_place, remove_folders, remove_tree
 
 __all__ = ["building", "clear", "staged"]
 
 
-@scoped
+@managed
 def building(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
     """An empty directory with its lock, which takes its place when the block has come to its end.
 
@@ -37,7 +37,7 @@ def building(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
         put_in_place(place.staging, place.target)
 
 
-@scoped
+@managed
 def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
     """An empty directory with its lock, which the block has to put in its place.
 
@@ -72,7 +72,7 @@ def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
         raise
 
 
-@scoped
+@managed
 def _removed_on_failure(place: Place) -> Iterator[None]:
     try:
         yield

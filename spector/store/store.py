@@ -54,7 +54,7 @@ from spector.store.indexes import Indexes
 from spector.store.leaving import Leaving, LeftSlot
 from spector.store.lineage import note_session
 from spector.store.log import Log
-from spector.store.scopes import completed, held_by_calling, scoped
+from spector.store.resources import completed, held_by_calling, managed
 from spector.store.segment import Partition, Segment
 from spector.store.transaction import JOURNAL_RETIRE, Stage, Transaction
 
@@ -276,7 +276,7 @@ class Store(Sole):
             return contextlib.nullcontext(self._indexed(self.view()))
         return self._pinned()
 
-    @scoped
+    @managed
     def _pinned(self) -> Iterator[View]:
         with self.catalog.snapshot() as db:
             yield self._indexed(self._settled_view(db))
@@ -404,7 +404,7 @@ class Store(Sole):
 
     # -- change -------------------------------------------------------------------------------
 
-    @scoped
+    @managed
     def transaction(self) -> Iterator[Transaction]:
         """Collect changes, then commit them at once. Leaving with an error changes nothing.
 

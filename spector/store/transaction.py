@@ -12,7 +12,7 @@ from spector.layout import PartitionState
 from spector.store.catalog import Head, SegmentRow
 from spector.store.files import Bytes, as_bytes
 from spector.store.leaving import LeftSlot
-from spector.store.scopes import Call, calls_here
+from spector.store.resources import Call, calls_here
 from spector.store.segment import Segment, check_transition
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spector.store.places import Place
 
 __all__ = [
-    "Found", "look_at", "missing_above", "mounted", "put_in_place", "put_instead",
+    "Found", "is_sole", "look_at", "missing_above", "mounted", "put_in_place", "put_instead",
     "remove_folders", "remove_tree", "share",
 ]
 
@@ -54,6 +54,19 @@ def look_at(path: str) -> Found:
         if not stat.S_ISDIR(status.st_mode):
             return Found.OTHER
         return Found.DIRECTORY if os.listdir(path) else Found.EMPTY
+
+
+def is_sole(path: str) -> bool:
+    """Whether a file has this name only, and is reached through no link."""
+    with translated("look at", path):
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:
+            return False
+        return (
+            stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+            and os.path.realpath(path) == path
+        )
 
 
 def share(source: str, target: str) -> None:

@@ -18,6 +18,7 @@ from spector.store.compact import wrong_checksums
 from spector.store.files import Bytes
 from spector.store.hydrate import current_image, header_of, to_record, to_records
 from spector.store.links import has_ended, newer_than, successors
+from spector.store.scope import ANYBODY, Scope
 from spector.store.store import Store
 
 __all__ = ["walk"]
@@ -33,6 +34,7 @@ def walk(
     damaged: list[int] | None = None,
     *,
     trusted_s: float | None = 0.0,
+    scope: Scope = ANYBODY,
 ) -> Iterator[tuple[MemoryRecord, Bytes]]:
     """(record, its (stride,) u8 bytes) of every row that satisfies a condition, by ascending id.
 
@@ -45,6 +47,7 @@ def walk(
         trusted_s: prove first that no memory is hidden from the walk by damage to the catalog,
             which reads every page of texts once, unless that was proved so many seconds ago; None
             does not prove it.
+        scope: what is looked up one by one must still be of it; the condition has it as well.
 
     Raises:
         PartitionCorruptError, CatalogCorruptError: a memory is not what was written.
@@ -92,7 +95,7 @@ def walk(
                     raise
                 damaged.append(row.id)
                 continue
-            if found is not None:
+            if found is not None and scope.holds(found[0]):
                 header = header_of(found[1])
                 tier = tier_name(int(header["tier"]))
                 last = row.id

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from spector.errors import CatalogCorruptError
 from spector.store.catalog import FULLTEXT_TOKENIZER, Catalog
 from spector.store.connections import connected
-from spector.store.scopes import scoped
+from spector.store.resources import managed
 
 __all__ = ["WordCheck", "terms_of", "words_left"]
 
@@ -83,7 +83,7 @@ def terms_of(catalog: Catalog) -> Iterator[list[bytes]]:
             db.execute("DROP TABLE temp.said")
 
 
-@scoped
+@managed
 def _words_of(texts: Iterable[str]) -> Iterator[sqlite3.Connection]:
     """The terms that the index makes of texts, in a table: by SQLite, which alone knows how."""
     with connected(":memory:") as db:

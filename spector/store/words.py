@@ -37,7 +37,7 @@ __all__ = ["Words", "speaker_in", "speaker_of"]
 _TEXTS: Final = (
     "SELECT record.id, segment_id, slot, event_ms, CAST(session_id AS BLOB),"
     " CAST(agent_id AS BLOB), CAST(user_id AS BLOB), CAST(text AS BLOB), CAST(role AS BLOB),"
-    " CAST(metadata AS BLOB), {seal}"
+    " CAST(metadata AS BLOB), CAST(source AS BLOB), {seal}"
     " FROM record JOIN content ON content.id = record.id {rest}"
 )
 #: texts that are analysed on purpose to have them in the files
@@ -54,12 +54,12 @@ class Words:
     """Follows one store, and does not keep it. Thread-safe."""
 
     def __init__(
-        self, store: Store, *, mark: Callable[[str, str | None], int] | None = None,
+        self, store: Store, *, mark: Callable[[Text], int] | None = None,
         mark_version: int = 0,
     ) -> None:
         """
         Args:
-            mark: what to keep of each memory from its text and speaker, see ``WordIndex``.
+            mark: what to keep of each memory from its text and who said it, see ``WordIndex``.
             mark_version: another number whenever ``mark`` may say something else.
         """
         # a writer's store has these words: a strong way back would keep both, and all maps, until
@@ -222,17 +222,17 @@ def _text_of(row: tuple[Any, ...]) -> Text | None:
     if not (_is_place(segment_id) and _is_place(slot) and type(event_ms) is int):
         return None
     try:
-        session, agent, user, text, role, metadata = [
+        session, agent, user, text, role, metadata, source = [
             each.decode() if type(each) is bytes else None for each in written
         ]
     except UnicodeDecodeError:  # one of them is damaged
-        session, agent, user, text, role, metadata = map(_decoded, written)
+        session, agent, user, text, role, metadata, source = map(_decoded, written)
     if session:
         # sessions of two users may bear one name: who shares a scope only partly shares no talk
         session = _OF.join((session, agent or "", user or ""))
     return Text(
         record_id, segment_id, slot, event_ms, session, speaker_of(role, metadata), text or "",
-        seal if _is_seal(seal) else None,
+        seal if _is_seal(seal) else None, role, source,
     )
 
 

@@ -9,8 +9,9 @@ commit, recovery, checking and compaction without a line of its own: implement
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from spector.store.segment import Partition
 from spector.store.store import Store, TierFiles
 from spector.store.transaction import Transaction
 
-__all__ = ["PartitionedTier", "Placement", "TierStore"]
+__all__ = ["PartitionedTier", "Placement", "PlacesByUser", "TierStore"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,16 @@ class TierStore(Protocol):
     @property
     def compactable(self) -> bool:
         """False when tombstones are reused in place and partitions must not be rebuilt."""
+
+
+@runtime_checkable
+class PlacesByUser(Protocol):
+    """A tier that goes by whose a record is, which its bytes do not say."""
+
+    def place_by_user(
+        self, tx: Transaction, images: Bytes, users: Sequence[str | None]
+    ) -> Placement:
+        """In the place of :meth:`TierStore.place`: stage records, and say where each went."""
 
 
 class PartitionedTier:

@@ -1,48 +1,64 @@
-"""Working tier: a volatile ring of the newest records; the oldest is overwritten."""
+"""Working tier: volatile rings of the newest records, one a user; the oldest is overwritten."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import weakref
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import Config
-from spector.layout import Flag, TierCode
+from spector.layout import MUTABLE_DTYPE, Flag, TierCode
 from spector.store.catalog import Row, SegmentRow
 from spector.store.files import Bytes
+from spector.store.store import Store
 from spector.store.transaction import Transaction
 from spector.tiers.base import PartitionedTier, Placement
 
 __all__ = ["WorkingTier"]
 
-
-@dataclass(slots=True)
-class _Ring:
-    """Which record every slot holds as one transaction sees it."""
-
-    ids: list[int]
-    live: list[bool]
-    #: slot that is overwritten next once all are taken
-    oldest: int
+_MINE: Final = (
+    "SELECT id, slot, mutable FROM record INDEXED BY {} WHERE segment_id = ? AND user_id {} ?"
+    " ORDER BY id"
+)
+#: of a slab with few records the index of places leads to them; in a large one, that of users
+_BY_PLACE: Final = _MINE.format("record_place", "IS")
+_BY_USER: Final = _MINE.format("record_user", "=")
+_FEW: Final = 1000
+_RINGS: Final = (
+    "SELECT user_id FROM record WHERE segment_id = ? GROUP BY user_id ORDER BY max(id)"
+)
 
 
 class WorkingTier(PartitionedTier):
-    """One slab of ``capacity`` records. Closing the store empties it."""
+    """One slab of slots, of which a user has ``capacity`` at most. Closing the store empties it.
+
+    So what one user tells never overwrites what another one has at hand. Memories without a user
+    share one ring. Of more than ``users`` rings the one that was written to longest ago makes room
+    for the next, which bounds the slab: ``users * capacity`` records.
+    """
 
     name = "working"
     code = int(TierCode.WORKING)
     volatile = True
 
-    def __init__(self, *, capacity: int | None = None) -> None:
+    def __init__(self, *, capacity: int | None = None, users: int | None = None) -> None:
         super().__init__(capacity=capacity)
-        # by transaction: a batch may go round the ring, and one that fails must leave no trace
-        self._rings: WeakKeyDictionary[Transaction, _Ring] = WeakKeyDictionary()
+        self._given_users = users
+        self.users = users or 0
+        # by transaction: a batch may go round a ring, and one that fails must leave no trace
+        self._slabs: WeakKeyDictionary[Transaction, _Slab] = WeakKeyDictionary()
+        #: id -> whose it was when it was written, for the slots of the dead, which nothing else
+        #: tells; of a failed transaction's ids no slot has one
+        self._owners: dict[int, str | None] = {}
 
     @property
     def max_batch(self) -> int:
-        return self.capacity
+        # no record of a batch may have to give way to another one of it: neither has a row yet
+        return min(self.capacity, self.users)
 
     @property
     def compactable(self) -> bool:
@@ -51,33 +67,39 @@ class WorkingTier(PartitionedTier):
     def default_capacity(self, config: Config) -> int:
         return config.working_capacity
 
+    def attach(self, store: Store, config: Config) -> None:
+        super().attach(store, config)
+        self.users = self._given_users or config.working_users
+
     def finished(self, row: SegmentRow, now_ms: int) -> bool:
         return False
 
     def place(self, tx: Transaction, images: Bytes, event_ms: NDArray[np.int64]) -> Placement:
+        return self.place_by_user(tx, images, [None] * len(images))
+
+    def place_by_user(
+        self, tx: Transaction, images: Bytes, users: Sequence[str | None]
+    ) -> Placement:
+        """Stage records, (n, stride) u8, each in the ring of its user, and say where each went."""
         mine = tx.partitions_of(self.code, -1)
         row = mine[0] if mine else tx.create_segment(
-            tier=self.code, day=-1, sequence=0, capacity=self.capacity, slots=self.capacity
+            tier=self.code, day=-1, sequence=0, capacity=self.capacity * self.users,
+            slots=self.capacity,
         )
-        ring = self._rings.get(tx) or self._rings.setdefault(tx, self._ring(row))
+        slab = self._slabs.get(tx)
+        if slab is None:
+            slab = self._slabs[tx] = _Slab(
+                tx, row, *self._dead(row), capacity=self.capacity, users=self.users
+            )
         new_ids = images[:, 8:16].copy().view("<u8")[:, 0].tolist()
-        evicted: list[int] = []
-        slots = np.empty(len(images), dtype=np.int64)
-        for n, (image, new_id) in enumerate(zip(images, new_ids, strict=True)):
-            if len(ring.ids) < self.capacity:
-                slots[n] = tx.append(row.id, image[None, :])
-                ring.ids.append(new_id)
-                ring.live.append(True)
-                continue
-            slot = slots[n] = ring.oldest
-            if ring.live[slot]:
-                evicted.append(ring.ids[slot])
-                tx.evict(row.id)
-            tx.overwrite(row.id, slot, image)
-            ring.ids[slot], ring.live[slot] = new_id, True
-            ring.oldest = (slot + 1) % self.capacity
-        segment_ids = np.full(len(images), row.id, dtype=np.int64)
-        return Placement(segment_ids, slots, tuple(evicted))
+        slots, evicted = slab.place(images, new_ids, users)
+        for record_id in slab.let_go:  # a slot that was not overwritten is no ring's any more
+            self._owners.pop(record_id, None)
+        self._owners.update(zip(new_ids, users, strict=True))
+        return Placement(
+            np.full(len(images), row.id, dtype=np.int64), np.array(slots, dtype=np.int64),
+            tuple(evicted),
+        )
 
     def relocate(
         self, tx: Transaction, row: Row, image: Bytes, event_ms: int, tombstone: bytes
@@ -86,10 +108,175 @@ class WorkingTier(PartitionedTier):
         tx.overwrite(row.segment_id, row.slot, image[0])
         return row.segment_id, row.slot
 
-    def _ring(self, row: SegmentRow) -> _Ring:
-        """The slots as of the last commit. Ids only grow, so the smallest is where to go on."""
-        if not row.slots:
-            return _Ring([], [], 0)
-        headers = self.store.segments[row.id].partition().headers()
-        live = (headers["flags"] & Flag.TOMBSTONE) == 0
-        return _Ring(headers["id"].tolist(), live.tolist(), int(np.argmin(headers["id"])))
+    def _dead(self, row: SegmentRow) -> tuple[dict[str | None, list[_Held]], list[int]]:
+        """The slots of the dead as of the last commit: those that keep their place in the ring of
+        a user, by user, and the free ones.
+        """
+        found: dict[str | None, list[_Held]] = {}
+        free: list[int] = []
+        segment = self.store.segments.get(row.id)
+        if segment is None:
+            return found, free
+        headers = segment.partition().headers()
+        if len(self._owners) > 2 * len(headers) + _FEW:
+            held = set(headers["id"].tolist())
+            self._owners = {i: user for i, user in self._owners.items() if i in held}
+        if row.dead:
+            for slot in np.flatnonzero(headers["flags"] & Flag.TOMBSTONE).tolist():
+                record_id = int(headers["id"][slot])
+                if record_id in self._owners:
+                    user = self._owners[record_id]
+                    found.setdefault(user, []).append(_Held(record_id, slot, None))
+                else:
+                    free.append(slot)
+        return found, free
+
+
+class _Held(NamedTuple):
+    """A slot of a ring, and the record in it."""
+
+    id: int
+    slot: int
+    #: None: it is dead. Of one that was just staged it is not known, and not needed
+    mutable: bytes | None = b""
+
+
+class _Slab:
+    """The slots of all users as one transaction sees them.
+
+    The catalog says which are taken, and by whom: what was moved to another user counts there.
+    """
+
+    def __init__(
+        self, tx: Transaction, row: SegmentRow, dead: dict[str | None, list[_Held]],
+        free: list[int], *, capacity: int, users: int,
+    ) -> None:
+        self._tx = weakref.proxy(tx)  # the tier keeps this as long as the transaction lives
+        self._row = row
+        self._dead = dead
+        self._capacity = capacity
+        self._users = users
+        #: what users have, the oldest first, as far as it was asked for
+        self._rings: dict[str | None, list[_Held]] = {}
+        #: users that were written to, the last one last
+        self._written: dict[str | None, None] = {}
+        #: slots of the dead that no ring has a place for any more
+        self._free = free
+        #: the living who gave way, as long as they have not been overwritten
+        self._released: list[_Held] = []
+        self._evicted: list[int] = []
+        #: ids of all that left a ring, dead or alive
+        self.let_go: list[int] = []
+
+    def place(
+        self, images: Bytes, new_ids: Sequence[int], users: Sequence[str | None]
+    ) -> tuple[list[int], list[int]]:
+        """Stage a batch: the slot of each record, and the ids of those that gave way."""
+        self._evicted = []
+        slots = [self._place(*each) for each in zip(images, new_ids, users, strict=True)]
+        for held in self._released:
+            self._tx.tombstone(self._row.id, held.slot, self._dead_block(held))
+            self._free.append(held.slot)
+        self._released = []
+        return slots, self._evicted
+
+    def _dead_block(self, held: _Held) -> bytes:
+        """The mutable half of a record, with the mark of the dead."""
+        mutable = held.mutable
+        if not mutable:  # of an earlier batch of this transaction
+            sql = "SELECT mutable FROM record WHERE id = ?"
+            (mutable,) = self._tx.connection.execute(sql, (held.id,)).fetchone()
+        block = np.frombuffer(mutable, dtype=MUTABLE_DTYPE).copy()
+        block["flags"] |= int(Flag.TOMBSTONE)
+        return block.tobytes()
+
+    def _place(self, image: Bytes, record_id: int, user: str | None) -> int:
+        ring = self._ring(user)
+        if all(held.mutable is None for held in ring):
+            self._drop_rings(self._users - 1, user)
+        while len(ring) >= self._capacity:  # by more than one where some were moved to this user
+            self._release(ring)
+        if not self._has_room():
+            self._make_room(user)
+        slot = self._stage(image)
+        ring.append(_Held(record_id, slot))
+        self._written.pop(user, None)
+        self._written[user] = None
+        return slot
+
+    def _has_room(self) -> bool:
+        slots: int = self._tx.row(self._row.id).slots
+        return bool(self._released or self._free) or slots < self._row.capacity
+
+    def _make_room(self, user: str | None) -> None:
+        """Take a slot of the dead from another ring; else moves between users have made more rings
+        than there may be, or longer ones.
+        """
+        dead = [
+            (held, ring) for other in {*self._dead, *self._rings} if other != user
+            for ring in [self._ring(other)] for held in ring if held.mutable is None
+        ]
+        if dead:
+            held, ring = min(dead, key=lambda each: each[0].id)
+            ring.remove(held)
+            self._free.append(held.slot)
+            return
+        self._drop_rings(self._users, user)
+        for other in self._order():
+            while len(self._ring(other)) > self._capacity:
+                self._release(self._ring(other))
+
+    def _stage(self, image: Bytes) -> int:
+        segment_id = self._row.id
+        if self._released:
+            slot = self._released.pop().slot
+            self._tx.evict(segment_id)
+        elif self._free:
+            slot = self._free.pop()
+        else:
+            first: int = self._tx.append(segment_id, image[None, :])
+            return first
+        self._tx.overwrite(segment_id, slot, image)
+        return slot
+
+    def _release(self, ring: list[_Held]) -> None:
+        """Take the oldest out of a ring."""
+        held = ring.pop(0)
+        self.let_go.append(held.id)
+        if held.mutable is None:
+            self._free.append(held.slot)
+        else:
+            self._released.append(held)
+            self._evicted.append(held.id)
+
+    def _ring(self, user: str | None) -> list[_Held]:
+        ring = self._rings.get(user)
+        if ring is None:
+            few = user is None or self._row.live < _FEW
+            found = self._tx.connection.execute(
+                _BY_PLACE if few else _BY_USER, (self._row.id, user)
+            )
+            living = [_Held(*each) for each in found]
+            ring = self._rings[user] = sorted(living + self._dead.pop(user, []))
+        return ring
+
+    def _order(self) -> list[str | None]:
+        """Every user who has any living, the one who wrote longest ago first."""
+        rows = self._tx.connection.execute(_RINGS, (self._row.id,))
+        before = [user for (user,) in rows if user not in self._written]
+        gone = {
+            user for user, ring in self._rings.items()
+            if all(held.mutable is None for held in ring)
+        }
+        return [user for user in (*before, *self._written) if user not in gone]
+
+    def _drop_rings(self, most: int, keep: str | None) -> None:
+        """Let rings give way until there are at most so many."""
+        if self._row.live + len(self._written) <= most:  # there cannot be more rings than records
+            return
+        order = self._order()
+        others = [user for user in order if user != keep]
+        for user in others[: max(0, len(order) - most)]:
+            ring = self._ring(user)
+            while ring:
+                self._release(ring)

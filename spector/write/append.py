@@ -13,7 +13,7 @@ from spector.records import MemoryRecord, make_records
 from spector.store import rows as catalog_rows
 from spector.store.hydrate import header_columns, tags_and_links
 from spector.store.transaction import Transaction
-from spector.tiers.base import TierStore
+from spector.tiers.base import PlacesByUser, TierStore
 from spector.write.batch import Batch
 from spector.write.encode import Encoded
 
@@ -74,7 +74,10 @@ def _place(
     content: dict[str, list[Any]],
     tags: list[tuple[str, ...]],
 ) -> None:
-    placed = tier.place(tx, images, np.array(record["event_ms"], dtype=np.int64))
+    if isinstance(tier, PlacesByUser):
+        placed = tier.place_by_user(tx, images, record.get("user_id") or [None] * len(images))
+    else:
+        placed = tier.place(tx, images, np.array(record["event_ms"], dtype=np.int64))
     if placed.evicted:
         gone = tx.store.catalog.fetch(placed.evicted)
         catalog_rows.delete_rows(tx.connection, gone.values())

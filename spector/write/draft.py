@@ -13,6 +13,7 @@ from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
 from spector.given import reading, shown
+from spector.hints import hint_for_argument
 from spector.layout import Category, Modality
 from spector.store.links import link_tags
 from spector.write.fields import (
@@ -130,7 +131,8 @@ def _text_of(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         unknown = [key for key in item if key not in _KNOWN]
         raise InvalidInputError(
             f"unknown key {shown(unknown[0])} in a message",
-            hint=f"put it into metadata; known keys: text, content, {', '.join(FIELDS)}",
+            hint=f"{hint_for_argument(unknown[0], ('text', 'content', *FIELDS))}; what is yours"
+            " goes into metadata",
         )
     if ("text" in item) == ("content" in item):
         raise InvalidTextError(

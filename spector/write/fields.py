@@ -28,14 +28,18 @@ from spector.errors import (
 from spector.given import items_of, said, shown
 from spector.kernel.products import squared
 from spector.records import Hit, MemoryRecord
+from spector.store.scope import SCOPES
 from spector.unicode import normalize
+from spector.wording import counted
 
 __all__ = [
     "check_metadata",
     "check_scope",
     "check_text",
+    "id_of",
     "parse_enum",
     "parse_flag",
+    "parse_move",
     "parse_number",
     "parse_parents",
     "parse_superseded",
@@ -257,36 +261,65 @@ def parse_enum(kind: Any, value: Any, name: str) -> Any:
     raise InvalidInputError(f"unknown {name} {shown(value)}", hint=f"one of: {known}")
 
 
+def parse_move(move_to: Any, config: Config) -> dict[str, str | None]:
+    """The scopes that a memory is to get, by name; None takes one away."""
+    if move_to is None:
+        return {}
+    if not isinstance(move_to, Mapping) or not move_to:
+        raise InvalidInputError(
+            f"move_to must name scopes and their new values, got {type(move_to).__name__}",
+            hint='write it like move_to={"user_id": "b"}',
+        )
+    for name in move_to:
+        if name not in SCOPES:
+            raise InvalidInputError(
+                f"move_to has the unknown key {name!r}", hint=f"one of: {', '.join(SCOPES)}"
+            )
+    return {name: check_scope(value, name, config) for name, value in move_to.items()}
+
+
+def id_of(target: Any) -> Any:
+    """The id of a hit or record, as an int where it is one; anything else as it is."""
+    if isinstance(target, (Hit, MemoryRecord)):
+        return target.id
+    return int(target) if isinstance(target, np.integer) else target
+
+
 def parse_parents(parents: Any, config: Config) -> tuple[int, ...]:
-    """Ids of records, as ints."""
-    found = tuple(parents) if isinstance(parents, Iterable) else (None,)
-    if len(found) > config.max_parents or not all(
-        isinstance(p, (int, np.integer)) and not isinstance(p, bool) and 0 <= p < 1 << 63
-        for p in found
-    ):
+    """Ids of records, from several ids, hits or records, or from one hit or record."""
+    ids = None if isinstance(parents, (int, np.integer)) else _ids_of(parents)
+    if ids is None or len(ids) > config.max_parents:
         raise InvalidInputError(
             f"parents must be a list of at most {config.max_parents} record ids",
             hint="write it like parents=[record.id]",
         )
-    return tuple(int(p) for p in found)
+    return ids
 
 
 def parse_superseded(superseded: Any, config: Config) -> tuple[int, ...]:
     """Distinct ids of records, from one or several ids, hits or records."""
-    one = isinstance(superseded, (int, np.integer, Hit, MemoryRecord))
-    given = (superseded,) if one else superseded
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-        given = (None,)
-    ids: list[Any] = [each.id if isinstance(each, (Hit, MemoryRecord)) else each for each in given]
-    if len(ids) > config.max_tags or not all(
-        isinstance(i, (int, np.integer)) and not isinstance(i, bool) and 0 <= i < 1 << 63
-        for i in ids
-    ):
+    ids = _ids_of(superseded)
+    if ids is None or len(ids) > config.max_tags:
         raise InvalidInputError(
             f"supersedes must be a record id, or at most {config.max_tags} of them",
             hint="write it like supersedes=hit.id",
         )
-    return tuple(dict.fromkeys(map(int, ids)))
+    return tuple(dict.fromkeys(ids))
+
+
+def _ids_of(given: Any) -> tuple[int, ...] | None:
+    """Ids of one or several ids, hits or records; None when something else is among them."""
+    if isinstance(given, (int, np.integer, Hit, MemoryRecord)):
+        given = (given,)
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        return None
+    ids = [id_of(each) for each in given]
+    if not all(
+        isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 63
+        for i in ids
+    ):
+        return None
+    return tuple(map(int, ids))
 
 
 @np.errstate(over="ignore")  # of a sum of squares: told from an infinite component below
@@ -303,7 +336,7 @@ def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
         )
     if len(array) != dim:
         raise DimensionMismatchError(
-            f"the vector has {len(array)} components, this store holds {dim}",
+            f"the vector has {counted(len(array), 'component')}, this store holds {dim}",
             hint="embed with the model that the store was made with",
         )
     norm = squared(array)  # finite unless a component is not, or the sum overflows

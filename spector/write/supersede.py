@@ -24,6 +24,7 @@ from spector.layout import MUTABLE_DTYPE, Flag
 from spector.store import rows as catalog_rows
 from spector.store.catalog import Row, is_sealed, verify_row
 from spector.store.links import newer_than, parted, reserved_last, successors
+from spector.store.scope import Scope
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 from spector.write.draft import Draft
@@ -54,12 +55,14 @@ def starts_ms(draft: Draft | Row, now_ms: int) -> int:
 
 
 def endings(
-    store: Store, drafts: Sequence[Draft], now_ms: int, find: Callable[[int], object]
+    store: Store, drafts: Sequence[Draft], now_ms: int, find: Callable[[int, Scope], object]
 ) -> list[Ending]:
     """What drafts do to the memories that they supersede; raises before anything is staged.
 
+    A draft of a user supersedes that user's memories: others are as unknown to it as to a recall.
+
     Args:
-        find: raises for an id that no memory of any store has.
+        find: raises for an id that no memory of any store has, in a scope.
 
     Raises:
         UnknownRecordError, SupersededRecordError, ImmutableRecordError, InvalidInputError
@@ -68,12 +71,13 @@ def endings(
     for draft in drafts:
         rows = store.catalog.fetch(draft.supersedes)
         imported = draft.restored is not None
+        scope = Scope(user_id=draft.user_id)
         for record_id in draft.supersedes:
             row = rows.get(record_id)
             if row is None and imported:
                 continue  # a ring has dropped it meanwhile
-            if row is None:
-                find(record_id)
+            if row is None or not scope.holds(row):
+                find(record_id, scope)
                 raise InvalidInputError(
                     f"memory {record_id} is in a tier that is kept apart from {draft.tier}, so the"
                     " two cannot change together",
@@ -101,10 +105,10 @@ def _refuse(store: Store, row: Row, draft: Draft, already: Mapping[int, Ending])
         raise ImmutableRecordError(
             f"record {row.id} is immutable", hint="remember the new one without supersedes"
         )
-    if row.user_id != draft.user_id:
+    if row.user_id != draft.user_id:  # the new one has none, else the older one were unknown
         raise InvalidInputError(
-            f"memory {row.id} is of the user {row.user_id!r}, the new one of {draft.user_id!r}:"
-            " recalls of one never see the other",
+            f"memory {row.id} is of a user, and the new one of none: recalls of one never see the"
+            " other",
             hint="pass the user_id of the older one",
         )
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.clock import Clock
+from spector.clock import Clock, from_ms
 from spector.config import Config
 from spector.embed.protocols import Embedder, ImportanceScorer
 from spector.embed.validate import embedded
@@ -31,7 +31,8 @@ from spector.store.erase import awaits_erasure, note_erasure
 from spector.store.files import Bytes
 from spector.store.hydrate import to_record, verified_image
 from spector.store.links import newer_than
-from spector.store.scopes import elsewhere
+from spector.store.resources import elsewhere
+from spector.store.scope import ANYBODY, Scope
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 from spector.store.words import speaker_in
@@ -49,6 +50,8 @@ __all__ = ["Writer", "unknown"]
 Change = Callable[[Any, MemoryRecord], bool]
 _MAX_U32 = 0xFFFF_FFFF
 _DAY_S = 86_400
+#: ids that an error names
+_MOST_NAMED = 1000
 
 
 class Writer:
@@ -280,16 +283,19 @@ class Writer:
         header["flags"] = flags
         return reseal(image, store.uuid)
 
-    def change(self, ids: Sequence[int], change: Change) -> list[MemoryRecord]:
+    def change(
+        self, ids: Sequence[int], change: Change, scope: Scope = ANYBODY
+    ) -> list[MemoryRecord]:
         """Apply a change of mutable fields to records, in one transaction per store."""
         by_store: dict[Store, list[int]] = {}
         for record_id in ids:
-            by_store.setdefault(self.locate(record_id)[0], []).append(record_id)
+            by_store.setdefault(self.locate(record_id, scope)[0], []).append(record_id)
         out: dict[int, MemoryRecord] = {}
         for store, members in by_store.items():
             with store.lock:
                 rows = store.catalog.fetch(members)
-                missing = [i for i in members if i not in rows]
+                # asked again under the lock: it may have been moved to another user meanwhile
+                missing = [i for i in members if i not in rows or not scope.holds(rows[i])]
                 if missing:
                     raise unknown(missing[0])
                 staged = []
@@ -308,7 +314,9 @@ class Writer:
                         catalog_rows.set_mutable(tx.connection, [(r.id, b) for r, b in staged])
         return [out[record_id] for record_id in ids]
 
-    def set_flag(self, record_id: int, flag: Flag, on: bool) -> MemoryRecord:
+    def set_flag(
+        self, record_id: int, flag: Flag, on: bool, scope: Scope = ANYBODY
+    ) -> MemoryRecord:
         """Set or clear one flag."""
 
         def change(header: Any, _: MemoryRecord) -> bool:
@@ -316,13 +324,13 @@ class Writer:
             header["flags"] = before | flag if on else before & ~int(flag)
             return bool(int(header["flags"]) != before)
 
-        return self.change([record_id], change)[0]
+        return self.change([record_id], change, scope)[0]
 
-    def reinstate(self, record_id: int) -> MemoryRecord:
+    def reinstate(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
         """Take back that a memory was superseded; what did so must be gone."""
-        self.locate(record_id)
+        self.locate(record_id, scope)
         with self._lock:
-            store, row, _ = self.locate(record_id)
+            store, row, _ = self.locate(record_id, scope)
             change = supersede.reinstated(store, row)
             if change is not None:
                 row = change.after
@@ -331,7 +339,9 @@ class Writer:
             tier, header = self._header(store, row)
             return to_record(row, header, tier.name)
 
-    def reinforce(self, ids: Sequence[int], success: bool) -> list[MemoryRecord]:
+    def reinforce(
+        self, ids: Sequence[int], success: bool, scope: Scope = ANYBODY
+    ) -> list[MemoryRecord]:
         """Strengthen (or after a failure weaken) memories that were used.
 
         Success adds ``stability_boost_days * max(1, days since last access)`` to stability (the
@@ -356,13 +366,13 @@ class Writer:
             header["last_access_s"] = _last_access(header, now_s)
             return True
 
-        return self.change(ids, change)
+        return self.change(ids, change, scope)
 
-    def note_use(self, ids: Sequence[int]) -> None:
+    def note_use(self, ids: Sequence[int], scope: Scope = ANYBODY) -> None:
         """Count that memories were recalled together: an access, now, and 2 % more stability.
 
-        The small boost is the Hebbian co-activation of Cognitive Memory v9. Ids that have been
-        forgotten meanwhile are passed over.
+        The small boost is the Hebbian co-activation of Cognitive Memory v9. Memories that have
+        been forgotten meanwhile, or moved out of the scope, are passed over.
         """
         config, now_s = self._config, max(0, min(_MAX_U32, self._clock.now_ms() // 1000))
 
@@ -374,43 +384,76 @@ class Writer:
             return True
 
         with self._lock:
-            present = {i for s in self._router.stores() for i in s.catalog.fetch(ids)}
+            present = {
+                row.id for store in self._router.stores()
+                for row in store.catalog.fetch(ids).values() if scope.holds(row)
+            }
             self.change([i for i in ids if i in present], change)
 
     # -- forget -------------------------------------------------------------------------------
 
-    def forget(self, ids: Iterable[int], *, named: bool, at_once: bool = False) -> ForgetReport:
+    def forget(
+        self, ids: Iterable[int], *, named: bool, at_once: bool = False,
+        include_protected: bool = False, skip_protected: bool = False, scope: Scope = ANYBODY,
+    ) -> ForgetReport:
         """Delete records: their rows at once, their bytes are tombstoned until compaction.
 
-        ``named`` records were asked for by id: a pin does not hold them, immutability does, with
-        an error. Records found by a filter are kept, and reported, when pinned or immutable.
-        ``at_once``: the caller erases them next, and if that is cut short the next reflect does.
+        All or nothing, but for what `to_forget` keeps.
+
+        Args:
+            at_once: the caller erases them next, and if that is cut short the next reflect does.
+        """
+        due_ms = 0 if at_once else self._due_ms()
+        with self._lock:
+            doomed, kept = self.to_forget(
+                ids, named=named, include_protected=include_protected,
+                skip_protected=skip_protected, scope=scope,
+            )
+            for store, rows in doomed.items():
+                self._delete(store, rows, due_ms)
+        gone = sorted(row.id for rows in doomed.values() for row in rows)
+        waits = not at_once and any(store.files.durable for store in doomed)
+        return ForgetReport(
+            ids=tuple(gone), protected=tuple(kept), due=from_ms(due_ms) if waits else None
+        )
+
+    def to_forget(
+        self, ids: Iterable[int], *, named: bool, include_protected: bool = False,
+        skip_protected: bool = False, scope: Scope = ANYBODY,
+    ) -> tuple[dict[Store, list[Row]], list[int]]:
+        """Rows that `forget` deletes, by store, and ids that it keeps. The caller has the lock.
+
+        Records that were ``named`` by id: a pin does not hold them; immutable ones are kept with
+        ``skip_protected``, and refused without. Records that a filter found are kept when they are
+        pinned or immutable. With ``include_protected`` nothing is kept.
+
+        Raises:
+            UnknownRecordError: a named one is not there, or not in the scope.
+            ImmutableRecordError: naming all of those that are.
         """
         wanted = list(dict.fromkeys(ids))
-        gone: list[int] = []
-        kept: list[int] = []
-        doomed: dict[Store, list[Row]] = {}
-        with self._lock:
-            for store in self._router.stores():
-                for row in store.catalog.fetch(wanted).values():
-                    flags = int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"])
-                    if named and flags & Flag.IMMUTABLE:
-                        raise ImmutableRecordError(
-                            f"record {row.id} is immutable", hint="it cannot be forgotten"
-                        )
-                    if not named and flags & (Flag.IMMUTABLE | Flag.PINNED):
-                        kept.append(row.id)
-                    else:
-                        doomed.setdefault(store, []).append(row)
-                        gone.append(row.id)
-            missing = set(wanted) - set(gone) - set(kept)
-            if missing:  # by a walk that came to them, or somebody else was faster
-                self.refuse_hidden(sorted(missing))
-            if named and missing:
+        found = {
+            row.id: (store, row)
+            for store in self._router.stores() for row in store.catalog.fetch(wanted).values()
+        }
+        missing = [each for each in wanted if each not in found]
+        if missing:  # by a walk that came to them, or another thread was faster
+            self.refuse_hidden(sorted(missing))
+        if named:
+            missing += [i for i, (_, row) in found.items() if not scope.holds(row)]
+            if missing:
                 raise unknown(min(missing))
-            for store, rows in doomed.items():
-                self._delete(store, rows, 0 if at_once else self._due_ms())
-        return ForgetReport(ids=tuple(sorted(gone)), protected=tuple(sorted(kept)))
+        holds = Flag.IMMUTABLE if named else Flag.IMMUTABLE | Flag.PINNED
+        kept = [] if include_protected else [
+            i for i, (_, row) in found.items()
+            if int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"]) & holds
+        ]
+        if named and kept and not skip_protected:
+            raise _immutable(sorted(kept))
+        doomed: dict[Store, list[Row]] = {}
+        for store, row in (found[i] for i in sorted(found.keys() - set(kept))):
+            doomed.setdefault(store, []).append(row)
+        return doomed, sorted(kept)
 
     def _due_ms(self) -> int:
         """When what is forgotten now is to be gone from the files."""
@@ -430,10 +473,10 @@ class Writer:
 
     # -- finding ------------------------------------------------------------------------------
 
-    def locate(self, record_id: int) -> tuple[Store, Row, TierStore]:
+    def locate(self, record_id: int, scope: Scope = ANYBODY) -> tuple[Store, Row, TierStore]:
         """The store, row and tier of a live record."""
         while True:
-            store, row = self.find(record_id)
+            store, row = self.find(record_id, scope)
             segment = store.segments.get(row.segment_id)
             if segment is not None:
                 return store, row, self._router.by_code(segment.row.tier)
@@ -446,8 +489,13 @@ class Writer:
                         hint="run: spector check PATH",
                     )
 
-    def find(self, record_id: int) -> tuple[Store, Row]:
-        """The store and row of a live record."""
+    def find(self, record_id: int, scope: Scope = ANYBODY) -> tuple[Store, Row]:
+        """The store and row of a live record.
+
+        Raises:
+            UnknownRecordError: there is none, or not in the scope. With a scope it says the same
+                of a record of another one, a forgotten one and one that never was.
+        """
         if isinstance(record_id, bool) or not isinstance(record_id, (int, np.integer)):
             raise InvalidInputError(
                 f"a record id is an int, got {type(record_id).__name__}",
@@ -456,9 +504,11 @@ class Writer:
         if 0 <= record_id < 1 << 63:
             for store in self._router.stores():
                 row = store.catalog.fetch([int(record_id)]).get(int(record_id))
-                if row is not None:
+                if row is not None and scope.holds(row):
                     return store, row
-        if self.is_forgotten(record_id):
+                if row is not None:
+                    verify_row(row, store.catalog.path)  # damage is not another's memory
+        if scope.is_open and self.is_forgotten(record_id):
             raise UnknownRecordError(
                 f"memory {record_id} has been forgotten",
                 hint="what the files still hold of it is erased by forget(id, purge=True) or"
@@ -497,6 +547,18 @@ class Writer:
         return self._router.by_code(int(header["tier"])), header
 
 
+def _immutable(ids: Sequence[int]) -> ImmutableRecordError:
+    """The error for ids that are not forgotten because they must not change."""
+    rest = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+    names = ", ".join(map(str, ids[:_MOST_NAMED])) + rest
+    one = len(ids) == 1
+    return ImmutableRecordError(
+        f"{'record' if one else 'records'} {names} {'is' if one else 'are'} immutable;"
+        " nothing was forgotten",
+        hint="include_protected=True forgets immutable ones too, skip_protected=True the others",
+    )
+
+
 def unknown(record_id: int) -> UnknownRecordError:
     """The error for an id that no live record has."""
     return UnknownRecordError(
@@ -533,7 +595,7 @@ def _words_of(row: Row) -> tuple[object, ...]:
 
 def _indexed_of(memory: Row | Draft) -> tuple[object, ...]:
     """What the index of words knows of a memory and its record does not."""
-    return (memory.text, speaker_in(memory.role, memory.metadata))
+    return (memory.text, speaker_in(memory.role, memory.metadata), memory.role, memory.source)
 
 
 def _with_flag(block: bytes, flag: Flag) -> bytes:

@@ -101,7 +101,7 @@ def test_a_link_to_a_file_is_replaced_and_not_followed(store: Memory, tmp_path: 
     other, link = tmp_path / "other.txt", tmp_path / "out.jsonl"
     other.write_text("somebody else's")
     link.symlink_to(other)
-    assert store.export(link) == 5
+    assert store.export(link, overwrite=True) == 5
     assert not link.is_symlink()
     assert other.read_text() == "somebody else's"
 

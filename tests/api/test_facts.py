@@ -232,7 +232,7 @@ def test_a_refusal_names_the_way_out_and_changes_nothing(memory: Memory) -> None
         (SupersededRecordError, old.id, {"user_id": "ada"}),
         (ImmutableRecordError, [fine, solid], {}),
         (InvalidInputError, new.id, {}),
-        (InvalidInputError, new.id, {"user_id": "bob"}),
+        (UnknownRecordError, new.id, {"user_id": "bob"}),
         (InvalidInputError, ring.id, {}),
         (InvalidInputError, fine.id, {"tier": "working"}),
         (InvalidInputError, "7", {}),

@@ -434,7 +434,7 @@ def test_an_export_that_fails_leaves_the_old_file(memory: Memory, tmp_path: Path
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        memory.export(target, progress=stop)
+        memory.export(target, overwrite=True, progress=stop)
     assert target.read_bytes() == before or len(export_lines(target)) == 2
     with pytest.raises(spector.StoreError):
         memory.export(tmp_path / "no" / "such" / "place.jsonl")

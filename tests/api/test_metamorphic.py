@@ -117,6 +117,15 @@ LIMITS: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@case(CONFIG, "working_users")
+def more_users_have_memories_at_hand(path: Path) -> None:
+    for users in (2, 5):
+        with mind(working_users=users) as memory:
+            for n in range(8):
+                memory.remember(f"n {n}", tier="working", user_id=f"u{n}")
+            assert len(memory) == users
+
+
 @case(CONFIG, "guard_reads")
 def a_guarded_store_asks_for_every_page_before_it_looks(path: Path) -> None:
     with mind(path / "mind") as memory:

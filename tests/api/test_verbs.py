@@ -270,6 +270,14 @@ CHANGES: dict[str, tuple[Any, Any]] = {
 }
 
 
+SCOPES = ("session_id", "agent_id", "user_id")
+
+
+def change(name: str, value: Any) -> dict[str, Any]:
+    """The arguments of an update that gives one field another value."""
+    return {"move_to": {name: value}} if name in SCOPES else {name: value}
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_update_changes_the_one_field_under_the_same_id(
     memory: Memory, store_path: Path, clock: ManualClock, name: str
@@ -277,7 +285,7 @@ def test_update_changes_the_one_field_under_the_same_id(
     start = {key: old for key, (old, _) in CHANGES.items()}
     record = memory.remember(start.pop("text"), **start)
     bystander = memory.remember("a bystander")
-    changed = memory.update(record.id, **{name: CHANGES[name][1]})
+    changed = memory.update(record.id, **change(name, CHANGES[name][1]))
     agrees(changed, name, CHANGES[name][1])
     assert memory.get(record.id) == changed
     for other, (old, _) in CHANGES.items():
@@ -302,7 +310,7 @@ def test_update_changes_the_one_field_under_the_same_id(
 def test_update_with_none_clears_a_field(memory: Memory, name: str, empty: Any) -> None:
     start = {key: old for key, (old, _) in CHANGES.items()}
     record = memory.remember(start.pop("text"), **start)
-    assert getattr(memory.update(record.id, **{name: None}), name) == empty
+    assert getattr(memory.update(record.id, **change(name, None)), name) == empty
     assert getattr(memory.get(record.id), name) == empty
     assert memory.check().ok
 
@@ -324,8 +332,8 @@ def test_updated_text_is_gone_from_every_byte_after_compact(
     record = memory.remember("the old secret xylophone", tags=["tag-aardvark"],
                              metadata={"k": "meta-bandicoot"}, session_id="session-capybara",
                              source="source-dugong", role="role-echidna")  # fmt: skip
-    memory.update(record.id, text="nothing", tags=["t"], metadata=None, session_id=None,
-                  source=None, role=None)  # fmt: skip
+    memory.update(record.id, text="nothing", tags=["t"], metadata=None, source=None, role=None,
+                  move_to={"session_id": None})  # fmt: skip
     assert memory.compact().erased
     for word in ("xylophone", "aardvark", "bandicoot", "capybara", "dugong", "echidna"):
         assert files_with(store_path, word) == [], word
@@ -338,7 +346,7 @@ def test_a_label_that_was_replaced_alone_is_gone_too(
     memory: Memory, store_path: Path, name: str
 ) -> None:
     record = memory.remember("x", **{name: "the-old-label"})  # type: ignore[arg-type]
-    memory.update(record.id, **{name: "the-new-label"})
+    memory.update(record.id, **change(name, "the-new-label"))
     assert memory.compact().erased
     assert files_with(store_path, "the-old-label") == []
     assert files_with(store_path, "the-new-label") != []

@@ -92,7 +92,7 @@ def test_recall_prints_a_table(run: Run, filled: Path) -> None:
     result = run("recall", filled, "which morning for deploys", "-k", "2")
     assert result.code == 0
     head, rule, *rows = result.out.splitlines()
-    assert head.split() == ["#", "score", "when", "tier", "text", "id"]
+    assert head.split() == ["#", "score", "when", "tier", "who", "text", "id"]
     assert set(rule) == {"-", " "}
     assert "Deploys happen on Tuesday mornings" in rows[0]
     assert len(rows) == 2
@@ -257,7 +257,7 @@ def test_import_dry_run_only_counts(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "a.jsonl"
     source.write_text('{"text": "one"}\n{"text": "two"}\n')
     result = run("import", tmp_path / "s", source, "--dry-run", "--limit", "1")
-    assert result.out == f"would import 1 messages from {source} (jsonl)\n"
+    assert result.out == f"would import 1 message from {source} (jsonl)\n"
     assert not (tmp_path / "s").exists()
 
 
@@ -333,11 +333,11 @@ def test_a_purge_of_what_was_forgotten_before_says_what_it_erased(run: Run, fill
     cat, deploys = known["The cat is called Quokka"], known["Deploys happen on Tuesday mornings"]
     run("forget", filled, cat)
     both = run("forget", filled, cat, cat, deploys, "--purge")
-    assert "forgot 1 of 2 memories\nerased 1 of 1 memories that had been forgotten" in both.out
+    assert "forgot 1 of 2 memories\nerased 1 of 1 memory that had been forgotten" in both.out
     (rollback,) = ids_by_text(run, filled).values()
     run("forget", filled, rollback)
     alone = run("forget", filled, rollback, "--purge")
-    assert alone.out.startswith("erased 1 of 1 memories that had been forgotten before\n")
+    assert alone.out.startswith("erased 1 of 1 memory that had been forgotten before\n")
 
 
 def test_an_erasure_that_is_not_complete_exits_1_and_says_where_something_is_left(
@@ -649,8 +649,9 @@ def test_compact_beside_a_damaged_partition_says_so_and_exits_1(run: Run, filled
     result = run("compact", filled, "--json")
     assert result.code == 1
     assert result.json["failed"][0]["path"] == place["file"]
-    assert f"forget({damaged})" in result.err
-    assert f"forget({damaged})" in run("check", filled).out.replace("\n", "")
+    way_out = f"spector forget {filled} {damaged}"
+    assert way_out in result.err
+    assert way_out.replace(" ", "") in "".join(run("check", filled).out.split())
     shown = run("compact", filled).out
     assert f"not erased yet: 1 ({gone})" in shown
     assert f"spector check {filled} " in shown

@@ -26,15 +26,18 @@ from tests.cli.conftest import Run
 
 VERBS = (
     "remember", "recall", "import", "export", "forget", "reflect", "compact", "check", "stats",
-    "inspect", "reembed", "demo", "history", "reinstate",
+    "inspect", "reembed", "demo", "history", "reinstate", "list", "get", "count", "users",
+    "update", "pin", "unpin", "resolve", "reinforce", "context", "backup", "restore", "bench",
 )  # fmt: skip
 NEEDS_STORE = {
     "recall": ["x"], "export": [], "forget": ["1"], "reflect": [], "compact": [], "check": [],
     "stats": [], "inspect": [], "reembed": [], "history": ["1"], "reinstate": ["1"],
+    "list": [], "get": ["1"], "count": [], "users": [], "update": ["1", "x"], "pin": ["1"],
+    "unpin": ["1"], "resolve": ["1"], "reinforce": ["1"],
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("bench", "restore")])
 def test_help_of_every_command(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([verb, "--help"]) == 0
     text = capsys.readouterr().out
@@ -47,6 +50,7 @@ def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[st
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(f"    {verb}" in text for verb in VERBS)
+    assert sorted(VERBS) == sorted(cli.build_parser()[1])
     assert "exit codes:" in text
 
 
@@ -72,6 +76,36 @@ def test_wrong_usage_exits_2_with_a_hint(
     assert captured.out == ""
     assert captured.err.startswith("error: ")
     assert "hint: see spector" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["remember", "p", "--tag", "x", "words"], {"text": "words", "tag": ["x"]}),
+        (["remember", "--tag", "x", "p", "words", "--user", "u"], {"text": "words", "path": "p"}),
+        (["recall", "p", "--user", "u", "cue"], {"cue": "cue", "user_id": "u"}),
+        (["recall", "p", "-k", "3", "-"], {"cue": "-", "k": 3}),
+        (["recall", "p", "--valence", "-0.5", "0.5", "cue"], {"valence": [-0.5, 0.5]}),
+        (["recall", "p"], {"cue": None}), (["remember", "p", "--pin"], {"text": "-"}),
+        (["remember", "p", "--", "-dash"], {"text": "-dash", "path": "p"}),
+        (["forget", "p", "--purge", "12", "13"], {"ids": [12, 13]}),
+        (["forget", "p", "12", "--purge", "13"], {"ids": [12, 13], "purge": True}),
+        (["forget", "p", "--user", "u"], {"ids": [], "user_id": "u"}),
+        (["update", "p", "7", "--user", "u", "words"], {"id": 7, "text": "words"}),
+        (["update", "p", "--user", "u", "7"], {"id": 7, "text": None}),
+        (["pin", "p", "--user", "u", "7", "8"], {"ids": [7, 8]}),
+        (["export", "p", "--user", "u", "out"], {"file": "out"}),
+        (["import", "p", "--tag", "x", "a", "b"], {"files": ["a", "b"]}),
+        (["bench", "recall", "--help"], {"arguments": ["--help"]}),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_options_stand_before_between_and_behind_the_others(
+    argv: list[str], expected: dict[str, Any]
+) -> None:
+    """Mechanism: argparse gives an argument that may be absent up at the first option."""
+    found = vars(cli.parse(argv))
+    assert {name: found[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize("verb", NEEDS_STORE)

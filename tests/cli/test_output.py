@@ -138,3 +138,24 @@ def test_nested_pairs_are_readable(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == [
         "rows   3", "tiers", "  a   -", "  bb  1, 2", "none   -", "ok     yes"
     ]  # fmt: skip
+
+
+def test_a_question_is_asked_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    for keyboard, screen, can in (
+        (Terminal(), Terminal(), True), (Terminal(), io.StringIO(), False),
+        (io.StringIO(), Terminal(), False),
+    ):  # fmt: skip
+        monkeypatch.setattr("sys.stdin", keyboard)
+        monkeypatch.setattr("sys.stderr", screen)
+        assert Console().can_ask is can
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_a_flexible_column_keeps_its_least_and_the_table_its_width(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    terminal = attach(monkeypatch)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    wide = [Column("who", flexible=True, least=6), Column("text", flexible=True), Column("id")]
+    Console().table(wide, [("somebody " * 9, "words " * 90, "1" * 20)])
+    assert max(map(len, terminal.getvalue().splitlines())) <= columns

@@ -241,7 +241,7 @@ def _close(scene: Scene) -> None:
 def _export(scene: Scene) -> None:
     memory = _living(scene)
     for _ in range(2):  # to a new name, then over an old file
-        memory.export(os.path.join(scene.folder, "out.jsonl"))
+        memory.export(os.path.join(scene.folder, "out.jsonl"), overwrite=True)
         scene.did("export")
 
 

@@ -19,7 +19,7 @@ from spector.errors import KernelUnavailableError
 from spector.kernel.choose import load_kernel
 from spector.read.request import Selection
 from spector.store import recover
-from spector.tiers.working import WorkingTier
+from spector.tiers.working import _Slab
 from spector.write.writer import Writer
 from tests.model.machine import machine
 from tests.model.runs import Tally, bulk, repeat
@@ -147,22 +147,21 @@ def _ids_by_clock_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Writer, "_claim_ids", claim)
 
 
-def _ring_forgets_whom_it_overwrote(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(WorkingTier, "_ring", lambda self, row: _stale(self, row))
+def _ring_overwrites_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = _Slab._release
 
+    def newest(self: Any, ring: list[Any]) -> None:
+        ring.insert(0, ring.pop())
+        release(self, ring)
 
-def _stale(tier: Any, row: Any) -> Any:
-    from spector.tiers.working import _Ring
-
-    ids = tier.store.segments[row.id].partition().headers()["id"].tolist() if row.slots else []
-    return _Ring(ids, [True] * len(ids), 0)
+    monkeypatch.setattr(_Slab, "_release", newest)
 
 
 @pytest.mark.parametrize(
     ("plant", "store"),
     [pytest.param(_no_replay, "strict", marks=pytest.mark.slow), (_never_invalid, "memory"),
      pytest.param(_ids_by_clock_only, "relaxed", marks=pytest.mark.slow),
-     pytest.param(_ring_forgets_whom_it_overwrote, "memory", marks=pytest.mark.slow)],
+     pytest.param(_ring_overwrites_the_newest, "memory", marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_a_planted_bug_is_found_and_cut_down_to_a_short_script(
     plant: Any, store: str, monkeypatch: pytest.MonkeyPatch, proof: Proof

@@ -118,7 +118,8 @@ class World(Life):
         working = given.get("tier") == "working"
         for record_id in named:
             found = self.oracle.records.get(record_id)
-            if found is None:
+            user_id = given.get("user_id")
+            if found is None or (user_id is not None and found.user_id != user_id):
                 return UnknownRecordError
             if self.setup.store != "memory" and working != (found.tier == "working"):
                 return InvalidInputError
@@ -126,7 +127,7 @@ class World(Life):
                 return SupersededRecordError
             if found.immutable:
                 return ImmutableRecordError
-            if found.user_id != given.get("user_id"):
+            if found.user_id != user_id:
                 return InvalidInputError
         return None
 
@@ -150,13 +151,16 @@ class World(Life):
             given["vector"] = VECTORS[version]
         if not given:
             return self._idle()
+        told = dict(given)
+        if "user_id" in given:
+            given["move_to"] = {"user_id": given.pop("user_id")}
         if found and found.own_until_ms and not found.immutable and "valid_until" in given:
             with refusal(SupersededRecordError):
                 self.memory.update(found.id, **given)
             return
         changed = self._on(record_id, lambda i: self.memory.update(i, **given), immutable=True)
         if changed is not None:
-            self.oracle.update(changed.id, given, self.clock.now_ms())
+            self.oracle.update(changed.id, told, self.clock.now_ms())
             expected = self.oracle.records[changed.id]
             assert changed == expected, difference({0: changed}, {0: expected}, "an update")
 

@@ -85,8 +85,8 @@ def test_each_way_to_forget_ends_with_nothing_left(
          else {"text": f"an ordinary note {n}"} for n in range(40)]
     ))  # fmt: skip
     memory.recall("note", k=3)
-    memory.update(made[39], text="nothing", tags=[], metadata=None, session_id=None,
-                  agent_id=None, user_id=None, source=None, role=None)  # fmt: skip
+    memory.update(made[39], text="nothing", tags=[], metadata=None, source=None, role=None,
+                  move_to=dict.fromkeys(["session_id", "agent_id", "user_id"]))  # fmt: skip
     gone = [n for n in range(39) if n % 3 == 0 or 8 <= n < 16]
     codes = [codes_of(memory, made[n]) for n in gone]
     if state == "reopened":

@@ -138,7 +138,8 @@ def test_the_vector_of_a_forgotten_working_memory_goes_at_once(
     path = where if where == ":memory:" else tmp_path / "mind"
     config = Config(working_capacity=4)
     with spector.open(path, embedder=FakeEmbedder(), clock=clock, config=config) as memory:
-        stays = memory.remember("zqjvault is shut", tier="working").id
+        his = {"tier": "working", "user_id": SECRET["user_id"]}
+        stays = memory.remember("zqjvault is shut", **his).id
         gone = memory.remember({**SECRET, "tier": "working"}).id
         codes = codes_of(memory, gone)
         receipt = memory.forget(gone, purge=True, verify=True).receipt
@@ -150,8 +151,8 @@ def test_the_vector_of_a_forgotten_working_memory_goes_at_once(
                 assert codes not in segment.records().tobytes()
         assert memory.check().ok
         assert ids(memory) == [stays]
-        # the ring goes on where it was, with the smallest id, dead or alive
-        more = [memory.remember(f"more {n}", tier="working").id for n in range(3)]
+        # the user's ring goes on where it was, with the smallest id, dead or alive
+        more = [memory.remember(f"more {n}", **his).id for n in range(3)]
         assert ids(memory) == more  # the third took the place of the oldest, which was alive
         assert [hit.id for hit in memory.recall("more 2", k=1)] == [more[2]]
         assert memory.check().ok
@@ -207,8 +208,9 @@ def test_many_places_are_listed_in_part(memory: Memory) -> None:
         residue=tuple(Residue(where="x", offset=n, kind="text") for n in range(80))
     )
     shown = str(spector.ErasureReceipt(verification=found)).splitlines()
-    assert sum(line.startswith("  left: text in x at byte") for line in shown) == 50
-    assert any("30 places more" in line for line in shown)
+    assert sum(line.startswith("  left: text in x at byte") for line in shown) == 20
+    assert any("first 20 of 80" in line for line in shown)
+    assert any("80 left of what is forgotten" in line for line in shown)
 
 
 def test_all_memories_are_read_once_however_much_is_looked_for(
@@ -236,7 +238,10 @@ def test_all_memories_are_read_once_however_much_is_looked_for(
     assert looks == [ids(made)]
     assert verification.shared == 20
     assert verification.residue == ()
-    assert verification.living == tuple(ids(made)[:20])
+    assert verification.living == tuple(ids(made))
+    assert "living memories: 40 (first 20 of 40: " in str(
+        spector.ErasureReceipt(verification=verification)
+    )
 
 
 def test_texts_are_read_a_few_megabytes_at_a_time(

@@ -151,4 +151,4 @@ def test_an_export_leaves_damaged_memories_out_only_when_asked(
     memory.forget([made[3], made[5]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert memory.export(target, skip_damaged=True) == 18
+        assert memory.export(target, overwrite=True, skip_damaged=True) == 18

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from spector.cli.commands import backup, bench, demo, facts, inspecting, reading, upkeep, writing
+from spector.cli.commands import (
+    backup,
+    bench,
+    changing,
+    demo,
+    facts,
+    forgetting,
+    inspecting,
+    listing,
+    reading,
+    upkeep,
+    writing,
+)
 
 __all__ = ["COMMANDS"]
 
@@ -13,11 +25,20 @@ COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     writing.add_remember,
     reading.add_recall,
     reading.add_context,
-    writing.add_import,
-    reading.add_export,
-    writing.add_forget,
+    listing.add_list,
+    listing.add_get,
+    listing.add_count,
+    listing.add_users,
+    changing.add_update,
+    changing.add_pin,
+    changing.add_unpin,
+    changing.add_resolve,
+    changing.add_reinforce,
     facts.add_history,
     facts.add_reinstate,
+    forgetting.add_forget,
+    writing.add_import,
+    reading.add_export,
     upkeep.add_reflect,
     upkeep.add_compact,
     upkeep.add_check,

@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from spector.cli.options import add_json, add_path, open_memory, require_store
+from spector.cli.options import add_json, add_path, open_memory, place, require_store
 from spector.cli.output import Console, Progress, bytes_text
 from spector.records import BackupReport
+from spector.wording import counted
 
 __all__ = ["add_backup", "add_restore"]
 
@@ -19,7 +20,7 @@ def add_backup(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_path(parser)
-    parser.add_argument("dest", metavar="DEST", help="directory of the copy")
+    parser.add_argument("dest", metavar="DEST", type=place, help="directory of the copy")
     parser.add_argument(
         "--force", action="store_true",
         help="also replace a backup with changes that this store does not have",
@@ -33,9 +34,10 @@ Copy a store as it is at one moment, while an agent goes on writing to it. The c
 synced, and appears at DEST complete or not at all.
 
 DEST is a path where nothing is, an empty directory, or an earlier backup of the same store. That
-one is replaced, and partitions that have not changed since are taken over from it. A backup that
-has been opened to write, another store, or anything else is left alone: exit code 3. So are a mount
-point, which cannot be replaced (name a directory inside of it), and the current directory.
+one is replaced, and partitions that have not changed since are taken over from it; where nothing
+has changed it is verified and kept, and nothing is written. A backup
+that has been opened to write, another store, or anything else is left alone: exit code 3. So are a
+mount point, which cannot be replaced (name a directory inside of it), and the current directory.
 
 So is a backup with changes that this store does not have: one of a later state (this store has lost
 commits, or is an older copy), or one of a copy that went its own way. --force replaces it.
@@ -58,8 +60,8 @@ def add_restore(commands: Any) -> None:
         "restore", help="put a backup in place", description=_RESTORE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("backup", metavar="BACKUP", help="directory of the backup")
-    parser.add_argument("dest", metavar="DEST", help="directory of the new store")
+    parser.add_argument("backup", metavar="BACKUP", type=place, help="directory of the backup")
+    parser.add_argument("dest", metavar="DEST", type=place, help="directory of the new store")
     add_json(parser)
     parser.set_defaults(run=run_restore)
 
@@ -90,7 +92,8 @@ def _show(report: BackupReport, console: Console, verb: str) -> None:
     console.document(report)
     reused = f", {report.reused} of them unchanged" if report.reused else ""
     console.say(
-        f"{console.style('ok', 'green')}: {verb} {report.records} records in {report.partitions} "
-        f"partitions{reused}, {bytes_text(report.bytes_copied)} of {bytes_text(report.bytes)} "
-        f"written to {report.path} in {report.elapsed_ms:.1f} ms"
+        f"{console.style('ok', 'green')}: {verb} {counted(report.records, 'record')} in "
+        f"{counted(report.partitions, 'partition')}{reused}, "
+        f"{bytes_text(report.bytes_copied)} of {bytes_text(report.bytes)} written to {report.path} "
+        f"in {report.elapsed_ms:.1f} ms"
     )

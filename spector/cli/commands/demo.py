@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from spector.cli.options import add_embedder, add_json
+from spector.cli.options import add_embedder, add_json, place
 from spector.cli.output import Console
 from spector.errors import InvalidInputError
 
@@ -18,7 +18,9 @@ __all__ = ["add_demo"]
 
 def add_demo(commands: Any) -> None:
     parser = commands.add_parser("demo", help="watch it work", description=_DEMO)
-    parser.add_argument("path", metavar="PATH", nargs="?", help="keep the store here (must be new)")
+    parser.add_argument(
+        "path", metavar="PATH", nargs="?", type=place, help="keep the store here (must be new)"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the temporary store")
     add_embedder(parser)
     add_json(parser)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from datetime import datetime
 from typing import Any
 
-from spector.cli.options import add_json, add_path, open_memory, record_id
+from spector.cli.options import add_json, add_path, add_scopes, open_memory, record_id, scopes
 from spector.cli.output import Column, Console, clean
+from spector.cli.shown import day
 
 __all__ = ["add_history", "add_reinstate"]
 
@@ -18,6 +18,7 @@ def add_history(commands: Any) -> None:
     )
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="any memory of the history")
+    add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_history)
 
@@ -28,7 +29,7 @@ newer. What has been forgotten is not among them."""
 
 def run_history(args: argparse.Namespace, console: Console) -> int:
     with open_memory(args, "r") as memory:
-        records = memory.history(args.id)
+        records = memory.history(args.id, **scopes(args))
     console.document({"history": records})
     columns = [
         Column("id"), Column("from"), Column("until"), Column("superseded by"),
@@ -36,7 +37,7 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
     ]  # fmt: skip
     console.table(columns, [
         (
-            record.id, _day(record.valid_from or record.event_time), _day(record.valid_until),
+            record.id, day(record.valid_from or record.event_time), day(record.valid_until),
             ", ".join(map(str, record.superseded_by)) or ("forgotten" if record.superseded else ""),
             clean(record.text),
         )
@@ -45,16 +46,13 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _day(moment: datetime | None) -> str:
-    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M}"
-
-
 def add_reinstate(commands: Any) -> None:
     parser = commands.add_parser(
         "reinstate", help="let a superseded memory hold again", description=_REINSTATE
     )
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="the older memory")
+    add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_reinstate)
 
@@ -65,8 +63,8 @@ it has been forgotten (`spector forget`)."""
 
 def run_reinstate(args: argparse.Namespace, console: Console) -> int:
     with open_memory(args) as memory:
-        record = memory.reinstate(args.id)
+        record = memory.reinstate(args.id, **scopes(args))
     console.document(record)
-    until = _day(record.valid_until)
+    until = day(record.valid_until)
     console.say(f"memory {record.id} holds" + (f" until {until}" if until else " again"))
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from spector.cli.options import (
@@ -12,24 +13,23 @@ from spector.cli.options import (
     add_json,
     add_path,
     add_scopes,
+    add_selection,
     json_object,
     natural,
     open_memory,
+    place,
     scopes,
+    selection,
     signed_unit,
     unit,
 )
-from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable, wrap
+from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable
+from spector.cli.shown import show_memories
 from spector.cli.streams import input_text
 from spector.errors import InvalidInputError
-from spector.records import HitList
+from spector.wording import counted
 
 __all__ = ["add_context", "add_export", "add_recall", "add_stats"]
-
-_SHORT_CHARS = 240
-#: below this many columns a table of hits would be a strip of single words
-_TABLE_WIDTH = 96
-
 
 def add_recall(commands: Any) -> None:
     parser = commands.add_parser("recall", help="find memories for a cue", description=_RECALL)
@@ -106,7 +106,8 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     if not hits:
         console.note(hits.reason or "nothing found")
         return 1
-    _show_hits(hits, console, full=args.full)
+    if not console.as_json:
+        show_memories(console, hits, full=args.full)
     if args.explain and not console.as_json:
         for n, hit in enumerate(hits, 1):
             console.say()
@@ -115,28 +116,6 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
         console.say("records dropped by each phase of the scan:")
         console.pairs(to_jsonable(hits.stats), indent=2)
     return 0
-
-
-def _show_hits(hits: HitList, console: Console, *, full: bool) -> None:
-    """A table where there is room for one, else a paragraph for each hit."""
-    columns = [
-        Column("#", right=True), Column("score", right=True), Column("when"), Column("tier"),
-        Column("text", flexible=True), Column("id"),
-    ]  # fmt: skip
-    rows = []
-    for rank, hit in enumerate(hits, 1):
-        text = clean(hit.text)
-        if not full and len(text) > _SHORT_CHARS:
-            text = text[: _SHORT_CHARS - 3].rstrip() + "..."
-        when = f"{hit.event_time:%Y-%m-%d %H:%M}"
-        rows.append((str(rank), f"{hit.score:.3f}", when, hit.tier, text, str(hit.id)))
-    if console.width >= _TABLE_WIDTH:
-        console.table(columns, rows)
-        return
-    for rank_text, score, when, tier, text, record in rows:
-        console.say(console.style(f"{rank_text}. {score}  {when}  {tier}  id {record}", "bold"))
-        for line in wrap(text, console.width - 3):
-            console.say(f"   {line}")
 
 
 def add_context(commands: Any) -> None:
@@ -185,7 +164,7 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
         console.data(context.text.removesuffix("\n"))
     if args.explain and context.quotes:
         about = "" if context.exact else "about "
-        console.say(f"\n{about}{context.tokens} tokens by {context.tokenizer}")
+        console.say(f"\n{about}{counted(context.tokens, 'token')} by {context.tokenizer}")
         console.table(
             [Column("relevance", right=True), Column("form"), Column("tokens", right=True),
              Column("id"), Column("why", flexible=True)],
@@ -196,18 +175,25 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_export(commands: Any) -> None:
-    parser = commands.add_parser("export", help="write all memories as JSONL", description=_EXPORT)
+    parser = commands.add_parser("export", help="write memories as JSONL", description=_EXPORT)
     add_path(parser)
-    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="default: stdout")
-    parser.add_argument("--force", action="store_true", help="overwrite FILE")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", default="-", type=place, help="default: stdout"
+    )
+    parser.add_argument(
+        "--overwrite", "--force", action="store_true", dest="overwrite",
+        help="replace FILE if it is there",
+    )
     parser.add_argument("--vectors", action="store_true", help="write the vectors as well")
+    add_selection(parser, recorded=False)
     add_json(parser)
     parser.set_defaults(run=run_export)
 
 
-_EXPORT = """Write every live memory as one JSON object a line, in the order of their ids. `spector
-import` reads such a file back. A store without a model gets its vectors written to FILE too, since
-nothing could make them again. With --json, FILE is required and the summary is the document."""
+_EXPORT = """Write every live memory, or those of a selection, as one JSON object a line, in the
+order of their ids. `spector import` reads such a file back. A store without a model gets its
+vectors written to FILE too, since nothing could make them again. With --json, FILE is required and
+the summary is the document."""
 
 
 def run_export(args: argparse.Namespace, console: Console) -> int:
@@ -220,42 +206,68 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
             if memory.stats()["model"] is None:
                 console.note("vectors are left out here, and this store has no model to make them "
                              "again: to import this later, export to a FILE")
-            for record in memory:
+            for record in memory.records(**selection(args)):
                 console.data(json.dumps(record.to_dict(), ensure_ascii=False))
         return 0
-    if os.path.lexists(args.file) and not args.force:
-        raise InvalidInputError(f"{args.file} exists", hint="choose another name, or pass --force")
+    if os.path.lexists(args.file) and not args.overwrite:
+        raise InvalidInputError(
+            f"{args.file} is there already", hint="choose another name, or pass --overwrite"
+        )
     with open_memory(args, "r") as memory, console.progress("exporting", "memory") as progress:
         vectors = args.vectors or memory.stats()["model"] is None
-        count = memory.export(args.file, vectors=vectors, progress=progress.reach)
+        count = memory.export(
+            args.file, vectors=vectors, overwrite=args.overwrite, progress=progress.reach,
+            **selection(args),
+        )
     console.document({"file": args.file, "records": count, "vectors": vectors})
-    console.say(f"exported {count} memories to {args.file}")
+    console.say(f"exported {counted(count, 'memory')} to {clean(args.file)}")
     return 0
 
 
 def add_stats(commands: Any) -> None:
     parser = commands.add_parser("stats", help="what a store holds", description=_STATS)
     add_path(parser)
+    add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_stats)
 
 
-_STATS = "Counts, bytes, tiers, model and kernel of a store."
+_STATS = """Counts, bytes, tiers, model and kernel of a store, and what is to be erased from its
+files by when; with --user, --agent or --session what it holds of that scope."""
 
 
 def run_stats(args: argparse.Namespace, console: Console) -> int:
     with open_memory(args, "r") as memory:
-        stats = to_jsonable(memory.stats())
+        stats = to_jsonable(memory.stats(**scopes(args)))
     console.document(stats)
     if console.as_json:
         return 0
-    shown = {name: stats[name] for name in ("path", "records", "model", "dim")}
-    shown["kernel"] = ", ".join(f"{name} {value}" for name, value in stats["kernel"].items())
-    shown["size"] = ", ".join(f"{n} {bytes_text(count)}" for n, count in stats["bytes"].items())
+    shown = {name: stats[name] for name in ("path", "records", "model", "dim") if name in stats}
+    if "kernel" in stats:
+        shown["kernel"] = ", ".join(f"{name} {value}" for name, value in stats["kernel"].items())
+    if "bytes" in stats:
+        sizes = stats["bytes"].items()
+        shown["size"] = ", ".join(f"{name} {bytes_text(count)}" for name, count in sizes)
+    if "erasure" in stats:
+        shown["erasure"] = _due(stats["erasure"])
     console.pairs(shown)
     console.say()
-    counted = ("records", "tombstones", "partitions")
-    columns = [Column("tier"), *(Column(name, right=True) for name in counted)]
+    counts = [name for name in ("records", "tombstones", "partitions")
+              if any(name in each for each in stats["tiers"].values())]
+    columns = [Column("tier"), *(Column(name, right=True) for name in counts)]
     tiers = stats["tiers"].items()
-    console.table(columns, [(tier, *(counts[n] for n in counted)) for tier, counts in tiers])
+    console.table(columns, [(tier, *(each.get(n, "") for n in counts)) for tier, each in tiers])
+    if stats.get("erasure", {}).get("due") is not None:
+        console.hints("\nto erase now what is forgotten: spector compact PATH")
     return 0
+
+
+def _due(erasure: Mapping[str, Any]) -> str:
+    """How much of what was forgotten is in the files, and until when."""
+    if erasure["due"] is None:
+        return "nothing is due"
+    pending = erasure["pending"]
+    # stores of the first days only know that something is due
+    what = counted(pending, "forgotten or changed memory",
+                   "forgotten or changed memories") if pending else "something forgotten"
+    return f"{what} in the files until the first reflect after {erasure['due']}"

@@ -11,14 +11,18 @@ from spector.cli.options import (
     add_embedder,
     add_json,
     add_path,
+    add_scopes,
     chosen_embedder,
     open_memory,
+    place,
     require_store,
+    scopes,
     unit,
 )
 from spector.cli.output import Column, Console, bytes_text, to_jsonable
 from spector.errors import InvalidInputError
 from spector.records import MAX_PROBLEMS, CompactionReport, Loss
+from spector.wording import counted
 
 __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 
@@ -43,14 +47,18 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
     console.document(report)
     console.say(
         f"sealed {report.sealed}, marked reflectable {report.marked_reflectable}, compacted "
-        f"{report.compaction.partitions_compacted}, put in order {report.clustered} partitions "
-        f"in {report.elapsed_ms:.1f} ms"
+        f"{report.compaction.partitions_compacted}, put in order "
+        f"{counted(report.clustered, 'partition')} in {report.elapsed_ms:.1f} ms"
     )
     if report.unclustered:
-        console.note(f"{report.unclustered} partitions are left to put in order; reflect again")
+        are = "is" if report.unclustered == 1 else "are"
+        console.note(
+            f"{counted(report.unclustered, 'partition')} {are} left to put in order; reflect again"
+        )
     receipt = report.compaction.receipt
     if receipt is not None:
-        console.say(f"erased {len(receipt.ids)} forgotten memories from the files")
+        erased = counted(len(receipt.ids), "forgotten memory", "forgotten memories")
+        console.say(f"erased {erased} from the files")
         for each in receipt.pending:
             console.note(f"not erased: {each}")
     return _note_failed(report.compaction, console)
@@ -75,13 +83,17 @@ def add_compact(commands: Any) -> None:
         help="then search every byte of every file, and the words of the full text, for TEXT, a "
         "name for instance, of at least 4 bytes (repeatable)",
     )
+    add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_compact)
 
 
 _COMPACT = """Rebuild partitions without their forgotten records and purge the catalog, so that
 nothing that was forgotten is left in any file; the receipt says what was done. Exit code 1:
-something may be left, or a living memory says what --verify named."""
+something may be left, or a living memory says what --verify named.
+
+Files belong to all users, so all of them are compacted: with --user, --agent or --session what is
+printed names only memories of that scope."""
 
 
 def run_compact(args: argparse.Namespace, console: Console) -> int:
@@ -89,7 +101,7 @@ def run_compact(args: argparse.Namespace, console: Console) -> int:
     with open_memory(args, mode) as memory, console.progress("compacting", "partition") as progress:
         report = memory.compact(
             threshold=args.threshold, dry_run=args.dry_run, verify=args.verify,
-            progress=progress.reach,
+            progress=progress.reach, **scopes(args),
         )
     console.document({**to_jsonable(report), "bytes_reclaimed": report.bytes_reclaimed})
     if not console.as_json:
@@ -117,9 +129,10 @@ def _show_compaction(report: CompactionReport, console: Console) -> None:
         console.table(columns, [[row.get(name, "") for name in names] for row in report.partitions])
         console.say()
     console.say(
-        f"{verb} {report.records_reclaimed} records and {bytes_text(report.bytes_reclaimed)}: "
-        f"{report.partitions_compacted} of {report.partitions_seen} partitions rebuilt, "
-        f"{report.partitions_removed} removed, {report.records_kept} records kept, "
+        f"{verb} {counted(report.records_reclaimed, 'record')} and "
+        f"{bytes_text(report.bytes_reclaimed)}: "
+        f"{report.partitions_compacted} of {counted(report.partitions_seen, 'partition')} rebuilt, "
+        f"{report.partitions_removed} removed, {counted(report.records_kept, 'record')} kept, "
         f"{report.elapsed_ms:.1f} ms"
     )
 
@@ -128,7 +141,7 @@ def add_check(commands: Any) -> None:
     parser = commands.add_parser("check", help="prove that a store is sound", description=_CHECK)
     add_path(parser)
     parser.add_argument(
-        "--repair", metavar="DEST",
+        "--repair", metavar="DEST", type=place,
         help="salvage what is intact into a new store at DEST; PATH itself is only read",
     )
     parser.add_argument(
@@ -167,7 +180,8 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
     console.document({"ok": report.ok, **to_jsonable(report)})
     if report.problems:
         columns = [Column("code"), Column("where"), Column("problem", flexible=True)]
-        console.table(columns, [[p.code, p.where, p.message] for p in report.problems])
+        rows = [[p.code, p.where, console.advice(p.message)] for p in report.problems]
+        console.table(columns, rows)
         if report.unlisted:
             console.say(f"and {report.unlisted} more (--all lists them)")
         for each in report.problems if args.all else ():
@@ -177,8 +191,9 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
         console.say()
     verdict = "ok" if report.ok else f"{report.count} problem{'s' * (report.count > 1)}"
     console.say(
-        f"{console.style(verdict, 'green' if report.ok else 'red')}: {report.records} records, "
-        f"{report.tombstones} tombstones, {report.partitions} partitions, "
+        f"{console.style(verdict, 'green' if report.ok else 'red')}: "
+        f"{counted(report.records, 'record')}, {counted(report.tombstones, 'tombstone')}, "
+        f"{counted(report.partitions, 'partition')}, "
         f"{bytes_text(report.bytes)} in {report.elapsed_ms:.1f} ms"
     )
     if not report.ok and not console.as_json:
@@ -212,7 +227,7 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
                 console.table(columns, _folded(found))
                 console.say()
     console.say(
-        f"kept {report.kept} memories in {report.path} ({report.mended} mended, "
+        f"kept {counted(report.kept, 'memory')} in {report.path} ({report.mended} mended, "
         f"{report.wordless} without words), {len(report.lost)} not salvaged, "
         f"{report.elapsed_ms:.1f} ms; the new store "
         + ("is sound" if verified.ok else "HAS PROBLEMS")
@@ -263,5 +278,5 @@ def run_reembed(args: argparse.Namespace, console: Console) -> int:
     with console.progress("embedding", "memory") as progress:
         count = spector.reembed(args.path, embedder, progress=progress.reach)
     console.document({"reembedded": count, "embedder": embedder})
-    console.say(f"embedded {count} memories again with {embedder}")
+    console.say(f"embedded {counted(count, 'memory')} again with {embedder}")
     return 0

@@ -1,4 +1,4 @@
-"""Commands that add or remove memories: remember, import, forget."""
+"""Commands that add memories: remember, import."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from typing import Any
 from spector.cli.importers import FORMATS, Message, detect_format, iter_messages
 from spector.cli.options import (
     add_embedder,
+    add_fields,
     add_json,
     add_path,
     add_scopes,
-    json_object,
+    given_fields,
     natural,
     open_memory,
+    place,
     record_id,
     scopes,
-    signed_unit,
-    unit,
 )
 from spector.cli.output import Console, clean
 from spector.cli.streams import input_blocks, input_text
 from spector.errors import ImportFormatError, InvalidInputError, InvalidTextError
+from spector.wording import counted
 
-__all__ = ["add_forget", "add_import", "add_remember"]
+__all__ = ["add_import", "add_remember"]
 
 #: messages embedded and committed together; large enough to batch, small enough to show progress
 _BATCH = 512
@@ -40,21 +41,8 @@ def add_remember(commands: Any) -> None:
     parser = commands.add_parser("remember", help="store one memory", description=_REMEMBER)
     add_path(parser)
     parser.add_argument("text", metavar="TEXT", nargs="?", default="-", help="the text; - is stdin")
-    parser.add_argument("-t", "--tag", action="append", default=[], help="tag (repeatable)")
+    add_fields(parser)
     parser.add_argument("--tier", help="episodic (default), semantic, procedural")
-    parser.add_argument("--importance", type=unit, metavar="0..1")
-    parser.add_argument("--valence", type=signed_unit, metavar="-1..1", help="unpleasant..pleasant")
-    parser.add_argument("--arousal", type=unit, metavar="0..1", help="calm..agitated")
-    parser.add_argument("--confidence", type=unit, metavar="0..1")
-    for name, what in (
-        ("event-time", "when it happened"),
-        ("valid-from", "when it begins to hold"),
-        ("valid-until", "when it stops to hold"),
-    ):
-        parser.add_argument(f"--{name}", metavar="TIME", help=f"{what}, ISO 8601 with a zone")
-    parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
-    parser.add_argument("--role", help="who said it: user, assistant, ...")
-    parser.add_argument("--source", help="where it comes from")
     parser.add_argument("--pin", action="store_true", help="never let it fade")
     parser.add_argument(
         "--supersedes", metavar="ID", action="append", type=record_id,
@@ -83,13 +71,10 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
             "the working tier lives in memory and would be gone when this command ends",
             hint="choose episodic, semantic or procedural",
         )
-    names = (
-        "tier", "importance", "valence", "arousal", "confidence", "event_time", "valid_from",
-        "valid_until", "metadata", "role", "source", "supersedes",
-    )  # fmt: skip
-    fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if args.tag:
-        fields["tags"] = args.tag
+    fields = given_fields(args)
+    for name in ("tier", "supersedes"):
+        if getattr(args, name) is not None:
+            fields[name] = getattr(args, name)
     if args.pin:
         fields["pinned"] = True
     with open_memory(args, create=True, durability=args.durability) as memory:
@@ -106,7 +91,9 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
 def add_import(commands: Any) -> None:
     parser = commands.add_parser("import", help="store the messages of a file", description=_IMPORT)
     add_path(parser)
-    parser.add_argument("files", metavar="FILE", nargs="+", help="files to read; - is stdin")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", type=place, help="files to read; - is stdin"
+    )
     parser.add_argument("--format", choices=FORMATS, default="auto", help="default: by content")
     parser.add_argument("-t", "--tag", action="append", default=[], help="add this tag to all")
     parser.add_argument("--tier", help="put all into this tier")
@@ -150,9 +137,11 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
     for entry in counts:
         verb = "would import" if args.dry_run else "imported"
         name = clean(entry["file"])
-        console.say(f"{verb} {entry['messages']} messages from {name} ({entry['format']})")
+        messages = counted(entry["messages"], "message")
+        console.say(f"{verb} {messages} from {name} ({entry['format']})")
         if entry["skipped"]:
-            console.say(f"skipped {entry['skipped']} broken conversations of {name}")
+            skipped = counted(entry["skipped"], "broken conversation")
+            console.say(f"skipped {skipped} of {name}")
     return 0
 
 
@@ -239,42 +228,6 @@ def _readable(name: str, stack: contextlib.ExitStack) -> Path:
         for block in input_blocks():
             kept.write(block)
     return path
-
-
-def add_forget(commands: Any) -> None:
-    parser = commands.add_parser("forget", help="forget memories by id", description=_FORGET)
-    add_path(parser)
-    parser.add_argument("ids", metavar="ID", nargs="+", type=record_id, help="ids of records")
-    parser.add_argument(
-        "--purge", action="store_true", help="also erase them from every file, with a receipt"
-    )
-    parser.add_argument(
-        "--verify", action="store_true", help="with --purge: search every file for what they said"
-    )
-    add_json(parser)
-    parser.set_defaults(run=run_forget)
-
-
-_FORGET = """Forget memories by id. They are gone from every answer at once; --purge, or `spector
-compact PATH` later, removes their bytes from the files. Exit code 1: some bytes may be left."""
-
-
-def run_forget(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args) as memory:
-        report = memory.forget(args.ids, purge=args.purge, verify=args.verify)
-    found = {"forgotten": report.ids, "protected": report.protected}
-    console.document(found | ({"receipt": report.receipt} if args.purge else {}))
-    asked = set(args.ids)
-    before = asked.difference(report.ids, report.protected) if args.purge else set()
-    if len(before) < len(asked):
-        console.say(f"forgot {len(report.ids)} of {len(asked)} memories")
-    if report.receipt is None:
-        return 0
-    if before:
-        gone = len(before.intersection(report.receipt.ids))
-        console.say(f"erased {gone} of {len(before)} memories that had been forgotten before")
-    console.hints(str(report.receipt))
-    return 0 if report.receipt.complete else 1
 
 
 def _add_durability(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ So ``with`` may never come to ``__exit__`` although ``__enter__`` has done its w
 generator of a context manager alive, and with it the lock that it holds, for as long as somebody
 looks at the traceback.
 
-Therefore every scope with something to give back is on a stack of its thread while it is open. A
+Therefore every resource is on a stack of its thread while it is held. A
 public call notes how high the stack was when it began (`begin`); what lies above that when the call
 is over is given back (`end`). If an interrupt keeps a call from doing that, the next call of the
 thread does it first.
@@ -27,15 +27,15 @@ from types import GeneratorType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 __all__ = [
-    "Call", "Scope", "WeakList", "begin", "calls_here", "completed", "drop", "each_elsewhere",
-    "elsewhere", "end", "entry", "held_by_calling", "postpone", "scoped", "take",
+    "Call", "Resource", "WeakList", "begin", "calls_here", "completed", "drop", "each_elsewhere",
+    "elsewhere", "end", "entry", "held_by_calling", "managed", "postpone", "take",
 ]
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Scope:
+class Resource:
     """Something that a thread has to give back."""
 
     __slots__ = ()
@@ -57,7 +57,7 @@ class Call:
         #: in code of the caller (an embedder), which uses nothing of the store
         self.elsewhere = False
         self.thread = threading.get_ident()
-        #: scopes of the thread that were open before
+        #: resources of the thread that were open before
         self.base = 0
 
 
@@ -95,37 +95,37 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         #: an interrupt that came where it could not be raised
         self.postponed: BaseException | None = None
-        self.scopes: list[Scope] = []
+        self.resources: list[Resource] = []
         self.calls: list[Call] = []
 
 
 _here = _Thread()
 
 
-def take(scope: Scope) -> None:
-    """From now on ``scope`` is to be given back; called before anything is taken."""
-    _here.scopes.append(scope)
+def take(resource: Resource) -> None:
+    """From now on ``resource`` is to be given back; called before anything is taken."""
+    _here.resources.append(resource)
 
 
-def drop(scope: Scope) -> None:
-    """``scope`` has given back what it had."""
-    scopes = _here.scopes
-    if scopes and scopes[-1] is scope:
-        del scopes[-1]
+def drop(resource: Resource) -> None:
+    """``resource`` has given back what it had."""
+    resources = _here.resources
+    if resources and resources[-1] is resource:
+        del resources[-1]
         return
-    for n in range(len(scopes) - 1, -1, -1):
-        if scopes[n] is scope:
-            del scopes[n]
+    for n in range(len(resources) - 1, -1, -1):
+        if resources[n] is resource:
+            del resources[n]
             return
 
 
 def begin(call: Call) -> None:
     """Note that this thread is in ``call`` now, after giving back what earlier ones have left."""
-    calls, scopes = _here.calls, _here.scopes
+    calls, resources = _here.calls, _here.resources
     while calls and calls[-1].over:
         _give_back(calls[-1].base)
         del calls[-1]
-    call.base = len(scopes)
+    call.base = len(resources)
     calls.append(call)
     if _here.postponed is not None:
         _raise_postponed()
@@ -136,7 +136,7 @@ def end(call: Call) -> None:
     calls = _here.calls
     while calls and calls[-1].over:
         last = calls[-1]
-        if len(_here.scopes) > last.base:
+        if len(_here.resources) > last.base:
             _give_back(last.base)
         del calls[-1]
     if _here.postponed is not None:
@@ -200,11 +200,11 @@ def each_elsewhere(items: Iterable[T]) -> Iterator[T]:
 
 
 def _give_back(base: int) -> None:
-    scopes = _here.scopes
-    while len(scopes) > base:
+    resources = _here.resources
+    while len(resources) > base:
         with contextlib.suppress(Exception):
-            scopes[-1].abandon(sys.exception())
-        del scopes[-1]
+            resources[-1].abandon(sys.exception())
+        del resources[-1]
 
 
 def entry(function: Callable[P, T]) -> Callable[P, T]:
@@ -223,8 +223,8 @@ def entry(function: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
-class _Managed(Scope, Generic[T]):
-    """A generator as a context manager, as of ``contextlib``, and a scope."""
+class _Managed(Resource, Generic[T]):
+    """A generator as a context manager, as of ``contextlib``, and a resource."""
 
     __slots__ = ("_generator",)
 
@@ -280,7 +280,7 @@ class _Managed(Scope, Generic[T]):
         generator.close()
 
 
-def scoped(function: Callable[P, Iterator[T]]) -> Callable[P, _Managed[T]]:
+def managed(function: Callable[P, Iterator[T]]) -> Callable[P, _Managed[T]]:
     """``contextlib.contextmanager`` for what has to be given back."""
 
     @functools.wraps(function)

@@ -1,8 +1,8 @@
-"""Scopes: what a thread holds is given back, however a call ends.
+"""Resources: what a thread holds is given back, however a call ends.
 
 Mechanism: Python may raise between ``__enter__`` and the block, and before the first line of
 ``__exit__``. Damage: a lock, a connection or a transaction stayed with whoever kept the traceback,
-a notebook for instance. Guard: a call gives back what is above the scopes that it began with.
+a notebook for instance. Guard: a call gives back what is above the resources that it began with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector.store.scopes import (
+from spector.store.resources import (
     Call,
     WeakList,
     begin,
@@ -26,8 +26,8 @@ from spector.store.scopes import (
     end,
     entry,
     held_by_calling,
+    managed,
     postpone,
-    scoped,
     take,
 )
 from tests.fakes import FakeEmbedder
@@ -44,8 +44,8 @@ class Held:
         self.log.append(f"{self.name} after {type(error).__name__}")
 
 
-@scoped
-def managed(log: list[str]) -> Iterator[str]:
+@managed
+def noting(log: list[str]) -> Iterator[str]:
     log.append("begun")
     try:
         yield "value"
@@ -60,7 +60,7 @@ def managed(log: list[str]) -> Iterator[str]:
 @pytest.mark.parametrize(
     "error", [None, ValueError("x"), StopIteration("x"), RuntimeError("x"), KeyboardInterrupt()]
 )
-def test_a_scope_is_a_context_manager_as_of_contextlib(error: BaseException | None) -> None:
+def test_a_manager_is_a_context_manager_(error: BaseException | None) -> None:
     def run(make: Callable[[list[str]], contextlib.AbstractContextManager[str]]) -> list[object]:
         log: list[object] = []
         try:
@@ -72,12 +72,12 @@ def test_a_scope_is_a_context_manager_as_of_contextlib(error: BaseException | No
             log.append((type(raised), raised.args, raised is error))
         return log
 
-    plain = contextlib.contextmanager(managed.__wrapped__)  # type: ignore[attr-defined]
-    assert run(managed) == run(plain)
+    plain = contextlib.contextmanager(noting.__wrapped__)  # type: ignore[attr-defined]
+    assert run(noting) == run(plain)
 
 
-def test_a_scope_may_swallow_an_error() -> None:
-    @scoped
+def test_a_manager_may_swallow_an_error() -> None:
+    @managed
     def swallowing() -> Iterator[None]:
         with contextlib.suppress(ValueError):
             yield
@@ -122,7 +122,7 @@ def test_a_generator_that_never_saw_its_exit_is_ended_by_the_call() -> None:
 
     @entry
     def work() -> None:
-        manager = managed(log)
+        manager = noting(log)
         manager.__enter__()  # and then ``__exit__`` does not come
         raise Cut
 
@@ -131,7 +131,7 @@ def test_a_generator_that_never_saw_its_exit_is_ended_by_the_call() -> None:
     assert log == ["begun", "failed with Cut", "ended"]
 
 
-def test_a_scope_whose_enter_is_interrupted_behind_its_yield_is_ended() -> None:
+def test_a_manager_whose_enter_is_interrupted_behind_its_yield_is_ended() -> None:
     log: list[str] = []
 
     def hook(frame: object, event: str, arg: object) -> None:
@@ -139,7 +139,7 @@ def test_a_scope_whose_enter_is_interrupted_behind_its_yield_is_ended() -> None:
             sys.setprofile(None)
             raise Cut
 
-    manager = managed(log)
+    manager = noting(log)
     sys.setprofile(hook)
     try:
         with pytest.raises(Cut):

@@ -1,0 +1,200 @@
+"""Commands that change one memory, or several by id: update, pin, unpin, resolve, reinforce."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from spector.cli.options import (
+    add_embedder,
+    add_fields,
+    add_ids,
+    add_json,
+    add_path,
+    add_scopes,
+    given_fields,
+    open_memory,
+    record_id,
+    scopes,
+)
+from spector.cli.output import Console, clean
+from spector.cli.streams import input_text
+from spector.errors import InvalidInputError, InvalidTextError
+from spector.records import MemoryRecord
+from spector.wording import counted
+
+if TYPE_CHECKING:
+    from spector.memory import Memory
+
+__all__ = ["add_pin", "add_reinforce", "add_resolve", "add_unpin", "add_update"]
+
+#: what --clear takes -> the argument of ``Memory.update``
+_CLEARED: Final = {
+    "tags": "tags", "metadata": "metadata", "role": "role", "source": "source",
+    "valid-from": "valid_from", "valid-until": "valid_until",
+}  # fmt: skip
+_SCOPES: Final = {"user": "user_id", "agent": "agent_id", "session": "session_id"}
+
+
+def add_update(commands: Any) -> None:
+    parser = commands.add_parser("update", help="correct a memory", description=_UPDATE)
+    add_path(parser)
+    parser.add_argument("id", metavar="ID", type=record_id, help="id of a memory")
+    parser.add_argument("text", metavar="TEXT", nargs="?", help="the new text; - is stdin")
+    add_fields(parser)
+    for name, field in _SCOPES.items():
+        parser.add_argument(
+            f"--move-to-{name}", metavar="ID", dest=f"move_to_{field}",
+            help=f"give it to this {name}",
+        )  # fmt: skip
+    parser.add_argument(
+        "--clear", action="append", default=[], choices=(*_CLEARED, *_SCOPES),
+        help="take this away from it (repeatable)",
+    )  # fmt: skip
+    add_scopes(parser)
+    add_embedder(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_update)
+
+
+_UPDATE = """Change the words or other fields of a memory under its id; tags that are given take the
+place of those that it has. This corrects: for what was true and has changed, see spector remember
+--supersedes. --user, --agent and --session are a guard: a memory of another scope is as unknown as
+one that never was. To move it, --move-to-user and the like; with --user not to another user."""
+
+
+def run_update(args: argparse.Namespace, console: Console) -> int:
+    text = args.text
+    if text == "-":
+        if sys.stdin.isatty():
+            console.note("reading the text from the terminal; end with Ctrl-D")
+        text = input_text().strip()
+    if text is not None and not text.strip():
+        raise InvalidTextError("the text is empty", hint="pass something worth remembering")
+    changes = given_fields(args) | ({} if text is None else {"text": text})
+    move_to = {
+        field: getattr(args, f"move_to_{field}") for field in _SCOPES.values()
+        if getattr(args, f"move_to_{field}") is not None
+    }  # fmt: skip
+    for name in args.clear:
+        into = changes if name in _CLEARED else move_to
+        field = {**_CLEARED, **_SCOPES}[name]
+        if field in into:
+            raise InvalidInputError(
+                f"{name} is given and cleared", hint="leave one of the two out"
+            )
+        into[field] = () if name == "tags" else None
+    if not (changes or move_to):
+        raise InvalidInputError(
+            "nothing to change was given",
+            hint="pass a new TEXT, --tag, --importance, --move-to-user ...",
+        )
+    if text is None:  # nothing is embedded
+        args.embedder = "none"
+    with open_memory(args) as memory:
+        record = update(memory, args.id, changes, move_to, scopes(args))
+    console.document(record)
+    console.say(f"updated {record.id} ({record.tier}, importance {record.importance:.2f})")
+    for name, field in _SCOPES.items():
+        if field in move_to:
+            owner = getattr(record, field)
+            console.say(f"it is of {f'{name} {clean(owner)}' if owner else f'no {name}'} now")
+    return 0
+
+
+def update(
+    memory: Memory, record_id: int, changes: Mapping[str, Any],
+    move_to: Mapping[str, str | None], guard: Mapping[str, str],
+) -> MemoryRecord:
+    """Change a memory, and whose it is."""
+    more: dict[str, Any] = {**changes, **guard}
+    return memory.update(record_id, move_to=move_to or None, **more)
+
+
+#: what is done to one memory: store, id, guard -> the memory as it is then
+_Change = Callable[["Memory", int, Mapping[str, str]], MemoryRecord]
+
+
+def add_pin(commands: Any) -> None:
+    parser = _add_change(
+        commands, "pin", "protect memories from fading and from selections to forget"
+    )
+    parser.set_defaults(run=run_pin)
+
+
+def run_pin(args: argparse.Namespace, console: Console) -> int:
+    return _run(
+        args, console, "pinned", lambda memory, each, guard: memory.pin(each, **guard)
+    )
+
+
+def add_unpin(commands: Any) -> None:
+    parser = _add_change(commands, "unpin", "take away what pin gave")
+    parser.set_defaults(run=run_unpin)
+
+
+def run_unpin(args: argparse.Namespace, console: Console) -> int:
+    return _run(
+        args, console, "unpinned", lambda memory, each, guard: memory.unpin(each, **guard)
+    )
+
+
+def add_resolve(commands: Any) -> None:
+    parser = _add_change(commands, "resolve", "close open matters")
+    parser.set_defaults(run=run_resolve)
+
+
+def run_resolve(args: argparse.Namespace, console: Console) -> int:
+    return _run(
+        args, console, "resolved", lambda memory, each, guard: memory.resolve(each, **guard)
+    )
+
+
+def add_reinforce(commands: Any) -> None:
+    parser = _add_change(commands, "reinforce", "say that memories helped, or misled")
+    parser.add_argument("--failure", action="store_true", help="they misled: weaken them")
+    parser.set_defaults(run=run_reinforce)
+
+
+def run_reinforce(args: argparse.Namespace, console: Console) -> int:
+    success = not args.failure
+    return _run(
+        args, console, "strengthened" if success else "weakened",
+        lambda memory, each, guard: memory.reinforce(each, success, **guard),
+    )
+
+
+def _add_change(commands: Any, verb: str, what: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        verb, help=what, description=f"{what[0].upper()}{what[1:]}. All of the IDs or none:"
+        " one that is unknown, or of another scope than --user, --agent and --session say, leaves"
+        " the others as they are.",
+    )
+    add_path(parser)
+    add_ids(parser)
+    add_scopes(parser)
+    add_json(parser)
+    return parser
+
+
+def _run(args: argparse.Namespace, console: Console, done: str, change: _Change) -> int:
+    with open_memory(args) as memory:
+        records = change_all(memory, args.ids, scopes(args), change)
+    console.document({"memories": records})
+    console.say(f"{done} {counted(len(records), 'memory')}")
+    return 0
+
+
+def change_all(
+    memory: Memory, ids: Sequence[int], guard: Mapping[str, str], change: _Change
+) -> list[MemoryRecord]:
+    """Change each memory once, after it is known that every one of them is there.
+
+    Nothing can forget one in between: this process is the only one that writes.
+    """
+    each_once = list(dict.fromkeys(ids))
+    for each in each_once:
+        memory.get(each, **guard)
+    return [change(memory, each, guard) for each in each_once]

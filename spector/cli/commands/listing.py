@@ -1,0 +1,164 @@
+"""Commands that show memories as they are, without a cue: list, get, count, users."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from spector.cli.options import (
+    add_json,
+    add_path,
+    add_scopes,
+    add_selection,
+    natural,
+    open_memory,
+    record_id,
+    scopes,
+    selection,
+)
+from spector.cli.output import Column, Console, clean, wrap
+from spector.cli.selecting import newest, selected
+from spector.cli.shown import day, show_memories, state_of, who_said
+from spector.records import MemoryRecord
+from spector.wording import counted
+
+__all__ = ["add_count", "add_get", "add_list", "add_users"]
+
+
+def add_list(commands: Any) -> None:
+    parser = commands.add_parser("list", help="the newest memories", description=_LIST)
+    add_path(parser)
+    parser.add_argument(
+        "-n", "--limit", type=natural, default=20, metavar="N", help="how many (default: 20)"
+    )
+    parser.add_argument("--full", action="store_true", help="print whole texts")
+    add_selection(parser)
+    parser.add_argument(
+        "--json", action="store_true", dest="as_json",
+        help="print one JSON document a line for each memory",
+    )
+    parser.set_defaults(run=run_list)
+
+
+_LIST = """List memories, the last that happened first: all, or those of a selection. What has been
+superseded is among them, and marked. Exit code 1: there are none."""
+
+
+def run_list(args: argparse.Namespace, console: Console) -> int:
+    with open_memory(args, "r") as memory:
+        found, count = newest(memory, selection(args), args.stored_before, args.limit)
+    if console.as_json:
+        for record in found:
+            console.data(json.dumps(record.to_dict(), ensure_ascii=False))
+    if not found:
+        console.note("no memory matches")
+        return 1
+    if not console.as_json:
+        show_memories(
+            console, found, full=args.full, protected=True, users=args.user_id is None
+        )
+    if len(found) < count:
+        console.say()
+        console.say(f"the newest {len(found)} of {count}; --limit shows more")
+    return 0
+
+
+def add_get(commands: Any) -> None:
+    parser = commands.add_parser("get", help="one memory by id", description=_GET)
+    add_path(parser)
+    parser.add_argument("id", metavar="ID", type=record_id, help="id of a memory")
+    add_scopes(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_get)
+
+
+_GET = """Show a memory with all that the store knows of it. With --user, --agent or --session, one
+of another scope is as unknown as one that never was: exit code 2."""
+
+
+def run_get(args: argparse.Namespace, console: Console) -> int:
+    with open_memory(args, "r") as memory:
+        record = memory.get(args.id, **scopes(args))
+    console.document(record)
+    if not console.as_json:
+        show_record(console, record)
+    return 0
+
+
+def show_record(console: Console, record: MemoryRecord) -> None:
+    """Every field that says something, then the words, line by line."""
+    told = record.to_dict()
+    shown: dict[str, Any] = {
+        "id": record.id, "tier": record.tier, "state": state_of(record, protected=True),
+        "who": who_said(record), "user": record.user_id, "agent": record.agent_id,
+        "session": record.session_id, "happened": day(record.event_time),
+        "recorded": day(record.recorded_at), "holds from": day(record.valid_from),
+        "holds until": day(record.valid_until), "tags": record.tags,
+    }  # fmt: skip
+    names = (
+        "confidence", "importance", "valence", "arousal", "stability_days", "utility",
+        "access_count", "category", "modality", "parents", "supersedes", "superseded_by",
+        "metadata",
+    )  # fmt: skip
+    shown |= {name.replace("_", " "): told[name] for name in names}
+    console.pairs({
+        name: value for name, value in shown.items() if value not in (None, "", (), [], {})
+    })  # fmt: skip
+    console.say()
+    for line in record.text.splitlines():
+        for part in wrap(clean(line), console.width - 2):
+            console.say(f"  {part}".rstrip())
+
+
+def add_count(commands: Any) -> None:
+    parser = commands.add_parser("count", help="how many memories there are", description=_COUNT)
+    add_path(parser)
+    add_selection(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_count)
+
+
+_COUNT = "Count the memories of a store, or those of a selection."
+
+
+def run_count(args: argparse.Namespace, console: Console) -> int:
+    with open_memory(args, "r") as memory:
+        chosen = selection(args)
+        if args.stored_before is None:
+            number = memory.count(**chosen)
+        else:
+            number = sum(1 for _ in selected(memory, chosen, args.stored_before))
+    console.document({"count": number})
+    console.say(str(number))
+    return 0
+
+
+def add_users(commands: Any) -> None:
+    parser = commands.add_parser("users", help="whose memories there are", description=_USERS)
+    add_path(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_users)
+
+
+_USERS = """List the users of a store: how many memories each has, and when the first and the last
+of them happened. Memories without a user are not among them. Exit code 1: there are no users."""
+
+
+def run_users(args: argparse.Namespace, console: Console) -> int:
+    with open_memory(args, "r") as memory:
+        users = memory.users()
+    console.document({"users": users})
+    if not users:
+        console.note("no memory has a user")
+        return 1
+    columns = [
+        Column("user", flexible=True), Column("memories", right=True), Column("first"),
+        Column("last"),
+    ]  # fmt: skip
+    console.table(
+        columns, [(each.id, each.count, day(each.first), day(each.last)) for each in users]
+    )
+    console.say()
+    console.say(counted(len(users), "user"))
+    return 0

@@ -1,0 +1,134 @@
+"""What an error of the library says, in the words of the command: flags and verbs, no arguments.
+
+The library names what its caller wrote: ``mode="r"``, ``user_id``, ``forget(id, purge=True)``. Who
+typed a command has none of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+__all__ = ["in_commands"]
+
+#: arguments -> the flag of the same meaning, where its name is another one
+_FLAGS: Final = {
+    "any_tags": "--any-tag", "agent_id": "--agent", "categories": "--category", "cue": "the query",
+    "dest": "DEST", "k": "-k", "metadata": "--metadata", "modalities": "--modality",
+    "session_id": "--session", "source": "--source", "tags": "--tag", "target": "FILE",
+    "text": "TEXT", "tiers": "--tier", "user_id": "--user",
+}  # fmt: skip
+#: arguments that are flags of the same name; no other word is taken for one
+_SAME: Final = frozenset(
+    """arousal as_of confidence dry_run embedder event_time importance include include_protected
+    limit max_tokens min_importance overwrite force profile purge role skip_protected supersedes
+    threshold tier valence valid_from valid_until verify where""".split()
+)
+#: a flag that stands in brackets behind the argument of the same meaning
+_BOTH: Final = re.compile(r"\b\w+=[^\s()]+ \((--[a-z-]+)\)")
+_READING: Final = "a command that only reads (recall, context, get, list, export, stats, check)"
+_WRITING: Final = "a command that writes (spector reflect PATH)"
+
+Phrase = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+
+
+def _flag(name: str) -> str:
+    return _FLAGS.get(name) or (f"--{name.replace('_', '-')}" if name in _SAME else name)
+
+
+_NAMES: Final = "|".join(sorted({*_FLAGS, *_SAME} - {"k", "cue", "dest"}, key=len, reverse=True))
+#: in this order, each on what those before it have left
+_PHRASES: Final[tuple[Phrase, ...]] = (
+    # both ways are named already: the one that can be typed stays
+    (_BOTH, r"\1"),
+    (re.compile(r"to_json\(\) \((--json)\)"), r"\1"),
+    (re.compile(r"forget\(\d+\) (first, [\w ]+): (spector forget PATH \d+)"), r"\2 \1"),
+    (re.compile(r"forget\(id, purge=True\) or compact\(\): spector compact PATH"),
+     "spector forget PATH ID --purge, or of all: spector compact PATH"),
+    (re.compile(r"compact\(verify=\[[^]]*\]\) or (spector compact PATH)"), r"\1"),
+    (re.compile(r"""open it with mode=["']rw["'] to finish that"""), f"{_WRITING} finishes that"),
+    (re.compile(r"""open it with mode=["']rw["'], which"""), _WRITING),
+    (re.compile(r"""open it with mode=["']rw["'] to change it"""), f"use {_WRITING}"),
+    (re.compile(r"open it again with spector\.open"), "run the command again"),
+    (re.compile(r"close this (?:store|reader) and open (?:it|the store) again"),
+     "run the command again"),
+    (re.compile(r"""open it once with mode=["']rw["'] to create it"""),
+     'create it: spector remember PATH "something worth keeping"'),
+    (re.compile(r"""open (?:it )?(?:here )?(?:once )?with mode=["']rw["']"""), f"run {_WRITING}"),
+    (re.compile(r"""open (?:it |the store )?(?:here )?with mode=["']r["'](?: to read only)?"""),
+     f"use {_READING}"),
+    (re.compile(r"""was opened with mode=["']r["']"""), "is open to read only"),
+    (re.compile(r"""mode=["']r["'] can read it"""), f"what can read it is {_READING}"),
+    (re.compile(r"pass vector=, or open the store with an embedder"), "pass --embedder default"),
+    (re.compile(r"pass dim=, or an embedder"), "pass --embedder default"),
+    (re.compile(r"(?:open|pass) it with embedder=None"), "pass --embedder none"),
+    (re.compile(r", None with vector=, or an object with embed\(\)"), " or none"),
+    (re.compile(r"\bembedder=\"openai\""), "--embedder openai"),
+    (re.compile(r"\bembedder=None\b"), "--embedder none"),
+    (re.compile(r"open the store with an embedder"), "pass --embedder default"),
+    (re.compile(r"or open one with an embedder"), "or pass --embedder default"),
+    (re.compile(r"pass \"default\" or an object"), "pass --embedder default"),
+    (re.compile(r"check model= and base_url="), "check the model in --embedder openai:MODEL"),
+    (re.compile(r"check the key: api_key= or the environment"), "check the key: the environment"),
+    (re.compile(r"open it with the tier it was made with: extra_tiers=\[\.\.\.\]"
+                r"|pass the tier to spector\.open\(extra_tiers=\[\.\.\.\]\)"),
+     "use the program that it was made with, which knows this tier"),
+    (re.compile(r",? or raise Config\.\w+"), ""),
+    (re.compile(r" or pass a ScoringProfile"), ""),
+    (re.compile(r", a function that counts,"), ""),
+    (re.compile(r"leave tokenizer out"), "leave --tokenizer out"),
+    (re.compile(r"pass hit\.id or record\.id"), "spector list PATH shows ids"),
+    (re.compile(r"by a call without"), "by a command without"),
+    (re.compile(r"remember(.*?) without supersedes"), r"remember\1 without --supersedes"),
+    (re.compile(r"pass datetime\.now\(timezone\.utc\) or a string like"), "write it like"),
+    (re.compile(r"pass datetime\(\.\.\., tzinfo=timezone\.utc\), or a string that ends in Z"),
+     "write it like 2026-05-04T17:30:00Z"),
+    (re.compile(r'decode it with errors="replace"'), "convert it to UTF-8"),
+    (re.compile(r"convert it: \w+=str\(\.\.\.\)"), "pass a name of visible letters"),
+    (re.compile(r"iterate with records\(\) to see everything"), "spector list PATH shows all"),
+    (re.compile(r"\b(history|reinstate)\((\d+)\) ([^:()]+): spector \1 PATH \2"),
+     r"spector \1 PATH \2 \3"),
+    (re.compile(r"\b(compact|reflect|check|stats)\(\)"), r"spector \1 PATH"),
+    (re.compile(r"\bforget\(tiers=\[\.\.\.\]\)"), "spector forget PATH --tier TIER"),
+    (re.compile(r"\bforget\(user_id=\.\.\.(, purge=True)?\)"),
+     lambda m: f"spector forget PATH --user ID{' --purge' if m[1] else ''}"),
+    (re.compile(r"(?<![\w\"'])(forget|get|pin|unpin|resolve|history|reinstate)"
+                r"\((id|\d+)((?:, \w+=True)*)\)"),
+     lambda m: f"spector {m[1]} PATH {'ID' if m[2] == 'id' else m[2]}"
+               + "".join(f" {_flag(each)}" for each in re.findall(r"(\w+)=True", m[3]))),
+    (re.compile(r'\bupdate\(id, text="\.\.\."\)'), 'spector update PATH ID "new text"'),
+    (re.compile(r"\bremember\(\.\.\., supersedes=id\)"),
+     "spector remember PATH TEXT --supersedes ID"),
+    (re.compile(r'\bupdate\(id, move_to=\{"user_id": "(\w+)"\}\)'),
+     r"spector update PATH ID --move-to-user \1"),
+    (re.compile(r'(?:\bupdate\(\w+, )?\bmove_to=\{"user_id": "?([^"}]+)"?\}\)?'),
+     r"--move-to-user \1"),
+    (re.compile(r"\bmove_to\b"), "--move-to-user"),
+    (re.compile(r"\bsupersedes=hit\.id\b"), "--supersedes ID"),
+    (re.compile(rf"\b({_NAMES})=\[\"([^\"]*)\"\]"),
+     lambda m: f"{_flag(m[1])} {_shell(m[2])}"),
+    (re.compile(rf"\b({_NAMES})=True or \1=False"), lambda m: f"{_flag(m[1])} or leave it out"),
+    (re.compile(rf"\b({_NAMES})=True\b"), lambda m: _flag(m[1])),
+    (re.compile(rf"\b({_NAMES})=False\b"), lambda m: f"no {_flag(m[1])}"),
+    (re.compile(rf"\b({_NAMES})=(?=[^\s=])"), lambda m: f"{_flag(m[1])} "),
+    (re.compile(r"(?<![\w\"'./-])(any_tags|agent_id|as_of|dry_run|event_time|include_protected"
+                r"|max_tokens|min_importance|session_id|skip_protected|user_id|valid_from"
+                r"|valid_until)(?![\w\"'(:=/.])"), lambda m: _flag(m[1])),
+)  # fmt: skip
+#: an argument with which a message begins: "tags must be strings"
+_FIRST: Final = re.compile(rf"({_NAMES})(?= (?:must|is|are|holds|has|needs|cannot)\b)")
+
+
+def in_commands(text: str) -> str:
+    """The cause or the hint of an error, as the command has to say it."""
+    found = _FIRST.match(text)
+    if found:
+        text = f"{_flag(found[1])}{text[found.end():]}"
+    for pattern, said in _PHRASES:
+        text = pattern.sub(said, text)
+    return text
+
+
+def _shell(value: str) -> str:
+    return value if re.fullmatch(r"[\w.-]+", value) else f'"{value}"'

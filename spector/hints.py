@@ -1,0 +1,274 @@
+"""The right name beside a wrong one: names that other libraries and databases use, and typos.
+
+``memory.add`` is an AttributeError all the same, so ``hasattr`` stays False; it says "did you mean
+remember?". A keyword that no verb has is an :class:`UnknownArgumentError`, a TypeError, and says
+which one is meant.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import wraps
+from types import FunctionType
+from typing import Any, Final, TypeVar
+
+from spector.errors import InvalidInputError, UnknownArgumentError
+
+__all__ = [
+    "checks_arguments", "hint_for_argument", "made_by", "no_attribute", "refuse_unknown",
+    "with_hints",
+]
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+_Class = TypeVar("_Class", bound=type)
+
+
+def _table(lines: Mapping[str, str]) -> dict[str, list[str]]:
+    """What is meant, with the names that are used for it -> name, with what it may mean."""
+    out: dict[str, list[str]] = {}
+    for meant, names in lines.items():
+        for name in names.split():
+            out.setdefault(name, []).append(meant)
+    return out
+
+
+#: names of methods elsewhere -> how it is written here
+_METHODS: Final = _table({
+    "remember": "add insert save store put write create upsert append add_memory save_memory"
+    " store_memory create_memory add_text add_document add_message ingest memorize memorise record"
+    " learn observe push set save_context add_episode log_memory new",
+    "remember_many": "add_texts add_documents add_many add_all add_messages add_memories"
+    " insert_many bulk_insert bulk_add batch_add batch extend upsert_many put_many save_all",
+    "recall": "search query find retrieve lookup look_up ask similarity_search semantic_search"
+    " vector_search similarity_search_with_score similarity_search_by_vector get_relevant_documents"
+    " get_relevant_memories search_memory search_memories retrieve_memories find_similar nearest"
+    " knn match select invoke",
+    "context": "prompt to_prompt as_prompt get_context build_context load_memory_variables"
+    " format_context",
+    "records": "get_all all list items values entries memories list_memories get_memories fetch_all"
+    " find_all list_all load_all scan iterate peek iter",
+    "get": "fetch read get_by_id get_memory get_record get_one find_by_id retrieve_by_id fetch_one",
+    "update": "edit modify patch change update_memory set_metadata move",
+    "forget": "delete remove erase drop discard pop purge expire delete_memory delete_many"
+    " remove_memory delete_by_id invalidate",
+    "forget(user_id=...)": "delete_all delete_user remove_user forget_user clear_user erase_user",
+    "forget(...) with a selection, or delete the directory":
+        "clear clear_all reset reset_all wipe truncate empty drop_all delete_collection",
+    "remember(..., supersedes=id)": "supersede replace overwrite correct",
+    "history(id)": "versions audit get_history timeline changes",
+    "len(memory)": "size length total num_memories ntotal",
+    "count(...)": "count_memories number_of",
+    "users()": "list_users get_users user_ids all_users",
+    "stats()": "info status describe metrics get_stats health summary",
+    "check()": "verify validate fsck integrity_check health_check",
+    "compact()": "vacuum optimize optimise gc defrag cleanup prune",
+    "checkpoint()": "flush commit persist sync save_local fsync",
+    "close()": "shutdown disconnect stop quit exit dispose release",
+    "backup(dest)": "snapshot copy clone save_to",
+    "export(target)": "dump to_json to_jsonl export_json export_all to_file",
+    "import_(source)": "load from_json import_json import_all load_from from_file",
+    "spector.restore(backup, dest)": "restore",
+    "reflect()": "consolidate sleep dream summarize summarise",
+    "reinforce(id)": "feedback rate upvote boost strengthen",
+    "pin(id)": "protect star keep favorite favourite",
+})  # fmt: skip
+
+#: names of the package elsewhere
+_FUNCTIONS: Final = _table({
+    "open": "Client MemoryClient PersistentClient AsyncClient EphemeralClient connect load create"
+    " init new client Store MemoryStore Database DB Index Collection from_config Spector",
+    "Memory": "AsyncMemory memory",
+    "check": "verify fsck", "restore": "recover",
+})  # fmt: skip
+
+#: keywords elsewhere -> ours; of several meanings that which the verb has
+_KEYWORDS: Final = _table({
+    "k": "top_k topk limit n n_results num_results max_results results size top max_hits count"
+    " similarity_top_k num_memories page_size",
+    "limit": "top_k n count max_results",
+    "user_id": "user userid user_name username uid owner owner_id customer customer_id tenant"
+    " tenant_id namespace account person",
+    "agent_id": "agent agentid bot bot_id assistant_id app_id app",
+    "session_id": "session sessionid thread thread_id conversation conversation_id chat_id run_id"
+    " chat room group_id",
+    "where": "filters filter metadata_filter where_filter query_filter conditions predicate expr"
+    " where_document metadata match",
+    "cue": "query text q question prompt search query_text query_texts search_query input message"
+    " messages content",
+    "text_or_message": "text content message messages document documents data memory body value"
+    " page_content texts input",
+    "items": "texts messages documents memories records data",
+    "text": "content message new_text data memory body value",
+    "target": "id ids memory_id memory_ids record_id record_ids doc_id uuid memory key file"
+    " filename path dest output out",
+    "record_id": "id ids memory_id doc_id uuid memory key",
+    "vector": "embedding embeddings query_embedding query_embeddings query_vector emb vectors",
+    "metadata": "meta metadatas payload properties attributes extra custom custom_metadata",
+    "tags": "tag labels label keywords topics categories",
+    "any_tags": "tags_any anytags",
+    "tiers": "tier type types memory_type layer layers collection",
+    "tier": "tiers type memory_type layer collection kind",
+    "category": "categories type", "modality": "modalities",
+    "selective": "threshold score_threshold similarity_threshold min_score min_similarity cutoff"
+    " score distance_threshold relevance_threshold",
+    "mmr": "diversity rerank lambda_mult",
+    "max_tokens": "token_limit max_token budget tokens max_length token_budget limit",
+    "event_time": "timestamp created_at date when time datetime ts at happened_at",
+    "time_range": "date_range between since until start end period time after before start_time"
+    " end_time",
+    "as_of": "at timestamp asof at_time",
+    "valid_until": "ttl expires_at expiration_date expires expiry expiration valid_to",
+    "valid_from": "starts_at start",
+    "importance": "priority weight salience score",
+    "pinned": "pin protected important", "role": "speaker author sender",
+    "supersedes": "replaces supersede replace", "parents": "parent parent_id parent_ids",
+    "embedder": "model embedding_model embedding_function embed embeddings encoder embed_fn",
+    "mode": "read_only readonly access",
+    "dim": "dimension dims dimensions embedding_dim vector_size",
+    "path": "persist_directory directory dir db_path location uri url database root folder"
+    " filename",
+    "dest": "destination target to out output path", "source": "file filename path src",
+    "overwrite": "force replace exist_ok", "force": "overwrite replace exist_ok",
+    "purge": "hard permanent permanently erase hard_delete",
+    "dry_run": "dry preview simulate",
+    "progress": "on_progress callback show_progress progress_bar",
+    "options": "params settings search_params",
+})  # fmt: skip
+
+#: verb -> arguments that come first and have a name of their own
+_FIRST: Final = {
+    "export": ("target", "vectors", "overwrite", "skip_damaged", "progress"),
+    "forget": ("target", "purge", "verify", "include_protected", "skip_protected"),
+    "records": ("as_of",),
+    "remember_many": ("items", "progress"), "update": ("target",),
+}  # fmt: skip
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str], verb: str) -> None:
+    """Raise for the first name that is not known.
+
+    Args:
+        verb: whose arguments they are, "recall", or with the place of another one, "spector.open".
+
+    Raises:
+        UnknownArgumentError: naming it, and the one that is meant or the nearest one there is.
+    """
+    names = tuple(dict.fromkeys((*_FIRST.get(verb, ()), *known)))
+    error = _unknown_among(given, names, verb if "." in verb else f"Memory.{verb}")
+    if error is not None:
+        raise error
+
+
+def _unknown_among(
+    given: Iterable[str], known: tuple[str, ...], where: str
+) -> UnknownArgumentError | None:
+    for name in given:
+        if name not in known:
+            return UnknownArgumentError(
+                f"{where}() has no argument {name!r}", hint=hint_for_argument(name, known)
+            )
+    return None
+
+
+def hint_for_argument(name: str, known: tuple[str, ...]) -> str:
+    """ "did you mean k?", or what there is."""
+    meant = _meant(name, _KEYWORDS, known)
+    return f"did you mean {meant}?" if meant else f"it takes: {', '.join(known)}"
+
+
+def no_attribute(owner: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error for an attribute that is not there, with the one that is meant.
+
+    Args:
+        owner: "Memory", or "spector" for the package. known: public names that there are.
+    """
+    text = f"module {owner!r}" if owner == "spector" else f"{owner!r} object"
+    text = f"{text} has no attribute {name!r}"
+    if not name.startswith("_"):
+        table = _FUNCTIONS if owner == "spector" else _METHODS
+        meant = _meant(name, table, known)
+        text = f"{text}; did you mean {meant}?" if meant else text
+    return AttributeError(text, name=name)
+
+
+def _meant(name: str, table: Mapping[str, list[str]], known: Iterable[str]) -> str | None:
+    """What a name means: by the table, or by how it is spelt."""
+    names = list(known)
+    bare = name.lower().strip("_").replace("-", "_")
+    for candidate in [*table.get(name, []), *table.get(bare, [])]:
+        if not candidate.isidentifier() or candidate in names:
+            return candidate
+    near = get_close_matches(bare, names, 1)
+    return near[0] if near else None
+
+
+def with_hints(made: _Class) -> _Class:
+    """A class whose public methods say which argument is meant in place of an unknown one."""
+    for name, member in list(vars(made).items()):
+        if isinstance(member, FunctionType) and not name.startswith("_"):
+            setattr(made, name, checks_arguments(f"{made.__name__}.{name}")(member))
+    return made
+
+
+def made_by(how: str) -> Callable[[_Call], _Call]:
+    """An ``__init__`` that tells who calls the class itself how its objects are made.
+
+    Args:
+        how: "spector.open(path)".
+    """
+
+    def decorate(init: _Call) -> _Call:
+        @wraps(init)
+        def called(self: Any, *args: Any, **given: Any) -> None:
+            try:
+                inspect.signature(init).bind(self, *args, **given)
+            except TypeError:
+                raise UnknownArgumentError(
+                    f"{type(self).__name__} is not made by calling it", hint=f"use {how}"
+                ) from None
+            init(self, *args, **given)
+
+        return called  # type: ignore[return-value]
+
+    return decorate
+
+
+def checks_arguments(where: str) -> Callable[[_Call], _Call]:
+    """A function whose unknown keywords are typed errors with a hint; calls that fit cost nothing.
+
+    Args:
+        where: how errors name the function, like "spector.open".
+    """
+
+    def decorate(function: _Call) -> _Call:
+        @wraps(function)
+        def called(*args: Any, **given: Any) -> Any:
+            try:
+                return function(*args, **given)
+            except TypeError as error:
+                unfit = None
+                if not isinstance(error, InvalidInputError):
+                    unfit = _unfit(function, given, where)
+                if unfit is None:
+                    raise
+            raise unfit
+
+        return called  # type: ignore[return-value]
+
+    return decorate
+
+
+def _unfit(
+    function: Callable[..., Any], given: Mapping[str, Any], where: str
+) -> UnknownArgumentError | None:
+    """Why a call could not be made, when it is for a keyword that the function does not have."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return None
+    known = tuple(
+        each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY
+        and each.name != "self"
+    )  # fmt: skip
+    return _unknown_among(given, known, where)

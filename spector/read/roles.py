@@ -1,0 +1,162 @@
+"""Whose words may instruct, and which names read like the role of somebody who may.
+
+What a tool, a document or the agent itself said is kept as a memory like any other, but only the
+words of the user, or of the system and the developer by their role, stand as an instruction. The
+role decides. Where there is none, words with the name of a speaker or with a source other than the
+user are somebody else's.
+
+A name is judged as a reader takes it: compatibility letters folded, letters that nobody sees taken
+out, lookalikes as the Latin letter that they look like, words joined that something splits.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+from spector.read.plain import plain
+from spector.read.signs import ASSISTANTS, USERS
+from spector.unicode import compatible, normalize
+
+__all__ = ["BARE_ROLES", "is_invisible", "may_instruct", "reads_like_a_role"]
+
+#: roles, beside the user's, whose words are instructions
+_PRINCIPALS: Final = frozenset(("system", "developer"))
+#: what may stand bare for the role of a message, since it is one
+BARE_ROLES: Final = (ASSISTANTS | USERS) - {"model", "system"}
+#: what a name may not be mistaken for, folded
+_ROLES: Final = ASSISTANTS | USERS | frozenset(
+    """admin administrator asistente assistente benutzer developer ferramenta function
+    herramienta human instruction ipython memorie memory moderator model nutzer operator platform
+    plugin prompt sistem sistema superuser sysadmin system systeme tool usuario utente utilisateur
+    werkzeug
+    \u043f\u043e\u043b\u044c\u0437\u043e\u0432\u0430\u0442\u0435\u043b\u044c
+    \u0441\u0438\u0441\u0442\u0435\u043c\u0430
+    \u0430\u0441\u0441\u0438\u0441\u0442\u0435\u043d\u0442
+    \u7528\u6237 \u7528\u6236 \u7cfb\u7edf \u7cfb\u7d71 \u52a9\u624b \u52a9\u7406 \u5de5\u5177
+    \u30e6\u30fc\u30b6\u30fc \u30b7\u30b9\u30c6\u30e0 \u30a2\u30b7\u30b9\u30bf\u30f3\u30c8
+    \uc0ac\uc6a9\uc790 \uc2dc\uc2a4\ud15c""".split()
+)
+#: no name begins with one of these by chance
+_STEMS: Final = ("assistant", "developer", "system")
+#: characters of a name that are judged; fewer are shown
+_MOST_CHARS: Final = 256
+_LONGEST: Final = max(map(len, _ROLES))
+
+#: letters, by their category, and a blank pattern, that nobody sees
+_FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+_INVISIBLE: Final = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Me", "Mn"))
+_REVERSING: Final = re.compile("[\u061c\u200f\u202a-\u202e\u2066-\u2069]")
+#: "LATIN SMALL LETTER S WITH STROKE", "REGIONAL INDICATOR SYMBOL LETTER S"
+_LIKE_LATIN: Final = re.compile(
+    r"(?:.* )?(?:LATIN|REGIONAL INDICATOR SYMBOL) (?:.* )?(?:LETTER|CAPITAL) (?:[A-Z]{2,} )*([A-Z])"
+    r"(?: WITH .+)?"
+)
+#: letters of other scripts that look like Latin ones
+_LOOKALIKES: Final = str.maketrans({
+    **dict(zip(  # Cyrillic
+        "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0458\u0501\u04bb"
+        "\u051b\u0432\u043a\u043c\u043d\u0442\u0433\u0438\u043f\u0410\u0415\u041e"
+        "\u0420\u0421\u0423\u0425\u0406\u0405\u0408\u0412\u041a\u041c\u041d\u0422",
+        "aeopcyxisjdhqbkmhtrunAEOPCYXISJBKMHT", strict=True,
+    )),
+    **dict(zip(  # Greek
+        "\u03bf\u03b1\u03b5\u03b9\u03c5\u03bd\u03c1\u03c4\u03ba\u03bc\u03c3\u0391"
+        "\u0395\u039f\u0399\u03a1\u03a4\u039d\u039c\u03a5\u03a3",
+        "oaeiuvptkmoAEOIPTNMYS", strict=True,
+    )),
+    **dict(zip(  # Armenian
+        "\u057d\u0585\u0578\u0570\u0581",
+        "uonhg", strict=True,
+    )),
+    **dict(zip(  # Cherokee
+        "\u13da\u13ac\u13a1\u13a2\u13c7\u13aa\u13c6\u13de\u13d9\u13a0\u13df\u13bb"
+        "\u13a9\u13cc\u13e2\u13be\u13f4\u13e6\u13c0",
+        "SERTMAILVDCHYUPOBKG", strict=True,
+    )),
+    **dict(zip(  # Lisu
+        "\ua4f4\ua4e2\ua4f0\ua4e3\ua4d4\ua4ec\ua4df\ua4f2\ua4ee\ua4e0\ua4f3\ua4e1"
+        "\ua4f6\ua4f7",
+        "USERTYMIANOLLD", strict=True,
+    )),
+})  # fmt: skip
+#: digits and signs in the place of letters; one looks like two of them
+_LEET: Final = tuple(str.maketrans("03457@$1!|", f"oeastas{3 * one}") for one in "li")
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_SPELT: Final = re.compile(r"[\w@$!|]+")
+
+
+def may_instruct(role: str | None, name: str | None, source: str | None) -> bool:
+    """Whether words can be a standing instruction, by who said them.
+
+    Args:
+        role: of the message. It decides, unless the name beside it is another role's.
+        name: that the metadata give its speaker. source: where it comes from.
+    """
+    if role is not None:
+        known = plain(role.strip())
+        if known not in USERS and known not in _PRINCIPALS:
+            return False
+        return name is None or plain(name) in (known, *USERS) or not reads_like_a_role(name)
+    said_by = source if name is None else name
+    return said_by is None or plain(said_by.strip()) in USERS
+
+
+@lru_cache(maxsize=4096)
+def reads_like_a_role(name: str) -> bool:
+    """Whether a reader, human or model, may take the name for that of a role."""
+    name = name[:_MOST_CHARS]
+    if name.isascii():
+        return _has_role(name.lower())
+    known = compatible(name)
+    # Cherokee folds to its capitals, which are those that look like Latin ones
+    forms = [known, *(form.translate(_LOOKALIKES) for form in (known, known.casefold()))]
+    folded = {_folded(form) for form in forms}
+    if _REVERSING.search(name):
+        folded |= {each[::-1] for each in folded}
+    return any(map(_has_role, folded))
+
+
+def is_invisible(char: str) -> bool:
+    """Whether a reader does not see a character, or takes it for a part of the one before it."""
+    return char in _FILLERS or unicodedata.category(char) in _INVISIBLE
+
+
+def _folded(name: str) -> str:
+    """Small letters that are seen, those that look like Latin ones as those."""
+    apart = normalize("NFD", name.lower())
+    return "".join(_seen(char) for char in apart if not is_invisible(char)).lower()
+
+
+def _seen(char: str) -> str:
+    if char.isascii():
+        return char
+    like = _LIKE_LATIN.fullmatch(unicodedata.name(char, ""))
+    return like[1] if like else char
+
+
+def _has_role(folded: str) -> bool:
+    words = _LETTERS.findall(folded)
+    if _is_role_in(words):
+        return True
+    if folded.isalpha():
+        return False
+    return any(
+        _is_role_in(_LETTERS.findall(" ".join(_SPELT.findall(folded.translate(table)))))
+        for table in _LEET
+    )
+
+
+def _is_role_in(words: list[str]) -> bool:
+    """Whether a word is a role, or some in a row make one: "s y s t e m"."""
+    for first in range(len(words)):
+        joined = ""
+        for word in words[first:]:
+            joined += word
+            if joined.startswith(_STEMS) or joined in _ROLES or joined.removesuffix("s") in _ROLES:
+                return True
+            if len(joined) > _LONGEST:
+                break
+    return False

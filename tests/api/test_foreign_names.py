@@ -1,0 +1,195 @@
+"""Names of other libraries: the error says what is meant.
+
+Mechanism: those who come from another memory library or database type the names they know.
+Damage: "object has no attribute 'add'" and a search through the manual; worse, code that asks
+``hasattr(memory, "search")`` takes spector for something it is not. Guard: the AttributeError and
+the TypeError name the verb or the argument that is meant, every name that they give is there, and
+``hasattr`` stays False.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import spector
+from spector import Memory, hints
+from spector.errors import InvalidInputError, UnknownArgumentError
+
+CUE = [1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.fixture
+def mind() -> Iterator[Memory]:
+    with spector.open(":memory:", embedder=None, dim=4) as memory:
+        memory.remember("The key hangs beside the door.", vector=CUE, user_id="ida")
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("upsert", "remember"), ("add_memory", "remember"), ("add_texts", "remember_many"),
+        ("similarity_search", "recall"), ("find", "recall"), ("ask", "recall"),
+        ("list_memories", "records"), ("all", "records"), ("get_by_id", "get"),
+        ("remove", "forget"), ("delete_user", "forget"), ("wipe", "forget"), ("edit", "update"),
+        ("supersede", "remember(..., supersedes=id)"), ("vacuum", "compact"),
+        ("commit", "checkpoint"),
+        ("shutdown", "close"), ("snapshot", "backup"), ("to_json", "export"), ("load", "import_"),
+        ("consolidate", "reflect"), ("forgett", "forget"), ("rememberMany", "remember_many"),
+    ],
+)  # fmt: skip
+def test_a_foreign_verb_is_no_attribute_and_says_which_is_meant(
+    mind: Memory, name: str, meant: str
+) -> None:
+    assert not hasattr(mind, name)
+    assert getattr(mind, name, None) is None
+    with pytest.raises(AttributeError) as caught:
+        getattr(mind, name)
+    assert f"did you mean {meant}" in str(caught.value)
+    assert caught.value.name == name
+
+
+@pytest.mark.parametrize("name", ["frobnicate", "_store_of", "__len_hint__", "__deepcopy_of__"])
+def test_any_other_name_is_just_not_there(mind: Memory, name: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(mind, name)
+    assert "did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["Client", "MemoryClient", "connect", "PersistentClient", "opne"])
+def test_the_package_says_how_it_is_opened(name: str) -> None:
+    assert not hasattr(spector, name)
+    with pytest.raises(AttributeError, match=r"did you mean open\?"):
+        getattr(spector, name)
+
+
+@pytest.mark.parametrize("call", [Memory, lambda: Memory("mind"), lambda: Memory(path="mind")])
+def test_the_class_itself_says_how_it_is_opened(call: Callable[[], Any]) -> None:
+    with pytest.raises(TypeError, match=r"spector\.open\(path\)"):
+        call()
+
+
+CALLS: dict[str, tuple[Callable[[Memory, dict[str, Any]], Any], dict[str, str]]] = {
+    "recall": (lambda m, more: m.recall("key", **more), {
+        "topk": "k", "n": "k", "max_results": "k", "user": "user_id", "uid": "user_id",
+        "tenant": "user_id", "thread_id": "session_id", "run_id": "session_id",
+        "bot_id": "agent_id",
+        "filter": "where", "metadata_filter": "where", "embedding": "vector", "layer": "tiers",
+        "score_threshold": "selective", "date_range": "time_range", "any_tag": "any_tags",
+        "query_text": "cue",
+    }),
+    "context": (lambda m, more: m.context("key", **more), {
+        "top_k": "k", "token_budget": "max_tokens", "user": "user_id", "filters": "where",
+        "sesion_id": "session_id",
+    }),
+    "remember": (lambda m, more: m.remember("x", **more), {
+        "user": "user_id", "label": "tags", "payload": "metadata", "created_at": "event_time",
+        "expires_at": "valid_until", "priority": "importance", "type": "tier",
+        "embedding": "vector", "documents": "text_or_message", "speaker": "role",
+        "replaces": "supersedes",
+    }),
+    "remember_many": (lambda m, more: m.remember_many(["x"], **more), {
+        "user": "user_id", "metadatas": "metadata", "embeddings": "vector",
+    }),
+    "records": (lambda m, more: list(m.records(**more)), {"user": "user_id", "filters": "where"}),
+    "forget": (lambda m, more: m.forget(**more), {
+        "memory_id": "target", "ids": "target", "user": "user_id", "hard": "purge",
+        "filter": "where",
+    }),
+    "update": (lambda m, more: m.update(1, **more), {"content": "text", "meta": "metadata"}),
+    "export": (lambda m, more: m.export("x", **more), {"force": "overwrite", "user": "user_id"}),
+    "backup": (lambda m, more: m.backup("x", **more), {
+        "overwrite": "force", "callback": "progress",
+    }),
+    "compact": (lambda m, more: m.compact(**more), {"dry": "dry_run"}),
+    "import_": (lambda m, more: m.import_("x", **more), {"top_k": "limit", "callback": "progress"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verb", "name", "meant"),
+    [(verb, name, meant) for verb, (_, names) in CALLS.items() for name, meant in names.items()],
+)
+def test_a_foreign_argument_is_a_typed_error_that_says_which_is_meant(
+    mind: Memory, verb: str, name: str, meant: str
+) -> None:
+    with pytest.raises(UnknownArgumentError) as caught:
+        CALLS[verb][0](mind, {name: "x"})
+    assert isinstance(caught.value, TypeError)
+    assert caught.value.message == f"Memory.{verb}() has no argument {name!r}"
+    assert caught.value.hint == f"did you mean {meant}?"
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert len(mind) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda: spector.open("x", model="default"), "embedder"),
+        (lambda: spector.open(persist_directory="x"), "path"),
+        (lambda: spector.open("x", dimensions=3), "dim"),
+        (lambda: spector.open("x", read_only=True), "mode"),
+        (lambda: spector.check(directory="x"), "path"),
+        (lambda: spector.restore("x", target="y"), "dest"),
+        (lambda: spector.repair("x", output="y"), "dest"),
+        (lambda: spector.reembed("x", model="default"), "embedder"),
+    ],
+)  # fmt: skip
+def test_the_functions_of_the_package_do_too(call: Callable[[], Any], meant: str) -> None:
+    with pytest.raises(UnknownArgumentError, match=f"did you mean {meant}") as caught:
+        call()
+    assert caught.value.message.startswith("spector.")
+
+
+def test_a_key_of_a_message_is_told_like_an_argument(mind: Memory) -> None:
+    with pytest.raises(InvalidInputError, match="did you mean user_id") as caught:
+        mind.remember({"text": "x", "user": "ida"})
+    assert "metadata" in caught.value.hint
+
+
+def test_an_error_of_what_is_called_stays_what_it_is(mind: Memory) -> None:
+    def broken(done: int, total: int | None) -> None:
+        raise TypeError("a bug of the caller's")
+
+    with pytest.raises(TypeError, match="a bug of the caller's"):
+        mind.remember_many([{"text": "x", "vector": CUE}], progress=broken)
+    with pytest.raises(TypeError) as caught:
+        mind.get()  # type: ignore[call-arg]
+    assert not isinstance(caught.value, UnknownArgumentError)
+
+
+def test_every_name_that_is_suggested_is_there() -> None:
+    planned = {"users", "count"}
+    for meant in {each for found in hints._METHODS.values() for each in found}:
+        first = re.split(r"\W", meant)[0]
+        assert first in planned or first in ("len", "spector") or hasattr(Memory, first), meant
+    for meant in {each for found in hints._FUNCTIONS.values() for each in found}:
+        assert hasattr(spector, meant), meant
+    every = {
+        name for member in [*vars(Memory).values(), spector.open, spector.repair, spector.restore,
+                            spector.reembed]
+        if inspect.isfunction(member) for name in inspect.signature(member).parameters
+    }  # fmt: skip
+    selecting = {"any_tags", "tiers", "where", "time_range"}
+    rare = {"mmr", "modalities", "text"}
+    for meant in {each for found in hints._KEYWORDS.values() for each in found}:
+        assert meant in every | selecting | rare, meant
+
+
+def test_no_verb_here_is_taken_for_a_foreign_one() -> None:
+    verbs = {name for name in dir(Memory) if not name.startswith("_")}
+    assert not verbs & set(hints._METHODS)
+    assert not set(spector.__all__) & set(hints._FUNCTIONS)
+
+
+def test_signatures_and_docstrings_are_those_of_the_verbs(mind: Memory) -> None:
+    assert "cue" in inspect.signature(Memory.recall).parameters
+    assert inspect.getdoc(Memory.recall)
+    assert "path" in inspect.signature(spector.open).parameters
+    assert not hasattr(mind, "__deepcopy__")

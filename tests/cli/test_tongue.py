@@ -1,0 +1,156 @@
+"""An error that the command shows names flags and verbs; one raised in Python names arguments.
+
+Mechanism: the library's hints are written for those who call it, and the command passed them on.
+Damage: who typed ``spector stats`` is told to open the store with mode="r", which no flag does.
+Guard: no hint or cause of the library that is shown by the command has a Python argument or call in
+it; what is quoted, like a text or a metadata key, stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector.cli.main import build_parser, main
+from spector.cli.tongue import in_commands
+from tests.cli.conftest import Run
+
+PACKAGE = Path(spector.__file__).parent
+#: hints to those who write code or configure it, which no command runs into
+OF_CODE = re.compile(
+    r"Config\(|extra_tiers|MiniLMEmbedder|OpenAIEmbedder|tzinfo|str\(|errors=\"|embedder=\{|now_ms"
+    r"|path=|pinned=|parents=|pass a str|vector=None|dim=\{|options|selective|always=True"
+    r"|embedder=\\?\"|17=|passes|\{name\}=|move_to"
+)
+PYTHON = re.compile(
+    r"mode=|\b(?:user_id|agent_id|session_id|max_tokens|event_time)\b|\b\w+=(?:True|False|None|\[)"
+    r"|\b(?:recall|forget|get|update|records|history|reinstate|compact|reflect)\([^)]*\)"
+)
+
+
+def _hints() -> list[str]:
+    """The hints in the library's source, as far as they are plain texts."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.is_relative_to(PACKAGE / "cli"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "hint":
+                value = node.value
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    found.append(value.value)
+                elif isinstance(value, ast.JoinedStr):
+                    found.append("".join(
+                        each.value if isinstance(each, ast.Constant) else "17"
+                        for each in value.values
+                    ))  # type: ignore[arg-type]
+    return found
+
+
+def test_no_hint_of_the_library_reaches_the_terminal_in_python() -> None:
+    hints = _hints()
+    assert len(hints) > 100
+    left = {hint: in_commands(hint) for hint in hints if not OF_CODE.search(hint)}
+    assert {hint for hint, said in left.items() if PYTHON.search(said)} == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('close it there, or open it here with mode="r"', "a command that only reads"),
+        ("that replaces it; force=True (--force) does too", "; --force does too"),
+        ("pass dim=, or an embedder", "pass --embedder default"),
+        ('write it like tags=["two words"]', 'write it like --tag "two words"'),
+        ("verify=True needs purge=True", "--verify needs --purge"),
+        ("history(41) has all of them: spector history PATH 41",
+         "spector history PATH 41 has all of them"),
+        ("forget(id, purge=True) erases it", "spector forget PATH ID --purge erases it"),
+        ("event_time has no zone", "--event-time has no zone"),
+        ("tags must be short", "--tag must be short"),
+    ],
+)  # fmt: skip
+def test_arguments_become_flags(text: str, said: str) -> None:
+    assert said in in_commands(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['unknown key "user_id" in a message', "run: spector check PATH --repair DEST",
+     "/home/user_id/mind is no store", "the metadata key event_times is new",
+     "line 3: tags of a memory are a list", "tags", "kept=True", 'a memory says "forget(id)"'],
+)  # fmt: skip
+def test_what_is_no_argument_stays(text: str) -> None:
+    assert in_commands(text) == text
+
+
+def test_a_locked_store_is_told_in_either_tongue(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with spector.open(tmp_path / "mind", embedder=None, dim=4):
+        with pytest.raises(spector.StoreLockedError) as caught:
+            spector.open(tmp_path / "mind", embedder=None, dim=4)
+        assert "spector " not in caught.value.hint
+        assert main(["compact", str(tmp_path / "mind")]) == 3
+        assert "mode=" not in capsys.readouterr().err
+
+
+def test_every_flag_and_command_in_a_hint_exists() -> None:
+    _, parsers = build_parser()
+    flags = {flag for parser in parsers.values()
+             for flag in re.findall(r"--[a-z-]+", parser.format_help())}  # fmt: skip
+    for hint in _hints():
+        said = in_commands(hint)
+        if "pip install" in said or OF_CODE.search(hint):
+            continue
+        assert set(re.findall(r"(?<!\w)--[a-z][a-z-]+", said)) <= flags, said
+        assert set(re.findall(r"\bspector ([a-z]+) PATH", said)) <= set(parsers), said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('write update(id, move_to={"user_id": "b"})',
+         "write spector update PATH ID --move-to-user b"),
+        ("user_id must be a non-empty printable str, got ''",
+         "--user must be a non-empty printable str, got ''"),
+        ("give it up: forget(12) drops the memory",
+         "give it up: spector forget PATH 12 drops the memory"),
+        ("forget(12) first, or remember anew what holds: spector forget PATH 12",
+         "spector forget PATH 12 first, or remember anew what holds"),
+        ("split it into passages, or raise Config.max_text_bytes", "split it into passages"),
+        ('open it with mode="rw" to finish that',
+         "a command that writes (spector reflect PATH) finishes that"),
+    ],
+)  # fmt: skip
+def test_a_way_out_can_be_typed(text: str, said: str) -> None:
+    assert in_commands(text) == said
+
+
+def test_the_same_error_speaks_to_its_caller(run: Run, tmp_path: Path) -> None:
+    mind = tmp_path / "a mind"
+    told = run("remember", mind, "a thing", "--json").json
+    with spector.open(mind) as memory:
+        memory.forget(told["id"])
+        with pytest.raises(spector.UnknownRecordError, match=r"forget\(id, purge=True\)"):
+            memory.get(told["id"])
+        locked = run("forget", mind, told["id"])
+    assert (locked.code, "mode=" in locked.err) == (3, False)
+    assert "a command that only reads" in locked.err
+    shown = run("get", mind, told["id"])
+    assert f"spector forget '{mind}' ID --purge" in shown.err
+    assert "purge=True" not in run("get", mind, told["id"], "--json").err
+    empty = run("remember", mind, "x", "--user", "")
+    assert "error: --user must be" in empty.err
+    assert "user_id" not in empty.err
+
+
+def test_a_key_of_a_file_is_no_flag(run: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text('{"text": "x", "session_id": ""}\n')
+    told = run("import", tmp_path / "mind", notes)
+    assert told.code == 2
+    assert "message 1: session_id must be" in told.err
