@@ -60,7 +60,7 @@ def noting(log: list[str]) -> Iterator[str]:
 @pytest.mark.parametrize(
     "error", [None, ValueError("x"), StopIteration("x"), RuntimeError("x"), KeyboardInterrupt()]
 )
-def test_a_manager_is_a_context_manager_(error: BaseException | None) -> None:
+def test_a_manager_is_one_as_of_contextlib(error: BaseException | None) -> None:
     def run(make: Callable[[list[str]], contextlib.AbstractContextManager[str]]) -> list[object]:
         log: list[object] = []
         try:
@@ -269,6 +269,8 @@ def test_an_ordinary_exception_of_a_time_limit_costs_no_more(tmp_path: Path) -> 
             memory.remember("the second")
         except TooLongError:
             pass
+        except spector.InvalidInputError as error:  # it came while an argument was looked at
+            assert isinstance(error.__cause__, TooLongError)
         finally:
             sys.setprofile(None)
         memory.close()
