@@ -2,8 +2,8 @@
 
 Mechanism: a sentence is written once and never tried again. Damage: a reader who tries it finds
 that it is not so, and believes the rest no more. Guard: each of these claims is read from the page
-and compared with what there is: the commands, the verbs with scopes, what a backup writes, the memory
-that a process takes.
+and compared with what there is: the commands, the verbs with scopes, what a backup writes, the
+memory that a process takes.
 """
 
 from __future__ import annotations
