@@ -118,19 +118,27 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"error: {clean(message)}\n hint: {asked}see {self.prog} --help\n")
 
 
+    def take(self, argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+        """The arguments, options before, between and behind the others, and what is left over."""
+        try:
+            return self.parse_known_intermixed_args(argv)
+        except TypeError:  # the rest of the line is for a parser of its own, as in bench
+            return self.parse_known_args(argv)
+
+
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments; ends the process with exit code 2 when they are wrong."""
     parser, verbs = build_parser()
-    # the verb comes first: what it is is known before a parser has looked at the rest
-    verb = next((each for each in argv if not each.startswith("-")), "")
-    first = argv[0] if argv else ""
-    if verb and first == verb and verb not in verbs:
-        meant = meant_verb(verb, verbs)
-        parser.refuse(f"there is no command {verb!r}", f"spector {meant}" if meant else "")
-    args, rest = parser.parse_known_args(argv)
+    verb = argv[0] if argv else ""
+    if verb not in verbs:
+        if verb and not verb.startswith("-"):
+            meant = meant_verb(verb, verbs)
+            parser.refuse(f"there is no command {verb!r}", f"spector {meant}" if meant else "")
+        return parser.parse_args(argv)
+    mine = verbs[verb]
+    args, rest = mine.take(argv[1:])
     if rest:
         name = next((each for each in rest if each.startswith("-")), rest[0])
-        mine = verbs.get(verb, parser)
         meant = meant_option(name, _OPTION.findall(mine.format_help()))
         mine.refuse(f"unrecognized arguments: {' '.join(rest)}", meant)
     return args

@@ -23,7 +23,6 @@ from typing import Any, Final, Protocol
 
 from spector.cli.tongue import in_commands
 from spector.errors import ImportFormatError, SpectorError
-from spector.wording import counted
 
 __all__ = [
     "Column",
@@ -31,7 +30,6 @@ __all__ = [
     "Progress",
     "bytes_text",
     "clean",
-    "counted",
     "to_jsonable",
     "width_of",
     "wrap",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +49,11 @@ class WorkingTier(PartitionedTier):
         super().__init__(capacity=capacity)
         self._given_users = users
         self.users = users or 0
+        # by transaction: a batch may go round a ring, and one that fails must leave no trace
+        self._slabs: WeakKeyDictionary[Transaction, _Slab] = WeakKeyDictionary()
+        #: id -> whose it was when it was written, for the slots of the dead, which nothing else
+        #: tells; of a failed transaction's ids no slot has one
+        self._owners: dict[int, str | None] = {}
 
     @property
     def max_batch(self) -> int:
@@ -79,16 +86,19 @@ class WorkingTier(PartitionedTier):
             tier=self.code, day=-1, sequence=0, capacity=self.capacity * self.users,
             slots=self.capacity,
         )
-        slab = _Slab(tx, row, self.capacity, self.users)
+        slab = self._slabs.get(tx)
+        if slab is None:
+            slab = self._slabs[tx] = _Slab(
+                tx, row, *self._dead(row), capacity=self.capacity, users=self.users
+            )
         new_ids = images[:, 8:16].copy().view("<u8")[:, 0].tolist()
-        slots = [
-            slab.place(image, new_id, user)
-            for image, new_id, user in zip(images, new_ids, users, strict=True)
-        ]
-        slab.finish()
+        slots, evicted = slab.place(images, new_ids, users)
+        for record_id in slab.let_go:  # a slot that was not overwritten is no ring's any more
+            self._owners.pop(record_id, None)
+        self._owners.update(zip(new_ids, users, strict=True))
         return Placement(
             np.full(len(images), row.id, dtype=np.int64), np.array(slots, dtype=np.int64),
-            tuple(slab.evicted),
+            tuple(evicted),
         )
 
     def relocate(
@@ -98,80 +108,146 @@ class WorkingTier(PartitionedTier):
         tx.overwrite(row.segment_id, row.slot, image[0])
         return row.segment_id, row.slot
 
+    def _dead(self, row: SegmentRow) -> tuple[dict[str | None, list[_Held]], list[int]]:
+        """The slots of the dead as of the last commit: those that keep their place in the ring of
+        a user, by user, and the free ones.
+        """
+        found: dict[str | None, list[_Held]] = {}
+        free: list[int] = []
+        segment = self.store.segments.get(row.id)
+        if segment is None:
+            return found, free
+        headers = segment.partition().headers()
+        if len(self._owners) > 2 * len(headers) + _FEW:
+            held = set(headers["id"].tolist())
+            self._owners = {i: user for i, user in self._owners.items() if i in held}
+        if row.dead:
+            for slot in np.flatnonzero(headers["flags"] & Flag.TOMBSTONE).tolist():
+                record_id = int(headers["id"][slot])
+                if record_id in self._owners:
+                    user = self._owners[record_id]
+                    found.setdefault(user, []).append(_Held(record_id, slot, None))
+                else:
+                    free.append(slot)
+        return found, free
+
 
 class _Held(NamedTuple):
-    """A record of a ring. One of this batch has no mutable half yet, and needs none."""
+    """A slot of a ring, and the record in it."""
 
     id: int
     slot: int
-    mutable: bytes = b""
+    #: None: it is dead. Of one that was just staged it is not known, and not needed
+    mutable: bytes | None = b""
 
 
 class _Slab:
-    """The slots of all users as one batch of a transaction sees them.
+    """The slots of all users as one transaction sees them.
 
-    The catalog says which are taken, and by whom. So a transaction that fails leaves no trace, and
-    what was forgotten, or moved to another user, counts as what it is now.
+    The catalog says which are taken, and by whom: what was moved to another user counts there.
     """
 
-    def __init__(self, tx: Transaction, row: SegmentRow, capacity: int, users: int) -> None:
-        self._tx = tx
+    def __init__(
+        self, tx: Transaction, row: SegmentRow, dead: dict[str | None, list[_Held]],
+        free: list[int], *, capacity: int, users: int,
+    ) -> None:
+        self._tx = weakref.proxy(tx)  # the tier keeps this as long as the transaction lives
         self._row = row
+        self._dead = dead
         self._capacity = capacity
         self._users = users
         #: what users have, the oldest first, as far as it was asked for
         self._rings: dict[str | None, list[_Held]] = {}
-        #: users of this batch, the last one last
+        #: users that were written to, the last one last
         self._written: dict[str | None, None] = {}
-        #: dead slots, read when the first is needed
-        self._dead: list[int] | None = None if row.dead else []
-        #: what gave way, and has not been overwritten yet
+        #: slots of the dead that no ring has a place for any more
+        self._free = free
+        #: the living who gave way, as long as they have not been overwritten
         self._released: list[_Held] = []
-        #: ids of all that gave way
-        self.evicted: list[int] = []
+        self._evicted: list[int] = []
+        #: ids of all that left a ring, dead or alive
+        self.let_go: list[int] = []
 
-    def place(self, image: Bytes, record_id: int, user: str | None) -> int:
-        """Stage one record in a slot, and say in which."""
+    def place(
+        self, images: Bytes, new_ids: Sequence[int], users: Sequence[str | None]
+    ) -> tuple[list[int], list[int]]:
+        """Stage a batch: the slot of each record, and the ids of those that gave way."""
+        self._evicted = []
+        slots = [self._place(*each) for each in zip(images, new_ids, users, strict=True)]
+        for held in self._released:
+            self._tx.tombstone(self._row.id, held.slot, self._dead_block(held))
+            self._free.append(held.slot)
+        self._released = []
+        return slots, self._evicted
+
+    def _dead_block(self, held: _Held) -> bytes:
+        """The mutable half of a record, with the mark of the dead."""
+        mutable = held.mutable
+        if not mutable:  # of an earlier batch of this transaction
+            sql = "SELECT mutable FROM record WHERE id = ?"
+            (mutable,) = self._tx.connection.execute(sql, (held.id,)).fetchone()
+        block = np.frombuffer(mutable, dtype=MUTABLE_DTYPE).copy()
+        block["flags"] |= int(Flag.TOMBSTONE)
+        return block.tobytes()
+
+    def _place(self, image: Bytes, record_id: int, user: str | None) -> int:
         ring = self._ring(user)
-        if not ring:
+        if all(held.mutable is None for held in ring):
             self._drop_rings(self._users - 1, user)
-        while len(ring) >= self._capacity:  # more than one when some were moved to this user
+        while len(ring) >= self._capacity:  # by more than one where some were moved to this user
             self._release(ring)
-        slots = self._tx.row(self._row.id).slots
-        if not self._released and not self._dead_slots() and slots == self._row.capacity:
-            # moves between users have made more rings, or longer ones, than writes may
-            self._drop_rings(self._users, user)
-            for other in self._order():
-                while len(self._ring(other)) > self._capacity:
-                    self._release(self._ring(other))
+        if not self._has_room():
+            self._make_room(user)
         slot = self._stage(image)
         ring.append(_Held(record_id, slot))
         self._written.pop(user, None)
         self._written[user] = None
         return slot
 
-    def finish(self) -> None:
-        """Mark as dead what gave way and was not overwritten."""
-        for held in self._released:
-            block = np.frombuffer(held.mutable, dtype=MUTABLE_DTYPE).copy()
-            block["flags"] |= int(Flag.TOMBSTONE)
-            self._tx.tombstone(self._row.id, held.slot, block.tobytes())
+    def _has_room(self) -> bool:
+        slots: int = self._tx.row(self._row.id).slots
+        return bool(self._released or self._free) or slots < self._row.capacity
+
+    def _make_room(self, user: str | None) -> None:
+        """Take a slot of the dead from another ring; else moves between users have made more rings
+        than there may be, or longer ones.
+        """
+        dead = [
+            (held, ring) for other in {*self._dead, *self._rings} if other != user
+            for ring in [self._ring(other)] for held in ring if held.mutable is None
+        ]
+        if dead:
+            held, ring = min(dead, key=lambda each: each[0].id)
+            ring.remove(held)
+            self._free.append(held.slot)
+            return
+        self._drop_rings(self._users, user)
+        for other in self._order():
+            while len(self._ring(other)) > self._capacity:
+                self._release(self._ring(other))
 
     def _stage(self, image: Bytes) -> int:
         segment_id = self._row.id
         if self._released:
             slot = self._released.pop().slot
             self._tx.evict(segment_id)
-        elif dead := self._dead_slots():
-            slot = dead.pop()
+        elif self._free:
+            slot = self._free.pop()
         else:
-            return self._tx.append(segment_id, image[None, :])
+            first: int = self._tx.append(segment_id, image[None, :])
+            return first
         self._tx.overwrite(segment_id, slot, image)
         return slot
 
     def _release(self, ring: list[_Held]) -> None:
-        self._released.append(ring.pop(0))
-        self.evicted.append(self._released[-1].id)
+        """Take the oldest out of a ring."""
+        held = ring.pop(0)
+        self.let_go.append(held.id)
+        if held.mutable is None:
+            self._free.append(held.slot)
+        else:
+            self._released.append(held)
+            self._evicted.append(held.id)
 
     def _ring(self, user: str | None) -> list[_Held]:
         ring = self._rings.get(user)
@@ -180,25 +256,18 @@ class _Slab:
             found = self._tx.connection.execute(
                 _BY_PLACE if few else _BY_USER, (self._row.id, user)
             )
-            ring = self._rings[user] = [_Held(*each) for each in found]
+            living = [_Held(*each) for each in found]
+            ring = self._rings[user] = sorted(living + self._dead.pop(user, []))
         return ring
 
-    def _dead_slots(self) -> list[int]:
-        """Slots that no memory had when the batch began, the last one first."""
-        if self._dead is None:
-            taken = {
-                slot for (slot,) in self._tx.connection.execute(
-                    "SELECT slot FROM record WHERE segment_id = ?", (self._row.id,)
-                )
-            }
-            self._dead = [n for n in range(self._row.slots - 1, -1, -1) if n not in taken]
-        return self._dead
-
     def _order(self) -> list[str | None]:
-        """Every user who has any, the one who wrote longest ago first."""
+        """Every user who has any living, the one who wrote longest ago first."""
         rows = self._tx.connection.execute(_RINGS, (self._row.id,))
         before = [user for (user,) in rows if user not in self._written]
-        gone = {user for user, ring in self._rings.items() if not ring}
+        gone = {
+            user for user, ring in self._rings.items()
+            if all(held.mutable is None for held in ring)
+        }
         return [user for user in (*before, *self._written) if user not in gone]
 
     def _drop_rings(self, most: int, keep: str | None) -> None:

@@ -9,8 +9,9 @@ store; threads that move a memory while others name it.
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +76,12 @@ def words(error: SpectorError, record_id: int) -> tuple[type, str, str]:
 
 
 @pytest.fixture(params=["episodic", "working"])
-def kept(request: pytest.FixtureRequest, memory: Memory) -> Iterator[spector.MemoryRecord]:
+def kept(request: pytest.FixtureRequest, memory: Memory) -> spector.MemoryRecord:
     """A memory of somebody else, with an end, a pin, an open matter and a successor."""
     old = memory.remember("the safe is behind the map", tier=request.param, unresolved=True,
                           pinned=True, **MINE)  # fmt: skip
     memory.remember("the safe is under the stairs", tier=request.param, supersedes=old, **MINE)
-    yield memory.get(old.id)
+    return memory.get(old.id)
 
 
 def refused(memory: Memory, verb: str, target: int, guard: dict[str, str]) -> SpectorError:
@@ -369,13 +370,15 @@ def test_a_guarded_compaction_names_nobody_else(memory: Memory) -> None:
     dry = memory.compact(dry_run=True, user_id="u")
     assert dry.records_reclaimed == 3
     receipt = memory.compact(verify=["Ruth Okafor"], user_id="u").receipt
-    assert receipt is not None and receipt.verification is not None
+    assert receipt is not None
+    assert receipt.verification is not None
     assert receipt.replaced == (mine.id,)
     assert receipt.verification.living == (mine.id,)
     for strange in (theirs.id, gone.id):
         assert str(strange) not in receipt.to_json()
     again = memory.compact(verify=["Ruth Okafor"]).receipt
-    assert again is not None and again.verification is not None
+    assert again is not None
+    assert again.verification is not None
     assert set(again.verification.living) == {mine.id, theirs.id}
 
 
@@ -426,10 +429,8 @@ def test_a_memory_that_moves_meanwhile_is_never_another_users(memory: Memory, ve
     mover.start()
     try:
         for _ in range(60):
-            try:
+            with contextlib.suppress(UnknownRecordError):
                 assert VERBS[verb](memory, record.id, user_id="u").user_id == "u"
-            except UnknownRecordError:
-                pass
             assert all(r.user_id == "u" for r in memory.records(user_id="u"))
     finally:
         stop.set()
@@ -442,7 +443,7 @@ def test_a_memory_that_moves_meanwhile_is_never_another_users(memory: Memory, ve
 USERS = ("u", "v", "w")
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     st.lists(
         st.tuples(st.sampled_from([*VERBS, "supersede", "clear"]), st.sampled_from(USERS),
@@ -465,7 +466,10 @@ def test_whatever_a_user_does_the_others_memories_stay(
             ))  # fmt: skip
         for verb, user, which in steps:
             others = {r.id: r for r in memory.records() if r.user_id != user}
-            try:
+            refusals = (UnknownRecordError, ImmutableRecordError, SupersededRecordError)
+            if verb == "move user":
+                refusals += (InvalidInputError,)
+            with contextlib.suppress(*refusals):
                 if verb == "supersede":
                     memory.remember("newer", user_id=user, supersedes=made[which])
                 elif verb == "clear":
@@ -474,10 +478,6 @@ def test_whatever_a_user_does_the_others_memories_stay(
                     found = VERBS[verb](memory, made[which].id, user_id=user)
                     shown = found if isinstance(found, list) else [found]
                     assert all(getattr(each, "user_id", user) == user for each in shown)
-            except (UnknownRecordError, ImmutableRecordError, SupersededRecordError):
-                pass
-            except InvalidInputError as error:
-                assert "move_to" in error.message
             left = {r.id: r for r in memory.records() if r.user_id != user}
             assert left == others, (verb, user, which)
         assert memory.check().ok

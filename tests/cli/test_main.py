@@ -78,6 +78,36 @@ def test_wrong_usage_exits_2_with_a_hint(
     assert "hint: see spector" in captured.err
 
 
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["remember", "p", "--tag", "x", "words"], {"text": "words", "tag": ["x"]}),
+        (["remember", "--tag", "x", "p", "words", "--user", "u"], {"text": "words", "path": "p"}),
+        (["recall", "p", "--user", "u", "cue"], {"cue": "cue", "user_id": "u"}),
+        (["recall", "p", "-k", "3", "-"], {"cue": "-", "k": 3}),
+        (["recall", "p", "--valence", "-0.5", "0.5", "cue"], {"valence": [-0.5, 0.5]}),
+        (["recall", "p"], {"cue": None}), (["remember", "p", "--pin"], {"text": "-"}),
+        (["remember", "p", "--", "-dash"], {"text": "-dash", "path": "p"}),
+        (["forget", "p", "--purge", "12", "13"], {"ids": [12, 13]}),
+        (["forget", "p", "12", "--purge", "13"], {"ids": [12, 13], "purge": True}),
+        (["forget", "p", "--user", "u"], {"ids": [], "user_id": "u"}),
+        (["update", "p", "7", "--user", "u", "words"], {"id": 7, "text": "words"}),
+        (["update", "p", "--user", "u", "7"], {"id": 7, "text": None}),
+        (["pin", "p", "--user", "u", "7", "8"], {"ids": [7, 8]}),
+        (["export", "p", "--user", "u", "out"], {"file": "out"}),
+        (["import", "p", "--tag", "x", "a", "b"], {"files": ["a", "b"]}),
+        (["bench", "recall", "--help"], {"arguments": ["--help"]}),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_options_stand_before_between_and_behind_the_others(
+    argv: list[str], expected: dict[str, Any]
+) -> None:
+    """Mechanism: argparse gives an argument that may be absent up at the first option."""
+    found = vars(cli.parse(argv))
+    assert {name: found[name] for name in expected} == expected
+
+
 @pytest.mark.parametrize("verb", NEEDS_STORE)
 def test_absent_store_exits_3_and_is_not_created(run: Run, tmp_path: Path, verb: str) -> None:
     result = run(verb, tmp_path / "none", *NEEDS_STORE[verb])

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.cli.commands.upkeep import _gain
-from spector.cli.output import Column, Console, clean, counted, to_jsonable, width_of, wrap
+from spector.cli.output import Column, Console, clean, to_jsonable, width_of, wrap
 from spector.layout import Category
-from spector.records import CheckReport, CompactionReport, MemoryRecord, Problem
+from spector.records import CheckReport, MemoryRecord, Problem
 
 
 class Terminal(io.StringIO):
@@ -141,17 +140,6 @@ def test_nested_pairs_are_readable(capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("count", "what", "expected"),
-    [
-        (1, "memory", "1 memory"), (0, "memory", "0 memories"), (2, "day", "2 days"),
-        (21, "partition", "21 partitions"), (1, "record", "1 record"),
-    ],
-)  # fmt: skip
-def test_one_is_one_and_all_else_is_several(count: int, what: str, expected: str) -> None:
-    assert counted(count, what) == expected
-
-
 def test_a_question_is_asked_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     for keyboard, screen, can in (
         (Terminal(), Terminal(), True), (Terminal(), io.StringIO(), False),
@@ -171,9 +159,3 @@ def test_a_flexible_column_keeps_its_least_and_the_table_its_width(
     wide = [Column("who", flexible=True, least=6), Column("text", flexible=True), Column("id")]
     Console().table(wide, [("somebody " * 9, "words " * 90, "1" * 20)])
     assert max(map(len, terminal.getvalue().splitlines())) <= columns
-
-
-def test_a_compaction_in_which_the_store_grew_gained_nothing() -> None:
-    grown = CompactionReport(bytes_before=4096, bytes_after=8192)
-    assert _gain(grown) == 0
-    assert _gain(CompactionReport(bytes_before=8192, bytes_after=4096)) == 4096

@@ -43,14 +43,16 @@ WHERES: tuple[tuple[dict[str, Any], Callable[[Mapping[str, Any]], bool]], ...] =
 
 @dataclass
 class Oracle:
-    """Live memories by id, and their vectors."""
+    """Live memories by id, their vectors, the rings of the working tier."""
 
     config: Config
     records: dict[int, MemoryRecord] = field(default_factory=dict)
     vectors: dict[int, Vector | None] = field(default_factory=dict)
+    #: id that a slot of the working tier holds or held -> whose it was when it was written
+    slots: dict[int, str | None] = field(default_factory=dict)
 
     def copy(self) -> Oracle:
-        return Oracle(self.config, dict(self.records), dict(self.vectors))
+        return Oracle(self.config, dict(self.records), dict(self.vectors), dict(self.slots))
 
     def without_volatile(self) -> Oracle:
         kept = {i: r for i, r in self.records.items() if r.tier != "working"}
@@ -96,7 +98,7 @@ class Oracle:
         )
         self.vectors[record_id] = given.get("vector")
         if given.get("tier") == "working":
-            self._make_room(given.get("user_id"))
+            self._into_ring(record_id, given.get("user_id"))
 
     def end(self, record_id: int, newer: int, given: Mapping[str, Any], now_ms: int) -> None:
         """A newer memory takes the place of this one from when it begins."""
@@ -109,10 +111,17 @@ class Oracle:
     def reinstate(self, record_id: int) -> None:
         self.records[record_id] = _own(self.records[record_id])
 
-    def _make_room(self, user_id: str | None) -> None:
-        """Of more than a ring's worth of a user's working memories the oldest go."""
-        ring = [i for i, r in self.records.items() if r.tier == "working" and r.user_id == user_id]
-        self.drop(sorted(ring)[: -self.config.working_capacity], heirs=False)
+    def _into_ring(self, record_id: int, user_id: str | None) -> None:
+        """A slot of the user's, or that of the oldest, dead or alive, when he has had them all."""
+        ring = sorted(i for i, first in self.slots.items() if self._owner(i, first) == user_id)
+        for oldest in ring[: max(0, len(ring) + 1 - self.config.working_capacity)]:
+            self.drop([oldest], heirs=False)
+            del self.slots[oldest]
+        self.slots[record_id] = user_id
+
+    def _owner(self, record_id: int, first: str | None) -> str | None:
+        found = self.records.get(record_id)
+        return first if found is None else found.user_id
 
     def update(self, record_id: int, changes: Mapping[str, Any], now_ms: int) -> None:
         before = self.records[record_id]

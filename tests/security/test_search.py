@@ -138,7 +138,8 @@ def test_the_vector_of_a_forgotten_working_memory_goes_at_once(
     path = where if where == ":memory:" else tmp_path / "mind"
     config = Config(working_capacity=4)
     with spector.open(path, embedder=FakeEmbedder(), clock=clock, config=config) as memory:
-        stays = memory.remember("zqjvault is shut", tier="working").id
+        his = {"tier": "working", "user_id": SECRET["user_id"]}
+        stays = memory.remember("zqjvault is shut", **his).id
         gone = memory.remember({**SECRET, "tier": "working"}).id
         codes = codes_of(memory, gone)
         receipt = memory.forget(gone, purge=True, verify=True).receipt
@@ -150,8 +151,8 @@ def test_the_vector_of_a_forgotten_working_memory_goes_at_once(
                 assert codes not in segment.records().tobytes()
         assert memory.check().ok
         assert ids(memory) == [stays]
-        # the ring goes on where it was, with the smallest id, dead or alive
-        more = [memory.remember(f"more {n}", tier="working").id for n in range(3)]
+        # the user's ring goes on where it was, with the smallest id, dead or alive
+        more = [memory.remember(f"more {n}", **his).id for n in range(3)]
         assert ids(memory) == more  # the third took the place of the oldest, which was alive
         assert [hit.id for hit in memory.recall("more 2", k=1)] == [more[2]]
         assert memory.check().ok

@@ -10,7 +10,6 @@ stays bounded however many users there are.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -120,41 +119,72 @@ def test_moves_between_users_never_take_the_slab_beyond_its_bound(clock: ManualC
         assert memory.check().ok
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_rings_are_what_a_dictionary_of_lists_is(clock: ManualClock, seed: int) -> None:
+def test_a_dead_memory_keeps_its_place_in_its_users_ring_only(clock: ManualClock) -> None:
+    with mind(":memory:", clock, each=3) as memory:
+        a = memory.remember_many(["a0", "a1", "a2"], tier="working", user_id="a")
+        memory.remember_many(["b0", "b1", "b2"], tier="working", user_id="b")
+        memory.forget([a[0], a[1]])
+        memory.remember("b3", tier="working", user_id="b")
+        assert at_hand(memory, "b") == ["b1", "b2", "b3"]
+        memory.remember_many(["a3", "a4"], tier="working", user_id="a")
+        assert at_hand(memory, "a") == ["a2", "a3", "a4"]
+        assert memory.stats()["tiers"]["working"] == {
+            "records": 6, "tombstones": 0, "partitions": 1,
+        }  # fmt: skip
+
+
+class Rings:
+    """The rules in a few lines: (id, alive) of every user, the oldest first."""
+
+    def __init__(self, each: int, most: int) -> None:
+        self.each, self.most = each, most
+        self.of: dict[str | None, list[tuple[int, bool]]] = {}
+
+    def living(self) -> list[int]:
+        return sorted(i for ring in self.of.values() for i, alive in ring if alive)
+
+    def forget(self, gone: int) -> None:
+        self.of = {u: [(i, alive and i != gone) for i, alive in r] for u, r in self.of.items()}
+
+    def write(self, user: str | None, record_id: int) -> None:
+        ring = self.of.setdefault(user, [])
+        if not any(alive for _, alive in ring):
+            last = {
+                u: max(i for i, alive in r if alive)
+                for u, r in self.of.items() if any(alive for _, alive in r)
+            }
+            for other in sorted(last, key=lambda u: last[u])[: max(0, len(last) + 1 - self.most)]:
+                self.of[other] = []
+        if len(ring) == self.each:
+            ring.pop(0)
+        elif sum(map(len, self.of.values())) == self.each * self.most:
+            dead = [(i, u) for u, r in self.of.items() if u != user for i, alive in r if not alive]
+            oldest, other = min(dead)
+            self.of[other].remove((oldest, False))
+        ring.append((record_id, True))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_rings_are_what_lists_are(clock: ManualClock, seed: int) -> None:
     rng = random.Random(seed)
     each, most = rng.choice([(3, 4), (2, 2), (5, 3)])
     users = ["a", "b", "c", None, "d"]
-    rings: dict[str | None, list[int]] = {}
+    rings = Rings(each, most)
     with mind(":memory:", clock, each=each, users=most) as memory:
-
-        def told(user: str | None, new: Iterable[int]) -> None:
-            for record_id in new:
-                ring = rings.pop(user, [])
-                while len(rings) > most - 1:
-                    del rings[next(iter(rings))]
-                rings[user] = [*ring, record_id][-each:]
-
-        for step in range(120):
-            user = rng.choice(users)
-            living = [i for ring in rings.values() for i in ring]
-            if rng.random() < 0.2 and living:
+        for step in range(150):
+            living = rings.living()
+            if rng.random() < 0.3 and living:
                 gone = rng.choice(living)
                 memory.forget(gone)
-                rings = {u: kept for u, r in rings.items() if (kept := [i for i in r if i != gone])}
-                # whose newest is the oldest wrote longest ago, as far as anything tells
-                rings = dict(sorted(rings.items(), key=lambda entry: entry[1][-1]))
-            elif rng.random() < 0.3:
-                count = rng.randint(1, 8)
-                mixed = [rng.choice(users) for _ in range(count)]
+                rings.forget(gone)
+            else:
+                mixed = [rng.choice(users) for _ in range(rng.choice([1, 1, 1, 4, 8]))]
                 made = memory.remember_many(
                     [{"text": f"{step} {n}", "user_id": u} for n, u in enumerate(mixed)],
                     tier="working",
                 )
                 for one, record in zip(mixed, made, strict=True):
-                    told(one, [record.id])
-            else:
-                told(user, [memory.remember(f"{step}", tier="working", user_id=user).id])
-            assert ids(memory.records()) == sorted(i for ring in rings.values() for i in ring)
+                    rings.write(one, record.id)
+            assert ids(memory.records()) == rings.living(), step
         assert memory.check().ok
         assert memory.stats()["tiers"]["working"]["partitions"] == 1

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from spector.cli.options import add_json, add_path, open_memory, place, require_store
-from spector.cli.output import Console, Progress, bytes_text, counted
+from spector.cli.output import Console, Progress, bytes_text
 from spector.records import BackupReport
+from spector.wording import counted
 
 __all__ = ["add_backup", "add_restore"]
 

@@ -19,10 +19,11 @@ from spector.cli.options import (
     record_id,
     scopes,
 )
-from spector.cli.output import Console, clean, counted
+from spector.cli.output import Console, clean
 from spector.cli.streams import input_text
 from spector.errors import InvalidInputError, InvalidTextError
 from spector.records import MemoryRecord
+from spector.wording import counted
 
 if TYPE_CHECKING:
     from spector.memory import Memory

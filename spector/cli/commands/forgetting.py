@@ -16,7 +16,7 @@ from spector.cli.options import (
     scopes,
     selection,
 )
-from spector.cli.output import Console, counted
+from spector.cli.output import Console
 from spector.cli.selecting import Sample, sample, selected
 from spector.cli.shown import day, show_memories
 from spector.errors import (
@@ -27,6 +27,7 @@ from spector.errors import (
     UnknownRecordError,
 )
 from spector.records import ForgetReport, MemoryRecord
+from spector.wording import counted
 
 if TYPE_CHECKING:
     from spector.memory import Memory

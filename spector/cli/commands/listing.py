@@ -17,10 +17,11 @@ from spector.cli.options import (
     scopes,
     selection,
 )
-from spector.cli.output import Column, Console, clean, counted, wrap
+from spector.cli.output import Column, Console, clean, wrap
 from spector.cli.selecting import newest, selected
 from spector.cli.shown import day, show_memories, state_of, who_said
 from spector.records import MemoryRecord
+from spector.wording import counted
 
 __all__ = ["add_count", "add_get", "add_list", "add_users"]
 

@@ -23,10 +23,11 @@ from spector.cli.options import (
     signed_unit,
     unit,
 )
-from spector.cli.output import Column, Console, bytes_text, clean, counted, to_jsonable
+from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable
 from spector.cli.shown import show_memories
 from spector.cli.streams import input_text
 from spector.errors import InvalidInputError
+from spector.wording import counted
 
 __all__ = ["add_context", "add_export", "add_recall", "add_stats"]
 

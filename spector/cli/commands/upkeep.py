@@ -19,9 +19,10 @@ from spector.cli.options import (
     scopes,
     unit,
 )
-from spector.cli.output import Column, Console, bytes_text, counted, to_jsonable
+from spector.cli.output import Column, Console, bytes_text, to_jsonable
 from spector.errors import InvalidInputError
 from spector.records import MAX_PROBLEMS, CompactionReport, Loss
+from spector.wording import counted
 
 __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 
@@ -102,7 +103,7 @@ def run_compact(args: argparse.Namespace, console: Console) -> int:
             threshold=args.threshold, dry_run=args.dry_run, verify=args.verify,
             progress=progress.reach, **scopes(args),
         )
-    console.document({**to_jsonable(report), "bytes_reclaimed": _gain(report)})
+    console.document({**to_jsonable(report), "bytes_reclaimed": report.bytes_reclaimed})
     if not console.as_json:
         _show_compaction(report, console)
     code = _note_failed(report, console)
@@ -111,11 +112,6 @@ def run_compact(args: argparse.Namespace, console: Console) -> int:
     console.hints(str(report.receipt))
     found = report.receipt.verification
     return 0 if report.receipt.complete and (found is None or found.gone) else 1
-
-
-def _gain(report: CompactionReport) -> int:
-    """Bytes that a compaction gained: a catalog that grows meanwhile takes nothing from that."""
-    return max(0, report.bytes_reclaimed)
 
 
 def _note_failed(report: CompactionReport, console: Console) -> int:
@@ -133,7 +129,8 @@ def _show_compaction(report: CompactionReport, console: Console) -> None:
         console.table(columns, [[row.get(name, "") for name in names] for row in report.partitions])
         console.say()
     console.say(
-        f"{verb} {counted(report.records_reclaimed, 'record')} and {bytes_text(_gain(report))}: "
+        f"{verb} {counted(report.records_reclaimed, 'record')} and "
+        f"{bytes_text(report.bytes_reclaimed)}: "
         f"{report.partitions_compacted} of {counted(report.partitions_seen, 'partition')} rebuilt, "
         f"{report.partitions_removed} removed, {counted(report.records_kept, 'record')} kept, "
         f"{report.elapsed_ms:.1f} ms"
@@ -190,7 +187,7 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
                 at = f"{each.where} from byte {each.offset}"
                 console.lines(f"memories in {at}: {', '.join(map(str, each.ids))}")
         console.say()
-    verdict = "ok" if report.ok else counted(report.count, "problem")
+    verdict = "ok" if report.ok else f"{report.count} problem{'s' * (report.count > 1)}"
     console.say(
         f"{console.style(verdict, 'green' if report.ok else 'red')}: "
         f"{counted(report.records, 'record')}, {counted(report.tombstones, 'tombstone')}, "

@@ -26,9 +26,10 @@ from spector.cli.options import (
     record_id,
     scopes,
 )
-from spector.cli.output import Console, clean, counted
+from spector.cli.output import Console, clean
 from spector.cli.streams import input_blocks, input_text
 from spector.errors import ImportFormatError, InvalidInputError, InvalidTextError
+from spector.wording import counted
 
 __all__ = ["add_import", "add_remember"]
 
