@@ -10,6 +10,7 @@ store; threads that move a memory while others name it.
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 
 import spector
 from spector import (
+    CatalogCorruptError,
     ImmutableRecordError,
     InvalidFilterError,
     InvalidInputError,
@@ -334,9 +336,29 @@ def test_users_are_listed_with_their_first_and_last_event(memory: Memory) -> Non
         "2025-05-01T10:00:00+00:00", "2026-01-01T00:00:00+00:00",
     )  # fmt: skip
     assert isinstance(al, spector.UserSummary)
+    with pytest.raises(InvalidScopeError, match=r"user_id=user\.id"):
+        memory.count(user_id=al)
     for user in memory.users():
         assert memory.forget(user_id=user.id).protected == ()
     assert memory.users() == []
+
+
+@pytest.mark.parametrize("value", ["x'ff00'", "7", "'u' || char(0)"])
+def test_a_user_that_is_damaged_is_no_user(
+    store_path: Path, clock: ManualClock, value: str
+) -> None:
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
+        first = memory.remember("one", user_id="u").id
+        memory.remember("two", user_id="u")
+    db = sqlite3.connect(store_path / "catalog.db")
+    db.execute(f"UPDATE record SET user_id = CAST({value} AS BLOB) WHERE id = ?", (first,))
+    db.commit()
+    db.close()
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
+        with pytest.raises(SpectorError):
+            memory.users()
+        with pytest.raises(CatalogCorruptError):  # and not: there is no such memory
+            memory.get(first, user_id="u")
 
 
 def test_stats_of_a_scope_tell_of_nobody_else(memory: Memory) -> None:
