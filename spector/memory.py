@@ -546,7 +546,7 @@ class Memory(Sole):
             with store.lock:  # what is searched for is what is forgotten
                 for each in ids:
                     self._writer.locate(each, scope)
-                report, needles = self._forget(ids, purge, verify, named=True, scope=scope, **how)
+                report, needles = self._forget(ids, purge, verify, named=True, **how)
         else:
             chosen = self._selection({**selection, **_labels(scope)}, "forget")
             if chosen.is_everything:

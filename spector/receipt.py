@@ -150,7 +150,8 @@ class ErasureReceipt:
                 f"  still there, because pinned or immutable: {_listed(self.protected)}"
             )
         lines += [
-            f"  {each.where}: {each.what}, {counted(each.bytes, 'byte')}" for each in self.purged
+            f"  {each.where}: {each.what}, {counted(each.bytes, 'byte', commas=True)}"
+            for each in self.purged
         ]
         if self.verification is not None:
             lines += _searched(self.verification)
@@ -162,9 +163,10 @@ class ErasureReceipt:
 
 def _searched(found: Verification) -> list[str]:
     lines = [
-        f"  searched {counted(found.files, 'file')}, {counted(found.bytes, 'byte')}, for "
-        f"{counted(found.needles, 'piece')}, and the full text for {counted(found.words, 'word')}:"
-        f" {len(found.residue)} left of what is forgotten",
+        f"  searched {counted(found.files, 'file')}, "
+        f"{counted(found.bytes, 'byte', commas=True)}, for {counted(found.needles, 'piece')}, and"
+        f" the full text for {counted(found.words, 'word')}: {len(found.residue)} left of what is"
+        " forgotten",
     ]
     if found.living:
         lines.append(

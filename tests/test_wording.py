@@ -25,10 +25,11 @@ _ONE = re.compile(
 @pytest.mark.parametrize(
     ("number", "what", "said"),
     [(0, "memory", "0 memories"), (1, "memory", "1 memory"), (2, "memory", "2 memories"),
-     (1, "byte", "1 byte"), (4096, "byte", "4,096 bytes"), (3, "day", "3 days")],
+     (1, "byte", "1 byte"), (4096, "byte", "4096 bytes"), (3, "day", "3 days")],
 )  # fmt: skip
 def test_one_is_one_and_others_are_several(number: int, what: str, said: str) -> None:
     assert counted(number, what) == said
+    assert counted(number, what, commas=True) == said.replace("4096", "4,096")
 
 
 def test_a_word_with_a_plural_of_its_own() -> None:

@@ -132,8 +132,8 @@ def _rewrite_catalog(store: Store) -> list[Purged]:
     return [
         Purged(where=CATALOG_NAME, what="full text merged without deleted words"),
         Purged(where=CATALOG_NAME, bytes=before,
-               what=f"all pages rewritten, {counted(free, 'byte')} of free ones among them; now "
-                    f"{counted(after, 'byte')}"),
+               what=f"all pages rewritten, {counted(free, 'byte', commas=True)} of free ones among"
+                    f" them; now {counted(after, 'byte', commas=True)}"),
     ]  # fmt: skip
 
 

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from spector.clock import from_ms
+from spector.errors import CatalogCorruptError
 from spector.receipt import ErasureReceipt
 from spector.records import UserSummary
 from spector.store.agreement import refuse_disagreement
+from spector.store.catalog import way_out
 from spector.store.filters import SqlFilter
 from spector.store.scope import Scope, members
 from spector.store.store import Store
@@ -57,10 +59,13 @@ def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSu
         _prove(store, trusted_s)
         with store.catalog.reading() as db:
             for user, count, first, last in db.execute(sql):
+                if type(user) is not str or type(first) is not int or type(last) is not int:
+                    raise CatalogCorruptError(
+                        f"{store.catalog.path}: the user or a time of a memory is damaged",
+                        hint=way_out(None),
+                    )
                 before = found.get(user, (0, first, last))
-                found[user] = (
-                    before[0] + count, min(before[1], first), max(before[2], last)
-                )
+                found[user] = (before[0] + count, min(before[1], first), max(before[2], last))
     return [
         UserSummary(id=user, count=count, first=from_ms(first), last=from_ms(last))
         for user, (count, first, last) in sorted(found.items())

@@ -27,7 +27,7 @@ from spector.errors import (
 )
 from spector.given import items_of, said, shown
 from spector.kernel.products import squared
-from spector.records import Hit, MemoryRecord
+from spector.records import Hit, MemoryRecord, UserSummary
 from spector.store.scope import SCOPES
 from spector.unicode import normalize
 from spector.wording import counted
@@ -239,7 +239,8 @@ def check_scope(value: Any, name: str, config: Config) -> str | None:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise InvalidScopeError(
             f"{name} must be a non-empty printable str, got {shown(value)}",
-            hint=f"convert it: {name}=str(...)",
+            hint=f"pass {name}=user.id" if isinstance(value, UserSummary) else
+            f"convert it: {name}=str(...)",
         )
     if len(value.encode("utf-8", "replace")) > config.max_scope_bytes:
         raise InvalidScopeError(

@@ -394,7 +394,7 @@ class Writer:
 
     def forget(
         self, ids: Iterable[int], *, named: bool, at_once: bool = False,
-        include_protected: bool = False, skip_protected: bool = False, scope: Scope = ANYBODY,
+        include_protected: bool = False, skip_protected: bool = False,
     ) -> ForgetReport:
         """Delete records: their rows at once, their bytes are tombstoned until compaction.
 
@@ -407,7 +407,7 @@ class Writer:
         with self._lock:
             doomed, kept = self.to_forget(
                 ids, named=named, include_protected=include_protected,
-                skip_protected=skip_protected, scope=scope,
+                skip_protected=skip_protected,
             )
             for store, rows in doomed.items():
                 self._delete(store, rows, due_ms)
@@ -419,7 +419,7 @@ class Writer:
 
     def to_forget(
         self, ids: Iterable[int], *, named: bool, include_protected: bool = False,
-        skip_protected: bool = False, scope: Scope = ANYBODY,
+        skip_protected: bool = False,
     ) -> tuple[dict[Store, list[Row]], list[int]]:
         """Rows that `forget` deletes, by store, and ids that it keeps. The caller has the lock.
 
@@ -428,7 +428,7 @@ class Writer:
         pinned or immutable. With ``include_protected`` nothing is kept.
 
         Raises:
-            UnknownRecordError: a named one is not there, or not in the scope.
+            UnknownRecordError: a named one is not there.
             ImmutableRecordError: naming all of those that are.
         """
         wanted = list(dict.fromkeys(ids))
@@ -439,10 +439,8 @@ class Writer:
         missing = [each for each in wanted if each not in found]
         if missing:  # by a walk that came to them, or another thread was faster
             self.refuse_hidden(sorted(missing))
-        if named:
-            missing += [i for i, (_, row) in found.items() if not scope.holds(row)]
-            if missing:
-                raise unknown(min(missing))
+        if named and missing:
+            raise unknown(min(missing))
         holds = Flag.IMMUTABLE if named else Flag.IMMUTABLE | Flag.PINNED
         kept = [] if include_protected else [
             i for i, (_, row) in found.items()

@@ -10,6 +10,7 @@ store; threads that move a memory while others name it.
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 
 import spector
 from spector import (
+    CatalogCorruptError,
     ImmutableRecordError,
     InvalidFilterError,
     InvalidInputError,
@@ -33,6 +35,8 @@ from spector import (
     SupersededRecordError,
     UnknownRecordError,
 )
+from spector.read.recall import Reader
+from spector.store.hydrate import current_image
 from tests.api.helpers import ids, texts
 from tests.fakes import FakeEmbedder
 
@@ -334,9 +338,42 @@ def test_users_are_listed_with_their_first_and_last_event(memory: Memory) -> Non
         "2025-05-01T10:00:00+00:00", "2026-01-01T00:00:00+00:00",
     )  # fmt: skip
     assert isinstance(al, spector.UserSummary)
+    with pytest.raises(InvalidScopeError, match=r"user_id=user\.id"):
+        memory.count(user_id=al)
     for user in memory.users():
         assert memory.forget(user_id=user.id).protected == ()
     assert memory.users() == []
+
+
+@pytest.mark.parametrize("value", ["x'ff00'", "7", "'u' || char(0)"])
+def test_a_user_that_is_damaged_is_no_user(
+    store_path: Path, clock: ManualClock, value: str
+) -> None:
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
+        first = memory.remember("one", user_id="u").id
+        memory.remember("two", user_id="u")
+    with contextlib.closing(sqlite3.connect(store_path / "catalog.db")) as db, db:
+        db.execute(f"UPDATE record SET user_id = CAST({value} AS BLOB) WHERE id = ?", (first,))
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
+        with pytest.raises(SpectorError):
+            memory.users()
+        with pytest.raises(CatalogCorruptError):  # and not: there is no such memory
+            memory.get(first, user_id="u")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_label_that_is_damaged_is_not_another_scope(
+    store_path: Path, clock: ManualClock, verb: str
+) -> None:
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
+        record = memory.remember("one", user_id="u")
+    with contextlib.closing(sqlite3.connect(store_path / "catalog.db")) as db, db:
+        db.execute("UPDATE record SET user_id = 'w'")
+    with (
+        spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory,
+        pytest.raises(CatalogCorruptError),  # and not: there is no such memory
+    ):
+        VERBS[verb](memory, record.id, user_id="u")
 
 
 def test_stats_of_a_scope_tell_of_nobody_else(memory: Memory) -> None:
@@ -436,6 +473,51 @@ def test_a_memory_that_moves_meanwhile_is_never_another_users(memory: Memory, ve
         stop.set()
         mover.join()
     assert memory.check().ok
+
+
+def test_what_moves_between_two_looks_is_not_shown(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row is found, the memory moves, and its bytes send the verb back for a later row.
+
+    In the working tier it moves within its slot; elsewhere the old slot still is what it was then.
+    """
+    first, *rest = memory.remember_many(["one", "two", "three"], user_id="u", tier="working")
+    seen = memory.records(user_id="u")
+    assert next(seen) == first
+    memory.update(rest[0], move_to={"user_id": "v"})
+    assert ids(seen) == [rest[1].id]
+
+    found = current_image
+
+    def moving(*args: Any) -> Any:
+        monkeypatch.undo()
+        memory.update(first, move_to={"user_id": "v"})
+        return found(*args)
+
+    monkeypatch.setattr("spector.memory.current_image", moving)
+    with pytest.raises(UnknownRecordError):
+        memory.get(first, user_id="u")
+    assert memory.get(first).user_id == "v"
+
+
+@pytest.mark.parametrize("verb", ["recall", "context"])
+def test_what_moves_while_it_is_recalled_is_not_strengthened(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    record = memory.remember("Rosa keeps bees on the roof", user_id="u")
+    recall = Reader.recall
+
+    def moving(reader: Reader, request: Any) -> Any:
+        hits = recall(reader, request)
+        if memory.get(record).user_id == "u":
+            memory.update(record, move_to={"user_id": "v"})
+        return hits
+
+    monkeypatch.setattr(Reader, "recall", moving)
+    found = getattr(memory, verb)("who keeps bees on the roof?", learn=True, user_id="u")
+    assert found if verb == "recall" else found.hits
+    assert memory.get(record).access_count == 0
 
 
 # -- any sequence ---------------------------------------------------------------------------------

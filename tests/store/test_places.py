@@ -64,8 +64,8 @@ def test_get_beside_a_compaction_that_commits_in_between_finds_the_new_place(
         ids = [_put(memory, f"m{n}") for n in range(4)]
         find = memory._writer.find
 
-        def find_then_compact(record_id: int) -> Any:
-            found = find(record_id)
+        def find_then_compact(*of: Any) -> Any:
+            found = find(*of)
             monkeypatch.undo()
             memory.forget(ids[0])
             memory.compact()
