@@ -20,6 +20,7 @@ import pytest
 import spector
 from spector.errors import StoreError
 from spector.store.lock import last_word
+from spector.store.rewrite import rewrite_all
 from tests.crash.workload import open_tiny, vector_of
 
 LOG = "catalog.db-wal"
@@ -146,6 +147,20 @@ def test_a_replaced_partition_is_removed_when_the_commit_that_replaces_it_is_saf
     commit = max(n for n in range(gone) if diary.events[n] == ("sql", "COMMIT"))
     assert synced < commit, "the catalog names a file that may be empty"
     if durability == "relaxed":  # a strict commit is synced by SQLite
+        assert commit < diary.first("sync", LOG, after=commit) < gone
+
+
+def test_files_that_a_rewrite_replaces_are_removed_when_its_commit_is_safe(
+    tmp_path: Path, diary: Diary
+) -> None:
+    """A change of model, or of the format, of a store that is written to in relaxed mode."""
+    with open_tiny(str(tmp_path / "mind"), durability="relaxed") as memory:
+        _put(memory, *"abcdef")
+        store = next(each for each in memory._router.stores() if each.files.durable)
+        diary.events.clear()
+        rewrite_all(store, lambda images, rows: images, meta={})
+        gone = diary.first("unlink", ".mem")
+        commit = max(n for n in range(gone) if diary.events[n] == ("sql", "COMMIT"))
         assert commit < diary.first("sync", LOG, after=commit) < gone
 
 

@@ -369,6 +369,26 @@ def test_a_list_names_no_file_that_could_not_be_written(
         assert reading.texts == 300 + 200, "the words of before were thrown away"
 
 
+def test_an_erasure_removes_words_in_a_way_that_outlives_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mind"
+    made = make(path)
+    old = {file.name for file in files_in(path)}
+    folder, real, seen = (path / FOLDER).stat().st_ino, os.fsync, list[set[str]]()
+
+    def fsync(fd: int) -> None:
+        real(fd)
+        if os.fstat(fd).st_ino == folder:
+            seen.append(set(os.listdir(fd)))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with opened(path) as memory:
+        memory.forget(made[0], purge=True)
+        assert seen, "the names of what was removed may come back"
+        assert not old & seen[-1]
+
+
 def test_an_erasure_leaves_no_hash_of_a_word_that_only_the_erased_had(
     tmp_path: Path, proof: Proof
 ) -> None:
