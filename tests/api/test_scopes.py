@@ -480,19 +480,20 @@ def test_what_moves_between_two_looks_is_not_shown(
 ) -> None:
     """A row is found, the memory moves, and its bytes send the verb back for a later row.
 
-    In the working tier it moves within its slot; elsewhere the old slot still is what it was then.
+    In the working tier it keeps its slot, with other flags now; elsewhere the old slot still is
+    what it was then.
     """
     first, *rest = memory.remember_many(["one", "two", "three"], user_id="u", tier="working")
     seen = memory.records(user_id="u")
     assert next(seen) == first
-    memory.update(rest[0], move_to={"user_id": "v"})
+    memory.update(rest[0], pinned=True, move_to={"user_id": "v"})
     assert ids(seen) == [rest[1].id]
 
     found = current_image
 
     def moving(*args: Any) -> Any:
         monkeypatch.undo()
-        memory.update(first, move_to={"user_id": "v"})
+        memory.update(first, pinned=True, move_to={"user_id": "v"})
         return found(*args)
 
     monkeypatch.setattr("spector.memory.current_image", moving)
