@@ -437,7 +437,7 @@ class Catalog(Sole):
         self._pool: list[sqlite3.Connection] = []
         #: number of a connection that is in use -> its holder
         self._lent: dict[int, object] = {}
-        self._pool_lock = threading.Lock()
+        self._pool_lock = threading.RLock()  # a signal handler may close a store meanwhile
         #: per thread: the connection of the snapshot it is in
         self.pinned = threading.local()
         #: of the transaction that `writing` is in; anything else that is open was cut off

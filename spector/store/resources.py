@@ -6,10 +6,9 @@ So ``with`` may never come to ``__exit__`` although ``__enter__`` has done its w
 generator of a context manager alive, and with it the lock that it holds, for as long as somebody
 looks at the traceback.
 
-Therefore every resource is on a stack of its thread while it is held. A public call notes how high the
-stack was when it began (`begin`); what lies above that when the call
-is over is given back (`end`). If an interrupt keeps a call from doing that, the next call of the
-thread does it first.
+Therefore every resource is on a stack of its thread while it is held. A public call notes how high
+the stack was when it began (`begin`); what lies above that when the call is over is given back
+(`end`). If an interrupt keeps a call from doing that, the next call of the thread does it first.
 
 Whether a call is over is an attribute that the call sets in a ``finally`` of its own, where nothing
 can come between because no function is called.
@@ -69,7 +68,7 @@ class WeakList(Generic[T]):
 
     def __init__(self) -> None:
         self._references: list[weakref.ref[Any]] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may close a store meanwhile
 
     def add(self, item: T) -> None:
         """Idempotent."""
