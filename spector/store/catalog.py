@@ -102,7 +102,9 @@ _left_open: list[Catalog] = []
 
 
 def _abandon_in_child() -> None:
-    for catalog in _catalogs:
+    global _catalogs
+    inherited, _catalogs = _catalogs, WeakList()  # a thread may have been about to change the list
+    for catalog in inherited:
         catalog.abandon()
 
 
