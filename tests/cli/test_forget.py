@@ -325,3 +325,22 @@ def test_a_search_counts_all_it_found_and_lists_the_first_20_as_such(run: Run, m
     assert result.out.count("  left: ") == 20
     whole = run("compact", mind, "--verify", "Vera paints boats", "--json").json
     assert len(whole["receipt"]["verification"]["residue"]) == 23
+
+
+@pytest.mark.parametrize("more", [[], ["--stored-before", "2999-01-01"]])
+def test_a_receipt_names_no_memory_of_another_user(
+    more: list[str], mind: Path, ids: Ids, run: Run
+) -> None:
+    """With --stored-before it named those that were made from what was erased, whoever's."""
+    with spector.open(mind) as memory:
+        child = memory.remember("Tomas may repair the harbour clock", user_id="vera",
+                                parents=[ids["Tomas repairs"]])  # fmt: skip
+        gone = memory.remember("Vera has sold the boat", user_id="vera")
+        memory.forget(gone)
+    result = run("forget", mind, "--user", "tomas", *more, "--purge", "--yes", "--json")
+    receipt = json.loads(result.out)["receipt"]
+    assert receipt["ids"] == [ids["Tomas repairs"]]
+    assert receipt["derived"] == []
+    assert receipt["derived_elsewhere"] == 1
+    assert str(child.id) not in result.out
+    assert str(gone.id) not in result.out

@@ -139,7 +139,7 @@ def test_closing_in_a_callback_of_a_call_ends_that_call(tmp_path: Path) -> None:
 
 
 class _ClosingHandler:
-    """Closes a memory at the return of the nth call of C in the product, as a signal handler may."""
+    """Closes a memory at the return of the nth call of C, as a signal handler may."""
 
     def __init__(self, memory: spector.Memory, nth: int) -> None:
         self._memory = memory

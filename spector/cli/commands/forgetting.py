@@ -27,6 +27,7 @@ from spector.errors import (
     UnknownRecordError,
 )
 from spector.records import ForgetReport, MemoryRecord
+from spector.store.scope import SCOPES
 from spector.wording import counted
 
 if TYPE_CHECKING:
@@ -171,7 +172,9 @@ def forget(memory: Memory, wish: _Wish) -> ForgetReport:
         return memory.forget(**how, **wish.selection)
     found = matching(memory, wish)
     kept = tuple(record.id for record in found.protected)
-    report = memory.forget(found.ids, **how)
+    # with the scopes, so that the receipt names memories of theirs only
+    guard = {name: wish.selection[name] for name in SCOPES if name in wish.selection}
+    report = memory.forget(found.ids, **how, **guard)
     receipt = report.receipt
     if receipt is not None:
         receipt = replace(receipt, protected=kept)
