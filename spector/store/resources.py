@@ -6,8 +6,8 @@ So ``with`` may never come to ``__exit__`` although ``__enter__`` has done its w
 generator of a context manager alive, and with it the lock that it holds, for as long as somebody
 looks at the traceback.
 
-Therefore every resource is on a stack of its thread while it is held. A public call notes how high the
-stack was when it began (`begin`); what lies above that when the call
+Therefore every resource is on a stack of its thread while it is held. A public call notes how high
+the stack was when it began (`begin`); what lies above that when the call
 is over is given back (`end`). If an interrupt keeps a call from doing that, the next call of the
 thread does it first.
 
