@@ -338,8 +338,8 @@ class Segment:
             if found[name] != value:
                 raise PartitionCorruptError(
                     f"{self.where}: {name} is {found[name]}, but the catalog says {value}",
-                    hint="this is another partition's file; move it away and put the right one back,"
-                    " or salvage what there is: spector check PATH --repair DEST",
+                    hint="this is another partition's file; move it away and put the right one"
+                    " back, or salvage what there is: spector check PATH --repair DEST",
                 )
 
     def _lasting(self) -> dict[str, int]:
