@@ -117,7 +117,10 @@ def _products(source: str) -> list[int]:
         is_product = isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(
             node.op, ast.MatMult
         )
-        if is_product or (isinstance(node, ast.Attribute) and node.attr in _BLAS):
+        of_numpy = isinstance(node, ast.Attribute) and node.attr in _BLAS and (
+            node.attr == "dot" or (isinstance(node.value, ast.Name) and node.value.id == "np")
+        )
+        if is_product or of_numpy:
             found.append(node.lineno)
     return found
 
