@@ -15,7 +15,8 @@ import secrets
 import stat
 from collections.abc import Iterable
 
-from spector.store.files import sync_folder, translated
+from spector.store import files
+from spector.store.files import translated
 from spector.store.guard import OPEN_FLAGS, regular
 from spector.store.sync import sync_all
 
@@ -63,7 +64,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        sync_folder(folder)
+        files.sync_folder(folder)
 
 
 def _nameless(folder: str) -> int | None:

@@ -46,7 +46,7 @@ def folders(
     """
     warm_up()
     if mutant:
-        files._sync_folder = _sync_folder_twice
+        files.sync_folder = _sync_folder_twice
     wrong: dict[str, list[str]] = {}
     outcomes: Counter[str] = Counter()
     swallowed = retried = retried_after_sqlite = 0
@@ -99,7 +99,7 @@ def _syncs_of_folders(stage: Stage) -> list[_Sync]:
     return found
 
 
-_really_sync_folder = files._sync_folder
+_really_sync_folder = files.sync_folder
 
 
 def _sync_folder_twice(path: str) -> None:

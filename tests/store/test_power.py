@@ -218,7 +218,7 @@ def test_relaxed_store_that_was_closed_properly_is_not_reconciled(
 def _synced_folders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The directories that are synced from now on, and what is renamed, in order."""
     steps: list[str] = []
-    sync, replace_ = files_module._sync_folder, os.replace
+    sync, replace_ = files_module.sync_folder, os.replace
 
     def note_sync(path: str) -> None:
         steps.append(path or ".")
@@ -228,7 +228,7 @@ def _synced_folders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         steps.append(f"replace {target}")
         replace_(source, target)
 
-    monkeypatch.setattr(files_module, "_sync_folder", note_sync)
+    monkeypatch.setattr(files_module, "sync_folder", note_sync)
     monkeypatch.setattr(os, "replace", note_replace)
     return steps
 
