@@ -53,6 +53,9 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     (re.compile(r"open it again with spector\.open"), "run the command again"),
     (re.compile(r"close this (?:store|reader) and open (?:it|the store) again"),
      "run the command again"),
+    (re.compile(r"use that Memory, which threads may share, or close\(\) it first \(in a notebook:"
+                r" del it\); mode=.r. opens it beside that one, to read"),
+     f"close it in this process first, or use {_READING}"),
     (re.compile(r"""open it once with mode=["']rw["'] to create it"""),
      'create it: spector remember PATH "something worth keeping"'),
     (re.compile(r"""open (?:it )?(?:here )?(?:once )?with mode=["']rw["']"""), f"run {_WRITING}"),

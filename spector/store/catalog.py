@@ -25,6 +25,7 @@ import json
 import math
 import os
 import sqlite3
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -569,6 +570,11 @@ class Catalog(Sole):
             self._connections.remove(connection)
         if not self._connections:
             raw.let_go(self.path, self)
+
+    def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # one that an interrupt has kept from its owner; its connections are in cycles of their own
+        if getattr(self, "_connections", None) and not _is_finalizing():
+            self._close_all()
 
     def _close_all(self) -> None:
         for connection in list(self._connections):

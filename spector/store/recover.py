@@ -124,7 +124,7 @@ def open_disk(
     present = files.exists(CATALOG_NAME)
     if (
         not present and not files.is_empty() and not holds_only(files.root, _UNBORN)
-        and not files.exists(CATALOG_NAME)  # else another one is creating it just now
+        and files.is_free(CATALOG_NAME)  # else another one is creating it just now
     ):
         raise no_store(files, "pass an empty or new directory, or the directory of a store")
     if present and not files.writable():
