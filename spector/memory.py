@@ -103,7 +103,7 @@ from spector.store.links import newer_than
 from spector.store.places import file_beside, is_nameable, without_tilde
 from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
-from spector.store.resources import completed, each_elsewhere
+from spector.store.resources import completed, each_elsewhere, entry
 from spector.store.scope import ANYBODY, SCOPES, Scope, members
 from spector.store.tally import count_of, receipt_within, tiers_of, users_of
 from spector.store.walk import walk
@@ -1129,6 +1129,7 @@ class Memory(Sole):
 
     # -- life -----------------------------------------------------------------------------------
 
+    @entry
     def close(self) -> None:
         """Checkpoint, close every file and give up the lock. Idempotent.
 
