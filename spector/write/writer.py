@@ -497,7 +497,7 @@ class Writer:
         if isinstance(record_id, bool) or not isinstance(record_id, (int, np.integer)):
             raise InvalidInputError(
                 f"a record id is an int, got {type(record_id).__name__}",
-                hint="pass hit.id or record.id",
+                hint="pass one id, hit or record",
             )
         if 0 <= record_id < 1 << 63:
             for store in self._router.stores():
