@@ -381,7 +381,7 @@ class Memory(Sole):
                 fields = _fields_of(before)
                 fields.update(changes)
                 draft = self._draft(fields.pop("text"), fields)
-                record = self._writer.update(before.id, changes, draft)
+                record = self._writer.update(before.id, changes, draft, scope)
         self.daemon.note_writes(1)
         return self._within(record, scope)
 
