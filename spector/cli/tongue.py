@@ -47,6 +47,9 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     (re.compile(r"forget\(id, purge=True\) or compact\(\): spector compact PATH"),
      "spector forget PATH ID --purge, or of all: spector compact PATH"),
     (re.compile(r"compact\(verify=\[[^]]*\]\) or (spector compact PATH)"), r"\1"),
+    (re.compile(r"use that Memory, which threads may share, or close\(\) it first \([^)]*\);"
+                r""" mode=["']r["'] opens it beside that one, to read"""),
+     f"close it in the program that runs this command, or use {_READING}"),
     (re.compile(r"""open it with mode=["']rw["'] to finish that"""), f"{_WRITING} finishes that"),
     (re.compile(r"""open it with mode=["']rw["'], which"""), _WRITING),
     (re.compile(r"""open it with mode=["']rw["'] to change it"""), f"use {_WRITING}"),
