@@ -40,6 +40,8 @@ def shown(value: object) -> str:
             text = repr(value)
     except Exception:  # whatever its own method raises, RecursionError and MemoryError among it
         return f"a {type(value).__name__}"
+    if "\n" in text:  # of an array
+        text = " ".join(text.split())
     return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}..."
 
 

@@ -83,7 +83,7 @@ def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:
         return _parse_tags(tags, config.max_tags, config.max_tag_bytes)
     try:
         return _few_tags(tuple(tags), config.max_tags, config.max_tag_bytes)
-    except TypeError:  # something unhashable among them
+    except Exception:  # something unhashable among them, or that says so in a way of its own
         return _parse_tags(tags, config.max_tags, config.max_tag_bytes)
 
 

@@ -37,6 +37,7 @@ Image = dict[str, bytes | None]
 _KEEP_SIZE = 1
 _NO_REPLACE, _EXCHANGE = 1, 2
 _O_TRUNC = os.O_TRUNC
+_O_TMPFILE = getattr(os, "O_TMPFILE", -1)
 _numbers = itertools.count()
 
 
@@ -108,6 +109,9 @@ class Disk:
         self._fds.clear()
 
     def _open(self, call: Call) -> None:
+        if call.flags & _O_TMPFILE == _O_TMPFILE:  # a file in the directory, without a name yet
+            self._fds[call.fd] = Node(folder=False)
+            return
         node = self._at(call.path)
         if node is None:
             raise ValueError(f"{call.path} was opened, but nothing made it")
@@ -172,7 +176,9 @@ class Disk:
         self._name(f"rename {call.path} {call.path2}", (call.path, other), (call.path2, node))
 
     def _link(self, call: Call) -> None:
-        self._name(f"link {call.path}", (call.path, self._must(call.path2)))
+        _, nameless, fd = call.path2.partition("/proc/self/fd/")
+        node = self._fds[int(fd)] if nameless else self._must(call.path2)
+        self._name(f"link {call.path}", (call.path, node))
 
     def _unlink(self, call: Call) -> None:
         self._name(f"unlink {call.path}", (call.path, None))
