@@ -55,7 +55,7 @@ def without_tilde(path: str | os.PathLike[str], name: str) -> str:
     Raises:
         InvalidInputError: there is no such home directory, so that a folder "~" would be made.
     """
-    given = os.fsdecode(path)
+    given = str.__str__(os.fsdecode(path))  # a str of its own kind may say what it likes
     found = os.path.expanduser(given)
     user, slash, _ = given.partition("/")
     if found == given and user.startswith("~") and (slash or user == "~") and not os.path.isdir(
