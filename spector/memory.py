@@ -1128,7 +1128,7 @@ class Memory(Sole):
             lambda item: self._draft(item, {}), self._remember, without_tilde(source, "source"),
             vectors=self._vectors, batch_records=self._config.batch_records,
             progress=function_or_none(progress, "progress"),
-            change=function_or_none(change, "change"), limit=limit,
+            change=change, limit=limit,
         )
 
     # -- life -----------------------------------------------------------------------------------
