@@ -157,8 +157,11 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str], verb: str) -> Non
     """
     names = tuple(dict.fromkeys((*_FIRST.get(verb, ()), *known)))
     error = _unknown_among(given, names, verb if "." in verb else f"Memory.{verb}")
-    if error is not None:
-        raise error
+    try:
+        if error is not None:
+            raise error
+    finally:
+        del error  # an error that its own frame keeps would keep what the arguments are
 
 
 def _unknown_among(
@@ -263,7 +266,10 @@ def checks_arguments(where: str) -> Callable[[_Call], _Call]:
                     unfit = _unfit(function, args, given, where)
                 if unfit is None:
                     raise
-            raise unfit
+            try:
+                raise unfit
+            finally:
+                del unfit  # an error that its own frame keeps would keep what the arguments are
 
         return called  # type: ignore[return-value]
 

@@ -301,12 +301,12 @@ class Memory(Sole):
                 progress(len(out), total)
 
         try:
-            for item in each_elsewhere(items_of(items, "items")):
+            for item in each_elsewhere(items):  # what it raises is its own
                 plain = type(item) is dict or isinstance(item, Mapping)
                 message = item
                 if common and plain:
                     with reading("items"):
-                        message = {**common, **item}
+                        message = {**common, **item}  # type: ignore[dict-item]
                 batch.append(self._draft(message, {} if plain else common))
                 if len(batch) == self._config.batch_records:
                     commit()

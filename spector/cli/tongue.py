@@ -47,15 +47,15 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     (re.compile(r"forget\(id, purge=True\) or compact\(\): spector compact PATH"),
      "spector forget PATH ID --purge, or of all: spector compact PATH"),
     (re.compile(r"compact\(verify=\[[^]]*\]\) or (spector compact PATH)"), r"\1"),
-    (re.compile(r"use that Memory, which threads may share, or close\(\) it first \([^)]*\);"
-                r""" mode=["']r["'] opens it beside that one, to read"""),
-     f"close it in the program that runs this command, or use {_READING}"),
     (re.compile(r"""open it with mode=["']rw["'] to finish that"""), f"{_WRITING} finishes that"),
     (re.compile(r"""open it with mode=["']rw["'], which"""), _WRITING),
     (re.compile(r"""open it with mode=["']rw["'] to change it"""), f"use {_WRITING}"),
     (re.compile(r"open it again with spector\.open"), "run the command again"),
     (re.compile(r"close this (?:store|reader) and open (?:it|the store) again"),
      "run the command again"),
+    (re.compile(r"use that Memory, which threads may share, or close\(\) it first \(in a notebook:"
+                r" del it\); mode=.r. opens it beside that one, to read"),
+     f"close it in this process first, or use {_READING}"),
     (re.compile(r"""open it once with mode=["']rw["'] to create it"""),
      'create it: spector remember PATH "something worth keeping"'),
     (re.compile(r"""open (?:it )?(?:here )?(?:once )?with mode=["']rw["']"""), f"run {_WRITING}"),

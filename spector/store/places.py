@@ -55,7 +55,8 @@ def without_tilde(path: str | os.PathLike[str], name: str) -> str:
     Raises:
         InvalidInputError: there is no such home directory, so that a folder "~" would be made.
     """
-    given = str.__str__(os.fsdecode(path))  # a str of its own kind may say what it likes
+    # through bytes: what it is called, and not an object that says something else of itself
+    given = os.fsdecode(os.fsencode(path))
     found = os.path.expanduser(given)
     user, slash, _ = given.partition("/")
     if found == given and user.startswith("~") and (slash or user == "~") and not os.path.isdir(

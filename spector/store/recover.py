@@ -124,7 +124,7 @@ def open_disk(
     present = files.exists(CATALOG_NAME)
     if (
         not present and not files.is_empty() and not holds_only(files.root, _UNBORN)
-        and not files.exists(CATALOG_NAME)  # else another one is creating it just now
+        and files.is_free(CATALOG_NAME)  # else another one is creating it just now
     ):
         raise no_store(files, "pass an empty or new directory, or the directory of a store")
     if present and not files.writable():
@@ -249,7 +249,9 @@ def _open_reader(
     files: DiskFiles, stamp: Stamp, tiers: Mapping[int, TierFiles], config: Config
 ) -> Store:
     if not files.exists(CATALOG_NAME):
-        raise no_store(files, 'open it once with mode="rw" to create it, or check the path')
+        empty = files.is_empty() or holds_only(files.root, _UNBORN)
+        create = 'open it once with mode="rw" to create it, or ' if empty else ""
+        raise no_store(files, f"{create}check the path")
     word = last_word(files.root)
     catalog = _complete_catalog(files)
     made: list[Catalog | Store] = [catalog]

@@ -28,12 +28,13 @@ from spector.layout import (
 )
 from spector.store.catalog import CATALOG_NAME
 from spector.store.compact import wrong_checksums
-from spector.store.connections import connected
+from spector.store.connections import connecting
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import Bytes, DiskFiles
 from spector.store.fulltext import has_room, problem_of_schema
 from spector.store.guard import refuse_other_than_files
 from spector.store.pages import Pages, rows_of
+from spector.store.resources import completed
 from spector.store.sectors import join, read_around, spans, written
 from spector.store.sql import translated_sql
 from spector.store.staging import clear
@@ -105,7 +106,10 @@ def read_remains(files: DiskFiles, scratch: DiskFiles) -> Remains:
 
 
 def _read_all(path: str, out: Remains) -> None:
-    with translated_sql(path), connected(path) as db:
+    kept: list[sqlite3.Connection] = []
+    try:
+        with translated_sql(path):
+            db = connecting(kept, path)
         for pragma in (
             "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0",
             "locking_mode=EXCLUSIVE",  # no file for shared memory: a full disk reads as damage
@@ -126,6 +130,9 @@ def _read_all(path: str, out: Remains) -> None:
             _take_head(row, out)
         if any(lost.table == "record" for lost in out.lost):
             _read_indexes(db, out)
+    finally:
+        for each in kept:
+            completed(each.close)
 
 
 def _take_head(row: dict[str, Any], out: Remains) -> None:

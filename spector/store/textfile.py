@@ -16,8 +16,9 @@ import stat
 from collections.abc import Iterable
 from io import FileIO
 
+from spector.store import files
 from spector.store.descriptors import opened
-from spector.store.files import sync_folder, translated
+from spector.store.files import translated
 from spector.store.guard import OPEN_FLAGS, regular
 from spector.store.sync import sync_all
 
@@ -68,7 +69,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
         finally:
             if held is not None:
                 held.close()
-        sync_folder(folder)
+        files.sync_folder(folder)
 
 
 def _nameless(folder: str) -> FileIO | None:

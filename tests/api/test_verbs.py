@@ -240,9 +240,8 @@ def test_an_iterable_that_breaks_keeps_only_whole_batches(clock: ManualClock) ->
     with spector.open(
         ":memory:", embedder=FakeEmbedder(), config=Config(batch_records=2)
     ) as memory:
-        with pytest.raises(InvalidInputError, match=r"items .*went away") as caught:
+        with pytest.raises(RuntimeError, match="went away"):
             memory.remember_many(items())
-        assert isinstance(caught.value.__cause__, RuntimeError)
         assert texts(memory) == ["t 0", "t 1", "t 2", "t 3"]
 
 

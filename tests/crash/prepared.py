@@ -14,6 +14,7 @@ from typing import Any
 import spector
 from spector.clock import ManualClock
 from spector.layout import Flag
+from spector.store.scope import ANYBODY
 from tests.crash.harness import die, in_fork
 from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
@@ -90,7 +91,7 @@ def exported_before(folder: str) -> None:
     with open_tiny(store_in(elsewhere)) as memory:
         ids = ids_of(memory)
         memory.pin(ids["fact2"])
-        memory._flag(ids["new0"], Flag.QUARANTINED, True)
+        memory._flag(ids["new0"], Flag.QUARANTINED, True, ANYBODY)
         child = remember(memory, "child version 0", parents=[ids["new0"]])
         memory.reinforce(child)
         memory.export(os.path.join(folder, "in.jsonl"))

@@ -47,6 +47,9 @@ _ERASURES: Final = ("tests/security/test_erasure_due.py", "tests/security/test_e
                     "tests/sleep/test_compact.py")
 _WORDS: Final = ("tests/store/test_words.py", "tests/store/test_word_files.py",
                  "tests/store/test_word_names.py", "tests/store/test_words_beside.py")
+#: what becomes of a verb that is cut off, and of what a thread holds
+_INTERRUPTS: Final = ("tests/interrupts/test_resources.py", "tests/interrupts/test_closing.py",
+                      "tests/interrupts/test_sweep.py")
 #: what users do with every verb, and what becomes of what they give it
 _VERBS: Final = ("tests/api/test_verbs.py", "tests/api/test_bad_input.py")
 #: what notices a change of a module, the quickest first; all that is named here is not slow
@@ -86,8 +89,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
                                  "tests/read/test_changes_beside.py", "tests/read/test_moving.py"),
     "spector/store/links.py": ("tests/api/test_facts.py", "tests/store/test_invariants.py",
                                "tests/read/test_windows.py"),
-    "spector/store/lock.py": ("tests/store/test_lock.py", "tests/store/test_lost_commits.py",
-                              "tests/store/test_ways_in.py"),
+    "spector/store/lock.py": ("tests/store/test_lock.py", "tests/store/test_own_lock.py",
+                              "tests/store/test_lost_commits.py", "tests/store/test_ways_in.py"),
     "spector/store/log.py": ("tests/store/test_log.py", _LIFE),
     "spector/store/migrate.py": ("tests/backup/test_formats.py",),
     "spector/store/planted.py": ("tests/security/test_hostile_catalog.py",),
@@ -148,9 +151,9 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/store.py": (_LIFE, *_COMMITS, "tests/store/test_forged_rows.py",
                                "tests/store/test_close_without_room.py", "tests/store/test_log.py",
                                "tests/store/test_unlocked_reads.py",
-                               "tests/write/test_open_files.py"),
+                               "tests/write/test_open_files.py", *_INTERRUPTS),
     "spector/store/transaction.py": (_SMALL, _LIFE, "tests/read/test_moving.py",
-                                     "tests/write/test_open_files.py", *_COMMITS),
+                                     "tests/write/test_open_files.py", *_COMMITS, *_INTERRUPTS),
     "spector/store/walk.py": ("tests/store/test_walk.py", "tests/store/test_hidden.py", _LIFE),
     "spector/write/append.py": (_LIFE, "tests/write/test_bulk.py", "tests/api/test_facts.py",
                                 *_VERBS),
@@ -165,6 +168,15 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/write/writer.py": (_LIFE, "tests/api/test_facts.py", "tests/write/test_bulk.py",
                                 "tests/api/test_ids.py", *_VERBS,
                                 "tests/security/test_erasure.py"),
+    "spector/write/source_model.py": ("tests/store/test_source_model.py",),
+    "spector/store/below.py": ("tests/api/test_places.py", "tests/store/test_ways_in.py"),
+    "spector/store/connections.py": _INTERRUPTS,
+    "spector/store/descriptors.py": _INTERRUPTS,
+    "spector/store/resources.py": _INTERRUPTS,
+    "spector/store/journal.py": ("tests/store/test_stray_journal.py",),
+    "spector/store/textfile.py": ("tests/store/test_textfile.py", "tests/api/test_export_place.py"),
+    "spector/store/scope.py": ("tests/api/test_scopes.py",),
+    "spector/store/tally.py": ("tests/api/test_scopes.py", "tests/security/test_erase_user.py"),
     "spector/sleep/cluster.py": ("tests/sleep/test_cluster.py",),
     "spector/sleep/compact.py": ("tests/sleep/test_compact.py", "tests/sleep/test_damaged.py",
                                  "tests/security/test_erasure_due.py"),

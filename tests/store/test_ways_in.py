@@ -164,7 +164,7 @@ def test_vectors_of_another_length_are_refused_whoever_opens(mind: Path, mode: A
     (errno.ENAMETOOLONG, "choose a shorter name"), (errno.EMFILE, "ulimit -n"),
     (errno.EIO, "run: spector check PATH"), (errno.ENOTDIR, "run: spector check PATH"),
     (errno.ENOSPC, "free some space"), (errno.EACCES, "check the permissions"),
-    (errno.ENOENT, "check the path"), (errno.ELOOP, "something else was put in its place"),
+    (errno.ENOENT, "check the path"), (errno.ELOOP, "move the link away"),
 ])  # fmt: skip
 def test_an_error_of_the_system_names_the_next_step_of_that_error(code: int, step: str) -> None:
     """Who has a broken disk is not to choose a shorter name."""
