@@ -29,7 +29,7 @@ class Calls:
         self._running: set[Call] = set()
         self._closing = False
         self._closer = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         #: held by the thread that closes
         self.one = threading.RLock()
 

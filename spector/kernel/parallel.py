@@ -64,19 +64,24 @@ class _Cores:
     """The cores of this process and how many of them scan right now."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._busy = 0
 
-    def enter(self, wanted: int) -> int:
-        """Count the caller as busy, and as many helpers, at most ``wanted``, as cores are left."""
+    def enter(self, wanted: int, entered: list[int]) -> int:
+        """Count the caller as busy, and as many helpers, at most ``wanted``, as cores are left.
+
+        Args:
+            entered: empty; how many were counted is put here, also where an interrupt comes next.
+        """
         with self._lock:
             helpers = max(0, min(wanted, usable_cores() - self._busy - 1)) if wanted else 0
             self._busy += 1 + helpers
+            entered += (1 + helpers,)
             return helpers
 
-    def leave(self) -> None:
+    def leave(self, count: int = 1) -> None:
         with self._lock:
-            self._busy -= 1
+            self._busy -= count
 
 
 _cores = _Cores()
@@ -154,7 +159,7 @@ class ParallelKernel(Sole):
         self._threads = threads
         self._chunk_bytes = chunk_bytes
         self._pid = os.getpid()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._helpers: list[_Helper] = []
         self._idle: deque[_Helper] = deque()
         self._closed = False
@@ -175,12 +180,14 @@ class ParallelKernel(Sole):
         table = table_of(partitions)
         cores = _cores
         pieces = self._pieces(table, query, allow)
+        entered: list[int] = []
         if pieces < 2:
-            cores.enter(0)
             try:
+                cores.enter(0, entered)
                 return self._kernel.scan(table, query, k, allow=allow, select=select)
             finally:
-                cores.leave()
+                if entered:
+                    cores.leave()
         chosen = check_scan(table, query, k, allow, select)
         chunks = _chunks(table, chosen, pieces)
 
@@ -188,12 +195,13 @@ class ParallelKernel(Sole):
             return self._kernel.scan(table, query, k, allow=allow, select=chunk)
 
         job = _Job(scan, chunks)
-        helpers = cores.enter(min(self._threads, len(chunks)) - 1)
         try:
+            helpers = cores.enter(min(self._threads, len(chunks)) - 1, entered)
             self._hand_out(job, cores, helpers)
             job.work()
         finally:
-            cores.leave()
+            if entered:
+                cores.leave()
         return _merged(job.results(), k)
 
     def score(

@@ -202,7 +202,7 @@ def _retention(headers: NDArray[Any], query: Query) -> F32:
     stability = np.where(stability >= MIN_STABILITY_DAYS, stability, MIN_STABILITY_DAYS)
     value = lookup(query.tables.retention, idle_days / stability)
     raised = np.maximum(value, query.params[0]["flashbulb_retention"])
-    return np.where(headers["flags"] & Flag.FLASHBULB != 0, raised, value).astype(np.float32)
+    return np.where(headers["flags"] & int(Flag.FLASHBULB) != 0, raised, value).astype(np.float32)
 
 
 def _modifiers(out: dict[str, F32], headers: NDArray[Any], query: Query) -> None:
@@ -212,9 +212,9 @@ def _modifiers(out: dict[str, F32], headers: NDArray[Any], query: Query) -> None
     out["category"] = query.tables.category[headers["category"]]
     agrees = np.sign(headers["valence"].astype(np.int32)) * np.sign(params["mood"]) > 0
     out["mood"] = np.where(agrees, params["mood_boost"], _ONE)
-    unresolved = flags & Flag.UNRESOLVED != 0
+    unresolved = flags & int(Flag.UNRESOLVED) != 0
     out["unresolved"] = np.where(unresolved, params["unresolved_boost"], _ONE)
-    consolidated = flags & Flag.CONSOLIDATED != 0
+    consolidated = flags & int(Flag.CONSOLIDATED) != 0
     out["consolidated"] = np.where(consolidated, params["consolidated_factor"], _ONE)
 
 
@@ -293,7 +293,7 @@ def _strength_pass(headers: NDArray[Any], query: Query) -> NDArray[np.bool_]:
     if params["retention_floor"] > 0:
         with np.errstate(all="ignore"):
             weak |= _retention(headers, query) < params["retention_floor"]
-    return np.asarray(passes & ~(weak & (headers["flags"] & Flag.PINNED == 0)))
+    return np.asarray(passes & ~(weak & (headers["flags"] & int(Flag.PINNED) == 0)))
 
 
 def _dots(

@@ -416,7 +416,7 @@ def centre_of(records: NDArray[np.uint8], dim: int) -> NDArray[np.float32]:
     headers = sample[:, :HEADER_BYTES].view(RECORD_DTYPE)[:, 0]
     scale = headers["scale"]
     # a unit vector's scale is at most 1/127; what is beyond 1, or NaN, is damage
-    live = (headers["flags"] & Flag.TOMBSTONE == 0) & (scale > 0) & (scale <= 1)
+    live = (headers["flags"] & int(Flag.TOMBSTONE) == 0) & (scale > 0) & (scale <= 1)
     if not live.any():
         return np.zeros(dim, np.float32)
     codes = sample[live, HEADER_BYTES : HEADER_BYTES + dim].view(np.int8)

@@ -36,6 +36,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.errors import StoreError
 from spector.kernel.postings import length_codes
 from spector.lexical.analysis import analyse, term_hash
 from spector.lexical.chains import Chains
@@ -88,7 +89,9 @@ class WordIndex:
         self._key = key
         self._pairs = pairs
         self._mark = mark
-        self.lock = threading.Lock()
+        # a signal handler may close the store in the middle of a step: it must not wait for itself
+        self.lock = threading.RLock()
+        self._moving = False
         self._reset()
 
     def _reset(self) -> None:
@@ -117,7 +120,13 @@ class WordIndex:
             return self._move(extents, source)
 
     def _move(self, extents: Sequence[Extent], source: Source) -> WordView:
+        if self._moving:
+            raise StoreError(
+                "the words of this store are being looked at by this thread already",
+                hint="a signal handler must not use the store: set a flag in it",
+            )
         try:
+            self._moving = True
             changed = self._catch_up(extents, source)
             if changed or not self._recent:
                 self._drop_dead()
@@ -127,6 +136,8 @@ class WordIndex:
         except BaseException:
             self._reset()
             raise
+        finally:
+            self._moving = False
         self._recent = [(extents, view), *self._recent[: _RECENT - 1]]
         return view
 

@@ -333,19 +333,17 @@ class NormCache:
             missing = np.flatnonzero(self._keys[rows] != keys)
             if len(missing):
                 out[missing] = _norms_at(snap, ground, missing, share)
-            self._keys[rows[missing]] = keys[missing]
             self._lengths[rows[missing]] = out[missing]
+            self._keys[rows[missing]] = keys[missing]
         return out
 
     def _grow(self, count: int) -> None:
         if count > len(self._keys):
-            room = max(count, 2 * len(self._keys))
-            self._keys = np.concatenate(
-                [self._keys, np.zeros(room - len(self._keys), np.uint64)]
-            )
-            self._lengths = np.concatenate(
-                [self._lengths, np.zeros(room - len(self._lengths), np.float32)]
-            )
+            more = max(count, 2 * len(self._keys)) - len(self._keys)
+            keys = np.concatenate([self._keys, np.zeros(more, np.uint64)])
+            lengths = np.concatenate([self._lengths, np.zeros(more, np.float32)])
+            # both or, after an interrupt, neither
+            self._keys, self._lengths = keys, lengths
 
 
 _MIX: Final = tuple(

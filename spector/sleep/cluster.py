@@ -101,7 +101,7 @@ def arrange(
     if partition is None:
         return None
     require_readable(partition.data, path_of(store, segment_id))
-    alive = (partition.headers()["flags"] & Flag.TOMBSTONE) == 0
+    alive = (partition.headers()["flags"] & int(Flag.TOMBSTONE)) == 0
     images = partition.data[alive]
     if len(wrong_checksums(images, store.uuid)):
         with store.lock:

@@ -25,6 +25,7 @@ import json
 import math
 import os
 import sqlite3
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -437,7 +438,7 @@ class Catalog(Sole):
         self._pool: list[sqlite3.Connection] = []
         #: number of a connection that is in use -> its holder
         self._lent: dict[int, object] = {}
-        self._pool_lock = threading.Lock()
+        self._pool_lock = threading.RLock()
         #: per thread: the connection of the snapshot it is in
         self.pinned = threading.local()
         #: of the transaction that `writing` is in; anything else that is open was cut off
@@ -567,6 +568,11 @@ class Catalog(Sole):
             self._connections.remove(connection)
         if not self._connections:
             raw.let_go(self.path, self)
+
+    def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # one that an interrupt has kept from its owner; its connections are in cycles of their own
+        if getattr(self, "_connections", None) and not _is_finalizing():
+            self._close_all()
 
     def _close_all(self) -> None:
         for connection in list(self._connections):

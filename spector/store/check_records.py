@@ -88,7 +88,7 @@ def check_partition(
     if expected.unsynced and _reconciled(db, row, images) and not records.bad:
         _note_later(row.path, found)
     headers = headers_of(images)
-    alive = ((headers["flags"] & Flag.TOMBSTONE) == 0) & ~unread
+    alive = ((headers["flags"] & int(Flag.TOMBSTONE)) == 0) & ~unread
     live = int(alive.sum()) + lost
     found.records += live
     found.tombstones += len(images) - live

@@ -152,7 +152,7 @@ def wipe_dead(store: Store, segment_id: int) -> int:
         if segment is None:
             return 0
         headers, records = segment.partition().headers(), segment.records()
-        dead = np.flatnonzero(headers["flags"] & Flag.TOMBSTONE)
+        dead = np.flatnonzero(headers["flags"] & int(Flag.TOMBSTONE))
         # no checksum covers a flag: what the catalog names stays for a repair, however it is marked
         with store.catalog.reading() as db:
             rows = db.execute("SELECT slot FROM record WHERE segment_id = ?", (segment_id,))

@@ -68,7 +68,7 @@ class WeakList(Generic[T]):
 
     def __init__(self) -> None:
         self._references: list[weakref.ref[Any]] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def add(self, item: T) -> None:
         """Idempotent."""

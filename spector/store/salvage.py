@@ -341,7 +341,7 @@ class SavedPartition:
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = (self.headers["flags"] & Flag.TOMBSTONE) == 0
+        found: NDArray[np.bool_] = (self.headers["flags"] & int(Flag.TOMBSTONE)) == 0
         return found
 
 

@@ -122,7 +122,7 @@ class WorkingTier(PartitionedTier):
             held = set(headers["id"].tolist())
             self._owners = {i: user for i, user in self._owners.items() if i in held}
         if row.dead:
-            for slot in np.flatnonzero(headers["flags"] & Flag.TOMBSTONE).tolist():
+            for slot in np.flatnonzero(headers["flags"] & int(Flag.TOMBSTONE)).tolist():
                 record_id = int(headers["id"][slot])
                 if record_id in self._owners:
                     user = self._owners[record_id]

@@ -173,7 +173,7 @@ def test_a_scan_gets_helpers_only_for_cores_that_nobody_scans_on(
         scan = pool.submit(kernel.scan, table, QUERY, 10)
         while watched.running < 3:  # that caller and both helpers
             time.sleep(0.001)
-        assert cores.enter(8) == 0
+        assert cores.enter(8, []) == 0
         cores.leave()
         watched._inside = lambda: None
         watched.threads.clear()
@@ -183,7 +183,7 @@ def test_a_scan_gets_helpers_only_for_cores_that_nobody_scans_on(
         assert same(scan.result(), alone)
     while cores._busy:  # helpers count themselves out after the answer is there
         time.sleep(0.001)
-    assert cores.enter(8) == 2
+    assert cores.enter(8, []) == 2
     for _ in range(3):
         cores.leave()
 
