@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from spector.cli.options import (
+    SCOPE_NAMES,
     add_json,
     add_path,
     add_selection,
@@ -171,7 +172,9 @@ def forget(memory: Memory, wish: _Wish) -> ForgetReport:
         return memory.forget(**how, **wish.selection)
     found = matching(memory, wish)
     kept = tuple(record.id for record in found.protected)
-    report = memory.forget(found.ids, **how)
+    # the scope again, as a guard: the receipt must not name memories of others
+    guard = {name: wish.selection[name] for name in SCOPE_NAMES if name in wish.selection}
+    report = memory.forget(found.ids, **how, **guard)
     receipt = report.receipt
     if receipt is not None:
         receipt = replace(receipt, protected=kept)
