@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeVar, cast
 
 from spector.errors import StoreClosedError
-from spector.store.resources import Call, begin, end
+from spector.store.resources import Call, begin, completed, end
 
 __all__ = ["Calls", "Steps", "verb"]
 
@@ -29,7 +29,12 @@ class Calls:
         self._running: set[Call] = set()
         self._closing = False
         self._closer = 0
+        #: of a kind that one thread may take twice, because a signal handler may close
         self._lock = threading.RLock()
+        #: the thread that is closing the memory just now
+        self._closing_thread = 0
+        #: closes the memory at the end of the call in which that was asked for
+        self._at_end: Callable[[], None] | None = None
         #: held by the thread that closes
         self.one = threading.RLock()
 
@@ -51,6 +56,36 @@ class Calls:
         """``call`` is over; what it has left open is given back."""
         end(call)
         self._running.discard(call)
+        if self._at_end is not None and not self.are_here():
+            close, self._at_end = self._at_end, None
+            close()
+
+    def at_end(self, close: Callable[[], None]) -> None:
+        """Have ``close`` called when this thread is in no call any more."""
+        self._at_end = close
+
+    @property
+    def is_closing_here(self) -> bool:
+        """Whether this thread is closing the memory: a signal handler has come into that."""
+        return self._closing_thread == threading.get_ident()
+
+    def closes(self, step: Callable[[], object]) -> None:
+        """Close the memory by ``step``, to its end. `one` is held."""
+        try:
+            self._closing_thread = threading.get_ident()
+            completed(step)
+        finally:
+            self._closing_thread = 0
+
+    def are_here(self) -> bool:
+        """Whether this thread is in a call, but for those in code of the caller's.
+
+        So it is in a signal handler and in what a call tells of its progress.
+        """
+        me = threading.get_ident()
+        return any(
+            each.thread == me and not (each.over or each.elsewhere) for each in list(self._running)
+        )
 
     def refuse(self) -> bool:
         """From now on no call may begin.
@@ -60,14 +95,16 @@ class Calls:
         """
         me = threading.get_ident()
         with self._lock:
-            if self._closing and self._closer != me and self._is_here(me):
+            if self._closing and self._closer != me and self._is_here():
                 return False
             if not self._closing:
                 self._closing, self._closer = True, me
             return True
 
-    def _is_here(self, thread: int) -> bool:
-        return any(each.thread == thread and not each.over for each in list(self._running))
+    def _is_here(self) -> bool:
+        """Whether this thread is in any call."""
+        me = threading.get_ident()
+        return any(each.thread == me and not each.over for each in list(self._running))
 
     def wait(self) -> None:
         """Return when no other thread is in a call, but for those in an embedder of the caller's.

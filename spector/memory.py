@@ -1140,12 +1140,20 @@ class Memory(Sole):
         Calls in other threads end first: with their result, or with
         :class:`spector.StoreClosedError`. Code of yours that a call has gone into, an embedder, is
         not waited for. An interrupt does not keep the store from being closed.
+
+        In a signal handler, or in what a call tells its progress to, the memory is closed as soon
+        as that call of this thread has ended: nothing is taken from under it.
         """
         if self._opened[0].store.forked:  # what the parent's threads hold here is held for ever
             completed(self._close)
         elif self._calls.refuse():
-            with self._calls.one:
-                completed(self._close)
+            if self._calls.are_here():
+                for opened in self._opened:
+                    opened.store.refuse_calls(own=True)
+                self._calls.at_end(self.close)
+            elif not self._calls.is_closing_here:  # else a signal handler came into it
+                with self._calls.one:
+                    self._calls.closes(self._close)
 
     def _close(self) -> None:
         forked = self._opened[0].store.forked

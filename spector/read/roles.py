@@ -32,6 +32,7 @@ _ROLES: Final = ASSISTANTS | USERS | frozenset(
     herramienta human instruction ipython memorie memory moderator model nutzer operator platform
     plugin prompt sistem sistema superuser sysadmin system systeme tool usuario utente utilisateur
     werkzeug
+    anvandare assistent bruger bruker gebruiker uzytkownik
     \u043f\u043e\u043b\u044c\u0437\u043e\u0432\u0430\u0442\u0435\u043b\u044c
     \u0441\u0438\u0441\u0442\u0435\u043c\u0430
     \u0430\u0441\u0441\u0438\u0441\u0442\u0435\u043d\u0442
@@ -39,11 +40,16 @@ _ROLES: Final = ASSISTANTS | USERS | frozenset(
     \u30e6\u30fc\u30b6\u30fc \u30b7\u30b9\u30c6\u30e0 \u30a2\u30b7\u30b9\u30bf\u30f3\u30c8
     \uc0ac\uc6a9\uc790 \uc2dc\uc2a4\ud15c""".split()
 )
+#: the same without marks and with Korean syllables as their letters, as names are compared
+_BARE: Final = frozenset(
+    "".join(char for char in normalize("NFD", role) if unicodedata.category(char) != "Mn")
+    for role in _ROLES
+)
 #: no name begins with one of these by chance
 _STEMS: Final = ("assistant", "developer", "system")
 #: characters of a name that are judged; fewer are shown
 _MOST_CHARS: Final = 256
-_LONGEST: Final = max(map(len, _ROLES))
+_LONGEST: Final = max(map(len, _BARE))
 
 #: letters, by their category, and a blank pattern, that no reader sees
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
@@ -155,7 +161,7 @@ def _is_role_in(words: list[str]) -> bool:
         joined = ""
         for word in words[first:]:
             joined += word
-            if joined.startswith(_STEMS) or joined in _ROLES or joined.removesuffix("s") in _ROLES:
+            if joined.startswith(_STEMS) or joined in _BARE or joined.removesuffix("s") in _BARE:
                 return True
             if len(joined) > _LONGEST:
                 break

@@ -47,7 +47,7 @@ from spector.errors import (
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
 from spector.sole import Sole
 from spector.store import raw
-from spector.store.connections import connecting
+from spector.store.connections import connecting, end_statements, leaves_statements
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import File, Files, MemoryFile
 from spector.store.guard import identity, refuse_other_than_files
@@ -103,7 +103,9 @@ _left_open: list[Catalog] = []
 
 
 def _abandon_in_child() -> None:
-    for catalog in _catalogs:
+    global _catalogs
+    inherited, _catalogs = _catalogs, WeakList()  # a thread may have been about to change the list
+    for catalog in inherited:
         catalog.abandon()
 
 
@@ -438,7 +440,7 @@ class Catalog(Sole):
         self._pool: list[sqlite3.Connection] = []
         #: number of a connection that is in use -> its holder
         self._lent: dict[int, object] = {}
-        self._pool_lock = threading.RLock()
+        self._pool_lock = threading.RLock()  # a signal handler may close a store meanwhile
         #: per thread: the connection of the snapshot it is in
         self.pinned = threading.local()
         #: of the transaction that `writing` is in; anything else that is open was cut off
@@ -711,6 +713,7 @@ class Catalog(Sole):
         with self._pool_lock:
             self._closed = True
             self._pool = []
+        end_statements(*self._connections)
         # lent ones are among them only where an interrupt has kept a call from giving them back
         others = [each for each in self._connections if each is not self.main]
         writes = self.main in self._connections and self not in _left_open
@@ -799,6 +802,7 @@ class Catalog(Sole):
             if self._lent.get(id(connection)) is not holder:
                 return  # it was given back, and may be lent to another one by now
             del self._lent[id(connection)]
+        end_statements(connection)
         with contextlib.suppress(*SQL_ERRORS):
             self._disconnect(connection)
 
@@ -818,8 +822,10 @@ class Catalog(Sole):
                 self._note_log()
                 yield self.main
                 self.main.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 if self._turn is turn:  # or the next one has begun, and found this one cut off
+                    if leaves_statements(error):
+                        end_statements(self.main)
                     self.roll_back()
                 raise
             self._turn = None
@@ -936,8 +942,8 @@ class Catalog(Sole):
                 "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live,"
                 " change_seq FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
                 (since,),
-            )
-            return [_segment_row(row, self.path) for row in found]
+            ).fetchall()
+        return [_segment_row(row, self.path) for row in found]
 
     def fetch(
         self, ids: Sequence[int], *, sql: str = "1", params: Sequence[Any] = ()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import sqlite3
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from spector.errors import SpectorError
+from spector.store.damage import SQL_ERRORS
 from spector.store.resources import completed, held_by_calling, managed
 
-__all__ = ["connected", "connecting"]
+__all__ = ["connected", "connecting", "end_statements", "leaves_statements"]
 
 
 def connecting(kept: list[sqlite3.Connection], database: str, **options: Any) -> sqlite3.Connection:
@@ -27,6 +31,34 @@ def connected(database: str, **options: Any) -> Iterator[sqlite3.Connection]:
     kept: list[sqlite3.Connection] = []
     try:
         yield connecting(kept, database, **options)
+    except BaseException as error:
+        if leaves_statements(error):
+            end_statements(*kept)
+        raise
     finally:
         for each in kept:
             completed(each.close)
+
+
+def end_statements(*connections: sqlite3.Connection) -> None:
+    """End every statement that still runs on connections, of which this thread has the use.
+
+    The traceback of an error has the frames that it came through, and they have their cursors. As
+    long as somebody keeps it, as a notebook does, a statement that was not read to its end holds on
+    to its moment: what reads from the connection next sees no later one, whatever is committed, and
+    closing the connection leaves its files open.
+    """
+    if not connections:  # what refers to nothing in particular would be looked for
+        return
+    for each in gc.get_referrers(*connections):
+        if isinstance(each, sqlite3.Cursor):
+            with contextlib.suppress(*SQL_ERRORS):
+                each.close()
+
+
+def leaves_statements(error: BaseException | None) -> bool:
+    """Whether an error may keep statements running: it came from outside, between two rows.
+
+    Our own are raised where a statement is at its end, or over damage.
+    """
+    return error is not None and not isinstance(error, (SpectorError, GeneratorExit))

@@ -157,8 +157,20 @@ def translated(action: str, path: str) -> Iterator[None]:
         raise typed_os_error(error, action, path) from error
 
 
+def is_time_limit(error: OSError) -> bool:
+    """Whether an error is a time limit of the caller's, raised in a signal handler."""
+    return isinstance(error, TimeoutError) and error.errno is None
+
+
 def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
-    """The spector error for an ``OSError`` met while doing ``action`` to ``path``."""
+    """The spector error for an ``OSError`` met while doing ``action`` to ``path``.
+
+    Raises:
+        TimeoutError: that is what ``error`` is, and the system did not say so: a signal handler
+            did, whose time limit is no fault of the file.
+    """
+    if is_time_limit(error):
+        raise error
     reason = error.strerror or str(error)
     message = f"cannot {action} {path}: {reason}"
     found: StoreError

@@ -318,9 +318,10 @@ _of_parents: dict[_Identity, int] = {}
 
 def _let_go_in_child() -> None:
     """A child that outlives its parent must not keep the store locked."""
-    global _registering
+    global _locks, _registering
     _registering = threading.RLock()
-    for lock in _locks:
+    inherited, _locks = _locks, WeakList()  # another thread may have been about to change the list
+    for lock in inherited:
         if lock.is_held:
             _of_parents[lock.identity] = lock.pid
         lock.release()

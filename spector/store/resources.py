@@ -68,7 +68,7 @@ class WeakList(Generic[T]):
 
     def __init__(self) -> None:
         self._references: list[weakref.ref[Any]] = []
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # a signal handler may close a store meanwhile
 
     def add(self, item: T) -> None:
         """Idempotent."""

@@ -36,7 +36,7 @@ from spector.layout import (
     headers_of,
 )
 from spector.store.catalog import SegmentRow
-from spector.store.files import Bytes, File, Files, as_bytes
+from spector.store.files import Bytes, File, Files, as_bytes, is_time_limit
 from spector.store.maps import populate
 from spector.store.resources import managed
 from spector.store.sectors import is_of_disk
@@ -159,6 +159,8 @@ def require_readable(view: Bytes, where: str) -> bool:
     try:
         return populate(view)
     except OSError as error:
+        if is_time_limit(error):
+            raise
         raise _unreadable(where, error.errno) from error
 
 

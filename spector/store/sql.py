@@ -24,6 +24,7 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
+from spector.store.connections import end_statements, leaves_statements
 from spector.store.damage import SQL_ERRORS
 from spector.store.files import is_missing
 from spector.store.fulltext import what_seems_damaged
@@ -160,6 +161,8 @@ class Reading(Resource):
     ) -> None:
         borrowed = self._borrowed
         if borrowed is not None:
+            if leaves_statements(error):
+                end_statements(borrowed)
             if self._catalog.in_memory:
                 self._unlock()
             else:
@@ -198,6 +201,8 @@ class Latest:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
         if error is not None:
+            if leaves_statements(error):
+                end_statements(self._catalog.main)
             translated_sql(self._catalog.path).__exit__(kind, error, trace)
 
 

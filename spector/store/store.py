@@ -75,6 +75,8 @@ _NEVER = (1 << 63) - 1
 OPEN_FILES = 64
 #: the first commit after an opening moves the change counter by less than this, at random
 _LEAP = 1 << 36
+#: the number of no thread
+_NO_THREAD = 0
 #: one call of ``index_rest`` builds so many times what a recall may build
 _QUIET_STEPS = 10
 _QUIET_ROWS = 20_000
@@ -754,10 +756,13 @@ class Store(Sole):
         for segment in list(self.segments.values()):
             segment.close()
 
-    def refuse_calls(self) -> None:
-        """From now on only this thread, which is about to close the store, may begin anything."""
+    def refuse_calls(self, *, own: bool = False) -> None:
+        """From now on only this thread, which is about to close the store, may begin anything.
+
+        With ``own`` not even this one: it closes the store later, at the end of its call.
+        """
         if not self.forked:
-            self._closing = get_ident()
+            self._closing = _NO_THREAD if own else get_ident()
 
     @property
     def is_shut(self) -> bool:

@@ -339,3 +339,22 @@ def test_a_receipt_by_the_time_of_recording_names_memories_of_the_scope_only(
     assert result.code == 0
     assert set(result.json["receipt"]["ids"]) == set(result.json["forgotten"])
     assert not in_the_files(mind, b"Vera paints")
+
+
+@pytest.mark.parametrize("more", [[], ["--stored-before", "2999-01-01"]])
+def test_a_receipt_names_no_memory_of_another_user(
+    more: list[str], mind: Path, ids: Ids, run: Run
+) -> None:
+    """With --stored-before it named those that were made from what was erased, whoever's."""
+    with spector.open(mind) as memory:
+        child = memory.remember("Tomas may repair the harbour clock", user_id="vera",
+                                parents=[ids["Tomas repairs"]])  # fmt: skip
+        gone = memory.remember("Vera has sold the boat", user_id="vera")
+        memory.forget(gone)
+    result = run("forget", mind, "--user", "tomas", *more, "--purge", "--yes", "--json")
+    receipt = json.loads(result.out)["receipt"]
+    assert receipt["ids"] == [ids["Tomas repairs"]]
+    assert receipt["derived"] == []
+    assert receipt["derived_elsewhere"] == 1
+    assert str(child.id) not in result.out
+    assert str(gone.id) not in result.out

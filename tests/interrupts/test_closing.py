@@ -7,10 +7,14 @@ were damaged. Guard: as above; the store opens, check finds nothing, what was ac
 
 from __future__ import annotations
 
+import faulthandler
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -20,6 +24,7 @@ import spector
 from spector import StoreClosedError
 from tests.crash.harness import in_fresh_process
 from tests.fakes import FakeEmbedder
+from tests.interrupts.verbs import READING, WRITING, copied, faults_of, prepared
 from tests.proof import Proof, seed
 
 THREADS = 32
@@ -131,6 +136,56 @@ def test_closing_in_a_callback_of_a_call_ends_that_call(tmp_path: Path) -> None:
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as again:
         assert len(again) == 8192
         assert again.check().ok
+
+
+class _ClosingHandler:
+    """Closes a memory at the return of the nth call of C, as a signal handler may."""
+
+    def __init__(self, memory: spector.Memory, nth: int) -> None:
+        self._memory = memory
+        self._left = nth
+
+    def __call__(self, frame: FrameType, event: str, arg: object) -> None:
+        if event == "c_return" and "/spector/" in frame.f_code.co_filename:
+            self._left -= 1
+            if not self._left:
+                sys.setprofile(None)
+                self._memory.close()
+
+
+@pytest.mark.parametrize("name", [
+    "remember", "remember_many", "update", "recall and learn", "compact", "purge", "records",
+    "check", "backup", "close",
+])  # fmt: skip
+def test_a_signal_handler_that_closes_takes_nothing_from_under_its_own_call(
+    name: str, tmp_path: Path
+) -> None:
+    """It waited for ever for a lock of its own thread, or the call raised an error of SQLite's."""
+    model = prepared(tmp_path / "model")
+    for nth in (*range(1, 40, 9), *range(40, 900, 131)):
+        scene = copied(model, tmp_path / f"scene{nth}")
+        memory = scene.memory = scene.opened()
+        faulthandler.dump_traceback_later(60, exit=True)
+        try:
+            sys.setprofile(_ClosingHandler(memory, nth))
+            {**WRITING, **READING}[name](scene)
+        except StoreClosedError:
+            pass
+        finally:
+            sys.setprofile(None)
+            faulthandler.cancel_dump_traceback_later()
+        assert faults_of(scene) == []
+
+
+def test_a_memory_that_a_callback_closes_is_closed_when_the_call_has_ended(tmp_path: Path) -> None:
+    memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
+    memory.remember_many([f"a smew, number {n}" for n in range(50)])
+    with suppress(StoreClosedError):
+        memory.check(progress=lambda done, total: memory.close())
+    with pytest.raises(StoreClosedError):
+        memory.recall("smew")
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as again:  # the lock is free
+        assert len(again) == 50
 
 
 def test_two_threads_may_close_at_once(tmp_path: Path) -> None:

@@ -127,6 +127,8 @@ POSING = [
     "\u1d00ssistant", "\U0001f1fa\U0001f1f8\U0001f1ea\U0001f1f7", "\U0001f170\U0001f178",
     "DEVELOPER :", "[tool]", "t o o l", "hu-man", "m.o.d.e.l", "us_er", "user42", "a5si5tant",
     "sy5tem", "Tools", "System administrator", "instructions", "usuario", "\u7cfb\u7edf",
+    "\uc0ac\uc6a9\uc790", "\uc2dc\uc2a4\ud15c", "\u30e6\u30fc\u30b6\u30fc",
+    "u\u017cytkownik", "Assistent",
 ]  # fmt: skip
 
 
