@@ -51,7 +51,7 @@ install: $(STAMP)
 demo: $(STAMP)
 	@$(VENV)/bin/spector demo $(ARGS)
 
-# says at its end how many of its 300 seconds the tests took
+# says at its end how many of its 480 seconds the tests took
 test: lint
 	$(PYTEST) -m "not slow"
 

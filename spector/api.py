@@ -14,7 +14,7 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
-from spector.given import items_of, shown
+from spector.given import function_or_none, items_of, shown
 from spector.hints import checks_arguments
 from spector.opening import open_memory_at as open
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
@@ -63,6 +63,7 @@ def check(
     """
     where = _directory(path, "path")
     refuse_strange_limit(limit)
+    function_or_none(progress, "progress")
     files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
@@ -96,6 +97,7 @@ def reembed(
 
     All or nothing: killed at any moment, the store is either as before or converted.
     """
+    function_or_none(progress, "progress")
     found = resolve(embedder)
     if found is None:
         raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
@@ -132,6 +134,7 @@ def restore(
         StoreExistsError: something is at ``dest``. StoreNotFoundError: no store is at ``backup``.
         PartitionCorruptError, CatalogCorruptError: the backup is damaged; nothing was put in place.
     """
+    function_or_none(progress, "progress")
     source, place = _directory(backup, "backup"), _directory(dest, "dest")
     if DiskFiles(source).is_empty():
         raise StoreNotFoundError(f"there is no backup at {source}", hint="check the path")
@@ -175,9 +178,10 @@ def repair(
         directory, or the source has a name beside ``dest`` that the new store passes through.
     """
     started = time.perf_counter()
+    function_or_none(progress, "progress")
     where, named = _directory(path, "path"), _directory(dest, "dest")
     files, place = DiskFiles(where), Place.at(named)
-    named = os.path.abspath(named)  # now: whoever renames directories may lose the current one
+    named = os.path.abspath(named)  # now: a rename of directories may lose the current one
     if not files.exists(CATALOG_NAME) and not has_partitions(files.root):
         raise no_store(files)
     place.refuse_harm(files.root)

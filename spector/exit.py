@@ -1,7 +1,7 @@
 """What is closed when the interpreter ends, while there still are threads that can be waited for.
 
 Later, when modules are taken apart, a thread may have been ended in the middle of a call, with a
-lock in its hands for ever. Whoever then closed a store would wait for that lock, or take files from
+lock in its hands for ever. Closing a store then would wait for that lock, or take files from
 under a call. This module is imported with the package, so what a program registers with ``atexit``
 runs before, with its memories still open.
 """

@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import reprlib
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from spector.errors import InvalidInputError, SpectorError
 
-__all__ = ["items_of", "reading", "said", "shown", "truth"]
+__all__ = ["function_or_none", "items_of", "reading", "said", "shown", "truth"]
+
+Function = TypeVar("Function")
 
 _MOST_CHARS: Final = 200
 
@@ -108,6 +110,19 @@ def truth(value: object, name: str) -> bool:
     """
     with reading(name, hint=f"pass {name}=True or {name}=False"):
         return bool(value)
+
+
+def function_or_none(value: Function, name: str) -> Function:
+    """An argument that is called later, when part of the work is done.
+
+    Raises:
+        InvalidInputError: it cannot be called.
+    """
+    if value is None or callable(value):
+        return value
+    raise InvalidInputError(
+        f"{name} is {shown(value)}", hint=f"pass a function, or leave {name} out"
+    )
 
 
 _END: Final = object()

@@ -8,7 +8,7 @@ which one is meant.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from types import FunctionType
@@ -178,7 +178,9 @@ def _unknown_among(
 def hint_for_argument(name: str, known: tuple[str, ...]) -> str:
     """ "did you mean k?", or what there is."""
     meant = _meant(name, _KEYWORDS, known)
-    return f"did you mean {meant}?" if meant else f"it takes: {', '.join(known)}"
+    if meant:
+        return f"did you mean {meant}?"
+    return f"it takes: {', '.join(known)}" if known else "it takes none"
 
 
 def no_attribute(owner: str, name: str, known: Iterable[str]) -> AttributeError:
@@ -199,12 +201,20 @@ def no_attribute(owner: str, name: str, known: Iterable[str]) -> AttributeError:
 def _meant(name: str, table: Mapping[str, list[str]], known: Iterable[str]) -> str | None:
     """What a name means: by the table, or by how it is spelt."""
     names = list(known)
-    bare = name.lower().strip("_").replace("-", "_")
-    for candidate in [*table.get(name, []), *table.get(bare, [])]:
+    near = get_close_matches(_bare(name), names, 1)
+    return _named(name, table, names) or (near[0] if near else None)
+
+
+def _named(name: str, table: Mapping[str, list[str]], names: Collection[str]) -> str | None:
+    """What a name means by the table."""
+    for candidate in [*table.get(name, []), *table.get(_bare(name), [])]:
         if not candidate.isidentifier() or candidate in names:
             return candidate
-    near = get_close_matches(bare, names, 1)
-    return near[0] if near else None
+    return None
+
+
+def _bare(name: str) -> str:
+    return name.lower().strip("_").replace("-", "_")
 
 
 def with_hints(made: _Class) -> _Class:
@@ -253,7 +263,7 @@ def checks_arguments(where: str) -> Callable[[_Call], _Call]:
             except TypeError as error:
                 unfit = None
                 if not isinstance(error, InvalidInputError):
-                    unfit = _unfit(function, given, where)
+                    unfit = _unfit(function, args, given, where)
                 if unfit is None:
                     raise
             try:
@@ -267,12 +277,19 @@ def checks_arguments(where: str) -> Callable[[_Call], _Call]:
 
 
 def _unfit(
-    function: Callable[..., Any], given: Mapping[str, Any], where: str
+    function: Callable[..., Any], args: Sequence[Any], given: Mapping[str, Any], where: str
 ) -> UnknownArgumentError | None:
     """Why a call could not be made, when it is for a keyword that the function does not have."""
-    parameters = inspect.signature(function).parameters.values()
-    if any(each.kind is each.VAR_KEYWORD for each in parameters):
-        return None
+    parameters = list(inspect.signature(function).parameters.values())
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):  # it refuses them by itself
+        absent = tuple(
+            each.name for n, each in enumerate(parameters)
+            if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
+            and n >= len(args) and each.name not in given
+        )
+        names = {each.name for each in parameters}
+        meant = [name for name in given if name not in names and _named(name, _KEYWORDS, absent)]
+        return _unknown_among(meant, absent, where)
     known = tuple(
         each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY
         and each.name != "self"

@@ -34,7 +34,7 @@ from spector.errors import (
 )
 from spector.exchange import Vectors, export_lines, import_lines
 from spector.exit import at_exit
-from spector.given import items_of, reading, shown, truth
+from spector.given import function_or_none, items_of, reading, shown, truth
 from spector.hints import made_by, no_attribute, refuse_unknown, with_hints
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
@@ -103,7 +103,7 @@ from spector.store.links import newer_than
 from spector.store.places import file_beside, is_nameable, without_tilde
 from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
-from spector.store.resources import completed, each_elsewhere
+from spector.store.resources import completed, each_elsewhere, entry
 from spector.store.scope import ANYBODY, SCOPES, Scope, members
 from spector.store.tally import count_of, receipt_within, tiers_of, users_of
 from spector.store.walk import walk
@@ -193,6 +193,8 @@ class Memory(Sole):
         #: background sleep; does nothing until ``memory.daemon.start()``
         self.daemon = ReflectDaemon(_cycle_of(self), router, config)
         at_exit(self, Memory._end)
+        for each in opened:
+            each.store.catalog.has_owner = True
 
     # -- write --------------------------------------------------------------------------------
 
@@ -235,8 +237,8 @@ class Memory(Sole):
             valid_from, valid_until: outside of this window recall does not return it.
             metadata: a JSON object, for ``where`` filters.
             session_id, agent_id, user_id: scopes; a recall with one of them never leaves it.
-            parents: ids, hits or records of what this one was made from. They are kept as numbers,
-                whoever's they are; nothing is read through them.
+            parents: ids, hits or records of what this one was made from, of any user. They are kept
+                as numbers; nothing is read through them.
             vector: (dim,) floats; embedded from the text if absent.
             unresolved: marks an open matter, until :meth:`resolve`.
             supersedes: id, hit or record of what this one takes the place of, or several. In the
@@ -283,6 +285,7 @@ class Memory(Sole):
         """
         self._ensure(write=True)
         refuse_unknown(common, FIELDS, "remember_many")
+        function_or_none(progress, "progress")
         if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
             raise InvalidInputError(
                 f"remember_many takes several memories, got one {type(items).__name__}",
@@ -322,7 +325,6 @@ class Memory(Sole):
     def update(
         self,
         target: Named,
-        /,
         *,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -381,7 +383,7 @@ class Memory(Sole):
                 fields = _fields_of(before)
                 fields.update(changes)
                 draft = self._draft(fields.pop("text"), fields)
-                record = self._writer.update(before.id, changes, draft)
+                record = self._writer.update(before.id, changes, draft, scope)
         self.daemon.note_writes(1)
         return self._within(record, scope)
 
@@ -498,7 +500,7 @@ class Memory(Sole):
                 what it should find.
             verify: with ``purge``: afterwards search every byte of every file for their texts,
                 metadata, tags, labels and vectors, and the full text for their words. Ids that were
-                forgotten before are refused then: nobody knows any more what to search for.
+                forgotten before are refused then: their words to search for are gone.
             include_protected: pinned and immutable memories, too.
             skip_protected: of ids that you name, leave the immutable ones and forget the rest.
             user_id, agent_id, session_id: with ids a guard, otherwise part of the selection. The
@@ -541,7 +543,7 @@ class Memory(Sole):
                 raise InvalidFilterError("give either ids or a filter, not both")
             ids = _ids_of(target)
             if purge and not verify and scope.is_open:
-                # of what is forgotten nobody knows what to search for, or whose it was
+                # what is forgotten has left neither words to search for nor whose it was
                 ids = [each for each in ids if not self._writer.is_forgotten(each)]
             with store.lock:  # what is searched for is what is forgotten
                 for each in ids:
@@ -808,7 +810,7 @@ class Memory(Sole):
     def users(self) -> list[UserSummary]:
         """The users that memories are of, by id: how many, and the times of first and last event.
 
-        Memories without a user are nobody's, and of none of them.
+        Memories without a user are not counted for any of them.
         """
         self._ensure()
         return users_of(self._router.stores(), trusted_s=_TRUSTED_S)
@@ -883,6 +885,7 @@ class Memory(Sole):
         """
         dry_run = truth(dry_run, "dry_run")
         self._ensure(write=not dry_run)
+        function_or_none(progress, "progress")
         scope = self._scope(user_id, agent_id, session_id)
         share = parse_number(threshold, "threshold", 0.0, 1.0)
         needles = _needles_given(verify)
@@ -919,6 +922,7 @@ class Memory(Sole):
         """
         self._ensure()
         refuse_strange_limit(limit)
+        function_or_none(progress, "progress")
         durable = self._opened[0].store
         tiers = {tier.code: tier.files for tier in self._router}
         reports = []
@@ -1045,7 +1049,7 @@ class Memory(Sole):
             raise InvalidInputError(f"dest is {shown(dest)}", hint="pass the path of a directory")
         return copy_store(
             self._opened[0].store, without_tilde(dest, "dest"), as_backup=True,
-            force=truth(force, "force"), progress=progress,
+            force=truth(force, "force"), progress=function_or_none(progress, "progress"),
         )
 
     # -- exchange -------------------------------------------------------------------------------
@@ -1087,7 +1091,8 @@ class Memory(Sole):
         )
         count = export_lines(
             place, self._iterate(chosen, damaged, proven=True),
-            self._vectors if with_vectors else None, progress=progress, total=len(self),
+            self._vectors if with_vectors else None, total=len(self),
+            progress=function_or_none(progress, "progress"),
         )
         if damaged:
             warnings.warn(
@@ -1123,12 +1128,14 @@ class Memory(Sole):
             raise InvalidInputError(f"source is {shown(source)}", hint="pass the path of a file")
         return import_lines(
             lambda item: self._draft(item, {}), self._remember, without_tilde(source, "source"),
-            vectors=self._vectors, batch_records=self._config.batch_records, progress=progress,
+            vectors=self._vectors, batch_records=self._config.batch_records,
+            progress=function_or_none(progress, "progress"),
             change=change, limit=limit,
         )
 
     # -- life -----------------------------------------------------------------------------------
 
+    @entry
     def close(self) -> None:
         """Checkpoint, close every file and give up the lock. Idempotent.
 
@@ -1178,7 +1185,7 @@ class Memory(Sole):
             self._close_dropped(close=stopped and not _others_run())
 
     def _close_dropped(self, *, close: bool = True) -> None:
-        """Close without an error, which nobody is there to catch. What was committed is safe."""
+        """Close without an error, which no caller could catch. What was committed is safe."""
         try:
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=3, source=self)
         finally:  # where warnings are errors, too

@@ -1,8 +1,8 @@
 """Too little memory, in whatever words a library says it.
 
 A module or a library that cannot be mapped is an ImportError, a thread without a stack a
-RuntimeError, a map of a file an OSError. Whoever takes them for a package that is missing, or for a
-damaged file, tells people to repair what is whole.
+RuntimeError, a map of a file an OSError. Taken for a missing package or a damaged file, they would
+tell the user to repair what is whole.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def test_the_page_says_how_long_the_quick_sample_took_and_when_that_is_too_long(
 ) -> None:
     quick = {"seconds": seconds, "workers": 2, "cores": 2, "commit": "abc", "at": "2026-01-01"}
     found = page.Found([_record()], [HERE], "now", lambda test: "as they are", {}, quick)
-    assert f"took {seconds:.0f} of its 300 seconds" in page.render(found)
+    assert f"took {seconds:.0f} of its 480 seconds" in page.render(found)
     assert ("too long" in page.render(found)) == (seconds > 300)
     assert "has not been noted here" in page.render(_found([_record()]))
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import shlex
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from spector.clock import to_ms
 from spector.errors import InvalidInputError, InvalidTimeError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spector.memory import Memory
 
 __all__ = [
+    "SCOPE_NAMES",
     "add_embedder",
     "add_fields",
     "add_ids",
@@ -37,6 +38,9 @@ __all__ = [
     "time",
     "unit",
 ]
+
+
+SCOPE_NAMES: Final = ("user_id", "agent_id", "session_id")
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +83,7 @@ def add_scopes(parser: argparse.ArgumentParser) -> None:
 
 def scopes(args: argparse.Namespace) -> dict[str, str]:
     """The scope arguments that were given."""
-    given = {name: getattr(args, name) for name in ("user_id", "agent_id", "session_id")}
+    given = {name: getattr(args, name) for name in SCOPE_NAMES}
     return {name: value for name, value in given.items() if value is not None}
 
 

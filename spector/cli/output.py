@@ -141,7 +141,7 @@ class Console:
 
     @property
     def can_ask(self) -> bool:
-        """Somebody is there to read a question and to answer it."""
+        """Whether a terminal is there to show a question and to read its answer."""
         return _is_tty(sys.stdin) and _is_tty(self.err)
 
     def confirm(self, question: str) -> bool:

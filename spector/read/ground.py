@@ -33,7 +33,7 @@ __all__ = [
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
-#: confidence, 0..255, from which the words of nobody are believed to be the user's
+#: confidence, 0..255, from which words without a speaker are believed to be the user's
 _CERTAIN: Final = 127
 
 
@@ -122,11 +122,11 @@ class Ground:
         return self._forms
 
     def standing(self, snap: Snapshot) -> NDArray[np.bool_]:
-        """(n,) which texts are instructions that hold; of nobody's words only what is certain."""
+        """(n,) which texts are instructions that hold; without a speaker, only what is certain."""
         if self._standing is None:
             found = self.forms().standing.copy()
-            nobody = [code for code, name in enumerate(self.words.speakers()) if not name]
-            for row in np.flatnonzero(found & np.isin(self.speakers(), nobody)).tolist():
+            unnamed = [code for code, name in enumerate(self.words.speakers()) if not name]
+            for row in np.flatnonzero(found & np.isin(self.speakers(), unnamed)).tolist():
                 found[row] = snap.confidence(int(self.part[row]), int(self.slot[row])) >= _CERTAIN
             self._standing = found
         return self._standing

@@ -1,11 +1,11 @@
-"""Whose words may instruct, and which names read like the role of somebody who may.
+"""Which words may instruct, by their speaker; which names read like a role that may.
 
 What a tool, a document or the agent itself said is kept as a memory like any other, but only the
 words of the user, or of the system and the developer by their role, stand as an instruction. The
 role decides. Where there is none, words with the name of a speaker or with a source other than the
-user are somebody else's.
+user are another speaker's.
 
-A name is judged as a reader takes it: compatibility letters folded, letters that nobody sees taken
+A name is judged as a reader takes it: compatibility letters folded, letters that are not seen taken
 out, lookalikes as the Latin letter that they look like, words joined that something splits.
 """
 
@@ -51,7 +51,7 @@ _STEMS: Final = ("assistant", "developer", "system")
 _MOST_CHARS: Final = 256
 _LONGEST: Final = max(map(len, _BARE))
 
-#: letters, by their category, and a blank pattern, that nobody sees
+#: letters, by their category, and a blank pattern, that no reader sees
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 _INVISIBLE: Final = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Me", "Mn"))
 _REVERSING: Final = re.compile("[\u061c\u200f\u202a-\u202e\u2066-\u2069]")

@@ -435,6 +435,8 @@ class Catalog(Sole):
         #: commits are not synced one by one
         self.relaxed = durability == "relaxed" and mode == "rw" and path != ":memory:"
         self._synchronous = _SYNCHRONOUS[durability]
+        #: somebody closes it for certain, when it is dropped, too
+        self.has_owner = False
         self._connections: list[sqlite3.Connection] = []
         _catalogs.add(self)
         self._pool: list[sqlite3.Connection] = []
@@ -572,8 +574,9 @@ class Catalog(Sole):
             raw.let_go(self.path, self)
 
     def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # one that an interrupt has kept from its owner; its connections are in cycles of their own
-        if getattr(self, "_connections", None) and not _is_finalizing():
+        # one that an interrupt has kept from its owner; its connections are in cycles of their own.
+        # An owner that is collected together with it still has to close, and may come later.
+        if getattr(self, "_connections", None) and not self.has_owner and not _is_finalizing():
             self._close_all()
 
     def _close_all(self) -> None:

@@ -62,7 +62,7 @@ class Map(Sole):
         }
 
     def __del__(self, _munmap: Any = _libc.munmap) -> None:  # at the end there are no globals
-        held = self._held
+        held = getattr(self, "_held", None)  # an interrupt may have come first
         try:
             if held and held[0] not in (None, _FAILED):
                 address = held[0]

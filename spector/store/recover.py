@@ -249,7 +249,9 @@ def _open_reader(
     files: DiskFiles, stamp: Stamp, tiers: Mapping[int, TierFiles], config: Config
 ) -> Store:
     if not files.exists(CATALOG_NAME):
-        raise no_store(files, 'open it once with mode="rw" to create it, or check the path')
+        empty = files.is_empty() or holds_only(files.root, _UNBORN)
+        create = 'open it once with mode="rw" to create it, or ' if empty else ""
+        raise no_store(files, f"{create}check the path")
     word = last_word(files.root)
     catalog = _complete_catalog(files)
     made: list[Catalog | Store] = [catalog]

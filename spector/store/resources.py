@@ -3,8 +3,8 @@
 Python raises out of a signal handler as a call into C returns and as a function of Python begins.
 So ``with`` may never come to ``__exit__`` although ``__enter__`` has done its work, and an
 ``__exit__`` that is written in Python may end before its first line. The traceback then keeps the
-generator of a context manager alive, and with it the lock that it holds, for as long as somebody
-looks at the traceback.
+generator of a context manager alive, and with it the lock that it holds, for as long as the error
+is kept.
 
 Therefore every resource is on a stack of its thread while it is held. A public call notes how high
 the stack was when it began (`begin`); what lies above that when the call is over is given back
@@ -292,8 +292,8 @@ def managed(function: Callable[P, Iterator[T]]) -> Callable[P, _Managed[T]]:
 def held_by_calling(kept: list[T], function: Callable[..., T], *args: Any) -> T:
     """Call a function of C and keep what it returns in ``kept`` before a signal can be handled.
 
-    ``kept`` must be empty. Whoever has the list gives back what is in it, in whatever way the call
-    has ended: between a call of C and the assignment of its result, an interrupt loses the result.
+    ``kept`` must be empty. The caller gives back what is in it, in whatever way the call has ended:
+    between a call of C and the assignment of its result, an interrupt loses the result.
     """
     kept.extend(map(function, *((each,) for each in args)))
     return kept[0]

@@ -1,6 +1,6 @@
 """Whose a memory must be, for the verbs that name memories by id.
 
-A scope is exact, as in a recall: a memory without a user is nobody's and in no user's scope.
+A scope is exact, as in a recall: a memory without a user is in no user's scope.
 """
 
 from __future__ import annotations

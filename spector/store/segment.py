@@ -38,6 +38,7 @@ from spector.layout import (
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, File, Files, as_bytes, is_time_limit
 from spector.store.maps import populate
+from spector.store.resources import managed
 from spector.store.sectors import is_of_disk
 from spector.wording import counted
 
@@ -454,7 +455,7 @@ class Segment:
             self.file().sync()
             self.dirty = False
 
-    @contextlib.contextmanager
+    @managed
     def _borrowed(self) -> Iterator[File]:
         """The file, closed afterwards if it was not open: partitions outnumber descriptors."""
         was_open = self._file is not None

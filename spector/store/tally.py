@@ -85,7 +85,7 @@ def receipt_within(
     """A receipt that names no memory outside of a scope.
 
     Args:
-        mine: what the call itself forgot. Of what was forgotten before nobody knows whose it was.
+        mine: what the call itself forgot. Of what was forgotten before the store keeps no scope.
     """
     if scope.is_open:
         return receipt

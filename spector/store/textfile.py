@@ -39,7 +39,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
 
     When this returns, neither the bytes nor the name can be lost in a power cut.
     """
-    # nobody can put a link there before us: nobody knows the name, and it must be a new one
+    # a link cannot be there before us: the name is drawn at random, and must be a new one
     temporary = f"{path}.{secrets.token_hex(8)}{_END}"
     folder = os.path.dirname(path)
     with translated("write", path):
@@ -79,7 +79,7 @@ def _nameless(folder: str) -> FileIO | None:
         return None
     try:
         held = opened(folder, flag | os.O_WRONLY | os.O_CLOEXEC)
-    except OSError:  # whoever makes one with a name says why, if that fails too
+    except OSError:  # a file with a name is made next, and says why if that fails too
         return None
     if not os.path.exists(_name_of(held.fileno())):  # no /proc here, so it could never get one
         held.close()
@@ -88,7 +88,7 @@ def _nameless(folder: str) -> FileIO | None:
 
 
 def _named(path: str) -> FileIO:
-    """A new, locked file with a name; made again where somebody took it for one that was left."""
+    """A new, locked file with a name; made again where another process removed it as a remnant."""
     for attempt in range(_ATTEMPTS):
         held = opened(path, OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         regular(held, path, created=True)

@@ -80,7 +80,7 @@ class Words:
         return self._index.follow(view.partitions, self._source())
 
     def let_go(self) -> None:
-        """Give the memory of the index back. It begins anew if somebody asks again."""
+        """Give the memory of the index back. It begins anew when it is asked again."""
         self._word_files.forget()
         self._index = self._make_index()
 

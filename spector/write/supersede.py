@@ -24,7 +24,7 @@ from spector.layout import MUTABLE_DTYPE, Flag
 from spector.store import rows as catalog_rows
 from spector.store.catalog import Row, is_sealed, verify_row
 from spector.store.links import newer_than, parted, reserved_last, successors
-from spector.store.scope import Scope
+from spector.store.scope import ANYBODY, Scope, members
 from spector.store.store import Store
 from spector.store.transaction import Transaction
 from spector.write.draft import Draft
@@ -100,7 +100,7 @@ def _refuse(store: Store, row: Row, draft: Draft, already: Mapping[int, Ending])
         )
     newer = newer_than(store, row)
     if newer or _flags(row) & Flag.SUPERSEDED:
-        raise _superseded(store, row, newer)
+        raise _superseded(store, row, newer, Scope(user_id=draft.user_id))
     if _flags(row) & Flag.IMMUTABLE:
         raise ImmutableRecordError(
             f"record {row.id} is immutable", hint="remember the new one without supersedes"
@@ -113,7 +113,9 @@ def _refuse(store: Store, row: Row, draft: Draft, already: Mapping[int, Ending])
         )
 
 
-def _superseded(store: Store, row: Row, newer: tuple[int, ...]) -> SupersededRecordError:
+def _superseded(
+    store: Store, row: Row, newer: tuple[int, ...], scope: Scope
+) -> SupersededRecordError:
     """The error for a change of what has been superseded before."""
     if not newer:
         return SupersededRecordError(
@@ -121,8 +123,13 @@ def _superseded(store: Store, row: Row, newer: tuple[int, ...]) -> SupersededRec
             hint=f"the newer one has been forgotten; reinstate({row.id}) makes it hold again:"
             f" spector reinstate PATH {row.id}",
         )
-    last = newer
+    last = newer = _inside(store, newer, scope)
+    if not newer:
+        return _superseded_outside(row)
     while further := successors(store.catalog, [last[-1]]).get(last[-1]):
+        further = _inside(store, further, scope)
+        if not further:
+            break
         last = further
     return SupersededRecordError(
         f"memory {row.id} has been superseded by memory {newer[-1]}",
@@ -131,11 +138,30 @@ def _superseded(store: Store, row: Row, newer: tuple[int, ...]) -> SupersededRec
     )
 
 
-def refuse_new_end(store: Store, row: Row) -> None:
+def _superseded_outside(row: Row) -> SupersededRecordError:
+    """The error where the newer memory is not of the caller's scope, and is not named."""
+    return SupersededRecordError(
+        f"memory {row.id} has been superseded",
+        hint="the newer one is outside of this scope; remember anew what holds, without supersedes",
+    )
+
+
+def _inside(store: Store, ids: tuple[int, ...], scope: Scope) -> tuple[int, ...]:
+    """Those of the ids that may be named to a caller with a scope."""
+    if scope.is_open:
+        return ids
+    found = members(store.catalog, ids, scope, inside=True)
+    return tuple(each for each in ids if each in found)
+
+
+def refuse_new_end(store: Store, row: Row, scope: Scope = ANYBODY) -> None:
     """Raise when a memory's end is not its own to tell any more, but that of what superseded it."""
     if not _was_ended(row):
         return
-    newer = newer_than(store, row)
+    all_newer = newer_than(store, row)
+    newer = _inside(store, all_newer, scope)
+    if all_newer and not newer:
+        raise _superseded_outside(row)
     by = f" by memory {newer[-1]}" if newer else ""
     first = f"forget({newer[-1]}), then " if newer else ""
     raise SupersededRecordError(
@@ -178,14 +204,17 @@ def with_end_of(row: Row, tags: tuple[str, ...]) -> tuple[str, ...]:
     return _with_end(tags, parted(row.tags).until_ms)
 
 
-def reinstated(store: Store, row: Row) -> Ending | None:
+def reinstated(store: Store, row: Row, scope: Scope = ANYBODY) -> Ending | None:
     """A superseded memory that holds again, as long as it would have; None when nothing did.
 
     Raises:
         SupersededRecordError: what superseded it is still there.
     """
     verify_row(row, store.catalog.path)
-    newer = newer_than(store, row)
+    all_newer = newer_than(store, row)
+    newer = _inside(store, all_newer, scope)
+    if all_newer and not newer:
+        raise _superseded_outside(row)
     if newer:
         raise SupersededRecordError(
             f"memory {row.id} has been superseded by memory {newer[-1]}",

@@ -195,7 +195,9 @@ class Writer:
 
     # -- change -------------------------------------------------------------------------------
 
-    def update(self, record_id: int, changes: Mapping[str, Any], draft: Draft) -> MemoryRecord:
+    def update(
+        self, record_id: int, changes: Mapping[str, Any], draft: Draft, scope: Scope = ANYBODY
+    ) -> MemoryRecord:
         """Bring a record to the state of ``draft``; ``changes`` names what the user gave.
 
         Text, tags, scopes, event time and confidence are part of the immutable half of a record,
@@ -203,9 +205,9 @@ class Writer:
         indexed of it, even if the vector stays the same: the words of a slot never change.
         Everything else is changed in place.
         """
-        store, row, tier = self.locate(record_id)
+        store, row, tier = self.locate(record_id, scope)
         with store.lock:
-            store, row, tier = self.locate(record_id)
+            store, row, tier = self.locate(record_id, scope)
             verify_row(row, store.catalog.path)
             image = _current_bytes(store, row).reshape(1, -1)
             before = image[0, :64].view(RECORD_DTYPE)[0]
@@ -214,7 +216,7 @@ class Writer:
                     f"record {record_id} is immutable", hint="remember a new one instead"
                 )
             if "valid_until" in changes:
-                supersede.refuse_new_end(store, row)
+                supersede.refuse_new_end(store, row, scope)
             draft.tags = supersede.with_end_of(row, draft.tags)
             encoded = self._changed_image(store, row, image, changes, draft, tier)
             moves = _indexed_of(draft) != _indexed_of(row) or bytes(
@@ -331,7 +333,7 @@ class Writer:
         self.locate(record_id, scope)
         with self._lock:
             store, row, _ = self.locate(record_id, scope)
-            change = supersede.reinstated(store, row)
+            change = supersede.reinstated(store, row, scope)
             if change is not None:
                 row = change.after
                 with store.transaction() as tx:
@@ -497,7 +499,7 @@ class Writer:
         if isinstance(record_id, bool) or not isinstance(record_id, (int, np.integer)):
             raise InvalidInputError(
                 f"a record id is an int, got {type(record_id).__name__}",
-                hint="pass hit.id or record.id",
+                hint="pass one id, hit or record",
             )
         if 0 <= record_id < 1 << 63:
             for store in self._router.stores():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,6 +146,59 @@ def test_the_functions_of_the_package_do_too(call: Callable[[], Any], meant: str
     with pytest.raises(UnknownArgumentError, match=f"did you mean {meant}") as caught:
         call()
     assert caught.value.message.startswith("spector.")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda m: m.update(memory_id=1, text="x"), "did you mean target?"),
+        (lambda m: m.update(uuid=1, user_id="ida", importance=0.5), "did you mean target?"),
+        (lambda m: m.remember_many(documents=["x"], user_id="ida"), "did you mean items?"),
+        (lambda m: m.export(filename="x", tags=["t"]), "did you mean target?"),
+        (lambda m: m.users(count=3), "it takes none"),
+    ],
+)  # fmt: skip
+def test_a_foreign_name_of_the_first_argument_is_told_though_that_is_absent(
+    mind: Memory, call: Callable[[Memory], Any], said: str
+) -> None:
+    with pytest.raises(UnknownArgumentError) as caught:
+        call(mind)
+    assert caught.value.hint == said
+
+
+def test_the_first_argument_has_one_name_in_all_verbs_by_id(mind: Memory) -> None:
+    (record,) = mind.records()
+    assert mind.update(target=record, importance=0.25).importance == 0.25
+    assert mind.get(target=record).id == mind.pin(target=record).id == record.id
+    with pytest.raises(TypeError, match="missing"):
+        mind.update(importance=0.5)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    "verb", ["remember_many", "export", "import_", "backup", "check", "compact"]
+)
+def test_a_progress_that_cannot_be_called_is_refused_before_the_work(
+    mind: Memory, tmp_path: Path, verb: str
+) -> None:
+    place = {"remember_many": [[{"text": "x", "vector": CUE}]], "check": [], "compact": []}
+    with pytest.raises(InvalidInputError, match="progress is 'yes'"):
+        getattr(mind, verb)(*place.get(verb, [tmp_path / "x"]), progress="yes")
+    assert len(mind) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda path: spector.check(path, progress=3),  # type: ignore[arg-type]
+        lambda path: spector.restore(path, path, progress=3),  # type: ignore[arg-type]
+        lambda path: spector.repair(path, path, progress=3),  # type: ignore[arg-type]
+        lambda path: spector.reembed(path, progress=3),  # type: ignore[arg-type]
+    ],
+)
+def test_nor_one_of_the_functions(tmp_path: Path, call: Callable[[Path], Any]) -> None:
+    with pytest.raises(InvalidInputError, match="progress is 3"):
+        call(tmp_path)
 
 
 def test_a_key_of_a_message_is_told_like_an_argument(mind: Memory) -> None:

@@ -176,6 +176,22 @@ def test_the_remains_of_a_store_are_still_told_as_such_and_repaired(folder: Path
     assert spector.repair(folder / "cem", folder / "new").wordless == 1
 
 
+@pytest.mark.parametrize("content", [[], ["notes.txt"]])
+def test_a_reader_is_sent_to_create_a_store_only_where_that_is_possible(
+    tmp_path: Path, content: list[str]
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    for name in content:
+        (place / name).touch()
+    with pytest.raises(StoreNotFoundError) as caught:
+        spector.open(place, embedder=None, mode="r")
+    assert ('mode="rw"' in caught.value.hint) == (not content)
+    if content:
+        with pytest.raises(StoreNotFoundError):
+            spector.open(place, embedder=None, dim=3)
+
+
 def test_many_stores_are_counted_and_not_listed(tmp_path: Path) -> None:
     make(tmp_path / "s0")
     for n in range(1, 9):

@@ -521,6 +521,37 @@ def test_what_moves_while_it_is_recalled_is_not_strengthened(
     assert memory.get(record).access_count == 0
 
 
+@pytest.mark.parametrize("how", ["reinstate", "supersede", "end"])
+def test_an_error_names_no_memory_outside_of_the_scope(memory: Memory, how: str) -> None:
+    """The newer one was moved to another user: its id, and to forget it, are not this user's."""
+    older = memory.remember("the gate is green", user_id="u")
+    newer = memory.remember("the gate is blue", user_id="u", supersedes=older)
+    ways = {
+        "reinstate": lambda user: memory.reinstate(older, user_id=user),
+        "supersede": lambda user: memory.remember("it is red", user_id=user, supersedes=older),
+        "end": lambda user: memory.update(older, user_id=user, valid_until="2031-01-01T00:00Z"),
+    }
+    with pytest.raises(SupersededRecordError) as caught:
+        ways[how]("u")
+    assert str(newer.id) in str(caught.value)
+    memory.update(newer, move_to={"user_id": "v"})
+    with pytest.raises(SupersededRecordError) as caught:
+        ways[how]("u")
+    assert str(newer.id) not in str(caught.value)
+    assert caught.value.hint
+
+
+def test_nor_one_further_on_in_its_history(memory: Memory) -> None:
+    first = memory.remember("the gate is green", user_id="u")
+    second = memory.remember("the gate is blue", user_id="u", supersedes=first)
+    third = memory.remember("the gate is red", user_id="u", supersedes=second)
+    memory.update(third, move_to={"user_id": "v"})
+    with pytest.raises(SupersededRecordError) as caught:
+        memory.remember("the gate is gone", user_id="u", supersedes=first)
+    assert str(second.id) in str(caught.value)
+    assert str(third.id) not in str(caught.value)
+
+
 # -- any sequence ---------------------------------------------------------------------------------
 
 USERS = ("u", "v", "w")

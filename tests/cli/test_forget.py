@@ -296,7 +296,7 @@ def test_forget_and_stats_say_until_when_the_words_are_in_the_files(
     assert due["pending"] == 2
     shown = run("stats", mind).out
     assert "2 forgotten or changed memories in the files until the first reflect after" in shown
-    assert due["due"] in shown
+    assert due["due"][:16].replace("T", " ") + " UTC" in shown
     assert f"spector compact {mind}" in shown
     assert in_the_files(mind, b"anchor")
     clock.advance(days=2)
@@ -325,6 +325,20 @@ def test_a_search_counts_all_it_found_and_lists_the_first_20_as_such(run: Run, m
     assert result.out.count("  left: ") == 20
     whole = run("compact", mind, "--verify", "Vera paints boats", "--json").json
     assert len(whole["receipt"]["verification"]["residue"]) == 23
+
+
+def test_a_receipt_by_the_time_of_recording_names_memories_of_the_scope_only(
+    run: Run, mind: Path, ids: Ids
+) -> None:
+    """Vera's memory was forgotten before; the purge of Tomas's takes it along, unnamed."""
+    assert run("forget", mind, str(ids["Vera paints"])).code == 0
+    result = run(
+        "forget", mind, "--user", "tomas", "--stored-before", "2999-01-01", "--purge", "--yes",
+        "--include-protected", "--json",
+    )
+    assert result.code == 0
+    assert set(result.json["receipt"]["ids"]) == set(result.json["forgotten"])
+    assert not in_the_files(mind, b"Vera paints")
 
 
 @pytest.mark.parametrize("more", [[], ["--stored-before", "2999-01-01"]])

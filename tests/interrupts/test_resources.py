@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import spector
+from spector.errors import InvalidInputError
 from spector.store.resources import (
     Call,
     WeakList,
@@ -255,6 +256,7 @@ def test_an_ordinary_exception_of_a_time_limit_costs_no_more(tmp_path: Path) -> 
         memory = spector.open(root, embedder=FakeEmbedder())
         memory.remember("the first")
         seen = 0
+        raised: list[BaseException | None] = []
 
         def hook(frame: object, event: str, arg: object, nth: int = nth) -> None:
             nonlocal seen
@@ -267,11 +269,29 @@ def test_an_ordinary_exception_of_a_time_limit_costs_no_more(tmp_path: Path) -> 
         sys.setprofile(hook)
         try:
             memory.remember("the second")
-        except (TooLongError, spector.InvalidInputError):
-            pass  # the second: it came while an argument was looked at, and is its cause
+        except Exception as error:  # wrapped, when it came while an argument was looked at
+            raised.append(error.__cause__ if isinstance(error, InvalidInputError) else error)
         finally:
             sys.setprofile(None)
+        assert all(isinstance(each, TooLongError) for each in raised), raised
         memory.close()
         with spector.open(root, embedder=FakeEmbedder()) as again:
             assert again.check().ok
             assert "the first" in {record.text for record in again}
+
+
+def test_a_partition_that_was_opened_for_one_look_is_closed_by_the_end_of_the_call(
+    tmp_path: Path,
+) -> None:
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        memory.remember("a rope")
+        memory.checkpoint()
+        (segment,) = (each for each in memory._opened[0].store.segments.values())
+        segment.release()
+        call = Call()
+        begin(call)
+        segment._borrowed().__enter__()
+        assert segment.is_open
+        call.over = True
+        end(call)
+        assert not segment.is_open

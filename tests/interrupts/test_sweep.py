@@ -12,9 +12,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from spector import Memory
 from tests.crash.harness import scratch
 from tests.interrupts.sweep import cut_at
 from tests.interrupts.verbs import ENTRIES, READING, WRITING, Scene, copied, faults_of, prepared
@@ -66,6 +68,34 @@ def test_a_verb_that_is_cut_off_at_every_place_costs_nothing(
     assert tried > 2
     assert faults == []
     proof("T36", places_cut=tried, verbs_swept=1, harmed=0)
+
+
+def test_every_public_verb_is_swept(model: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And each does something: a filter that matches nothing would never come to a commit."""
+    names = {name for name in vars(Memory) if not name.startswith("_")} - {"path", "daemon"}
+    called: set[str] = set()
+    for name in names:
+        member = getattr(Memory, name)
+
+        def noting(
+            self: Memory, *args: Any, name: str = name, member: Any = member, **more: Any
+        ) -> Any:
+            called.add(name)
+            return member(self, *args, **more)
+
+        monkeypatch.setattr(Memory, name, noting)
+    for name, job in {**WRITING, **READING}.items():
+        scene = copied(model, model.folder.parent / "scene")
+        scene.memory = scene.opened()
+        before = scene.memory._opened[0].store.head.change_seq
+        job(scene)
+        store = scene.memory._opened[0].store
+        assert name not in WRITING or not store.is_open or store.head.change_seq > before or (
+            name == "checkpoint"
+        ), f"{name} changes nothing"
+        scene.memory.close()
+        shutil.rmtree(scene.folder)
+    assert names - called == set()
 
 
 def test_the_sweep_notices_a_verb_that_forgets_to_roll_back(

@@ -64,7 +64,8 @@ def prepared(folder: Path) -> Scene:
         scene.newer = memory.remember("the boat is blue", supersedes=scene.replaced).id
         memory.forget([made.pop(3).id, made.pop(30).id])
         memory.update(made[5].id, text="a night heron sleeps in the willow")
-        scene.doomed = [made.pop(7).id, made.pop(8).id]
+        scene.doomed = [memory.update(made.pop(n), metadata={"doomed": True}).id for n in (7, 8)]
+        memory.remember("noa rows on the pond", user_id="noa", immutable=True)
         scene.kept = {record.id: memory.get(record.id).text for record in made}
     return scene
 
@@ -131,7 +132,15 @@ def _forget(scene: Scene) -> None:
 
 
 def _forget_by_filter(scene: Scene) -> None:
-    _memory(scene).forget({"nothing": "has this"}, user_id="ada")
+    _memory(scene).forget({"doomed": True})
+
+
+def _erase_a_user(scene: Scene) -> None:
+    _memory(scene).forget(user_id="noa", purge=True, verify=True, include_protected=True)
+
+
+def _move(scene: Scene) -> None:
+    _memory(scene).update(next(iter(scene.kept)), move_to={"user_id": "noa", "session_id": "s"})
 
 
 def _purge(scene: Scene) -> None:
@@ -171,6 +180,7 @@ WRITING: dict[str, Callable[[Scene], object]] = {
     "supersede": _supersede,
     "update": _update,
     "update in place": _update_in_place,
+    "move": _move,
     "reinforce": lambda scene: _memory(scene).reinforce(next(iter(scene.kept))),
     "pin": lambda scene: _memory(scene).pin(next(iter(scene.kept))),
     "unpin": lambda scene: _memory(scene).unpin(scene.pinned),
@@ -179,6 +189,7 @@ WRITING: dict[str, Callable[[Scene], object]] = {
     "forget": _forget,
     "forget by filter": _forget_by_filter,
     "purge": _purge,
+    "erase a user": _erase_a_user,
     "recall and learn": lambda scene: _memory(scene).recall("heron", learn=True),
     "reflect": lambda scene: _memory(scene).reflect(),
     "compact": lambda scene: _memory(scene).compact(verify=["red kite"]),
@@ -196,6 +207,10 @@ READING: dict[str, Callable[[Scene], object]] = {
     "records": lambda scene: list(_memory(scene).records(tags=["bird"])),
     "check": lambda scene: _memory(scene).check(),
     "stats": lambda scene: _memory(scene).stats(),
+    "stats of a user": lambda scene: _memory(scene).stats(user_id="ada"),
+    "count": lambda scene: (_memory(scene).count(user_id="ada"), len(_memory(scene))),
+    "users": lambda scene: _memory(scene).users(),
+    "in": lambda scene: scene.pinned in _memory(scene),
     "backup": lambda scene: _memory(scene).backup(scene.folder / "copy"),
     "backup again": _backup_again,
     "export": lambda scene: _memory(scene).export(scene.folder / "out.jsonl"),

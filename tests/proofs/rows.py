@@ -8,7 +8,7 @@ from typing import Final
 __all__ = ["NAMES", "QUICK_S", "ROWS", "Row"]
 
 #: what the quick tests may take in all, on two cores. Told and never judged: a machine may be busy.
-QUICK_S: Final = 300
+QUICK_S: Final = 480
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from spector.cli.options import (
+    SCOPE_NAMES,
     add_json,
     add_path,
     add_selection,
@@ -27,7 +28,6 @@ from spector.errors import (
     UnknownRecordError,
 )
 from spector.records import ForgetReport, MemoryRecord
-from spector.store.scope import SCOPES
 from spector.wording import counted
 
 if TYPE_CHECKING:
@@ -172,8 +172,8 @@ def forget(memory: Memory, wish: _Wish) -> ForgetReport:
         return memory.forget(**how, **wish.selection)
     found = matching(memory, wish)
     kept = tuple(record.id for record in found.protected)
-    # with the scopes, so that the receipt names memories of theirs only
-    guard = {name: wish.selection[name] for name in SCOPES if name in wish.selection}
+    # the scope again, as a guard: the receipt must not name memories of others
+    guard = {name: wish.selection[name] for name in SCOPE_NAMES if name in wish.selection}
     report = memory.forget(found.ids, **how, **guard)
     receipt = report.receipt
     if receipt is not None:

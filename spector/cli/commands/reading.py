@@ -24,8 +24,9 @@ from spector.cli.options import (
     unit,
 )
 from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable
-from spector.cli.shown import show_memories
+from spector.cli.shown import day, show_memories
 from spector.cli.streams import input_text
+from spector.clock import from_ms, to_ms
 from spector.errors import InvalidInputError
 from spector.wording import counted
 
@@ -270,4 +271,5 @@ def _due(erasure: Mapping[str, Any]) -> str:
     # stores of the first days only know that something is due
     what = counted(pending, "forgotten or changed memory",
                    "forgotten or changed memories") if pending else "something forgotten"
-    return f"{what} in the files until the first reflect after {erasure['due']}"
+    due = day(from_ms(to_ms(erasure["due"])))
+    return f"{what} in the files until the first reflect after {due} UTC"
