@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
@@ -43,6 +44,7 @@ from spector.layout import Category, Flag, Modality
 from spector.read.abstain import CROWD, selected
 from spector.read.context import Context, Desk
 from spector.read.gate import gate, unneeded
+from spector.read.hits import confine
 from spector.read.hyde import centroid, hypotheses
 from spector.read.intents import parse_intent, with_intent
 from spector.read.merge import DEPTH, merged
@@ -673,6 +675,9 @@ class Memory(Sole):
                 hits, wanted, below=self._config.abstain_below,
                 least=self._config.context_abbreviated,
             )
+        scope = _scope_of(selection)
+        if not scope.is_open:
+            confine(hits, partial(self._within, scope=scope))
         if learn and hits:
             self._writer.note_use([hit.id for hit in hits], _scope_of(selection))
         return hits
@@ -1417,7 +1422,10 @@ class Memory(Sole):
                  trusted_s=trusted_s, scope=scope)
             for store in self._router.stores()
         ]
-        return heapq.merge(*walks, key=lambda found: found[0].id)
+        found = heapq.merge(*walks, key=lambda each: each[0].id)
+        if scope.is_open:
+            return found
+        return ((self._within(record, scope), image) for record, image in found)
 
     def _condition(
         self, chosen: Selection, moment_ms: int | None = None

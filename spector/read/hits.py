@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,9 +12,10 @@ import numpy as np
 from spector.kernel.base import Scanner
 from spector.kernel.query import Query
 from spector.kernel.reference import score_terms
+from spector.kernel.tags import RESERVED
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, RECORD_PROOF, Flag
 from spector.read.snapshot import Candidate, Snapshot
-from spector.records import Explanation, Hit, MemoryRecord
+from spector.records import Explanation, Hit, HitList, MemoryRecord
 from spector.store.catalog import StoredRow, decoded, rounded, verify_stored
 from spector.store.files import Bytes
 from spector.store.filters import SqlFilter
@@ -21,7 +23,10 @@ from spector.store.hydrate import damaged_record, header_of, to_record, verify_s
 from spector.store.links import has_ended, successors
 from spector.tiers.router import TierRouter
 
-__all__ = ["Confirmer", "image_of"]
+__all__ = ["Confirmer", "confine", "image_of"]
+
+#: how reserved tags begin in the JSON text of a row's tags
+_RESERVED_IN_JSON = json.dumps(RESERVED)[1:-1]
 
 #: candidates that are looked up at once: at least where a filter may lose some, and at most
 _CHUNK = 16
@@ -210,8 +215,21 @@ class _Found:
         self._newer = newer
         self.image = image
 
+    @property
+    def may_have_links(self) -> bool:
+        """Whether the record may name other memories; most do not, and need not be made."""
+        row = self._row
+        return bool(self._newer or row.parents or (row.tags and _RESERVED_IN_JSON in row.tags))
+
     def record(self) -> MemoryRecord:
         return to_record(decoded(self._row), header_of(self.image), self.tier, self._newer)
+
+
+def confine(hits: HitList, within: Callable[[MemoryRecord], MemoryRecord]) -> None:
+    """Have the records of hits be what ``within`` makes of them, where they may have links."""
+    for hit in hits:
+        if isinstance(hit._found, _Found) and hit._found.may_have_links:
+            object.__setattr__(hit, "record", within(hit.record))
 
 
 def image_of(hit: Hit) -> Bytes:

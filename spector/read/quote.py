@@ -147,6 +147,9 @@ def line_of(hit: Hit, words: str, *, whole: bool, cut: bool) -> Line:
         parts.append(f"(from {label(hit.source)})")
     if hit.confidence < 0.995:
         parts.append(f"(certainty {hit.confidence:.2f})")
+    if hit.record.superseded:  # asked for by name: it must not pass for what holds now
+        until = hit.record.valid_until
+        parts.append("(superseded)" if until is None else f"(superseded {until:%Y-%m-%d})")
     return Line(
         id=hit.id, session=hit.session_id, event_ms=hit.record.event_ms,
         at=f"{hit.event_time:%Y-%m-%d %H:%M}", head=" ".join(parts), words=words,
