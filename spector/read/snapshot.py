@@ -28,6 +28,9 @@ _NEAR: Final = 1024
 class Moved(Exception):  # noqa: N818 - never leaves the read path
     """The catalog places a memory where the snapshot does not have it (yet)."""
 
+    #: raised between statements, see ``connections.leaves_statements``
+    is_between_statements = True
+
 
 @dataclass(frozen=True, slots=True)
 class _Seats:

@@ -451,6 +451,8 @@ class Catalog(Sole):
         self._impatient = False
         self.only = threading.RLock()  # guards the sole connection of an in-memory catalog
         self._closed = False
+        #: an error from outside has left a look at it, and may keep statements running
+        self.cut_off = False
         #: closing it must not copy the log
         self._spoilt = False
         #: when its tables were last proved to agree, of the monotonic clock in seconds
@@ -716,7 +718,8 @@ class Catalog(Sole):
         with self._pool_lock:
             self._closed = True
             self._pool = []
-        end_statements(*self._connections)
+        if self.cut_off:  # to look for statements takes as long as a collection of cycles
+            end_statements(*self._connections)
         # lent ones are among them only where an interrupt has kept a call from giving them back
         others = [each for each in self._connections if each is not self.main]
         writes = self.main in self._connections and self not in _left_open
@@ -805,6 +808,7 @@ class Catalog(Sole):
             if self._lent.get(id(connection)) is not holder:
                 return  # it was given back, and may be lent to another one by now
             del self._lent[id(connection)]
+        self.cut_off = True
         end_statements(connection)
         with contextlib.suppress(*SQL_ERRORS):
             self._disconnect(connection)
@@ -828,6 +832,7 @@ class Catalog(Sole):
             except BaseException as error:
                 if self._turn is turn:  # or the next one has begun, and found this one cut off
                     if leaves_statements(error):
+                        self.cut_off = True
                         end_statements(self.main)
                     self.roll_back()
                 raise

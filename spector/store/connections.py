@@ -61,4 +61,7 @@ def leaves_statements(error: BaseException | None) -> bool:
 
     Our own are raised where a statement is at its end, or over damage.
     """
-    return error is not None and not isinstance(error, (SpectorError, GeneratorExit))
+    return not (
+        error is None or isinstance(error, (SpectorError, sqlite3.Error, GeneratorExit, StopIteration))
+        or getattr(error, "is_between_statements", False)
+    )

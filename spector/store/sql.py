@@ -118,6 +118,8 @@ class Connections(Protocol):
     only: Any
     #: ``pinned.connection``: that of this thread's snapshot
     pinned: Any
+    #: an error from outside has left a look at it
+    cut_off: bool
 
     def borrow(self, holder: object) -> sqlite3.Connection: ...
 
@@ -162,6 +164,7 @@ class Reading(Resource):
         borrowed = self._borrowed
         if borrowed is not None:
             if leaves_statements(error):
+                self._catalog.cut_off = True
                 end_statements(borrowed)
             if self._catalog.in_memory:
                 self._unlock()
@@ -202,6 +205,7 @@ class Latest:
     ) -> None:
         if error is not None:
             if leaves_statements(error):
+                self._catalog.cut_off = True
                 end_statements(self._catalog.main)
             translated_sql(self._catalog.path).__exit__(kind, error, trace)
 
