@@ -61,7 +61,7 @@ def leaves_statements(error: BaseException | None) -> bool:
 
     Our own are raised where a statement is at its end, or over damage.
     """
+    ended = (SpectorError, sqlite3.Error, GeneratorExit, StopIteration)
     return not (
-        error is None or isinstance(error, (SpectorError, sqlite3.Error, GeneratorExit, StopIteration))
-        or getattr(error, "is_between_statements", False)
+        error is None or isinstance(error, ended) or getattr(error, "is_between_statements", False)
     )
