@@ -358,3 +358,11 @@ def test_a_receipt_names_no_memory_of_another_user(
     assert receipt["derived_elsewhere"] == 1
     assert str(child.id) not in result.out
     assert str(gone.id) not in result.out
+
+
+def test_a_purge_of_a_user_without_memories_forgets_nothing_and_says_so(
+    run: Run, mind: Path, ids: Ids
+) -> None:
+    result = run("forget", str(mind), "--user", "nobody here", "--purge", "--yes")
+    assert result.code == 1
+    assert "no memory matches" in result.err

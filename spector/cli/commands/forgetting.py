@@ -126,8 +126,9 @@ def run_forget(args: argparse.Namespace, console: Console) -> int:
             return 1
         report = forget(memory, wish)
     _show(report, wish, console)
-    if wish.purge:
-        return 0 if report.receipt is not None and report.receipt.complete else 1
+    receipt = report.receipt
+    if receipt is not None:  # ids may be of what was forgotten before, and is erased only now
+        return 0 if receipt.complete and (report.ids or receipt.ids) else 1
     return 0 if report.ids else 1
 
 
