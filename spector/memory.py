@@ -1096,7 +1096,7 @@ class Memory(Sole):
         )
         count = export_lines(
             place, self._iterate(chosen, damaged, proven=True),
-            self._vectors if with_vectors else None, 
+            self._vectors if with_vectors else None,
             total=len(self) if chosen.is_everything else None,
             progress=function_or_none(progress, "progress"),
         )
