@@ -77,14 +77,16 @@ class Calls:
         finally:
             self._closing_thread = 0
 
-    def are_here(self) -> bool:
-        """Whether this thread is in a call, but for those in code of the caller's.
+    def are_here(self, *, elsewhere: bool = False) -> bool:
+        """Whether this thread is in a call, as in a signal handler and in a report of progress.
 
-        So it is in a signal handler and in what a call tells of its progress.
+        Args:
+            elsewhere: count calls that are in code of the caller's, too.
         """
         me = threading.get_ident()
         return any(
-            each.thread == me and not (each.over or each.elsewhere) for each in list(self._running)
+            each.thread == me and not each.over and (elsewhere or not each.elsewhere)
+            for each in list(self._running)
         )
 
     def refuse(self) -> bool:
@@ -95,16 +97,11 @@ class Calls:
         """
         me = threading.get_ident()
         with self._lock:
-            if self._closing and self._closer != me and self._is_here():
+            if self._closing and self._closer != me and self.are_here(elsewhere=True):
                 return False
             if not self._closing:
                 self._closing, self._closer = True, me
             return True
-
-    def _is_here(self) -> bool:
-        """Whether this thread is in any call."""
-        me = threading.get_ident()
-        return any(each.thread == me and not each.over for each in list(self._running))
 
     def wait(self) -> None:
         """Return when no other thread is in a call, but for those in an embedder of the caller's.

@@ -40,8 +40,7 @@ from spector.store.guard import (
 )
 from spector.store.maps import Map, populate
 from spector.store.sectors import join, read_around, written
-from spector.store.sync import sync_data
-from spector.store.sync import sync_folder as sync_directory
+from spector.store.sync import sync_data, sync_folder
 
 __all__ = [
     "DiskFiles", "File", "Files", "MemoryFile", "MemoryFiles", "is_missing", "sync_folder",
@@ -498,11 +497,6 @@ class DiskFiles:
 def _holds_nothing(directory: str) -> bool:
     with os.scandir(directory) as entries:
         return next(entries, None) is None
-
-
-def sync_folder(path: str) -> None:
-    """Make creations, renames and removals in a directory durable."""
-    sync_directory(path or ".")
 
 
 class MemoryFile:

@@ -43,7 +43,7 @@ def sync_folder(path: str) -> None:
     """
     held: list[int] = []
     try:
-        sync_all(held_by_calling(held, os.open, path, os.O_RDONLY | os.O_CLOEXEC))
+        sync_all(held_by_calling(held, os.open, path or ".", os.O_RDONLY | os.O_CLOEXEC))
     finally:
         if held:  # nothing can come between this and the call
             os.close(held[0])
