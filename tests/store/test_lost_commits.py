@@ -103,6 +103,23 @@ def updated(store_path: Path) -> Path:
         return _killed(memory, store_path, "updated")
 
 
+@pytest.fixture
+def ahead(store_path: Path, tmp_path: Path) -> Path:
+    """Its journal waits for a partition that is of a later commit than the catalog."""
+    copy = tmp_path / "copy"
+    with open_tiny(str(store_path)) as memory:
+        kept = _put(memory, "kept", tier="semantic")
+        _put(memory, "another", tier="procedural")
+        memory.checkpoint()
+        memory.reinforce(kept)
+        shutil.copytree(store_path, copy, ignore=shutil.ignore_patterns("LOCK"))
+        _put(memory, "lost", tier="semantic")
+        memory.checkpoint()
+        for path in store_path.glob("semantic/*.mem"):
+            shutil.copy(path, copy / "semantic")
+    return copy
+
+
 # -- what is found --------------------------------------------------------------------------------
 
 
@@ -120,22 +137,41 @@ def test_partition_of_a_lost_day_refuses_the_opening(day: Path, damage: Damage) 
     assert len(named) == 5
 
 
-def test_check_names_a_partition_that_is_ahead_also_while_the_journal_waits(
-    store_path: Path, tmp_path: Path
-) -> None:
+def test_check_names_a_partition_that_is_ahead_also_while_the_journal_waits(ahead: Path) -> None:
     """What the next writer would write again may be old then, but not newer than the catalog."""
-    copy = tmp_path / "copy"
-    with open_tiny(str(store_path)) as memory:
-        kept = _put(memory, "kept", tier="semantic")
-        memory.checkpoint()
-        memory.reinforce(kept)
-        shutil.copytree(store_path, copy, ignore=shutil.ignore_patterns("LOCK"))
-        _put(memory, "lost", tier="semantic")
-        memory.checkpoint()
-        for path in store_path.glob("semantic/*.mem"):
-            shutil.copy(path, copy / "semantic")
-    found = spector.check(copy).problems
+    found = spector.check(ahead).problems
     assert [each.code for each in found if "of a later commit than" in each.message] == ["I1"]
+
+
+def test_partition_that_is_ahead_refuses_the_opening_also_while_the_journal_waits(
+    ahead: Path,
+) -> None:
+    """Replaying would write the catalog's counts over those that show that something is lost."""
+    before = {path.name: path.read_bytes() for path in ahead.rglob("*.mem")}
+    with pytest.raises(PartitionCorruptError, match="of a later commit than") as told:
+        open_tiny(str(ahead))
+    assert "--repair" in told.value.hint
+    assert {path.name: path.read_bytes() for path in ahead.rglob("*.mem")} == before
+
+
+@pytest.mark.parametrize(("strangers", "said"), [
+    (False, "but the catalog says"), (True, "to another store"),
+], ids=["same store", "another store"])  # fmt: skip
+def test_journal_is_not_replayed_into_another_partitions_file(
+    ahead: Path, tmp_path: Path, strangers: bool, said: str
+) -> None:
+    """Replaying would give it the header of the one whose place it has."""
+    (file,) = ahead.glob("semantic/*.mem")
+    if strangers:
+        with open_tiny(str(tmp_path / "stranger")) as memory:
+            _put(memory, "kept", tier="semantic")
+    root, tier = (tmp_path / "stranger", "semantic") if strangers else (ahead, "procedural")
+    (other,) = root.glob(f"{tier}/*.mem")
+    shutil.copy(other, file)
+    before = file.read_bytes()
+    with pytest.raises(PartitionCorruptError, match=said):
+        open_tiny(str(ahead))
+    assert file.read_bytes() == before
 
 
 def test_log_that_was_removed_is_missed_by_the_writers_word(updated: Path) -> None:
