@@ -20,7 +20,7 @@ import pytest
 
 import spector
 from spector.cli.main import main
-from spector.store import places, trees
+from spector.store import places, staging, trees
 from spector.store.lock import WriterLock
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
@@ -147,6 +147,18 @@ def test_a_store_in_use_that_has_the_name_of_a_leftover_is_left_alone(
 
 
 @COPIES
+def test_a_store_that_is_written_to_right_now_is_not_taken_for_another_copy(
+    copy: Copy, mind: Path
+) -> None:
+    """Who is told to wait for a copy would wait for ever."""
+    with open_tiny(str(mind.parent / ".out.spector-incomplete")) as memory:
+        memory.remember("only here", vector=vector_of("only here"))
+        with pytest.raises(spector.StoreExistsError, match="has been in use"):
+            copy(mind, mind.parent / "out")
+        assert memory.check().ok
+
+
+@COPIES
 def test_a_complete_copy_that_nobody_has_written_to_gives_way(copy: Copy, mind: Path) -> None:
     left = mind.parent / ".out.spector-incomplete"
     copy(mind, left)
@@ -186,7 +198,42 @@ def test_a_directory_that_turns_into_a_link_before_it_is_locked_is_not_emptied(
     monkeypatch.setattr("spector.store.staging.refuse_strange", swap)
     with pytest.raises(spector.StoreError, match="symbolic link"):
         spector.repair(mind, mind.parent / "out")
-    assert (precious / "thesis.txt").read_text() == "years of work"
+    assert everything(precious) == {"thesis.txt": b"years of work"}, "not even a lock"
+
+
+def _strange_file(left: Path) -> None:
+    left.mkdir(exist_ok=True)
+    (left / "thesis.txt").write_text("years of work")
+
+
+def _used_store(left: Path) -> None:
+    with open_tiny(str(left)) as memory:
+        memory.remember("only here", vector=vector_of("only here"))
+
+
+@COPIES
+@pytest.mark.parametrize(
+    ("put", "said"), [(_strange_file, "thesis.txt"), (_used_store, "has been in use")]
+)
+def test_what_comes_to_the_name_of_a_leftover_before_it_is_locked_is_left_alone(
+    copy: Copy, put: Callable[[Path], None], said: str, mind: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The first look is without the lock, and somebody may be quicker."""
+    real, left = staging._claim, mind.parent / ".out.spector-incomplete"
+    came: list[dict[str, object]] = []
+
+    def later(*args: Any) -> WriterLock:
+        put(left)
+        came.append(everything(left))
+        return real(*args)
+
+    monkeypatch.setattr(staging, "_claim", later)
+    with pytest.raises(spector.StoreError, match=said):
+        copy(mind, mind.parent / "out")
+    assert len(came) == 1
+    assert everything(left).items() >= came[0].items()
+    assert not (mind.parent / "out").exists()
 
 
 def test_what_somebody_put_into_a_backup_is_not_replaced_with_it(mind: Path) -> None:
