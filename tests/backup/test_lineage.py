@@ -17,7 +17,8 @@ import spector
 from spector.cli.main import main
 from spector.errors import CatalogCorruptError, StoreExistsError
 from spector.store.lineage import Lineage
-from tests.crash.workload import open_tiny, texts_of, vector_of
+from tests.crash.workload import DIM, open_tiny, texts_of, vector_of
+from tests.fakes import FakeEmbedder
 
 
 def _put(path: Path, *texts: str) -> None:
@@ -29,6 +30,11 @@ def _put(path: Path, *texts: str) -> None:
 def _back_up(path: Path, dest: Path, *, force: bool = False) -> int:
     with open_tiny(str(path), mode="r") as memory:
         return memory.backup(dest, force=force).records
+
+
+def _back_up_of_model(path: Path, dest: Path) -> None:
+    with spector.open(path, embedder=FakeEmbedder(DIM), mode="r") as memory:
+        memory.backup(dest)
 
 
 def _texts(path: Path) -> list[str]:
@@ -55,6 +61,24 @@ def test_a_twin_does_not_replace_the_backup_of_the_original(tmp_path: Path) -> N
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
     assert _back_up(one, copy, force=True) == 6
     assert _texts(copy) == _texts(one)
+
+
+def test_a_twin_that_was_given_a_model_does_not_replace_the_backup_of_the_other(
+    tmp_path: Path,
+) -> None:
+    """Giving a model is a commit of its own: without its note either twin may be taken for older.
+    """
+    twins = (tmp_path / "one", tmp_path / "twin")
+    _put(twins[0], "common")
+    shutil.copytree(twins[0], twins[1])
+    for path in twins:
+        assert spector.reembed(path, FakeEmbedder(DIM)) == 1
+    for source, other in (twins, twins[::-1]):
+        copy = tmp_path / f"copy of {other.name}"
+        _back_up_of_model(other, copy)
+        with pytest.raises(StoreExistsError, match="went its own way"):
+            _back_up_of_model(source, copy)
+        _back_up_of_model(other, copy)
 
 
 def test_an_older_state_does_not_replace_a_newer_one(tmp_path: Path) -> None:
