@@ -28,6 +28,7 @@ from spector.errors import (
     StoreNotFoundError,
 )
 from spector.layout import (
+    MAX_DIM,
     MUTABLE_BYTES,
     MUTABLE_DTYPE,
     MUTABLE_OFFSET,
@@ -348,6 +349,40 @@ def test_without_a_model_no_embedder_is_proposed(tmp_path: Path) -> None:
     report = spector.repair(tmp_path / "mind", tmp_path / "saved")
     assert len(report.lost) == 1
     assert not any("embedder" in str(note) for note in report.notes)
+
+
+@pytest.mark.parametrize("dim", [1, MAX_DIM])
+def test_a_catalog_alone_says_of_what_dimension_a_store_is_also_the_least_and_the_largest(
+    tmp_path: Path, dim: int
+) -> None:
+    vector = np.eye(1, dim, dtype=np.float32)[0]
+    with spector.open(tmp_path / "mind", embedder=None, dim=dim) as memory:
+        made = memory.remember("north", vector=vector).id
+    for part in (tmp_path / "mind").rglob("*.mem"):
+        part.unlink()
+    report = spector.repair(tmp_path / "mind", tmp_path / "saved")
+    assert [loss.id for loss in report.lost] == [made]
+    with spector.open(tmp_path / "saved", embedder=None, mode="r") as memory:
+        assert memory.stats()["dim"] == dim
+
+
+@pytest.mark.parametrize(("key", "value"), [
+    ("dim", "0"), ("dim", str(MAX_DIM + 1)), ("dim", "many"), ("uuid", "00" * 15),
+    ("uuid", "00" * 17), ("uuid", "none"),
+])  # fmt: skip
+def test_what_a_catalog_cannot_be_is_asked_of_the_partitions(
+    tmp_path: Path, key: str, value: str
+) -> None:
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        memory.remember("m", vector=vector_of("m"))
+    with sqlite3.connect(tmp_path / "mind" / "catalog.db") as db:
+        db.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key))
+    db.close()
+    report = spector.repair(tmp_path / "mind", tmp_path / "saved")
+    assert (report.kept, report.complete) == (1, True)
+    with open_tiny(str(tmp_path / "saved"), mode="r") as memory:
+        (hit,) = memory.recall(vector=vector_of("m"), k=1, profile="similarity")
+        assert hit.text == "m"
 
 
 def test_a_store_in_use_or_a_place_that_is_taken_is_refused(tmp_path: Path) -> None:
