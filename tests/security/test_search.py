@@ -23,7 +23,7 @@ import spector
 from spector import Config, ManualClock, Memory
 from spector.receipt import Residue, Verification
 from spector.sleep import erase
-from spector.store import pieces, residue, said
+from spector.store import pieces, residue, said, sectors
 from spector.store.pieces import Finder, cut
 from spector.store.residue import Needles
 from spector.store.residue import verify as verify_files
@@ -63,6 +63,47 @@ def test_a_search_finds_what_comparing_each_place_finds(letters: int, size: int)
         assert set(finder.search(_blocks(data, size, 60))) == _naive(pieces, data)
     assert Finder(()).done
     assert list(Finder(()).search([(0, data)])) == []
+
+
+class _Sparse:
+    """A file of stretches that somebody has written, and zeros around them that take no room."""
+
+    def __init__(self, size: int, stretches: dict[int, bytes]) -> None:
+        self.data = bytearray(size)
+        self._stretches = {low: low + len(data) for low, data in stretches.items()}
+        for low, data in stretches.items():
+            self.data[low : low + len(data)] = data
+
+    def size(self) -> int:
+        return len(self.data)
+
+    def extent(self, offset: int) -> tuple[int, int] | None:
+        ends = ((max(low, offset), end) for low, end in self._stretches.items() if end > offset)
+        return min(ends, default=None)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        return bytes(self.data[offset : offset + length])
+
+
+@pytest.mark.parametrize(("size", "stretches"), [
+    (30, {0: b"mine: Ada"}), (9, {0: b"mine: Ada"}), (500, {0: b"mine: Ada"}),
+    (500, {491: b"mine: Ada"}), (500, {200: b"mine: Ada, mine: Ada"}),
+    (500, {0: b"mine: ", 250: b"Ada", 300: b"mine: Ada"}), (0, {}), (500, {}),
+], ids=["short end", "no end", "long end", "at the end", "within", "several", "empty", "zeros"])
+@pytest.mark.parametrize("block", [1, 4, 1 << 20])
+def test_zeros_that_a_file_has_are_found_and_those_behind_its_end_are_not(
+    size: int, stretches: dict[int, bytes], block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A vector, or bytes that a user gives, may begin and end with zeros."""
+    monkeypatch.setattr(residue, "_BLOCK_BYTES", block)
+    monkeypatch.setattr(sectors, "_HOLE", 64)
+    file: Any = _Sparse(size, stretches)
+    wanted = {b"mine: Ada" + bytes(n) for n in (0, 1, 7, 30)}
+    wanted |= {bytes(n) + b"mine: Ada" for n in (1, 7, 23)} | {b"Ada", b"Ada\0", b"\0Ada\0"}
+    wanted |= {bytes(23) + b"mine: Ada"[:8] + bytes(1), bytes(9) + b"mine: Ada" + bytes(14)}
+    finder = Finder(wanted)
+    found = set(finder.search(residue._blocks(file, finder.longest)))
+    assert found == _naive(wanted, bytes(file.data))
 
 
 def test_what_is_found_is_not_looked_for_until_the_next_file() -> None:
