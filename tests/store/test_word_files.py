@@ -617,6 +617,26 @@ def test_a_spoilt_list_is_written_again_however_little_it_has(
     assert noted(path) == {}
 
 
+def test_half_a_list_that_a_killed_process_left_does_not_stop_the_next_one(
+    tmp_path: Path, reading: Reading
+) -> None:
+    """Or what this opening has read is read again by the next."""
+    path = tmp_path / "mind"
+    make(path, 60)
+    with opened(path) as memory:
+        agree(memory)
+        fill(memory, 700, 40)
+        agree(memory)
+        (path / FOLDER / "rows.lex.tmp").write_bytes(b"SROW and no more")
+    assert not list((path / FOLDER).glob("*.tmp"))
+    assert noted(path) == {}
+    with opened(path) as memory:
+        store = durable(memory)
+        reading.texts = 0
+        answers(store, Words(store))
+        assert reading.texts == 0
+
+
 def test_files_of_an_older_layout_are_read_anew_and_replaced(
     tmp_path: Path, reading: Reading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
