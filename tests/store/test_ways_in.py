@@ -148,6 +148,23 @@ def test_a_writer_during_a_repair_is_told_to_wait(
     assert "wait until" in caught.value.hint
 
 
+@pytest.mark.parametrize("there", [False, True], ids=["nothing", "empty"])
+def test_a_new_store_of_unknown_dimension_is_refused_before_anything_is_made(
+    tmp_path: Path, there: bool
+) -> None:
+    """Or each wrong call leaves a folder, a lock or half a catalog where no store is."""
+    path = tmp_path / "above" / "new"
+    if there:
+        path.mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(spector.ModelMismatchError, match="how long its vectors are") as caught:
+        spector.open(path, embedder=None)
+    assert "dim=" in caught.value.hint
+    assert sorted(tmp_path.rglob("*")) == before
+    with spector.open(path, embedder=None, dim=3) as memory:
+        memory.remember("north", vector=[0, 1, 0])
+
+
 @pytest.mark.parametrize("mode", ["rw", "r"])
 def test_vectors_of_another_length_are_refused_whoever_opens(mind: Path, mode: Any) -> None:
     """Mutation hunting left out the error, and no test of the openings noticed."""
