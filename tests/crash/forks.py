@@ -12,6 +12,7 @@ from typing import Any
 import spector
 from spector.errors import StoreForkedError, StoreLockedError
 from spector.store import lock
+from spector.store.walk import walk
 from tests.crash.harness import die, in_fork, run_and_exit, scratch
 from tests.crash.workload import open_tiny, texts_of, vector_of, warm_up
 
@@ -29,6 +30,20 @@ def _forked(call: Callable[[], object]) -> None:
     raise AssertionError("used a store across a fork")
 
 
+def _looks(memory: spector.Memory, first: int) -> list[Callable[[], object]]:
+    return [
+        lambda: memory.get(first), lambda: memory.recall("before"), lambda: list(memory),
+        lambda: len(memory), memory.check, memory.stats, lambda: first in memory,
+    ]
+
+
+def _changes(memory: spector.Memory, first: int) -> list[Callable[[], object]]:
+    return [
+        lambda: memory.remember("x", vector=vector_of("x")), memory.compact, memory.reflect,
+        lambda: memory.forget(first),
+    ]
+
+
 def use_after_fork() -> list[str]:
     """Every verb of an inherited store refuses; closing it there harms nobody."""
     warm_up()
@@ -38,13 +53,7 @@ def use_after_fork() -> list[str]:
             first = _put(memory, "before")
 
             def child() -> None:
-                verbs: list[Callable[[], object]] = [
-                    lambda: memory.get(first), lambda: memory.remember("x", vector=vector_of("x")),
-                    lambda: memory.recall("before"), lambda: list(memory), lambda: len(memory),
-                    memory.check, memory.compact, memory.reflect, memory.stats,
-                    lambda: memory.forget(first), lambda: first in memory,
-                ]
-                for verb in verbs:
+                for verb in (*_looks(memory, first), *_changes(memory, first)):
                     _forked(verb)
                 memory.close()
                 memory.close()
@@ -227,6 +236,51 @@ def child_of_a_process_that_had_it_open() -> list[str]:
         if in_fork(allowed):
             wrong.append("closed before the fork, and could not be opened after it")
         return wrong
+
+
+def use_in_a_child_forked_while_a_thread_has_the_lock() -> list[str]:
+    """That thread does not exist in the child, so nobody would ever give the lock back: every verb
+    refuses before it asks for it, and so does a walk that the parent had prepared or begun."""
+    warm_up()
+    wrong: list[str] = []
+    with scratch() as root:
+        path = os.path.join(root, "mind")
+        with open_tiny(path) as writer:
+            first = _put(writer, "before")
+            _put(writer, "another")
+            with open_tiny(path, mode="r") as reader:
+                wrong += _stuck(writer, [*_looks(writer, first), *_changes(writer, first)])
+                wrong += _stuck(reader, _looks(reader, first))
+    return wrong
+
+
+def _stuck(memory: spector.Memory, verbs: list[Callable[[], object]]) -> list[str]:
+    prepared, begun = iter(memory), iter(memory)
+    next(begun)
+    store = memory._opened[0].store
+    of_store = walk(store, memory._tier_name, "1", ())
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with store.lock:
+            entered.set()
+            leave.wait()
+
+    def child() -> None:
+        walks = (lambda: next(prepared), lambda: next(begun), lambda: next(of_store))
+        for verb in (*walks, *verbs):
+            signal.alarm(30)  # ends the process
+            _forked(verb)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    entered.wait()
+    try:
+        code = in_fork(child)
+    finally:
+        leave.set()  # or closing would wait for that thread
+        thread.join()
+    return [] if code == 0 else [f"mode {memory._mode}: the child ended with {code}"]
 
 
 def close_in_a_child_forked_during_a_commit() -> list[str]:

@@ -9,6 +9,8 @@ error leaves, and with the connection.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import sqlite3
 import sys
@@ -145,3 +147,33 @@ def test_statements_of_a_connection_end_and_those_of_others_go_on() -> None:
         with pytest.raises(sqlite3.ProgrammingError):
             cut_off.fetchone()
         assert running.fetchall() == [(1,), (2,), (3,)]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+@pytest.mark.parametrize("kind", [_Cut, TimeoutError])
+def test_a_file_that_a_statement_was_cut_off_in_is_closed_with_its_connection(
+    tmp_path: Path, kind: type[BaseException]
+) -> None:
+    """Or it stays open for as long as the traceback is kept, its room on the disk with it."""
+    file = tmp_path / "some.db"
+
+    def look() -> None:
+        with connected(str(file)) as db:
+            db.execute("CREATE TABLE word AS SELECT 1 UNION SELECT 2 UNION SELECT 3")
+            running = db.execute("SELECT * FROM word")
+            assert running.fetchone() == (1,)
+            assert str(file) in _open_files()
+            raise kind("between two rows")
+
+    with pytest.raises(kind) as kept:
+        look()
+    assert str(file) not in _open_files()
+    assert "running" in kept.traceback[1].frame.f_locals, "the traceback keeps nothing"
+
+
+def _open_files() -> set[str]:
+    found = set()
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that of the listing
+            found.add(os.readlink(f"/proc/self/fd/{descriptor}"))
+    return found

@@ -37,7 +37,8 @@ def _put(memory: spector.Memory, text: str) -> int:
 @pytest.mark.parametrize(
     "scenario",
     ["use_after_fork", "child_exit_keeps_later_commits", "unrelated_closes_keep_the_lock",
-     "close_in_a_child_forked_during_a_commit", "child_of_a_process_that_had_it_open"],
+     "close_in_a_child_forked_during_a_commit", "child_of_a_process_that_had_it_open",
+     "use_in_a_child_forked_while_a_thread_has_the_lock"],
 )
 def test_fork(scenario: str, proof: Proof) -> None:
     wrong = in_fresh_process(f"tests.crash.forks:{scenario}")

@@ -5,6 +5,7 @@ Each test says what a change of one line would have cost.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import time
@@ -119,6 +120,39 @@ def test_strength_that_the_catalog_does_not_know_is_damage_whoever_reads_it(
         assert memory.get(made[1]).id == made[1]
 
 
+def test_strength_that_the_catalog_does_not_know_is_damage_for_a_recall_of_the_writer(
+    tmp_path: Path
+) -> None:
+    """Or the writer takes it for a change that came in between, and answers with damaged bytes."""
+    path = tmp_path / "mind"
+    with open_tiny(str(path)) as memory:
+        _fill(memory, 3)
+        file = path / _store(memory).segments[1].row.path
+        with file.open("r+b") as out:
+            out.seek(PARTITION_HEADER_BYTES + MUTABLE_OFFSET + 4)  # the importance of the first
+            byte = out.read(1)
+            out.seek(-1, os.SEEK_CUR)
+            out.write(bytes([byte[0] ^ 1]))
+        with pytest.raises(PartitionCorruptError, match="flags and strength"):
+            memory.recall(vector=vector_of("text 0 of river and tent"), k=3)
+
+
+@pytest.mark.parametrize("mode", ["r", "rw"])
+def test_strength_that_has_changed_or_gone_since_a_recall_looked_is_no_damage(
+    tmp_path: Path, mode: str
+) -> None:
+    path = str(tmp_path / "mind")
+    with open_tiny(path) as writer:
+        used, forgotten, moved = _fill(writer, 3)
+        rows = _store(writer).catalog.fetch_stored([used, forgotten, moved])
+        writer.reinforce(used)
+        writer.forget(forgotten)
+        writer.update(moved, text="other words", vector=vector_of("other words"))
+        with contextlib.nullcontext(writer) if mode == "rw" else open_tiny(path, mode=mode) as seen:
+            for row in rows.values():
+                hydrate.verify_strength(_store(seen), row)
+
+
 def test_after_a_damaged_list_of_words_the_next_one_names_only_files_that_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,3 +255,20 @@ def _overwrite(file: Path, content: bytes) -> None:
     """In place: who has the file mapped sees it."""
     with file.open("r+b") as out:
         out.write(content)
+
+
+def test_a_recall_from_memory_is_done_once_when_slots_have_been_retired() -> None:
+    """Or the view is of another epoch than the catalog for good, and the recall starts over.
+
+    It ends in "memories kept moving", until something is written.
+    """
+    with open_tiny(":memory:") as memory:
+        store = next(iter(memory._router.stores()))
+        (moved, *_) = _fill(memory, 3)
+        memory.update(moved, text="other words", vector=vector_of("other words"))
+        epoch = store.view().retire_epoch
+        store.checkpoint()
+        assert store.view().retire_epoch > epoch, "nothing was retired: the test shows nothing"
+        assert store.retire_epoch() == store.view().retire_epoch
+        hits = memory.recall(vector=vector_of("other words"), k=3)
+        assert hits[0].id == moved

@@ -64,3 +64,10 @@ def test_a_walk_ends_with_its_store(memory: Memory, made: list[int]) -> None:
     memory.close()
     with pytest.raises(StoreClosedError):
         next(walked)
+
+
+def test_a_walk_that_has_not_begun_ends_with_its_store(memory: Memory, made: list[int]) -> None:
+    walked = iter(memory)
+    memory.close()
+    with pytest.raises(StoreClosedError, match="was closed"):
+        next(walked)
