@@ -77,7 +77,6 @@ from spector.read.request import (
     parse_switch,
 )
 from spector.read.tokens import token_counter
-from spector.read.wishes import Wishes
 from spector.receipt import Purged
 from spector.records import (
     MAX_PROBLEMS,
@@ -187,7 +186,6 @@ class Memory(Sole):
         )
         self._kernel = ParallelKernel(get_kernel(), threads)
         self._reader = Reader(router, self._kernel, config)
-        self._wishes = Wishes(embedder)
         self._vectors = Vectors(
             dim=self.dim, fingerprint=opened[0].store.meta.get("fingerprint") or "",
             can_embed=embedder is not None,
@@ -664,7 +662,6 @@ class Memory(Sole):
             category_mask=parse_mask(Category, rarely.categories, "category"),
             exact=bool(rarely.exact),
             lexical=bool(rarely.lexical),
-            wish=self._wishes.mean,
         )
         request = with_intent(request, parse_intent(rarely.intent, text))
         hits = self._reader.recall(request)

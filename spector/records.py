@@ -187,7 +187,7 @@ def make_records(columns: Mapping[str, Sequence[Any]]) -> list[MemoryRecord]:
 
 
 #: evidence that is the cue's own words
-_OF_WORDS: Final = frozenset({"words", "pairs", "name"})
+_OF_WORDS: Final = frozenset({"words", "name"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +198,7 @@ class Explanation:
     weights, ``modifiers`` the factors; they make ``fused``, the score of the scan: ``sum(terms) *
     product(modifiers)`` for additive profiles, ``sim * (1 + sum(terms without sim)) *
     product(modifiers)`` for multiplicative ones. What the read path knows beyond that comes on
-    top, on the same scale, each term by its name (words, pairs, name, near, about, date, ..., see
+    top, on the same scale, each term by its name (words, name, near, about, ..., see
     ``Ranking``), and adds up to ``score``.
     """
 
@@ -218,7 +218,7 @@ class Explanation:
 
     @property
     def lexical(self) -> float:
-        """What the words of the cue say: the part of ``evidence`` that is words, pairs and name."""
+        """What the words of the cue say: the part of ``evidence`` that is words and name."""
         return sum(value for name, value in self.evidence.items() if name in _OF_WORDS)
 
     def __str__(self) -> str:

@@ -131,7 +131,7 @@ def test_arms_without_vectors_do_not_have_a_set_embedded() -> None:
 def test_every_term_of_the_default_profile_is_taken_away_once() -> None:
     default = get_profile("balanced")
     weights = {name for name, value in asdict(default).items() if name[:2] == "w_" and value}
-    shapes = {"k1", "b", "long_words", "date_days", "short_words", "question_words", "rrf_k"}
+    shapes = {"k1", "b", "long_words", "short_words", "question_words", "rrf_k"}
     kinds = {"words_fact", "words_talk", "words_request"}
     terms = {
         name for name, value in asdict(default.ranking).items()
