@@ -52,7 +52,9 @@ from spector.read.options import (
     RareArguments,
     RecallArguments,
     RecallOptions,
+    cut_of,
     options_of,
+    parse_cut,
     parse_include,
     parse_mask,
     parse_min_importance,
@@ -657,6 +659,7 @@ class Memory(Sole):
             replaced=replaced,
             mmr=parse_mmr(rarely.mmr),
             per_session=parse_per_session(rarely.per_session),
+            cut=0.0 if selective else parse_cut(rarely.cut),
             kind=parse_kind(kind),
             modality_mask=parse_mask(Modality, rarely.modalities, "modality"),
             category_mask=parse_mask(Category, rarely.categories, "category"),
@@ -722,8 +725,10 @@ class Memory(Sole):
             if not decision.needed:
                 return desk.empty(unneeded(decision), abstained=True)
         fetched = min(max(wanted, CROWD), self._config.max_k)
+        cut = cut_of(recall)
+        recall["cut"] = 0.0  # how far the best stands out is seen by what is behind it
         hits = self.recall(text, k=fetched, **recall)
-        found = desk.context(hits, text, wanted, always=always)
+        found = desk.context(hits, text, wanted, cut=cut, always=always)
         if learn and found.hits:
             scope = Scope(**{name: recall.get(name) for name in SCOPES})  # type: ignore[arg-type]
             self._writer.note_use([hit.id for hit in found.hits], scope)

@@ -261,15 +261,21 @@ class Hit(_Lazy):
     record: MemoryRecord
     score: float
     explainer: Callable[[], Explanation] = field(repr=False, compare=False)
+    #: ids of memories of its scope with equal words, which are no hits of their own
+    also: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, found: Found, score: float, explainer: Callable[[], Explanation]) -> Self:
+    def of(
+        cls, found: Found, score: float, explainer: Callable[[], Explanation],
+        also: tuple[int, ...] = (),
+    ) -> Self:
         """A hit whose record is made when somebody asks for it; most callers want the text."""
         hit = cls.__new__(cls)
         fill = object.__setattr__
         fill(hit, "_found", found)
         fill(hit, "score", score)
         fill(hit, "explainer", explainer)
+        fill(hit, "also", also)
         return hit
 
     if not TYPE_CHECKING:  # a checker shall not believe that a hit has any attribute
@@ -359,9 +365,10 @@ class Hit(_Lazy):
         return self.explainer()
 
     def to_dict(self) -> dict[str, Any]:
-        """The record's dictionary plus ``score`` and ``explain``."""
+        """The record's dictionary plus ``score``, ``also`` and ``explain``."""
         out = self.record.to_dict()
         out["score"] = round(self.score, 6)
+        out["also"] = list(self.also)
         why = self.explain()
         out["explain"] = {
             "profile": why.profile,

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from spector.read.hits import candidate_of
+from spector.read.pick import SEMANTIC, near_the_best
 from spector.records import Hit, HitList, Signals
 
 __all__ = [
@@ -30,6 +32,11 @@ _LEAD: Final = 2.0
 #: weight, in hits squared, of the belief that the crowd is as far behind the last hit as that is
 #: behind the best: what a few hits have behind them cannot be seen
 _UNSEEN: Final = 32.0
+#: share of the best score that a hit must have, whatever its tier, when only few are wanted
+_SELECTIVE_CUT: Final = 0.6
+#: cosine, or share of the cue's words, that a belief must have then
+_LEAST_COSINE: Final = 0.25
+_COVERED: Final = 0.4
 #: of so few memories none is withheld
 _FEWEST: Final = 4
 #: log odds for an answer that a store of no memories would have, and the size at which half is left
@@ -99,12 +106,33 @@ def selected(hits: HitList, k: int, *, below: float, least: float) -> HitList:
     else:
         from_here = least_of(hits.signals, least)
         worth = {hit.id for hit, value in in_turn(hits, k) if value >= from_here}
-        kept = [hit for hit in hits[:k] if hit.id in worth]
+        near = hits[:k]
+        if has_likeness(hits.signals):
+            near = _like(near_the_best(near, _SELECTIVE_CUT, None), hits.signals)
+        kept = [hit for hit in near if hit.id in worth]
         reason = hits.reason
     return HitList(
         kept, hits.stats, signals=hits.signals, abstained=bool(hits) and verdict.silent,
         reason=reason,
     )  # fmt: skip
+
+
+def has_likeness(signals: Signals | None) -> bool:
+    """Whether scores of a recall say how well a memory fits the cue: by words and by likeness."""
+    return signals is not None and signals.cosine is not None
+
+
+def _like(hits: list[Hit], signals: Signals | None) -> list[Hit]:
+    """Hits without memories of the semantic tier that are neither like the cue nor of its words."""
+    ranked = [(hit, candidate_of(hit)) for hit in hits]
+    words = [each.evidence.get("words", 0.0) if each else 0.0 for _, each in ranked]
+    # coverage is that of the best
+    least = max(words, default=0.0) * _COVERED / max(signals.coverage if signals else 0.0, 1e-9)
+    return [
+        hit for (hit, each), mine in zip(ranked, words, strict=True)
+        if each is None or hit.tier != SEMANTIC or each.similarity >= _LEAST_COSINE
+        or mine >= least or "name" in each.evidence
+    ]
 
 
 def in_turn(hits: HitList, k: int) -> list[tuple[Hit, float]]:

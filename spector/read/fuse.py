@@ -143,7 +143,6 @@ class Fuser:
             # the best evidence of words among what may be an answer, by that of all its terms
             ranked.words, ranked.full = words, full
             ranked.coverage = max(0.0, _highest(words, gone)) / full
-        ranked.scale = float(scale)
         if query.vector is not None:
             ranked.cosine = max(-1.0, _highest(likeness, gone))
         return ranked

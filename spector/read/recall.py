@@ -30,7 +30,13 @@ from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in, kind_of
 from spector.read.noticed import Noticer, is_scoped
 from spector.read.phases import lacks_words, query_of, scored_all, stats_of
-from spector.read.pick import few_of_each, most_diverse, vectors_of
+from spector.read.pick import (
+    few_of_each,
+    most_diverse,
+    near_the_best,
+    unrepeated,
+    vectors_of,
+)
 from spector.read.ranked import Ranked, from_hits
 from spector.read.request import RecallRequest, within
 from spector.read.signs import Speakers
@@ -169,21 +175,23 @@ class Reader:
             return self._in_snapshot(requests, (*views, view))
 
     def _picked(self, snap: Snapshot, request: RecallRequest) -> HitList:
-        """The best k, or of more than those the most different ones and few of each session."""
-        if request.mmr is None and request.per_session is None:
-            return self._recall_in(snap, request)
+        """The best k: of equal words one, few of each session, the most different ones, none far
+        behind; as many as there are candidates for."""
         wanted, most = request.k, self._config.max_k
-        want = min(max(_POOL * wanted, _LEAST_POOL), most)
+        widely = request.mmr is not None or request.per_session is not None
+        want = min(max(_POOL * wanted, _LEAST_POOL), most) if widely else wanted
         while True:
             hits = self._recall_in(snap, replace(request, k=want))
-            picked = few_of_each(hits, request.per_session)
+            picked = few_of_each(_distinct(request, hits), request.per_session)
             if len(picked) >= wanted or len(hits) < want or want >= most:
                 break
             want = min(4 * want, most)
         if request.mmr is not None:
             picked = most_diverse(picked, wanted, request.mmr)
-        out = HitList(picked[:wanted], hits.stats, signals=hits.signals)
-        return out
+        picked = picked[:wanted]
+        if request.cut and _is_about(request):
+            picked = near_the_best(picked, request.cut)
+        return HitList(picked, hits.stats, signals=hits.signals)
 
     def _recall_in(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """The answer in one snapshot; memories of the time that the cue names stand first."""
@@ -390,6 +398,20 @@ class Reader:
             fresh = patched_snapshot(cached, views)
         self._cached = fresh
         return fresh
+
+
+def _distinct(request: RecallRequest, hits: HitList) -> list[Hit]:
+    """One hit for equal words; whoever asks by a vector alone asks for memories, not for words."""
+    return unrepeated(hits) if request.cue is not None and request.lexical else hits
+
+
+def _is_about(request: RecallRequest) -> bool:
+    """Whether a score says how well a memory fits the cue: words and likeness both count."""
+    profile = request.profile
+    return (
+        request.cue is not None and request.vector is not None and request.lexical
+        and bool(profile.w_lexical and profile.w_similarity)
+    )
 
 
 def _named_time(request: RecallRequest) -> Span | None:
