@@ -65,6 +65,7 @@ from spector.read.options import (
     refuse_strange,
 )
 from spector.read.parts import split
+from spector.read.probes import Probes
 from spector.read.recall import Reader
 from spector.read.request import (
     EVERYTHING,
@@ -186,6 +187,7 @@ class Memory(Sole):
             router, embedder=embedder, importance=importance, clock=checked, config=config,
             dim=self.dim,
         )
+        self._probes = Probes(embedder)
         self._kernel = ParallelKernel(get_kernel(), threads)
         self._reader = Reader(router, self._kernel, config)
         self._vectors = Vectors(
@@ -659,6 +661,7 @@ class Memory(Sole):
             replaced=replaced,
             mmr=parse_mmr(rarely.mmr),
             per_session=parse_per_session(rarely.per_session),
+            probes=self._probes.beside(text, make=selective),
             cut=0.0 if selective else parse_cut(rarely.cut),
             kind=parse_kind(kind),
             modality_mask=parse_mask(Modality, rarely.modalities, "modality"),
@@ -725,6 +728,7 @@ class Memory(Sole):
             if not decision.needed:
                 return desk.empty(unneeded(decision), abstained=True)
         fetched = min(max(wanted, CROWD), self._config.max_k)
+        self._probes.beside(text, make=True)
         cut = cut_of(recall)
         recall["cut"] = 0.0  # how far the best stands out is seen by what is behind it
         hits = self.recall(text, k=fetched, **recall)

@@ -417,7 +417,7 @@ class Signals:
             how alike that is; then nothing is withheld.
 
     With a filter all but ``unknown_name`` are those of what passes it, ``memories`` estimated where
-    that is more than 128.
+    that is more than 256.
     """
 
     kind: str = "fact"

@@ -1,11 +1,11 @@
 """Saying less: when a recall had better return nothing, and how far a hit stands out.
 
 Two different questions. *Is there an answer at all* is decided by how many of the cue's words a
-memory accounts for, by how far the likest memory stands above what the store's memories have in
-common anyway (`usual`), and by names that nobody knows: fused scores do not separate questions that
-have an answer from those that have none. *Which of the hits matter* is decided by fused scores,
-compared with those of the crowd behind the best. Constants and measurements: bench/LOG.md, "Ranking
-research", "What stands out" and "Silence by the store's own likeness".
+memory accounts for, by how far the likest memory stands above what questions about something else
+have with the store (`usual`), and by names that nobody knows: fused scores do not separate
+questions that have an answer from those that have none. *Which of the hits matter* is decided by
+fused scores, compared with those of the crowd behind the best. Constants and measurements:
+bench/LOG.md, "What stands out" and "Silence above chance".
 """
 
 from __future__ import annotations
@@ -39,12 +39,10 @@ _LEAST_COSINE: Final = 0.25
 _COVERED: Final = 0.4
 #: of so few memories none is withheld
 _FEWEST: Final = 4
-#: log odds for an answer that a store of no memories would have, and the size at which half is left
-_BENEFIT: Final = 3.0
-_HALF: Final = 8.0
-#: deviations beyond which likeness says no more
+#: deviations beyond which likeness says no more, and those of an answer of an unknown model
 _LEAST_LIKE: Final = -1.0
-_MOST_LIKE: Final = 5.0
+_MOST_LIKE: Final = 8.0
+_LIKELY: Final = 4.0
 #: a question of fact has few answers; what bears on a situation or a request is more, and the
 #: relevance of memories that help falls off later
 _MANY: Final = 0.75
@@ -63,14 +61,14 @@ def judge(signals: Signals | None, below: float) -> Verdict:
     """Whether to return nothing.
 
     Args:
-        signals: of the recall. Nothing is withheld without them (no cue, no words), for a cue that
-            is no question of fact, of fewer than four memories, and of a part of a large store that
-            was not measured.
+        signals: of the recall. Nothing is withheld without them (no cue, no words), of fewer than
+            four memories, and of a part of a large store that was not measured. Every kind of cue
+            is judged.
         below: the probability under which nothing is returned, 0..1; 0 never withholds. At 0.12, 84
             of 100 LoCoMo questions asked of another conversation bring nothing back, and one of 100
             that have an answer is lost; docs/recall.md has the measurement.
     """
-    if signals is None or signals.kind != "fact" or not signals.measured:
+    if signals is None or not signals.measured:
         return Verdict(False, 1.0, "")
     if signals.memories is not None and signals.memories < _FEWEST:
         return Verdict(False, 1.0, "")
@@ -78,7 +76,7 @@ def judge(signals: Signals | None, below: float) -> Verdict:
     if probability >= below:
         return Verdict(False, probability, "")
     like = "" if signals.likeness is None else (
-        f", the likest memory stands {signals.likeness:.1f} deviations above the usual likeness"
+        f", the likest memory stands {signals.likeness:.1f} deviations above chance"
     )
     name = ", and a name in it is unknown" if signals.unknown_name else ""
     return Verdict(
@@ -160,21 +158,18 @@ def in_turn(hits: HitList, k: int) -> list[tuple[Hit, float]]:
 def evidence(signals: Signals) -> float:
     """Log odds that a memory answers the cue.
 
-    Likeness is counted in deviations of the store's own (`usual`), so the constants belong to no
-    model and to no kind of text: a question that shares no word with its answer is not withheld if
-    the answer is liker to it than memories are to each other. Fitted on questions of five LoCoMo
-    conversations, put to their own store and to the other four, and on the paraphrases of
-    bench/recall; the fewer memories there are, the more is let through. Without vectors words
-    decide alone.
+    Likeness is counted in deviations of what unrelated questions have with the store (`usual`), so
+    the constants belong to no model and to no kind of text: a question that shares no word with its
+    answer is not withheld if the answer is liker to it than chance makes memories, and it does not
+    matter how alike they are to each other. Without vectors words decide alone; where nobody knows
+    what a cosine says, a likely one is assumed.
     """
     covered, name = min(signals.coverage, 1.0), float(signals.unknown_name)
-    benefit = 0.0
-    if signals.memories is not None:
-        benefit = _BENEFIT * _HALF / (_HALF + signals.memories)
-    if signals.likeness is None:
-        return 9.35 * covered - 4.14 * name - 3.2 + benefit
-    like = min(max(signals.likeness, _LEAST_LIKE), _MOST_LIKE)
-    return 5.5 * covered + 1.45 * like - 3.9 * name - 3.5 + benefit
+    if signals.likeness is None and signals.cosine is None:
+        return 9.35 * covered - 4.14 * name - 3.2
+    like = _LIKELY if signals.likeness is None else signals.likeness
+    like = min(max(like, _LEAST_LIKE), _MOST_LIKE)
+    return 5.5 * covered + 1.2 * like - 3.9 * name - 3.0
 
 
 def relevances(scores: Sequence[float]) -> list[float]:
