@@ -405,16 +405,19 @@ class Signals:
     """What a recall noticed about its cue as a whole; what decides whether it says nothing.
 
     Attributes:
-        kind: "fact", "talk" or "request"; only the answers to facts are ever withheld.
+        kind: "fact", "talk" or "request".
         coverage: most of the cue's words that one memory and its neighbours account for: BM25
             with smeared frequencies over the sum of the words' weights, absent words included.
         cosine: highest likeness, raw; None without a vector of the cue.
-        likeness: the same in deviations above the usual likeness of this store's memories to each
-            other; None also where there are fewer than four of them.
-        unknown_name: a word with a capital, not at the start of a sentence, that no memory has.
+        likeness: the same in deviations above the cosines that questions about something else have
+            with this store's memories; None also where there are fewer than four of them, without
+            an embedder, and of another than the offline one until a context or a selective recall
+            has asked it.
+        unknown_name: a word with a capital, not at the start of a sentence, that no memory has; of
+            questions of fact only.
         memories: how many there are to answer from; None when nobody counted.
         measured: False when a filter leaves so little of a large store that a sample does not show
-            how alike that is; then nothing is withheld.
+            what is in it; then nothing is withheld.
 
     With a filter all but ``unknown_name`` are those of what passes it, ``memories`` estimated where
     that is more than 256.

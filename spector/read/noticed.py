@@ -99,7 +99,8 @@ class Noticer:
             hits: the best ``request.k`` that pass, or all that do.
         """
         views, asked, chosen = known
-        unknown = not knows_names(views, asked, request.cue or "")
+        # help with something new is wanted of what is known about whoever asks
+        unknown = asked.kind == "fact" and not knows_names(views, asked, request.cue or "")
         if not is_scoped(request):
             cosine = None if query.vector is None else ranked.cosine
             return Signals(
