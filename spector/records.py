@@ -414,7 +414,7 @@ class Signals:
             an embedder, and of another than the offline one until a context or a selective recall
             has asked it.
         unknown_name: a word with a capital, not at the start of a sentence, that no memory has; of
-            questions of fact only.
+            questions of fact only. known_name: there are such words, and memories have them all.
         memories: how many there are to answer from; None when nobody counted.
         measured: False when a filter leaves so little of a large store that a sample does not show
             what is in it; then nothing is withheld.
@@ -427,6 +427,7 @@ class Signals:
     coverage: float = 0.0
     cosine: float | None = None
     unknown_name: bool = False
+    known_name: bool = False
     memories: int | None = None
     likeness: float | None = None
     measured: bool = True

@@ -169,7 +169,9 @@ def evidence(signals: Signals) -> float:
         return 9.35 * covered - 4.14 * name - 3.2
     like = _LIKELY if signals.likeness is None else signals.likeness
     like = min(max(like, _LEAST_LIKE), _MOST_LIKE)
-    return 5.5 * covered + 1.2 * like - 3.9 * name - 3.0
+    # whoever is named is known, and of what is asked about them little is
+    little = min(0.0, 4.0 * covered - 2.2) if signals.known_name else 0.0
+    return 2.0 * covered + 0.45 * like + little - 3.9 * name - 1.4
 
 
 def relevances(scores: Sequence[float]) -> list[float]:

@@ -118,15 +118,17 @@ def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool:
-    """False when a word with a capital, not at the start of a sentence, is in no memory."""
+def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool | None:
+    """Whether all words with a capital, not at the start of a sentence, are in some memory; None
+    when there are none."""
     known = {term.text for term, df in zip(asked.terms, asked.df().tolist(), strict=True) if df}
-    for name in names_of(cue):
+    names = names_of(cue)
+    for name in names:
         terms = [term for term in cue_terms(name) if not is_stop(term.text)]
         terms = [term for term in terms if term.text not in known]
         if terms and not any(view.df(terms).all() for view in views):
             return False
-    return True
+    return True if names else None
 
 
 def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:

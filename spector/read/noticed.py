@@ -100,13 +100,15 @@ class Noticer:
         """
         views, asked, chosen = known
         # help with something new is wanted of what is known about whoever asks
-        unknown = asked.kind == "fact" and not knows_names(views, asked, request.cue or "")
+        known_names = None
+        if asked.kind == "fact":
+            known_names = knows_names(views, asked, request.cue or "")
+        names = {"known_name": known_names is True, "unknown_name": known_names is False}
         if not is_scoped(request):
             cosine = None if query.vector is None else ranked.cosine
             return Signals(
                 kind=str(asked.kind), coverage=ranked.coverage, cosine=cosine,
-                unknown_name=unknown,
-                likeness=self._usual.deviations(snap, views, cosine, request.probes),
+                **names, likeness=self._usual.deviations(snap, views, cosine, request.probes),
                 memories=sum(view.n_rows for view in views),
             )
         if len(hits) < request.k:
@@ -123,7 +125,7 @@ class Noticer:
         if query.vector is None:
             likest = None
         return Signals(
-            kind=str(asked.kind), coverage=coverage, cosine=likest, unknown_name=unknown,
+            kind=str(asked.kind), coverage=coverage, cosine=likest, **names,
             likeness=above(likest, among.level), memories=max(among.memories, len(hits)),
             measured=among.measured,
         )

@@ -264,11 +264,12 @@ def test_a_context_tells_its_own_tokens_and_only_what_it_quotes(vectors: Vectors
     assert all(set(a.ids) <= set(b.ids) for a, b in zip(asked, whole, strict=True))
 
 
-def test_evidence_is_that_of_facts_alone() -> None:
+def test_evidence_is_the_probability_of_an_answer() -> None:
     fact = Signals(kind="fact", coverage=0.5, cosine=0.4)
     odds = math.exp(evidence(fact))
     assert evidence_of(HitList(signals=fact)) == pytest.approx(odds / (1 + odds))
-    assert evidence_of(HitList(signals=Signals(kind="talk"))) == 1
+    talk = Signals(kind="talk", coverage=0.5, cosine=0.4)
+    assert evidence_of(HitList(signals=talk)) == evidence_of(HitList(signals=fact))
     assert evidence_of(HitList()) is None
 
 

@@ -15,7 +15,7 @@ from bench.recall.product import Mind, Product
 from bench.recall.shape import Question
 from spector.config import Config
 from spector.embed import MiniLMEmbedder
-from spector.read.abstain import judge
+from spector.read.abstain import evidence, judge
 from spector.records import HitList, Signals
 
 
@@ -50,16 +50,16 @@ def test_answers_in_other_words_are_not_withheld(
     assert len(own) == 18
     uncovered = [hits for hits in own if hits.signals and hits.signals.coverage < 0.1]
     assert len(uncovered) >= 12, "words alone would withhold these"
-    assert sum(_silent(hits.signals) for hits in own) <= 1
+    assert sum(_silent(hits.signals) for hits in own) <= 3
 
 
-def test_silence_remains_possible_without_unknown_names(
+def test_there_is_more_evidence_for_what_was_told(
     answers: list[tuple[Question, HitList]],
 ) -> None:
-    """Nothing of the sort was told: at a higher threshold more of those are silent than of own."""
+    """No name and no word in common: a small model's likeness hardly tells, but it does."""
 
-    def share(own: bool) -> float:
-        found = [hits for each, hits in answers if (each.store == "Ann") == own]
-        return sum(judge(hits.signals, 0.5).silent for hits in found) / len(found)
+    def mean(own: bool) -> float:
+        found = [hits.signals for each, hits in answers if (each.store == "Ann") == own]
+        return sum(evidence(signals) for signals in found if signals) / len(found)
 
-    assert share(own=False) > share(own=True)
+    assert mean(own=True) > mean(own=False) + 0.05
