@@ -15,7 +15,7 @@ from bench.recall.product import Mind, Product
 from bench.recall.shape import Question
 from spector.config import Config
 from spector.embed import MiniLMEmbedder
-from spector.read.abstain import evidence, judge
+from spector.read.abstain import judge
 from spector.records import HitList, Signals
 
 
@@ -51,15 +51,3 @@ def test_answers_in_other_words_are_not_withheld(
     uncovered = [hits for hits in own if hits.signals and hits.signals.coverage < 0.1]
     assert len(uncovered) >= 12, "words alone would withhold these"
     assert sum(_silent(hits.signals) for hits in own) <= 3
-
-
-def test_there_is_more_evidence_for_what_was_told(
-    answers: list[tuple[Question, HitList]],
-) -> None:
-    """No name and no word in common: a small model's likeness hardly tells, but it does."""
-
-    def mean(own: bool) -> float:
-        found = [hits.signals for each, hits in answers if (each.store == "Ann") == own]
-        return sum(evidence(signals) for signals in found if signals) / len(found)
-
-    assert mean(own=True) > mean(own=False) + 0.05
