@@ -41,6 +41,7 @@ def merged(lists: Sequence[HitList], k: int) -> HitList:
     return HitList(
         [_rescored(first[each], base + above[each]) for each in best], whole.stats,
         signals=whole.signals, abstained=whole.abstained, reason=whole.reason,
+        standing=whole.standing,
     )  # fmt: skip
 
 

@@ -1,0 +1,324 @@
+"""Instructions that hold, beside the hits and never among them.
+
+"Always use metric units when I ask about distances" says nothing that a question about distances
+asks for, so it does not compete for its answer. It stands in a slot beside the hits when the cue is
+like its condition ("distances"); one without a condition stands in every context. Which texts are
+instructions is in their marks (`facts`); conditions are read from the catalog once and embedded
+once, kept in memory by id and seal, and gone with `let_go`. A recall costs one dot product each.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.config import Config
+from spector.errors import StoreClosedError
+from spector.kernel.base import Scanner
+from spector.kernel.products import lengths, norm
+from spector.kernel.profile import get_profile
+from spector.layout import Flag
+from spector.lexical.analysis import cue_terms, is_stop
+from spector.lexical.view import WordView
+from spector.read.among import conditions, partitions_of
+from spector.read.facts import INSTRUCTS, forms_of
+from spector.read.ground import NOWHERE, header_column, places_of
+from spector.read.hits import Confirmer
+from spector.read.instructions import instruction
+from spector.read.lexical import kind_of
+from spector.read.phases import query_of
+from spector.read.ranked import Ranked
+from spector.read.request import RecallRequest
+from spector.read.route import Kind
+from spector.read.snapshot import Candidate, Snapshot
+from spector.records import Hit
+from spector.tiers.router import TierRouter
+
+__all__ = ["MOST", "Embed", "Standing", "is_looked_for"]
+
+F32 = NDArray[np.float32]
+I64 = NDArray[np.int64]
+Embed = Callable[[list[str]], F32]
+
+#: instructions beside the hits of one recall
+MOST: Final = 2
+#: cosine of cue and condition from which a request, and any other cue, is about it
+_LEAST_OF_REQUEST: Final = 0.25
+_LEAST: Final = 0.35
+#: cosine of cue and instruction from which a cue without a word of it may ask for it
+_LEAST_ASKED: Final = 0.35
+#: without vectors: share of the condition's words that the cue has
+_WORDS_OF_REQUEST: Final = 0.25
+_WORDS: Final = 0.5
+#: of those that pass a recall's filters the newest are considered
+_CONSIDERED: Final = 256
+#: conditions that are kept
+_KEPT: Final = 4096
+#: confidence, 0..255, from which words without a speaker are believed to be the user's
+_CERTAIN: Final = 127
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """All instructions of a snapshot, (n,) each: ids, seals, times, stores, places, and whether the
+    text is nothing but the instruction."""
+
+    ids: I64
+    seals: I64
+    event_ms: I64
+    store: I64
+    part: NDArray[np.uint32]
+    slot: NDArray[np.uint32]
+    wholly: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def only(self, rows: NDArray[Any]) -> _Found:
+        return _Found(*(getattr(self, name)[rows] for name in _COLUMNS))
+
+
+_COLUMNS: Final = tuple(_Found.__slots__)
+
+
+def is_looked_for(request: RecallRequest) -> bool:
+    """Whether a recall looks for instructions: one by a cue's words, or one without any cue."""
+    return request.lexical and bool(request.profile.w_lexical)
+
+
+class Standing:
+    """Finds the instructions that a recall has beside its hits. Thread-safe."""
+
+    def __init__(
+        self, router: TierRouter, kernel: Scanner, confirmer: Confirmer, config: Config,
+        embed: Embed | None,
+    ) -> None:
+        """``embed``: unit or other vectors (n, dim) f32 of n texts, by the model of the store."""
+        self._router, self._kernel, self._confirmer = router, kernel, confirmer
+        self._config, self._embed = config, embed
+        self._lock = threading.Lock()
+        self._seen: tuple[Snapshot, tuple[WordView, ...], _Found] | None = None
+        #: (id, seal) -> condition; None: it always holds
+        self._conditions: dict[tuple[int, int], str | None] = {}
+        #: condition -> its unit vector
+        self._vectors: dict[str, F32] = {}
+
+    def let_go(self) -> None:
+        """Keep nothing of what instructions say."""
+        with self._lock:
+            self._seen = None
+            self._conditions, self._vectors = {}, {}
+
+    def expect(self, texts: Iterable[str]) -> None:
+        """Embed the conditions of texts about to be written, so that no recall has to."""
+        if self._embed is None:
+            return
+        told = (instruction(text) for text in texts)
+        self._learn([each.condition for each in told if each and each.condition])
+
+    # -- at recall ------------------------------------------------------------------------------
+
+    def fitting(
+        self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest
+    ) -> list[Hit]:
+        """The instructions whose condition the cue is about, likest first: two for a request, one
+        for any other cue."""
+        if request.cue is None:
+            return []
+        found = self._passing(snap, views, request)
+        told = self._conditions_of(snap, found)
+        rows = [n for n, condition in enumerate(told) if condition is not None]
+        if not rows:
+            return []
+        wanted = kind_of(request) is Kind.REQUEST
+        scores = self._likeness(request, [told[n] or "" for n in rows], wanted=wanted)
+        chosen = [(score, n) for score, n in zip(scores, rows, strict=True) if score > 0]
+        # of equal ones the newest, which stand first
+        chosen.sort(key=lambda each: (-each[0], each[1]))
+        ordered = [_candidate(found, n, score) for score, n in chosen]
+        return self._confirmed(snap, request, ordered, MOST if wanted else 1)
+
+    def always(
+        self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, most: int
+    ) -> list[Hit]:
+        """The newest instructions without a condition, newest first."""
+        found = self._passing(snap, views, request)
+        told = self._conditions_of(snap, found)
+        ordered = [_candidate(found, n, 0.0) for n, each in enumerate(told) if each is None]
+        return self._confirmed(snap, request, ordered, most)
+
+    def set_aside(
+        self, snap: Snapshot, views: tuple[WordView, ...], ranked: Ranked, beside: Sequence[int]
+    ) -> Sequence[Candidate]:
+        """Take what is nothing but an instruction, and the memories ``beside``, out of a ranking.
+
+        Returns:
+            The instructions of those that the cue may ask for by itself, best first.
+        """
+        found = self._all(snap, views)
+        ids = found.ids[found.wholly]
+        if beside:
+            ids = np.append(ids, np.array(beside, np.int64))
+        if not len(ids):
+            return []
+        rows = ranked.set_aside(ids)
+        known = rows[rows < len(ranked.words)]
+        asked = known[ranked.words[known] > 0]
+        if len(ranked.likeness):
+            asked = np.union1d(asked, known[ranked.likeness[known] >= _LEAST_ASKED])
+        return ranked.candidates(asked)
+
+    # -- which there are ------------------------------------------------------------------------
+
+    def _all(self, snap: Snapshot, views: tuple[WordView, ...]) -> _Found:
+        seen = self._seen
+        if seen is None or seen[0] is not snap or seen[1] != views:
+            parts = [_of_store(snap, n, view) for n, view in enumerate(views)]
+            found = _Found(*(
+                np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS
+            ))
+            seen = self._seen = (snap, views, found)
+        return seen[2]
+
+    def _passing(
+        self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest
+    ) -> _Found:
+        """Those that the gates of a recall let through, the newest first and no more than count."""
+        found = self._all(snap, views)
+        if not len(found):
+            return found
+        query = query_of(_bare(request), self._config, _version(snap))
+        passing = self._kernel.score(snap.table, query, found.part, found.slot) > -np.inf
+        select = partitions_of(self._router, snap, request)
+        if select is not None:
+            passing &= np.isin(found.part, np.array(select, np.uint32))
+        rows = np.flatnonzero(passing)
+        order = np.lexsort((-found.ids[rows], -found.event_ms[rows]))
+        return found.only(rows[order[:_CONSIDERED]])
+
+    def _confirmed(
+        self, snap: Snapshot, request: RecallRequest, ordered: Sequence[Candidate], most: int
+    ) -> list[Hit]:
+        if not ordered:
+            return []
+        asked = _bare(request)
+        query = query_of(asked, self._config, _version(snap))
+        return self._confirmer.first(snap, most, query, conditions(snap, asked), ordered)[0]
+
+    # -- conditions -----------------------------------------------------------------------------
+
+    def _conditions_of(self, snap: Snapshot, found: _Found) -> list[str | None]:
+        """Of each, read from the catalog where they are not known."""
+        keys = list(zip(found.ids.tolist(), found.seals.tolist(), strict=True))
+        known = self._conditions
+        out = {key: known[key] for key in keys if key in known}
+        for n, store in enumerate(snap.stores):
+            mine = [
+                key for key, at in zip(keys, found.store.tolist(), strict=True)
+                if at == n and key not in out
+            ]
+            rows = store.catalog.fetch_stored([key[0] for key in mine]) if mine else {}
+            for key in mine:
+                row = rows.get(key[0])
+                text = row.text if row is not None and isinstance(row.text, str) else ""
+                told = instruction(text)
+                out[key] = told.condition if told is not None else None
+        fresh = {key: told for key, told in out.items() if key not in known and key[1] >= 0}
+        if fresh:  # without a seal nobody can tell whether a text is still the same
+            with self._lock:
+                self._conditions = _bounded({**self._conditions, **fresh})
+        return [out[key] for key in keys]
+
+    def _likeness(
+        self, request: RecallRequest, told: Sequence[str], *, wanted: bool
+    ) -> list[float]:
+        """How like each condition the cue is; 0 where it is not about it.
+
+        By vectors; by words where there are none, because nobody embeds or the embedder fails.
+        """
+        if request.vector is not None and self._embed is not None and self._learn(told):
+            vectors = self._vectors
+            if all(each in vectors for each in told):
+                unit = request.vector / np.float32(norm(request.vector))
+                least = _LEAST_OF_REQUEST if wanted else _LEAST
+                cosines = (np.stack([vectors[each] for each in told]) @ unit).tolist()
+                return [cosine if cosine >= least else 0.0 for cosine in cosines]
+        cue = _words(request.cue or "")
+        least = _WORDS_OF_REQUEST if wanted else _WORDS
+        shares = [_share(_words(each), cue) for each in told]
+        return [share if share >= least else 0.0 for share in shares]
+
+    def _learn(self, told: Sequence[str]) -> bool:
+        """Embed the conditions that are not known; False when that fails."""
+        fresh = [each for each in dict.fromkeys(told) if each not in self._vectors]
+        if not fresh or self._embed is None:
+            return True
+        try:
+            vectors = self._embed(fresh)
+        except StoreClosedError:
+            raise
+        except Exception:  # an embedder is anybody's code, and words do as well
+            return False
+        vectors = vectors / lengths(vectors)[:, None]
+        learnt = dict(zip(fresh, vectors.astype(np.float32), strict=True))
+        with self._lock:
+            self._vectors = _bounded({**self._vectors, **learnt})
+        return True
+
+
+def _of_store(snap: Snapshot, n: int, view: WordView) -> _Found:
+    """The instructions of one store; words without a speaker must be certain to be the user's."""
+    rows = view.marked(INSTRUCTS)
+    part, slot = places_of(snap, n, view, rows)
+    there = slot != NOWHERE
+    rows, part, slot = rows[there], part[there], slot[there]
+    if len(rows):
+        unnamed = [code for code, name in enumerate(view.speakers()) if not name]
+        sure = ~np.isin(view.speaker_codes(rows), unnamed)
+        sure |= header_column(snap, part, slot, "confidence") >= _CERTAIN
+        rows, part, slot = rows[sure], part[sure], slot[sure]
+    return _Found(
+        view.ids(rows), view.seals(rows), view.event_ms(rows), np.full(len(rows), n, np.int64),
+        part, slot, forms_of(view.marks(rows)).wholly,
+    )
+
+
+def _candidate(found: _Found, n: int, likeness: float) -> Candidate:
+    """``likeness`` of cue and condition is all the score that it has."""
+    evidence = {"condition": likeness} if likeness else {}
+    return Candidate(
+        int(found.ids[n]), int(found.store[n]), int(found.part[n]), int(found.slot[n]), 0.0, 0.0,
+        evidence, likeness,
+    )
+
+
+def _bare(request: RecallRequest) -> RecallRequest:
+    """The same gates, but for those of likeness and strength; what is superseded never stands."""
+    drop = request.drop_flags if request.replaced else request.drop_flags | int(Flag.SUPERSEDED)
+    return replace(request, vector=None, profile=get_profile("similarity"), drop_flags=drop)
+
+
+def _version(snap: Snapshot) -> int:
+    return min(store.format_version for store in snap.stores)
+
+
+def _words(text: str) -> set[str]:
+    """All forms of the words that say something."""
+    return {
+        form for term in cue_terms(text) if not is_stop(term.text) for form in term.forms
+    }
+
+
+def _share(some: set[str], cue: set[str]) -> float:
+    return len(some & cue) / len(some) if some else 0.0
+
+
+def _bounded(known: dict[Any, Any]) -> dict[Any, Any]:
+    """Without the oldest of too many."""
+    over = len(known) - _KEPT
+    return dict(list(known.items())[over:]) if over > 0 else known
