@@ -83,7 +83,7 @@ def prefers(text: str, folded: str | None = None) -> bool:
     found = _PREFERS.search(folded)
     if found and not _WISHES.match(found.group()):
         return True
-    return bool(_PREFERS_TR.search(folded)) and is_turkish(text, folded)
+    return bool(_PREFERS_TR.search(folded))
 
 
 def terms_of_time(text: str, most: int = 2, folded: str | None = None) -> int:
