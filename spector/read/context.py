@@ -191,14 +191,14 @@ class Desk:
         kept: list[Hit] = []
         lines: list[Line] = []
         section = ""
-        repeated = _repeated(hits)
-        for hit, reason in zip(hits, repeated, strict=True):
+        for hit, reason in zip(hits, _repeated(hits), strict=True):
             if reason or len(hit.text) > _CHARS_PER_TOKEN * room:
                 continue
             line = line_of(hit, quoted(hit.text), whole=False, cut=False)
             longer = standing_section([*lines, line])
             # with the frame: alone it must fit as well
-            if self._counter(longer) <= room and self._counter(FRAME + longer) <= self._max:
+            whole = Block(longer).text()
+            if self._counter(longer) <= room and self._counter(whole) <= self._max:
                 kept.append(hit)
                 lines.append(line)
                 section = longer

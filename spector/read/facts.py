@@ -57,13 +57,13 @@ def mark_of(memory: Text) -> int:
     words, folded = _NO_QUESTION, plain(text)
     if asks(text):
         words = min(len(_WORD.findall(text.partition("[shares ")[0])), _NO_QUESTION)
-    told = instruction(text, folded)
-    if told is not None and _may_instruct(memory):
+    own = _may_instruct(memory)
+    told = instruction(text, folded) if own else None
+    if told is not None:
         form = _INSTRUCTS if told.whole else _INSTRUCTS_TOO
     else:
         form = min(terms_of_time(text, 2, folded), 2)
-        if prefers(text, folded) and _may_instruct(memory):
-            form += _PREFERS
+        form += _PREFERS * (own and prefers(text, folded))
     return form | words << _QUESTION_SHIFT
 
 

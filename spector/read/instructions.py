@@ -38,6 +38,11 @@ _ELIDED: Final = re.compile(
     r"(?! (?:ask|want|need)\b))"
 )
 _WHENEVER: Final = ("whenever", "every time")
+#: what a text must have that instructs anywhere else; quicker to look for than the expressions
+_ANYWHERE: Final = (
+    "from now on", "going forward", " i ask", " i request", " i say", " i mention", " i tell you",
+    " we ask", " we request", " we say", " we mention", " we tell you",
+)  # fmt: skip
 _FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|going forward)\b")
 #: what makes an instruction of a sentence that does not begin like one
 _ASKED: Final = re.compile(
@@ -107,9 +112,7 @@ def instruction(text: str, folded: str | None = None) -> Instruction | None:
     """
     folded = plain(text) if folded is None else folded
     opened = _OPENS.match(folded)
-    if opened or _FROM_NOW_ON.search(folded) or (
-        "i " in folded and _ASKED.search(folded)
-    ):
+    if opened or any(map(folded.__contains__, _ANYWHERE)):
         found = _english(folded)
         if found is not None:
             return found

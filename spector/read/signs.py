@@ -37,6 +37,10 @@ _PREFERS: Final = re.compile(
 )
 #: "I would like to book ..." is a wish for now
 _WISHES: Final = re.compile(r"\bi would (?:like|love)\b")
+#: texts without any of these have no need for the expressions, which take longer
+_STEMS: Final = ("prefer", "like", "love", "enjoy", "avoid", "hate", "detest", "favo", "stand",
+                 "rather", "fan of", "fond", "keen")  # fmt: skip
+_STEMS_TR: Final = ("sev", "bayil", "hoslan", "begen", "kacin", "tercih", "nefret", "favori")
 _PREFERS_TR: Final = re.compile(
     r"\b(?:sever|seviyor|bayilir|bayiliyor|hoslanir|hoslaniyor|kacinir|kaciniyor)(?:im|um)\b"
     r"|\b(?:sevme|hoslanma|begenme|bayilma)(?:m|yorum)\b|\b(?:sevmi|hoslanmi|begenmi)yorum\b"
@@ -78,12 +82,13 @@ def prefers(text: str, folded: str | None = None) -> bool:
     like to book ...") say no such thing.
     """
     folded = plain(text) if folded is None else folded
-    if asks(text):
-        return False
-    found = _PREFERS.search(folded)
-    if found and not _WISHES.match(found.group()):
-        return True
-    return bool(_PREFERS_TR.search(folded))
+    if any(map(folded.__contains__, _STEMS)):
+        found = _PREFERS.search(folded)
+        if found and not _WISHES.match(found.group()):
+            return not asks(text)
+    if any(map(folded.__contains__, _STEMS_TR)) and _PREFERS_TR.search(folded):
+        return not asks(text)
+    return False
 
 
 def terms_of_time(text: str, most: int = 2, folded: str | None = None) -> int:

@@ -66,7 +66,7 @@ _CERTAIN: Final = 127
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
     """All instructions of a snapshot, (n,) each: ids, seals, times, stores, places, and whether the
-    text is nothing but the instruction."""
+    text is nothing but the instruction; the newest first."""
 
     ids: I64
     seals: I64
@@ -182,6 +182,8 @@ class Standing:
             found = _Found(*(
                 np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS
             ))
+            if len(found):
+                found = found.only(np.lexsort((-found.ids, -found.event_ms)))
             seen = self._seen = (snap, views, found)
         return seen[2]
 
@@ -197,9 +199,7 @@ class Standing:
         select = partitions_of(self._router, snap, request)
         if select is not None:
             passing &= np.isin(found.part, np.array(select, np.uint32))
-        rows = np.flatnonzero(passing)
-        order = np.lexsort((-found.ids[rows], -found.event_ms[rows]))
-        return found.only(rows[order[:_CONSIDERED]])
+        return found.only(np.flatnonzero(passing)[:_CONSIDERED])
 
     def _confirmed(
         self, snap: Snapshot, request: RecallRequest, ordered: Sequence[Candidate], most: int
