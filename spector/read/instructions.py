@@ -25,8 +25,9 @@ _LEAD: Final = (
     r"(?:(?:please|lutfen|also|and|so|but|ok|okay|hey|hi)\b[\s,]*){0,3}"
 )
 _OPENS: Final = re.compile(
-    _LEAD + r"(?:(?P<rule>always|never|from now on|whenever|every time|in future|going forward"
-    r"|make sure|be sure to|do not|don't)|(?P<note>remember to|keep in mind))\b(?P<rest>[^.!?\n]*)"
+    _LEAD + r"(?:(?P<rule>(?:you (?:should|must|have to|need to|may|can) )?(?:always|never)"
+    r"|from now on|whenever|every time|in (?:the )?future|going forward|make sure"
+    r"|be sure to|do not|don't)|(?P<note>remember to|keep in mind))\b(?P<rest>[^.!?\n]*)"
 )
 #: behind an opener: no imperative, but a sentence without its "I" ("Never been there", "Don't
 #: know", "Always happy to help"), or comfort
@@ -35,7 +36,7 @@ _ELIDED: Final = re.compile(
     r"|happy|glad|good|nice|great|fun|a|an|the|my|so|too|here|there|really"
     r"|worry|panic|doubt|know|think|mind|care|like|love|want|have|need|understand|believe|feel)\b"
     r"|,? ?(?:i|i'm|i'll|i've|we|we're|we'll|my|our|it|he|she|they|there)\b"
-    r"(?! (?:ask|want|need)\b))"
+    r"(?! (?:want|need|would like|expect) you\b))"
 )
 _WHENEVER: Final = ("whenever", "every time")
 #: what a text must have that instructs anywhere else; quicker to look for than the expressions
@@ -82,9 +83,10 @@ _OPENS_TR: Final = re.compile(
 )
 _ANYWHERE_TR: Final = re.compile(r"\bbundan (?:sonra|boyle)\b")
 _ASKED_TR: Final = re.compile(
-    r"\b(?:sordugumda|sorarsam|istedigimde|istersem|soyledigimde|soylersem|dedigimde|dersem"
-    r"|bahsettigimde|bahsedersem)\b"
+    r"\b(?:(?:sordugum|istedigim|soyledigim|dedigim|bahsettigim)(?:da|de| zaman)"
+    r"|sorarsam|sorsam|istersem|istesem|soylersem|dersem|bahsedersem)\b"
 )
+_HINTS_TR: Final = ("bundan", "dugum", "digim", "tigim", "rsam", "rsem", "esem")
 _NO_TOPIC_TR: Final = re.compile(
     r"(?:her zaman|hep|asla|hicbir zaman|sakin|bundan (?:sonra|boyle)|lutfen|eger|ne zaman|bana"
     r"|sana|senden|sizden|bir sey|soru)\b\s*"
@@ -116,11 +118,13 @@ def instruction(text: str, folded: str | None = None) -> Instruction | None:
         found = _english(folded)
         if found is not None:
             return found
-    if _OPENS_TR.match(folded) or (
-        # rules for anywhere need a language that is not in doubt
-        not text.isascii() and (_ANYWHERE_TR.search(folded) or _ASKED_TR.search(folded))
+    hinted = any(map(folded.__contains__, _HINTS_TR))
+    if hinted and _ASKED_TR.search(folded):  # words of no other language
+        return _turkish(folded)
+    if (_OPENS_TR.match(folded) or (hinted and _ANYWHERE_TR.search(folded))) and (
+        is_turkish(text, folded)
     ):
-        return _turkish(folded) if is_turkish(text, folded) else None
+        return _turkish(folded)
     return None
 
 
