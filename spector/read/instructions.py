@@ -36,7 +36,7 @@ _ELIDED: Final = re.compile(
     r"|happy|glad|good|nice|great|fun|a|an|the|my|so|too|here|there|really"
     r"|worry|panic|doubt|know|think|mind|care|like|love|want|have|need|understand|believe|feel)\b"
     r"|,? ?(?:i|i'm|i'll|i've|we|we're|we'll|my|our|it|he|she|they|there)\b"
-    r"(?! (?:want|need|would like|expect) you\b))"
+    r"(?!(?:'d like| would like| want| need| expect) you\b))"
 )
 _WHENEVER: Final = ("whenever", "every time")
 #: what a text must have that instructs anywhere else; quicker to look for than the expressions

@@ -118,10 +118,15 @@ class Ranked(Sequence[Candidate]):
         """Keep some memories out, also of what is noticed; returns their rows that would pass."""
         rows = self.rows_of(ids)
         rows = rows[self._fused[rows] > -np.inf]
-        if len(rows):
-            left = np.concatenate([self._order, self._left])
-            self._left, self._order = left[~np.isin(left, rows)], self._order[:0]
-            self._count, self._is_fresh = len(self._left), False
+        if not len(rows):
+            return rows
+        kept = np.ones(len(self.ids), np.bool_)
+        kept[rows] = False
+        left = np.concatenate([self._order, self._left])
+        self._left, self._order = left[kept[left]], self._order[:0]
+        self._count, self._is_fresh = len(self._left), False
+        coverage, cosine = self.noticed(rows)
+        if coverage >= self.coverage or (cosine is not None and cosine >= self.cosine):
             coverage, cosine = self.noticed(self.passing())
             self.coverage, self.cosine = coverage, -1.0 if cosine is None else cosine
         return rows

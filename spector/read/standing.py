@@ -57,6 +57,8 @@ _WORDS_OF_REQUEST: Final = 0.25
 _WORDS: Final = 0.5
 #: of those that pass a recall's filters the newest are considered
 _CONSIDERED: Final = 256
+#: filters whose instructions are kept until the store changes
+_FILTERS: Final = 64
 #: conditions that are kept
 _KEPT: Final = 4096
 #: confidence, 0..255, from which words without a speaker are believed to be the user's
@@ -86,6 +88,34 @@ class _Found:
 _COLUMNS: Final = tuple(_Found.__slots__)
 
 
+@dataclass(slots=True, eq=False)
+class _Within:
+    """Those that the filters of a recall let through.
+
+    Attributes:
+        told: the condition of each, or None. rows: those that have one; topics: theirs.
+        matrix: (len(rows), dim) f32 unit vectors of the topics, words: theirs; made when they are
+            needed.
+    """
+
+    found: _Found
+    told: list[str | None]
+    rows: list[int]
+    topics: list[str]
+    matrix: F32 | None = None
+    words: list[frozenset[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """What is known of a snapshot: all instructions, and those within filters that were asked."""
+
+    snap: Snapshot
+    views: tuple[WordView, ...]
+    found: _Found
+    within: dict[Any, _Within]
+
+
 def is_looked_for(request: RecallRequest) -> bool:
     """Whether a recall looks for instructions: one by a cue's words, or one without any cue."""
     return request.lexical and bool(request.profile.w_lexical)
@@ -102,7 +132,7 @@ class Standing:
         self._router, self._kernel, self._confirmer = router, kernel, confirmer
         self._config, self._embed = config, embed
         self._lock = threading.Lock()
-        self._seen: tuple[Snapshot, tuple[WordView, ...], _Found] | None = None
+        self._seen: _Seen | None = None
         #: (id, seal) -> condition; None: it always holds
         self._conditions: dict[tuple[int, int], str | None] = {}
         #: condition -> its unit vector
@@ -130,26 +160,27 @@ class Standing:
         for any other cue."""
         if request.cue is None:
             return []
-        found = self._passing(snap, views, request)
-        told = self._conditions_of(snap, found)
-        rows = [n for n, condition in enumerate(told) if condition is not None]
-        if not rows:
+        within = self._within(snap, views, request)
+        if within is None or not within.rows:
             return []
         wanted = kind_of(request) is Kind.REQUEST
-        scores = self._likeness(request, [told[n] or "" for n in rows], wanted=wanted)
-        chosen = [(score, n) for score, n in zip(scores, rows, strict=True) if score > 0]
+        scores = self._likeness(request, within, wanted=wanted)
+        chosen = [(score, n) for score, n in zip(scores, within.rows, strict=True) if score > 0]
         # of equal ones the newest, which stand first
         chosen.sort(key=lambda each: (-each[0], each[1]))
-        ordered = [_candidate(found, n, score) for score, n in chosen]
+        ordered = [_candidate(within.found, n, score) for score, n in chosen]
         return self._confirmed(snap, request, ordered, MOST if wanted else 1)
 
     def always(
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, most: int
     ) -> list[Hit]:
         """The newest instructions without a condition, newest first."""
-        found = self._passing(snap, views, request)
-        told = self._conditions_of(snap, found)
-        ordered = [_candidate(found, n, 0.0) for n, each in enumerate(told) if each is None]
+        within = self._within(snap, views, request)
+        if within is None:
+            return []
+        ordered = [
+            _candidate(within.found, n, 0.0) for n, each in enumerate(within.told) if each is None
+        ]
         return self._confirmed(snap, request, ordered, most)
 
     def set_aside(
@@ -160,40 +191,58 @@ class Standing:
         Returns:
             The instructions of those that the cue may ask for by itself, best first.
         """
-        found = self._all(snap, views)
+        found = self._all(snap, views).found
         ids = found.ids[found.wholly]
         if beside:
             ids = np.append(ids, np.array(beside, np.int64))
         if not len(ids):
             return []
         rows = ranked.set_aside(ids)
-        known = rows[rows < len(ranked.words)]
-        asked = known[ranked.words[known] > 0]
-        if len(ranked.likeness):
-            asked = np.union1d(asked, known[ranked.likeness[known] >= _LEAST_ASKED])
-        return ranked.candidates(asked)
+        by_words, by_likeness = (rows[rows < len(values)] for values in ranked.values())
+        asked = np.union1d(
+            by_words[ranked.words[by_words] > 0],
+            by_likeness[ranked.likeness[by_likeness] >= _LEAST_ASKED],
+        )
+        return ranked.candidates(asked) if len(asked) else []
 
     # -- which there are ------------------------------------------------------------------------
 
-    def _all(self, snap: Snapshot, views: tuple[WordView, ...]) -> _Found:
+    def _all(self, snap: Snapshot, views: tuple[WordView, ...]) -> _Seen:
         seen = self._seen
-        if seen is None or seen[0] is not snap or seen[1] != views:
+        if seen is None or seen.snap is not snap or seen.views != views:
             parts = [_of_store(snap, n, view) for n, view in enumerate(views)]
             found = _Found(*(
                 np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS
             ))
             if len(found):
                 found = found.only(np.lexsort((-found.ids, -found.event_ms)))
-            seen = self._seen = (snap, views, found)
-        return seen[2]
+            seen = self._seen = _Seen(snap, views, found, {})
+        return seen
 
-    def _passing(
+    def _within(
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest
-    ) -> _Found:
-        """Those that the gates of a recall let through, the newest first and no more than count."""
-        found = self._all(snap, views)
-        if not len(found):
-            return found
+    ) -> _Within | None:
+        """What the gates of a recall let through; the same for every cue, so it is kept."""
+        seen = self._all(snap, views)
+        if not len(seen.found):
+            return None
+        key = (
+            request.selection, request.valence, request.min_importance, request.category_mask,
+            request.modality_mask, request.drop_flags, request.replaced, request.by_catalog,
+        )  # fmt: skip
+        within = seen.within.get(key)
+        if within is None:
+            passing = self._passing(snap, seen.found, request)
+            told = self._conditions_of(snap, passing)
+            rows = [n for n, each in enumerate(told) if each is not None]
+            within = _Within(passing, told, rows, [each for each in told if each is not None])
+            if len(seen.within) >= _FILTERS:
+                seen.within.clear()
+            seen.within[key] = within
+        return within
+
+    def _passing(self, snap: Snapshot, found: _Found, request: RecallRequest) -> _Found:
+        """The newest, no more than count."""
         query = query_of(_bare(request), self._config, _version(snap))
         passing = self._kernel.score(snap.table, query, found.part, found.slot) > -np.inf
         select = partitions_of(self._router, snap, request)
@@ -235,40 +284,43 @@ class Standing:
         return [out[key] for key in keys]
 
     def _likeness(
-        self, request: RecallRequest, told: Sequence[str], *, wanted: bool
+        self, request: RecallRequest, within: _Within, *, wanted: bool
     ) -> list[float]:
         """How like each condition the cue is; 0 where it is not about it.
 
         By vectors; by words where there are none, because nobody embeds or the embedder fails.
         """
-        if request.vector is not None and self._embed is not None and self._learn(told):
-            vectors = self._vectors
-            if all(each in vectors for each in told):
-                unit = request.vector / np.float32(norm(request.vector))
-                least = _LEAST_OF_REQUEST if wanted else _LEAST
-                cosines = (np.stack([vectors[each] for each in told]) @ unit).tolist()
-                return [cosine if cosine >= least else 0.0 for cosine in cosines]
+        if request.vector is not None and self._embed is not None and within.matrix is None:
+            within.matrix = self._learn(within.topics)
+        if request.vector is not None and within.matrix is not None:
+            least = _LEAST_OF_REQUEST if wanted else _LEAST
+            cosines = (within.matrix @ request.vector / norm(request.vector)).tolist()
+            return [cosine if cosine >= least else 0.0 for cosine in cosines]
         cue = _words(request.cue or "")
         least = _WORDS_OF_REQUEST if wanted else _WORDS
-        shares = [_share(_words(each), cue) for each in told]
+        if within.words is None:
+            within.words = [_words(each) for each in within.topics]
+        shares = [_share(each, cue) for each in within.words]
         return [share if share >= least else 0.0 for share in shares]
 
-    def _learn(self, told: Sequence[str]) -> bool:
-        """Embed the conditions that are not known; False when that fails."""
-        fresh = [each for each in dict.fromkeys(told) if each not in self._vectors]
-        if not fresh or self._embed is None:
-            return True
-        try:
-            vectors = self._embed(fresh)
-        except StoreClosedError:
-            raise
-        except Exception:  # an embedder is anybody's code, and words do as well
-            return False
-        vectors = vectors / lengths(vectors)[:, None]
-        learnt = dict(zip(fresh, vectors.astype(np.float32), strict=True))
-        with self._lock:
-            self._vectors = _bounded({**self._vectors, **learnt})
-        return True
+    def _learn(self, told: Sequence[str]) -> F32 | None:
+        """(n, dim) f32 unit vectors of conditions; None without any, and when embedding fails."""
+        known = self._vectors
+        fresh = [each for each in dict.fromkeys(told) if each not in known]
+        if fresh:
+            assert self._embed is not None, "asked by those who have it"
+            try:
+                vectors = self._embed(fresh)
+            except StoreClosedError:
+                raise
+            except Exception:  # an embedder is anybody's code, and words do as well
+                return None
+            vectors = vectors / lengths(vectors)[:, None]
+            learnt = dict(zip(fresh, vectors.astype(np.float32), strict=True))
+            with self._lock:
+                known = {**self._vectors, **known, **learnt}
+                self._vectors = _bounded(known)
+        return np.stack([known[each] for each in told]) if told else None
 
 
 def _of_store(snap: Snapshot, n: int, view: WordView) -> _Found:
@@ -307,14 +359,14 @@ def _version(snap: Snapshot) -> int:
     return min(store.format_version for store in snap.stores)
 
 
-def _words(text: str) -> set[str]:
+def _words(text: str) -> frozenset[str]:
     """All forms of the words that say something."""
-    return {
+    return frozenset(
         form for term in cue_terms(text) if not is_stop(term.text) for form in term.forms
-    }
+    )
 
 
-def _share(some: set[str], cue: set[str]) -> float:
+def _share(some: frozenset[str], cue: frozenset[str]) -> float:
     return len(some & cue) / len(some) if some else 0.0
 
 
