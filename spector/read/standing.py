@@ -22,7 +22,7 @@ from spector.errors import StoreClosedError
 from spector.kernel.base import Scanner
 from spector.kernel.products import lengths, norm
 from spector.kernel.profile import get_profile
-from spector.layout import Flag
+from spector.layout import Flag, TierCode
 from spector.lexical.analysis import cue_terms, is_stop
 from spector.lexical.view import WordView
 from spector.read.among import conditions, partitions_of
@@ -324,7 +324,11 @@ class Standing:
 
 
 def _of_store(snap: Snapshot, n: int, view: WordView) -> _Found:
-    """The instructions of one store; words without a speaker must be certain to be the user's."""
+    """The instructions of one store.
+
+    Words without a speaker must be certain to be the user's, and in the procedural tier they are
+    how something is done ("always migrate before you deploy"), which a cue asks for.
+    """
     rows = view.marked(INSTRUCTS)
     part, slot = places_of(snap, n, view, rows)
     there = slot != NOWHERE
@@ -332,7 +336,9 @@ def _of_store(snap: Snapshot, n: int, view: WordView) -> _Found:
     if len(rows):
         unnamed = [code for code, name in enumerate(view.speakers()) if not name]
         sure = ~np.isin(view.speaker_codes(rows), unnamed)
-        sure |= header_column(snap, part, slot, "confidence") >= _CERTAIN
+        sure |= (header_column(snap, part, slot, "confidence") >= _CERTAIN) & (
+            header_column(snap, part, slot, "tier") != TierCode.PROCEDURAL
+        )
         rows, part, slot = rows[sure], part[sure], slot[sure]
     return _Found(
         view.ids(rows), view.seals(rows), view.event_ms(rows), np.full(len(rows), n, np.int64),

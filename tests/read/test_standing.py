@@ -132,6 +132,14 @@ def test_a_cue_that_asks_for_the_instruction_itself_has_it(mind: Memory) -> None
     assert standing(mind, "Where did I hide the presents?") == []
 
 
+def test_how_something_is_done_is_a_hit(mind: Memory) -> None:
+    """A procedure reads like an instruction, and is what a cue asks for."""
+    text = "Always migrate the database before you deploy."
+    mind.remember(text, tier="procedural")
+    assert mind.recall("What comes before we deploy?")[0].text == text
+    assert quoted(mind, "Where was I born?") == []
+
+
 def test_an_instruction_is_found_by_its_id(mind: Memory) -> None:
     rule = mind.remember("Never use emojis.", role="user")
     assert mind.recall(str(rule.id), k=3)[0].id == rule.id
