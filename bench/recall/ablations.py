@@ -36,7 +36,7 @@ _RANKINGS: Final[dict[str, dict[str, Any]]] = {
     "without the neighbours' vectors": {"near": 0.0},
     "without whom the cue is about": {"about": 0.0},
     "without the times that cues name": {"by_time": False},
-    "without standing instructions": {"standing": 0.0},
+    "without preferences": {"preference": 0.0},
     "without the length prior": {"short": 0.0},
     "without the question prior": {"question": 0.0},
     "without words of time": {"time_words": 0.0},
@@ -92,7 +92,7 @@ def _ladder() -> dict[str, Arm]:
     """The product with one idea more at a time; the last is its default."""
     kinds = ("words_fact", "words_talk", "words_request")
     none: dict[str, Any] = {
-        "near": 0.0, "before": (), "after": (), "about": 0.0, "by_time": False, "standing": 0.0,
+        "near": 0.0, "before": (), "after": (), "about": 0.0, "by_time": False, "preference": 0.0,
         "short": 0.0, "question": 0.0, "time_words": 0.0, "by_name": False,
         **dict.fromkeys(kinds, 0.0),
     }  # fmt: skip
@@ -148,7 +148,7 @@ ABLATIONS: Final[dict[str, dict[str, Arm]]] = {
 }
 
 LADDER: Final = _ladder()
-LAST_STEP: Final = "+ standing instructions, names first: the default"
+LAST_STEP: Final = "+ preferences, names first: the default"
 #: the default and its neighbours, for the choice on other conversations
 SETTINGS: Final = _neighbours()
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from spector.clock import iso_of_ms
 from spector.config import Config
-from spector.read.abstain import has_likeness, in_turn, judge, least_of
+from spector.read.abstain import has_likeness, judge, least_of, relevances
 from spector.read.excerpt import cue_words, excerpt
 from spector.read.pick import near_the_best, unrepeated
-from spector.read.quote import FRAME, Block, Line, line_of, quoted
+from spector.read.quote import FRAME, Block, Line, line_of, quoted, standing_section
 from spector.read.tokens import TokenCounter
 from spector.records import Hit, HitList
 
@@ -20,6 +21,8 @@ __all__ = ["Context", "Desk", "Quote"]
 _ABBREVIATED_TOKENS: Final = 40
 #: a memory takes at most this share of the budget while others wait
 _SHARE: Final = 4
+#: of the budget, what instructions that hold may take with their heading
+_STANDING_SHARE: Final = 0.15
 #: a text of more characters a token than that is not counted: it does not fit
 _CHARS_PER_TOKEN: Final = 16
 _NO_ROOM: Final = "no room left in the budget"
@@ -48,10 +51,7 @@ class Quote:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: id, time and score of the hit, and the fields above."""
         return {
-            "id": self.hit.id,
-            "event_time": iso_of_ms(self.hit.record.event_ms),
-            "session_id": self.hit.session_id,
-            "score": round(self.hit.score, 6),
+            **_named(self.hit),
             "form": self.form,
             "relevance": round(self.relevance, 4),
             "tokens": self.tokens,
@@ -68,11 +68,13 @@ class Context:
         tokens: of the text, never more than ``max_tokens``.
         tokenizer: who counted: "estimate", an encoding, or "yours".
         exact: False when the count is an estimate.
-        quotes: every hit that was considered and what became of it, in the order in which they
-            were given room: best first, but for standing instructions, which take turns.
-        reason: why the text is empty.
-        abstained: nothing is said on purpose: no memory seems to answer, or the cue is small talk
-            and nothing was looked for; ``reason`` says which.
+        quotes: every hit that was considered and what became of it, best first.
+        standing: the instructions that hold and are in the text, in a section of their own that
+            takes 15 % of ``max_tokens`` at most: those that fit the cue, then those that always
+            hold, newest first. They are no hits.
+        reason: why no memory is quoted.
+        abstained: none is quoted on purpose: no memory seems to answer, or the cue is small talk
+            and nothing was looked for; ``reason`` says which. There may be ``standing`` ones.
     """
 
     text: str = ""
@@ -83,6 +85,7 @@ class Context:
     quotes: tuple[Quote, ...] = field(default=(), repr=False)
     reason: str = ""
     abstained: bool = False
+    standing: tuple[Hit, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         return self.text
@@ -105,7 +108,8 @@ class Context:
         return {
             "text": self.text, "tokens": self.tokens, "max_tokens": self.max_tokens,
             "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
-            "abstained": self.abstained, "quotes": [quote.to_dict() for quote in self.quotes],
+            "abstained": self.abstained, "standing": [_named(hit) for hit in self.standing],
+            "quotes": [quote.to_dict() for quote in self.quotes],
         }  # fmt: skip
 
 
@@ -122,15 +126,24 @@ class Desk:
         self._max = max_tokens
         self._config = config
 
-    def empty(self, reason: str, *, abstained: bool = False) -> Context:
-        """Nothing, and why."""
+    def empty(
+        self, reason: str, *, abstained: bool = False, standing: _Standing | None = None
+    ) -> Context:
+        """No memory, and why; instructions that hold are quoted all the same."""
+        if standing is not None and standing.hits:
+            text = Block(standing.section).text()
+            return replace(
+                self.empty(reason, abstained=abstained), text=text, tokens=self._counter(text),
+                standing=standing.hits,
+            )  # fmt: skip
         return Context(
             max_tokens=self._max, tokenizer=self._counter.name, exact=self._counter.exact,
             reason=reason, abstained=abstained,
         )  # fmt: skip
 
     def context(
-        self, hits: HitList, cue: str | None, k: int, *, cut: float = 0.0, always: bool = False
+        self, hits: HitList, cue: str | None, k: int, *, cut: float = 0.0, always: bool = False,
+        rules: Sequence[Hit] = (),
     ) -> Context:
         """The block of the best k of ``hits``, and what became of each.
 
@@ -138,46 +151,83 @@ class Desk:
             hits: of one recall, more than k of them, so that there is a crowd to stand out from.
             cut: see `RecallOptions`.
             always: also when none of them seems to answer.
+            rules: instructions that hold whatever the cue is about, beside ``hits.standing``.
         """
+        standing = self._standing((*hits.standing, *rules))
+        hits = _without(hits, standing.hits)
         if not hits:
-            return self.empty(hits.reason or "nothing found", abstained=hits.abstained)
+            return self.empty(
+                hits.reason or "nothing found", abstained=hits.abstained, standing=standing
+            )
         verdict = judge(hits.signals, 0.0 if always else self._config.abstain_below)
         if verdict.silent:
-            return self.empty(verdict.reason, abstained=True)
+            return self.empty(verdict.reason, abstained=True, standing=standing)
         least = least_of(hits.signals, self._config.context_abbreviated)
-        draft = _Draft(self._counter, self._max, cue or "", (self._config.context_full, least))
+        draft = _Draft(
+            self._counter, self._max, cue or "", (self._config.context_full, least),
+            standing.section,
+        )  # fmt: skip
         hits = HitList(unrepeated(hits), hits.stats, signals=hits.signals)
         near = near_the_best(hits[:k], cut) if has_likeness(hits.signals) else hits
         kept = {hit.id for hit in near}
+        found = zip(hits[:k], relevances([hit.score for hit in hits]), strict=False)
         quotes, tokens = draft.settle([
             draft.consider(
                 Quote(hit=hit, form="full", relevance=value), "" if hit.id in kept else _FAR
             )
-            for hit, value in in_turn(hits, k)
+            for hit, value in found
         ])  # fmt: skip
         text = draft.text()
+        quoted_any = any(quote.form != "skipped" for quote in quotes)
         return replace(
-            self.empty("" if text else "no memory fits the budget"),
-            text=text, tokens=tokens, quotes=tuple(quotes),
+            self.empty("" if quoted_any else "no memory fits the budget"),
+            text=text, tokens=tokens, quotes=tuple(quotes), standing=standing.hits,
         )  # fmt: skip
+
+    def _standing(self, hits: Sequence[Hit]) -> _Standing:
+        """The first of some instructions, each whole, as many as their share has room for."""
+        room = int(_STANDING_SHARE * self._max)
+        kept: list[Hit] = []
+        lines: list[Line] = []
+        section = ""
+        for hit in unrepeated(hits):
+            if len(hit.text) > _CHARS_PER_TOKEN * room:
+                continue
+            line = line_of(hit, quoted(hit.text), whole=False, cut=False)
+            longer = standing_section([*lines, line])
+            # with the frame: alone it must fit as well
+            whole = Block(longer).text()
+            if self._counter(longer) <= room and self._counter(whole) <= self._max:
+                kept.append(hit)
+                lines.append(line)
+                section = longer
+        return _Standing(tuple(kept), section)
+
+
+class _Standing(NamedTuple):
+    """Instructions that are quoted, and their section."""
+
+    hits: tuple[Hit, ...]
+    section: str
 
 
 class _Draft:
     """The block under construction: what is in it, and what is left of the budget."""
 
     def __init__(
-        self, counter: TokenCounter, max_tokens: int, cue: str, relevance: tuple[float, float]
+        self, counter: TokenCounter, max_tokens: int, cue: str, relevance: tuple[float, float],
+        section: str = "",
     ) -> None:
         #: from which a memory is quoted in full, and from which it is quoted at all
         self._full, self._least = relevance
         self._count = counter
         self._max = max_tokens
         self._words = cue_words(cue)
-        self._block = Block()
+        self._block = Block(section)
         #: tokens of the words that have been counted
         self._known: dict[str, int] = {}
         #: tokens that are left, were every line counted by itself
-        self._left = max_tokens - counter(FRAME)
+        self._left = max_tokens - counter(FRAME + section)
         self._share = max(_ABBREVIATED_TOKENS, max_tokens // _SHARE)
 
     def text(self) -> str:
@@ -217,10 +267,10 @@ class _Draft:
                 quotes[n] = self._widened(quote)
         place = {quote.hit.id: n for n, quote in enumerate(quotes)}
         # a tokenizer may make more of the block than of its lines one by one
-        while self._block and (total := self._count(self.text())) > self._max:
+        while self._block and self._count(self.text()) > self._max:
             n = place[self._block.drop_last()]
             quotes[n] = replace(quotes[n], form="skipped", tokens=0, reason=_NO_ROOM)
-        return quotes, total if self._block else 0
+        return quotes, self._count(self.text())
 
     def _widened(self, quote: Quote) -> Quote:
         """The same memory with as much of its text as the budget still allows."""
@@ -273,3 +323,22 @@ def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
     reason = reason or (_TOO_LONG if line.cut else "")
     form = "abbreviated" if reason else "full"
     return replace(quote, form=form, tokens=tokens, reason=reason)
+
+
+def _named(hit: Hit) -> dict[str, Any]:
+    """Which memory, JSON-ready."""
+    return {
+        "id": hit.id, "event_time": iso_of_ms(hit.record.event_ms), "session_id": hit.session_id,
+        "score": round(hit.score, 6),
+    }  # fmt: skip
+
+
+def _without(hits: HitList, some: Sequence[Hit]) -> HitList:
+    """The hits but for those that are quoted elsewhere: part of them may be an instruction."""
+    gone = {hit.id for hit in some}
+    if not any(hit.id in gone for hit in hits):
+        return hits
+    return HitList(
+        [hit for hit in hits if hit.id not in gone], hits.stats, signals=hits.signals,
+        abstained=hits.abstained, reason=hits.reason or "it is quoted as an instruction",
+    )  # fmt: skip

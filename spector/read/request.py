@@ -162,6 +162,8 @@ class RecallRequest:
     cut: float = 0.0
     #: "fact", "talk" or "request"; "" for what the cue looks like
     kind: str = ""
+    #: memories that stand beside the hits, and are none
+    beside: tuple[int, ...] = ()
 
 
 def within(selection: Selection, time: Span) -> Selection | None:

@@ -211,25 +211,6 @@ def test_nothing_found_is_no_silence(memory: Memory) -> None:
         assert not found.abstained
 
 
-def test_an_instruction_does_not_take_the_room_of_a_preference(memory: Memory) -> None:
-    """ "Always ..." is lifted above all else when help is asked for, whatever the cue is about."""
-    axes = np.eye(memory.dim, dtype=np.float32)
-    for n in range(30):
-        text = f"Note {n} about the {WORDS[n % 10]} in town."
-        memory.remember(text, vector=axes[2 + n] + 0.1 * (n % 5) * axes[0])
-    wish = memory.remember("I prefer trains.", role="user", vector=0.4 * axes[0] + 0.9 * axes[1])
-    rule = memory.remember("Always answer me in short sentences.", role="user", vector=axes[1])
-    cue, vector = "Can you recommend how I should travel?", axes[0]
-    both = memory.context(cue, vector=vector)
-    assert [quote.hit.id for quote in both.quotes[:2]] == [wish.id, rule.id]
-    assert [quote.form for quote in both.quotes[:2]] == ["full", "full"]
-    assert both.quotes[0].relevance == 1.0
-    room = next(n for n in range(30, 200) if memory.context(cue, vector=vector, max_tokens=n))
-    least = memory.context(cue, vector=vector, max_tokens=room)
-    assert [hit.id for hit in least.hits] == [wish.id]
-
-
-
 def test_a_context_tells_itself_as_json(told: Memory) -> None:
     context = told.context("violin", max_tokens=200)
     document = json.loads(json.dumps(context.to_dict()))

@@ -25,7 +25,7 @@ from tests.conftest import NOW
 
 DIM = 16
 OFF = Ranking(
-    near=0, words_fact=0, words_talk=0, words_request=0, about=0, standing=0, short=0, question=0,
+    near=0, words_fact=0, words_talk=0, words_request=0, about=0, preference=0, short=0, question=0,
     time_words=0, by_name=False, by_time=False,
 )
 
@@ -165,15 +165,15 @@ def _a_time_that_a_cue_names_comes_first(memory: Memory) -> None:
     assert ids(memory.recall(cue, vector=CUE, profile=profile(by_time=False))) == [old, new]
 
 
-@case("standing")
-def _an_instruction_that_holds_comes_with_a_request(memory: Memory) -> None:
-    told, said = tell(memory, "user: Always use metric units", "assistant: Always use metric units",
-                      session=None)  # fmt: skip
+@case("preference")
+def _what_the_user_likes_comes_with_a_request(memory: Memory) -> None:
+    told, said = tell(memory, "user: I prefer dishes without cheese",
+                      "assistant: I prefer dishes without cheese", session=None)  # fmt: skip
     cue = "Can you suggest a recipe?"
-    assert of(memory, cue, told)["standing"] > 0
-    assert "standing" not in of(memory, cue, said)
-    assert "standing" not in of(memory, cue, told, standing=0.0)
-    assert "standing" not in of(memory, "Which units were they?", told)
+    assert of(memory, cue, told)["preference"] > 0
+    assert "preference" not in of(memory, cue, said)
+    assert "preference" not in of(memory, cue, told, preference=0.0)
+    assert "preference" not in of(memory, "Which dishes were they?", told)
 
 
 @case("short", "short_words", "question", "question_words", "time_words")
