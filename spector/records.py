@@ -430,17 +430,23 @@ class HitList(list[Hit]):
         abstained: nothing was returned on purpose: no memory seems to answer, or the cue is small
             talk and nothing was looked for; ``reason`` says which.
         reason: why it is empty, when a decision made it so.
+        notes: how the cue was read, where that is not what was asked: a cue that was too long.
+        is_survey: the cue asked for all there is ("what do you know about me?"); the strongest and
+            most distinct memories are returned, and none of them stands out.
     """
 
     def __init__(
         self, hits: list[Hit] | None = None, stats: ScanStats | None = None, *,
         signals: Signals | None = None, abstained: bool = False, reason: str = "",
+        notes: tuple[str, ...] = (), is_survey: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(hits or [])
         self.stats = stats or ScanStats()
         self.signals = signals
         self.abstained = abstained
         self.reason = reason
+        self.notes = notes
+        self.is_survey = is_survey
 
     def by_session(self) -> dict[str | None, list[Hit]]:
         """The hits by session, sessions in the order of their best hit; None: without a session."""

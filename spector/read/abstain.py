@@ -103,7 +103,7 @@ def selected(hits: HitList, k: int, *, below: float, least: float) -> HitList:
         reason = hits.reason
     return HitList(
         kept, hits.stats, signals=hits.signals, abstained=bool(hits) and verdict.silent,
-        reason=reason,
+        reason=reason, notes=hits.notes, is_survey=hits.is_survey,
     )  # fmt: skip
 
 
@@ -115,6 +115,8 @@ def in_turn(hits: HitList, k: int) -> list[tuple[Hit, float]]:
     nor take its room. So the others are compared without it, and both take turns, the best of the
     others first.
     """
+    if hits.is_survey:  # each is as good an answer as the other
+        return [(hit, 1.0) for hit in hits[:k]]
     scores = [hit.score for hit in hits]
     relevance = relevances(scores)
     lifts = [0.0] * len(hits)

@@ -70,6 +70,7 @@ class Context:
         quotes: every hit that was considered and what became of it, in the order in which they
             were given room: best first, but for standing instructions, which take turns.
         reason: why the text is empty.
+        notes: how the cue was read, where that is not what was asked; see `HitList.notes`.
         abstained: nothing is said on purpose: no memory seems to answer, or the cue is small talk
             and nothing was looked for; ``reason`` says which.
     """
@@ -82,6 +83,7 @@ class Context:
     quotes: tuple[Quote, ...] = field(default=(), repr=False)
     reason: str = ""
     abstained: bool = False
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -104,7 +106,7 @@ class Context:
         return {
             "text": self.text, "tokens": self.tokens, "max_tokens": self.max_tokens,
             "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
-            "abstained": self.abstained, "quotes": [quote.to_dict() for quote in self.quotes],
+            "abstained": self.abstained, "notes": list(self.notes), "quotes": [quote.to_dict() for quote in self.quotes],
         }  # fmt: skip
 
 

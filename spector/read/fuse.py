@@ -49,6 +49,9 @@ I64 = NDArray[np.int64]
 FEW: Final = 10
 #: words that a cue which only names something has at most; longer ones ask something about it
 _NAME_WORDS: Final = 2
+#: what others have said falls by so many times the weight of ``about``: behind nearly all that the
+#: speaker has said, and still there when he said nothing
+_BY_OTHERS: Final = 2.0
 #: of a cosine, with the rounding of codes
 _HIGHEST: Final = np.float32(1.01)
 #: what the factors of a usual profile (mood, tier, category, ...) multiply out to at most
@@ -63,6 +66,8 @@ class Asked:
         kind: "fact", "talk" or "request": how much words count.
         terms, pairs: what is looked up; ``words`` has the postings of both, by store.
         about: code of the one speaker that the cue is about, by store; -1 for nobody.
+        said_by: code of the one speaker whose words are asked for ("what did I say about ..."), by
+            store; -1 for nobody.
         time: that the cue names.
         wish: (dim,) f32 mean vector of requests, when the cue is one.
         is_name: the cue is a word or two and no question, see `spector.read.route.is_name`.
@@ -73,6 +78,7 @@ class Asked:
     words: tuple[Lookup, ...]
     pairs: tuple[Term, ...] = ()
     about: tuple[int, ...] = ()
+    said_by: tuple[int, ...] = ()
     time: TimeRange | None = None
     wish: F32 | None = None
     is_name: bool = False
@@ -294,6 +300,8 @@ def _terms_of(
         if asked.about[ground.store] < 0:
             spoken[:] = False
         out["about"] = np.float32(ranking.about) * spoken.astype(np.float32)
+    if any(code >= 0 for code in asked.said_by):
+        out["said_by"] = np.float32(-_BY_OTHERS * ranking.about) * _others(ground, asked)
     if asked.time is not None and ranking.date:
         near = favour(asked.time, ground.event_ms, ranking.date_days)
         out["date"] = np.float32(ranking.date) * near
@@ -302,6 +310,17 @@ def _terms_of(
     elif asked.kind == "request" and ranking.standing:
         out["standing"] = np.float32(ranking.standing) * ground.standing(snap)
     return out, own
+
+
+def _others(ground: Ground, asked: Asked) -> F32:
+    """(n,) 1 for what somebody else than the speaker asked for has said; words that nobody is known
+    to have said may be anyone's."""
+    wanted = asked.said_by[ground.store]
+    if wanted < 0:
+        return np.zeros(len(ground), np.float32)
+    named = np.array([bool(name) for name in ground.words.speakers()], np.bool_)
+    spoken = ground.speakers()
+    return np.asarray((spoken != wanted) & named[spoken], np.float32)
 
 
 def _highest(values: F32, gone: NDArray[np.bool_] | None) -> float:

@@ -228,7 +228,7 @@ class Reader:
         self, snap: Snapshot, request: RecallRequest, time: TimeRange
     ) -> TimeRange | None:
         """A time that is counted from an event, by the memory whose words tell of it best."""
-        asked = replace(request, cue=time.event, vector=None, k=1, kind=Kind.FACT)
+        asked = replace(request, cue=time.event, vector=None, k=1, kind=Kind.FACT, topic=None)
         hits = self._answer(snap, asked)
         return resolve(time, hits[0].record.event_ms) if hits else None
 
@@ -322,9 +322,11 @@ class Reader:
             hits, result, ranked = self._best_of_many(
                 snap, request, query, filters, (views, asked, select, chosen)
             )
-        signals = self._noticer.signals(
-            snap, request, query, filters, (views, asked, chosen), ranked, hits
-        )
+        signals = None
+        if request.topic is None or not request.topic.is_survey:  # of everything, nothing is judged
+            signals = self._noticer.signals(
+                snap, request, query, filters, (views, asked, chosen), ranked, hits
+            )
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]

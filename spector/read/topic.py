@@ -110,8 +110,8 @@ _WHEN: Final = r"(?:(?:ever|already|just|previously|first|last|originally|also|s
 _WHO: Final = (
     r"(?P<who>(?!(?:my|your|our|his|her|their|its|the|a|an|this|that|these|those|any|some|what|who"
     r"|did|do|does|have|has|had|would|could|should|can|will|might|is|are|was|were)\b)"
-    r"[^\W\d_][\w-]*(?: (?!(?:i|we|you|he|she|they|have|had|has|did|ever|already|just|first|last|also|said|told"
-    r"|mentioned)\b)[^\W\d_][\w-]*)?)"
+    r"[^\W\d_][\w-]*(?: (?!(?:i|we|you|he|she|they|have|had|has|did|ever|already|just|first|last"
+    r"|also|said|told|mentioned)\b)[^\W\d_][\w-]*)?)"
 )
 _HAVE: Final = r"(?:'ve|'d|'s| have| had| has| did)?"
 _TO: Final = r"(?: (?:to |with )?(?!about\b|on\b|of\b|regarding\b|that\b)[^\W\d_][\w-]*){0,2}?"
@@ -158,8 +158,8 @@ _OUTER: Final = (
      r"(?: (?:of|on|about|for) (?P<rest>.+))?"),
     # "list the places I mentioned in chronological order"
     (Frame.ORDER,
-     rf"{_GIVE} (?P<rest>.+?),? (?:(?:in|by) (?:(?:chronological|time|the right|the correct) )?order"
-     r"|chronologically|in the order (?:in which |that )?(?:i|we|you|they|it|he|she)\b.*"
+     rf"{_GIVE} (?P<rest>.+?),? (?:(?:in|by) (?:(?:chronological|time|the right|the correct) )?"
+     r"order|chronologically|in the order (?:in which |that )?(?:i|we|you|they|it|he|she)\b.*"
      r"|from (?:the )?(?:first|earliest|oldest) to (?:the )?(?:last|latest|newest))"),
     (Frame.SUMMARY,
      rf"(?:{_GIVE} )?(?:a |an |the )?{_SIZE}(?:summary|overview|recap|rundown|synopsis)"
@@ -169,8 +169,8 @@ _OUTER: Final = (
      r"|bring me up to (?:speed|date) on)(?: for (?:me|us))? (?P<rest>.+)"),
     # "what do you know about me", "do you remember anything about the garden"
     (Frame.SAID,
-     rf"(?:what (?:(?:all|else|exactly|{_DETAILS}) )?)?(?:do|did|have|can) (?:you|we) {_WHEN}{_KNOW}"
-     rf"(?: (?:anything|something|everything|much))?{_ON}"),
+     rf"(?:what (?:(?:all|else|exactly|{_DETAILS}) )?)?(?:do|did|have|can) (?:you|we) {_WHEN}"
+     rf"{_KNOW}(?: (?:anything|something|everything|much))?{_ON}"),
     (Frame.SAID, rf"what (?:else )?(?:can|could) you tell (?:me|us){_ON}"),
     (Frame.SAID, rf"(?:{_GIVE} )?(?:all|everything|anything|whatever|what) (?:that )?"
                  rf"(?:you|we)(?:'ve| have)? {_WHEN}{_KNOW}{_ON}"),
@@ -191,8 +191,8 @@ _OUTER: Final = (
                  rf"(?:{_DETAILS} )?(?:that |which )?{_STATED}{_VERB}"
                  rf"(?:{_TO}(?:{_ON}|{_ABOUT})|{_TO})"),
     # "list all facts about"
-    (Frame.SAID, rf"(?:{_GIVE}|what are) (?:all |every |any |some )?(?:of )?(?:the )?{_MANY}{_DETAILS}"
-                 rf"(?: (?:that )?(?:you|we)(?:'ve| have)? {_KNOW})?{_ON}"),
+    (Frame.SAID, rf"(?:{_GIVE}|what are) (?:all |every |any |some )?(?:of )?(?:the )?{_MANY}"
+                 rf"{_DETAILS}(?: (?:that )?(?:you|we)(?:'ve| have)? {_KNOW})?{_ON}"),
     (Frame.SAID, rf"{_GIVE} (?:all|everything){_ON}"),
     (Frame.SAID, rf"(?:all|everything|(?:all|every) (?:the )?{_MANY}{_DETAILS}) about {_NO_CLAIM}"
                  r"(?P<rest>.+)"),
@@ -205,8 +205,8 @@ _INNER: Final = (
     (Frame.SAID, r"(?:(?:all|the|every|any) )*(?P<rest>[^\W\d_][\w' -]*?) (?:that |which )?"
                  rf"(?P<who>i|we|you){_HAVE} {_WHEN}{_VERB}{_TO}{_ABOUT}?"),
     (Frame.SAID, r"(?:all (?:of )?)?(?:our|the|this|these|my|your)"
-                 r"(?: (?:whole|entire|past|previous|recent|last|earlier))? (?:conversations?|chats?"
-                 r"|discussions?|talks?|sessions?|messages|dialogue|exchanges?|history)"
+                 r"(?: (?:whole|entire|past|previous|recent|last|earlier))?"
+                 r" (?:conversations?|chats?|discussions?|talks?|sessions?|messages|dialogue|exchanges?|history)"
                  rf"(?: (?:we(?:'ve| have)? had|with you|together|so far))?(?:{_ON})?"),
     (Frame.SAID, rf"(?:all |everything |anything |whatever |what )(?:that )?"
                  rf"(?:you|we)(?:'ve| have)? {_WHEN}{_KNOW}{_ON}"),
@@ -228,8 +228,8 @@ _PROFILE: Final = re.compile(
 _AUXILIARY: Final = re.compile(r"(?:did|do|does|have|has|had|were|was|that) ")
 #: what says nothing of the topic at its end
 _TAIL: Final = re.compile(
-    r",? ?\b(?:so far|(?:the )?most(?: often)?|until now|up to now|to date|till now|over time|chronologically|step by step|in"
-    r" order|in (?:chronological|the right|the correct|time) order|in short|briefly|please|for me"
+    r",? ?\b(?:so far|(?:the )?most(?: often)?|until now|up to now|to date|till now|over time"
+    r"|chronologically|step by step|in order|in (?:chronological|the right|the correct|time) order|in short|briefly|please|for me"
     r"|(?:throughout|in|across|over|during|from) (?:all (?:of )?)?(?:our|the|this|these|my|past)"
     r"(?: (?:past|previous|last|recent|different|entire|whole))?"
     r" (?:conversations?|chats?|discussions?|talks?|sessions?|messages)"
@@ -238,8 +238,8 @@ _TAIL: Final = re.compile(
 )
 #: when it was said; the time of a cue is read elsewhere
 _TIME: Final = re.compile(
-    r"(?:yesterday|today|tonight|recently|lately|earlier(?: today)?|before|(?:in |over )?(?:the |this"
-    r" )?(?:last|past|previous)(?: few)? (?:days?|weeks?|months?|years?|time|sessions?|night)"
+    r"(?:yesterday|today|tonight|recently|lately|earlier(?: today)?|before"
+    r"|(?:in |over )?(?:the |this )?(?:last|past|previous)(?: few)? (?:days?|weeks?|months?|years?|time|sessions?|night)"
     r"|this (?:week|month|year|morning|evening)|(?:gecen|bu|son) (?:gun|hafta|ay|yil|sefer)"
     r"|dun|bugun|son zamanlarda)"
 )
@@ -253,7 +253,7 @@ _FORM: Final = re.compile(
 _SENTENCE: Final = re.compile(r"[^.!?]*(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*\s*")
 _SIGNS: Final = " \t,;:.!?\"'`()[]-–—…"
 
-# -- Turkish: the verb comes last, and its ending says who ------------------------------------------
+# -- Turkish: the verb comes last, and its ending says who -----------------------------------------
 
 _TELL_TR: Final = r"(?:soyle|de|anlat|belirt|paylas|yaz|sor|bahset)"
 _TALK_TR: Final = r"(?P<talk>konus|tartis|gorus)"
@@ -331,15 +331,15 @@ _ENDS_TR: Final = {"m": USER, "n": ASSISTANT, "niz": ASSISTANT, "nuz": ASSISTANT
 
 #: every frame has one of these words; most cues have none, and need no further look
 _HINT: Final = re.compile(
-    r"\b(?:sa(?:y|ys|id)\b|t(?:ell|old)|mention|br(?:ing|ought) |rais|shar|descri|explain|report|not(?:e|ed)\b"
-    r"|wr(?:ite|ote|itten)\b|ask|point|talk|sp(?:eak|oke)|discuss|chat|cover|went|gone? |touch|order\b|sequence"
-    r"|timeline|time line|chronolog|from|summ?ar|sum up|recap|overview|rundown|synopsis|catch me|fill me|bring me"
-    r"|about\b|who am i|user|my (?:[a-z]+ )?(?:profile|facts|details|info|background|memories|preference|likes)"
-    r"|have (?:on|about)|know|remember|recall)"
+    r"\b(?:sa(?:y|ys|id)\b|t(?:ell|old)|mention|br(?:ing|ought) |rais|shar|descri|explain|report"
+    r"|not(?:e|ed)\b|wr(?:ite|ote|itten)\b|ask|point|talk|sp(?:eak|oke)|discuss|chat|cover|went"
+    r"|gone? |touch|order\b|sequence|timeline|time line|chronolog|from|summ?ar|sum up|recap|overview"
+    r"|rundown|synopsis|catch me|fill me|bring me|about\b|who am i|user|know|remember|recall"
+    r"|have (?:on|about)|my (?:[a-z]+ )?(?:profile|facts|details|info|background|memor|prefer|likes))"
 )
 _HINT_TR: Final = re.compile(
-    r"hakkinda|hakkimda|ilgili|konusunda|uzerine|sirayla|sirada|sirasi|kronoloj|zaman ci|zaman ak|ozet|genel bakis"
-    r"|bahset|[dt][iu](?:g|kl[ae]r)[iu]|kimim|beni |benim|kullanici"
+    r"hakkinda|hakkimda|ilgili|konusunda|uzerine|sirayla|sirada|sirasi|kronoloj|zaman ci|zaman ak"
+    r"|ozet|genel bakis|bahset|[dt][iu](?:g|kl[ae]r)[iu]|kimim|beni |benim|kullanici"
 )
 
 
