@@ -106,7 +106,8 @@ class Context:
         return {
             "text": self.text, "tokens": self.tokens, "max_tokens": self.max_tokens,
             "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
-            "abstained": self.abstained, "notes": list(self.notes), "quotes": [quote.to_dict() for quote in self.quotes],
+            "abstained": self.abstained, "notes": list(self.notes),
+            "quotes": [quote.to_dict() for quote in self.quotes],
         }  # fmt: skip
 
 

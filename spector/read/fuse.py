@@ -24,7 +24,7 @@ from spector.kernel.products import norm
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
-from spector.lexical.analysis import Term, is_identifier
+from spector.lexical.analysis import Term, is_identifier, is_sign
 from spector.lexical.view import Lookup
 from spector.read.ground import Ground, NormCache
 from spector.read.rank import (
@@ -368,8 +368,9 @@ def _named(
     own: Sequence[NDArray[np.uint8]], asked: Asked, profile: ScoringProfile
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all words of a cue that is
-    nothing but a name, when few have them, and those with an identifier of any cue. None when
-    there are none.
+    nothing but a name, when few have them, and those with an identifier of any cue. Where it is
+    nothing but emoji or characters, the vector says nothing, so all that have them. None when there
+    are none.
 
     A question names whom it asks about, and what says no more than that name is no answer to it.
 
@@ -380,14 +381,15 @@ def _named(
         return None
     df = asked.df()
     choices = [[n] for n, term in enumerate(asked.terms) if is_identifier(term.text) and df[n]]
-    if asked.is_name and len(df) <= _NAME_WORDS and (df > 0).all():
+    signs = asked.is_name and all(is_sign(term.text) for term in asked.terms)
+    if asked.is_name and (signs or len(df) <= _NAME_WORDS) and (df > 0).all():
         choices.append(list(range(len(asked.terms))))
     if not choices:
         return None
     named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
     for choice in choices:
         having = np.concatenate([(each[choice] > 0).all(axis=0) for each in own])
-        if np.count_nonzero(having) <= FEW:
+        if signs or np.count_nonzero(having) <= FEW:
             named |= having
     return named if named.any() else None
 

@@ -21,8 +21,8 @@ from spector.read.request import parse_switch, several
 
 __all__ = [
     "COMMON", "RareArguments", "RecallArguments", "RecallOptions", "newness_of", "options_of",
-    "parse_include", "parse_mask", "parse_min_importance", "parse_mmr", "parse_mood", "parse_per_session",
-    "parse_valence", "refuse_strange",
+    "parse_include", "parse_mask", "parse_min_importance", "parse_mmr", "parse_mood",
+    "parse_per_session", "parse_valence", "refuse_strange",
 ]  # fmt: skip
 
 Several = str | Iterable[str]
@@ -69,8 +69,8 @@ class RecallOptions:
             design gives it apply (docs/cues.md).
         mmr: 0..1, maximal marginal relevance: the next hit is the best by this weight of its score
             and the rest of how little it resembles those before it. 0.7 is usual.
-        coverage: hits that cover the topic between them: the next one is chosen for what is new in it
-            as well, as with ``mmr`` at 0.8, which it is short for. For timelines and summaries.
+        coverage: hits that cover the topic between them: the next one is chosen for what is new in
+            it as well, as with ``mmr=0.8``, which it is short for. For timelines and summaries.
         per_session: at most so many hits of one session.
 
     Raises:

@@ -206,8 +206,9 @@ _INNER: Final = (
                  rf"(?P<who>i|we|you){_HAVE} {_WHEN}{_VERB}{_TO}{_ABOUT}?"),
     (Frame.SAID, r"(?:all (?:of )?)?(?:our|the|this|these|my|your)"
                  r"(?: (?:whole|entire|past|previous|recent|last|earlier))?"
-                 r" (?:conversations?|chats?|discussions?|talks?|sessions?|messages|dialogue|exchanges?|history)"
-                 rf"(?: (?:we(?:'ve| have)? had|with you|together|so far))?(?:{_ON})?"),
+                 r" (?:conversations?|chats?|discussions?|talks?|sessions?|messages|dialogue"
+                 r"|exchanges?|history)(?: (?:we(?:'ve| have)? had|with you|together|so far))?"
+                 rf"(?:{_ON})?"),
     (Frame.SAID, rf"(?:all |everything |anything |whatever |what )(?:that )?"
                  rf"(?:you|we)(?:'ve| have)? {_WHEN}{_KNOW}{_ON}"),
     (Frame.SAID, rf"(?:all |every )?(?:of )?(?:the )?{_MANY}{_DETAILS}{_ON}"),
@@ -229,7 +230,8 @@ _AUXILIARY: Final = re.compile(r"(?:did|do|does|have|has|had|were|was|that) ")
 #: what says nothing of the topic at its end
 _TAIL: Final = re.compile(
     r",? ?\b(?:so far|(?:the )?most(?: often)?|until now|up to now|to date|till now|over time"
-    r"|chronologically|step by step|in order|in (?:chronological|the right|the correct|time) order|in short|briefly|please|for me"
+    r"|chronologically|step by step|in order|in (?:chronological|the right|the correct|time) order"
+    r"|in short|briefly|please|for me"
     r"|(?:throughout|in|across|over|during|from) (?:all (?:of )?)?(?:our|the|this|these|my|past)"
     r"(?: (?:past|previous|last|recent|different|entire|whole))?"
     r" (?:conversations?|chats?|discussions?|talks?|sessions?|messages)"
@@ -239,7 +241,8 @@ _TAIL: Final = re.compile(
 #: when it was said; the time of a cue is read elsewhere
 _TIME: Final = re.compile(
     r"(?:yesterday|today|tonight|recently|lately|earlier(?: today)?|before"
-    r"|(?:in |over )?(?:the |this )?(?:last|past|previous)(?: few)? (?:days?|weeks?|months?|years?|time|sessions?|night)"
+    r"|(?:in |over )?(?:the |this )?(?:last|past|previous)(?: few)?"
+    r" (?:days?|weeks?|months?|years?|time|sessions?|night)"
     r"|this (?:week|month|year|morning|evening)|(?:gecen|bu|son) (?:gun|hafta|ay|yil|sefer)"
     r"|dun|bugun|son zamanlarda)"
 )
@@ -333,9 +336,10 @@ _ENDS_TR: Final = {"m": USER, "n": ASSISTANT, "niz": ASSISTANT, "nuz": ASSISTANT
 _HINT: Final = re.compile(
     r"\b(?:sa(?:y|ys|id)\b|t(?:ell|old)|mention|br(?:ing|ought) |rais|shar|descri|explain|report"
     r"|not(?:e|ed)\b|wr(?:ite|ote|itten)\b|ask|point|talk|sp(?:eak|oke)|discuss|chat|cover|went"
-    r"|gone? |touch|order\b|sequence|timeline|time line|chronolog|from|summ?ar|sum up|recap|overview"
-    r"|rundown|synopsis|catch me|fill me|bring me|about\b|who am i|user|know|remember|recall"
-    r"|have (?:on|about)|my (?:[a-z]+ )?(?:profile|facts|details|info|background|memor|prefer|likes))"
+    r"|gone? |touch|order\b|sequence|timeline|time line|chronolog|from|summ?ar|sum up|recap"
+    r"|overview|rundown|synopsis|catch me|fill me|bring me|about\b|who am i|user|know|remember"
+    r"|recall|have (?:on|about)"
+    r"|my (?:[a-z]+ )?(?:profile|facts|details|info|background|memor|prefer|likes))"
 )
 _HINT_TR: Final = re.compile(
     r"hakkinda|hakkimda|ilgili|konusunda|uzerine|sirayla|sirada|sirasi|kronoloj|zaman ci|zaman ak"
