@@ -69,6 +69,7 @@ from spector.read.request import (
     RecallRequest,
     Selection,
     asked_topic,
+    by_importance,
     make_selection,
     parse_as_of,
     parse_budget,
@@ -655,15 +656,17 @@ class Memory(Sole):
         moment, selection = parse_as_of(as_of, selection)
         drop = parse_include(rarely.include)
         replaced = moment is not None and bool(drop & Flag.SUPERSEDED)
+        like = self._cue_vector(
+            text if topic is None else topic.text or None, vector, hyde=rarely.hyde
+        )
+        weights = self._profile if profile is None else get_profile(profile)
         request = RecallRequest(
             cue=text,
             topic=topic,
-            vector=self._cue_vector(
-                text if topic is None else topic.text or None, vector, hyde=rarely.hyde
-            ),
+            vector=like,
             k=fetched,
             selection=selection,
-            profile=self._profile if profile is None else get_profile(profile),
+            profile=by_importance(weights) if is_survey and like is None else weights,
             now_ms=self._now_ms() if moment is None else moment,
             valence=parse_valence(rarely.valence),
             min_importance=parse_min_importance(rarely.min_importance),

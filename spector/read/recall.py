@@ -56,6 +56,8 @@ _REMEMBERED = 256
 _ATTEMPTS = 8
 #: hits among which different ones are looked for: so many times those wanted, and at least
 _POOL, _LEAST_POOL = 4, 40
+#: the same where everything is asked for: a flood of alike memories must not be all that is seen
+_SURVEY_POOL = 256
 #: hits whose vectors are fed back
 _FEEDBACK_HITS = 3
 #: evidence of the memory whose id the cue is
@@ -172,7 +174,10 @@ class Reader:
         if request.mmr is None and request.per_session is None:
             return self._recall_in(snap, request)
         wanted, most = request.k, self._config.max_k
-        want = min(max(_POOL * wanted, _LEAST_POOL), most)
+        least = _LEAST_POOL
+        if request.topic is not None and request.topic.is_survey:
+            least = _SURVEY_POOL
+        want = min(max(_POOL * wanted, least), most)
         while True:
             hits = self._recall_in(snap, replace(request, k=want))
             picked = few_of_each(hits, request.per_session)

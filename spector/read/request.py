@@ -24,7 +24,8 @@ from spector.store.filters import SqlFilter, compile_where
 from spector.store.links import LINKED_SQL, SUPERSEDED_SQL
 
 __all__ = [
-    "EVERYTHING", "RecallRequest", "Selection", "asked_topic", "make_selection", "usual_k",
+    "EVERYTHING", "RecallRequest", "Selection", "asked_topic", "by_importance", "make_selection",
+    "usual_k",
 ]  # fmt: skip
 
 _TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
@@ -325,6 +326,15 @@ def asked_topic(cue: str | None, kind: str) -> Topic | None:
 def usual_k(topic: Topic | None, usual: int) -> int:
     """How many hits are wanted when nobody says: twice as many for an order or a summary."""
     return 2 * usual if topic is not None and topic.wants_many else usual
+
+
+def by_importance(profile: ScoringProfile) -> ScoringProfile:
+    """A profile for cues that nothing is like: the weight of likeness goes to importance."""
+    if profile.fusion == "multiplicative":
+        return profile
+    return replace(
+        profile, w_similarity=0.0, w_importance=profile.w_importance + profile.w_similarity
+    )
 
 
 @reading("the cue", InvalidTextError)

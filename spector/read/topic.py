@@ -350,7 +350,6 @@ _HINT_TR: Final = re.compile(
 # -- reading ---------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
 def topic_of(cue: str) -> Topic:
     """The topic of a cue about the conversation, what is asked about it, and whose words are meant.
 
@@ -361,7 +360,14 @@ def topic_of(cue: str) -> Topic:
     topic. A sentence beside the framed one belongs to the topic, unless it only says in which form
     the answer is wanted ("Mention only three.").
     """
-    whole = composed(cue[: 2 * _MOST_CHARS]).strip()
+    if len(cue) > 2 * _MOST_CHARS:
+        return Topic(Frame.NONE, cue)
+    return _topic_of(cue)
+
+
+@lru_cache(maxsize=256)
+def _topic_of(cue: str) -> Topic:
+    whole = composed(cue).strip()
     folded = plain(whole)
     if len(whole) > _MOST_CHARS or "\n" in whole or not (
         _HINT.search(folded) or _HINT_TR.search(folded)
