@@ -14,7 +14,7 @@ from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
 from spector.given import items_of, reading, shown
-from spector.kernel.profile import ScoringProfile
+from spector.kernel.profile import MOST_WEIGHT, ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.kernel.tags import scope_tag, tags_mask
 from spector.read.long_cue import shortened
@@ -332,9 +332,8 @@ def by_importance(profile: ScoringProfile) -> ScoringProfile:
     """A profile for cues that nothing is like: the weight of likeness goes to importance."""
     if profile.fusion == "multiplicative":
         return profile
-    return replace(
-        profile, w_similarity=0.0, w_importance=profile.w_importance + profile.w_similarity
-    )
+    importance = min(MOST_WEIGHT, profile.w_importance + profile.w_similarity)
+    return replace(profile, w_similarity=0.0, w_importance=importance)
 
 
 @reading("the cue", InvalidTextError)
