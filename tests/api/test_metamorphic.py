@@ -724,11 +724,12 @@ def newness_brings_what_is_different(path: Path) -> None:
 @case(RECALL, "coverage")
 def a_cover_brings_what_is_different(path: Path) -> None:
     with own_vectors() as memory:
-        same, other = vectors(2, seed=5)
+        cue, left, right = np.eye(3, memory.dim)
+        same = 0.9 * cue + 0.44 * left
         memory.remember_many([{"text": f"same {n}", "vector": same} for n in range(3)])
-        memory.remember("other", vector=0.97 * same + 0.25 * other)
-        assert "other" not in texts(memory.recall(vector=same, k=2))
-        assert "other" in texts(memory.recall(vector=same, k=2, coverage=True))
+        memory.remember("other", vector=0.85 * cue + 0.53 * right)
+        assert "other" not in texts(memory.recall(vector=cue, k=2))
+        assert "other" in texts(memory.recall(vector=cue, k=2, coverage=True))
 
 
 @case(RECALL, "per_session")

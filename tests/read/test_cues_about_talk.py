@@ -192,13 +192,15 @@ def test_an_empty_store_knows_nothing() -> None:
 
 
 def test_coverage_brings_what_is_different() -> None:
-    cue, other = np.eye(16)[0], np.eye(16)[1]
+    cue, left, right = np.eye(3, 16)
     with spector.open(":memory:", embedder=None, dim=16) as memory:
-        memory.remember_many([{"text": f"same {n}", "vector": cue} for n in range(4)])
-        memory.remember("other", vector=0.97 * cue + 0.25 * other)
+        same = 0.9 * cue + 0.44 * left
+        memory.remember_many([{"text": f"same {n}", "vector": same} for n in range(4)])
+        memory.remember("other", vector=0.85 * cue + 0.53 * right)
         plain = memory.recall(vector=cue, k=2)
         covering = memory.recall(vector=cue, k=2, coverage=True)
         assert "other" not in [hit.text for hit in plain]
+        assert "other" in [hit.text for hit in covering]
         assert [hit.id for hit in covering] == [
             hit.id for hit in memory.recall(vector=cue, k=2, mmr=0.8)
         ]
