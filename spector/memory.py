@@ -638,21 +638,21 @@ class Memory(Sole):
         rarely = options_of(options, rare)
         self._ensure(write=parse_switch(learn, "learn"))
         text, notes = parse_cue(cue, self._config)
-        topic = asked_topic(text, parse_kind(kind))
-        fetched = wanted = parse_k(k, self._config, usual_k(topic, 10))
-        if parse_switch(selective, "selective"):
-            if text is not None and not (decision := gate(text)).needed:
-                return HitList(abstained=True, reason=unneeded(decision))
-            fetched = min(max(wanted, CROWD), self._config.max_k)
         selection = self._selection(
             {"tiers": tiers, "tags": tags, "any_tags": any_tags, "user_id": user_id,
              "agent_id": agent_id, "session_id": session_id, "time_range": time_range,
              "where": where},
             "recall",
         )
+        topic = asked_topic(text, parse_kind(kind))
         if topic is not None and topic.is_survey and not self._is_of_one_user(selection):
             topic, notes = None, (*notes, _WHOSE)
         is_survey = topic is not None and topic.is_survey
+        fetched = wanted = parse_k(k, self._config, usual_k(topic, 10))
+        if parse_switch(selective, "selective"):
+            if text is not None and not (decision := gate(text)).needed:
+                return HitList(abstained=True, reason=unneeded(decision))
+            fetched = min(max(wanted, CROWD), self._config.max_k)
         moment, selection = parse_as_of(as_of, selection)
         drop = parse_include(rarely.include)
         replaced = moment is not None and bool(drop & Flag.SUPERSEDED)

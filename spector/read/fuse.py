@@ -1,6 +1,6 @@
 """The kernel's score and the evidence of the read path, added up on one scale.
 
-    score = fused + w_lexical * sd * (w (W + 0.3 P) + about + date + standing + form)
+    score = fused + w_lexical * sd * (w (W + 0.3 P) + about - said_by + date + standing + form)
                   + w_similarity * (likeness with neighbours - cosine)
 
 ``fused`` is the kernel's score and stays what it is. ``sd`` is the standard deviation of the cue's
