@@ -75,7 +75,8 @@ NOT_FRAMED = [
     "What I said about the move was wrong.", "Would you say that I am funny?", "Tell me about Mara",
     "What did my sister say about the wedding?", "What did Mara share?", "You know me.",
     "When did Mara share her photo?", "Which US cities has Mara seen?", "What is my sister's name?",
-    "Anneme bahçeden bahsettim.", "Bahçe hakkında bir şey söyledim.", "Kedimin adı neydi?", "Elif ne zaman taşındı?", "Annemin adını söyle", "",
+    "Anneme bahçeden bahsettim.", "Bahçe hakkında bir şey söyledim.",
+    "Kedimin adı neydi?", "Elif ne zaman taşındı?", "Annemin adını söyle", "",
     "Summarise this:\na long text", "summarize " + "the words of a long document " * 30,
 ]  # fmt: skip
 
