@@ -93,6 +93,9 @@ _MANY: Final = (
 #: "the garden" of "about the garden"
 _ON: Final = rf"{_ABOUT} (?P<rest>.+)"
 _ORDERED: Final = r"(?:order|sequence)"
+_TIMELINE: Final = (
+    r"(?:timeline|time line|chronology|(?:order|sequence) of (?:events|things|topics))"
+)
 
 #: of a whole sentence; the first frame that fits counts, and what it leaves is looked at again
 _OUTER: Final = (
@@ -104,9 +107,9 @@ _OUTER: Final = (
     (Frame.ORDER, rf"(?:{_GIVE} )?(?:in|by) (?:what|which) {_SIZE}{_ORDERED} (?P<rest>.+)"),
     # "give me a timeline of"
     (Frame.ORDER,
-     rf"(?:(?:{_GIVE}|what(?:'s| is| was)) )?(?:a |the |my |our )?{_SIZE}"
-     r"(?:timeline|time line|chronology|(?:order|sequence) of (?:events|things|topics))"
-     r"(?: (?:of|on|about|for) (?P<rest>.+))?"),
+     rf"(?:(?:{_GIVE}|what(?:'s| is| was)) )?(?:a |the |my |our )?{_SIZE}{_TIMELINE}"
+     r" (?:of|on|about|for) (?P<rest>.+)"),
+    (Frame.ORDER, rf"{_GIVE} (?:a |the |my |our )?{_SIZE}{_TIMELINE}"),
     # "list the places I mentioned in chronological order"
     (Frame.ORDER,
      rf"{_GIVE} (?P<rest>.+?),? (?:(?:in|by) (?:(?:chronological|time|the right|the correct) )?"

@@ -39,6 +39,10 @@ _DO_TR: Final = (
     r"(?:anlat|listele|sirala|goster|ver|yaz|say|soyle|cikar|hazirla|yap|gec|olustur|dok)\w{0,6}"
     r"(?: m[iu]s[iu]n(?:[iu]z)?)?(?: lutfen)?"
 )
+#: "konusmalarimizi": our talks
+_TALKS_TR: Final = (
+    r"(?:konusma|sohbet|gorusme|yazisma)(?:l[ae]r)?(?:imiz|miz|iniz)?(?:i|in|nin|da|de|dan|den)?"
+)
 _ALL_TR: Final = r"(?:(?:butun |tum |her )?(?:sey|konu|bilgi|ani|gercek)\w{0,8})"
 
 TURKISH: Final = tuple(
@@ -61,6 +65,12 @@ TURKISH: Final = tuple(
          rf"{_MI_TR}(?P<rest>.*?){_ON_TR} {_OFTEN_TR}(?:bir sey(?:ler)? )?{_OFTEN_TR}{_SAID_TR}"),
         (Frame.SAID, rf"(?P<rest>.*?)(?:{_ON_TR})? ?\b{_OFTEN_TR}{_SAYING_TR} {_DO_TR}"),
         (Frame.SAID,
+         rf"(?P<rest>.*?){_ON_TR} {_OFTEN_TR}(?:ne|neler) {_SAYING_TR}"
+         r" (?:hatirliyor|biliyor) m[iu]s[iu]n(?:[iu]z)?"),
+        # "gecen hafta ne konustuk"
+        (Frame.SAID,
+         rf"{_OFTEN_TR}(?:(?P<rest>.+) )?(?:ne|neler|hangi konulari) {_TALK_TR}(?:[dt][iu])k"),
+        (Frame.SAID,
          rf"{_MI_TR}(?P<rest>.+?)[dt][ae]n {_OFTEN_TR}bahset(?:[dt]i|mis[dt]i|mis miydi)"
          r"(?P<end>m|n|k)?(?: mi)?(?: acaba)?"),
         (Frame.SAID,
@@ -75,7 +85,7 @@ INNER_TR: Final = tuple(
     re.compile(pattern)
     for pattern in (
         rf"(?P<rest>.*?)(?:{_ON_TR})? ?\b{_OFTEN_TR}{_SAYING_TR}",
-        rf"(?P<rest>.+?){_ON_TR}(?: {_ALL_TR})?",
+        rf"(?P<rest>.+?){_ON_TR}(?: (?:{_ALL_TR}|{_TALKS_TR}))?",
     )
 )
 PROFILE_TR: Final = re.compile(
@@ -83,13 +93,11 @@ PROFILE_TR: Final = re.compile(
     r"|(?:kullanici(?:nin)?|benim) (?:profili?m?|bilgileri?m?|(?P<rest>tercihleri?m?))"
     rf"(?:ni|i)?(?: (?:neler|nedir|{_DO_TR}))?"
 )
-LEAD_TR: Final = re.compile(r"(?:(?:lutfen|bana|bize|peki|simdi) )+(?!bir\b)")
+LEAD_TR: Final = re.compile(r"(?:(?:lutfen|bana|bize|sana|size|peki|simdi) )+(?!bir\b)")
 SELF_TR: Final = re.compile(r"ben(?:im|i)?|(?:bu )?kullanici(?:nin|yi)?")
-OURS_TR: Final = re.compile(
-    r"(?:(?:butun|tum|bu|son) )*(?:konusma|sohbet|gorusme|yazisma)(?:lar)?(?:imiz|miz|iniz)?"
-    r"(?:i|in|nin|da|de|dan|den)?|bana"
-)
+OURS_TR: Final = re.compile(rf"(?:(?:butun|tum|bu|son) )*{_TALKS_TR}|bana|hangi konulari")
 HINT_TR: Final = re.compile(
-    r"hakkinda|hakkimda|ilgili|konusunda|uzerine|sirayla|sirada|sirasi|kronoloj|zaman ci|zaman ak"
+    r"\bne(?:ler)? (?:konus|tartis|gorus)|konulari"
+    r"|hakkinda|hakkimda|ilgili|konusunda|uzerine|sirayla|sirada|sirasi|kronoloj|zaman ci|zaman ak"
     r"|ozet|genel bakis|bahset|[dt][iu](?:g|kl[ae]r)[iu]|kimim|beni |benim|kullanici"
 )

@@ -29,6 +29,7 @@ _MOST_CHARS: Final = 600
 _MOST_FRAMES: Final = 4
 _SENTENCE: Final = re.compile(r"[^.!?]*(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*\s*")
 _SIGNS: Final = " \t,;:.!?\"'`()[]-–—…"
+_POINTING: Final = frozenset(("it", "that", "this", "them", "these", "those", "one"))
 #: endings of verbs -> whose words
 _ENDS_TR: Final = {"m": USER, "n": ASSISTANT, "niz": ASSISTANT, "nuz": ASSISTANT}
 
@@ -125,9 +126,11 @@ def _read(sentence: str) -> Topic | None:
         return None
     if auxiliary := frames.AUXILIARY.match(_aligned(rest)):
         rest = rest[auxiliary.end() :]
-    if frames.SELF.fullmatch(_aligned(rest)):
+    bare = _aligned(rest)
+    if frames.SELF.fullmatch(bare):
         return Topic(Frame.PROFILE, "", USER)
-    return Topic(kind, rest, speaker)
+    # "summarize it": of something that is not here
+    return None if bare in _POINTING else Topic(kind, rest, speaker)
 
 
 def _step(

@@ -56,6 +56,9 @@ FRAMED = [
     ("Kemanımla ilgili sana neler anlattım?", SAID, "Kemanım", USER),
     ("Dişçiden bahsetmiş miydim?", SAID, "Dişçi", USER),
     ("Bahçe hakkında bir şey söylemiş miydim acaba?", SAID, "Bahçe", USER),
+    ("Geçen hafta ne konuştuk?", SAID, "", None),
+    ("Bahçeyle ilgili ne söylediğimi hatırlıyor musun?", SAID, "Bahçe", USER),
+    ("Tatille ilgili konuşmalarımızı özetler misin?", SUMMARY, "Tatil", None),
     ("Elif düğün hakkında ne dedi?", SAID, "düğün", "Elif"),
     ("Elif'in düğün hakkında söylediklerini listele", SAID, "düğün", "Elif"),
     ("Konuştuğumuz konuları sırasıyla listele", ORDER, "", None),
@@ -70,6 +73,7 @@ FRAMED = [
 NOT_FRAMED = [
     "I placed an order for a chair.", "What is the order number of my parcel?",
     "What was the order that I placed?", "the timeline view is broken", "timeline", "recap",
+    "What's the timeline?", "Summarize it", "What did I say about that?",
     "I told my boss about the leak.", "She said it was fine.",
     "Everything about this job is awful.",
     "What I said about the move was wrong.", "Would you say that I am funny?", "Tell me about Mara",
