@@ -209,3 +209,21 @@ def test_coverage_brings_what_is_different() -> None:
         ]
     with pytest.raises(spector.InvalidInputError, match="coverage"):
         spector.RecallOptions(coverage="yes")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ranked_whole", [10, 8192])
+def test_a_large_store_reads_such_cues_alike(ranked_whole: int) -> None:
+    config = spector.Config(rank_all_records=ranked_whole)
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64), config=config) as memory:
+        memory.remember_many([
+            {"text": f"filler about nothing {n}", "role": ("user", "assistant")[n % 2]}
+            for n in range(400)
+        ])  # fmt: skip
+        memory.remember("Glass for the greenhouse, noted!", role="assistant")
+        memory.remember("The greenhouse needs glass.", role="user", importance=0.9)
+        hits = memory.recall("What did I say about the greenhouse?", k=5)
+        assert hits[0].text == "The greenhouse needs glass."
+        everything = memory.recall("What do you know about me?")
+        assert everything[0].text == "The greenhouse needs glass."
+        assert {hit.record.role for hit in everything} == {"user"}
+        assert len(everything) == 20
