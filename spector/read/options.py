@@ -30,7 +30,8 @@ Several = str | Iterable[str]
 _INCLUDABLE: Final = {
     "dormant": Flag.DORMANT, "superseded": Flag.SUPERSEDED, "quarantined": Flag.QUARANTINED,
 }
-#: weights of relevance where newness counts as well; measured in /shared/design/recall.md, 3.2
+#: weights of relevance where newness counts as well: the first is the research's (shared design,
+#: recall.md 3.2), the second a choice that nobody has measured
 _COVERAGE: Final = 0.8
 _SURVEY: Final = 0.5
 #: the arguments of ``Memory.recall`` that are not in `RecallOptions`, for its messages
