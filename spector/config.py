@@ -50,7 +50,8 @@ class Config:
 
     # limits on what a caller may store
     max_text_bytes: int = 1024 * 1024
-    #: a cue is embedded while somebody waits, some 100 ms for every 1,000 bytes of it
+    #: a cue is embedded while somebody waits, some 100 ms for every 1,000 bytes of it; of a longer
+    #: one the first sentence and the end are read
     max_cue_bytes: int = 16 * 1024
     max_tags: int = 64
     max_tag_bytes: int = 256

@@ -53,12 +53,12 @@ from spector.read.options import (
     RecallArguments,
     RecallOptions,
     cut_of,
+    newness_of,
     options_of,
     parse_cut,
     parse_include,
     parse_mask,
     parse_min_importance,
-    parse_mmr,
     parse_mood,
     parse_per_session,
     parse_valence,
@@ -71,6 +71,8 @@ from spector.read.request import (
     EVERYTHING,
     RecallRequest,
     Selection,
+    asked_topic,
+    by_importance,
     make_selection,
     parse_as_of,
     parse_budget,
@@ -78,6 +80,7 @@ from spector.read.request import (
     parse_k,
     parse_kind,
     parse_switch,
+    usual_k,
 )
 from spector.read.roles import may_instruct
 from spector.read.tokens import token_counter
@@ -110,7 +113,7 @@ from spector.store.recover import OpenedStore
 from spector.store.residue import Needles
 from spector.store.resources import completed, each_elsewhere, entry
 from spector.store.scope import ANYBODY, SCOPES, Scope, members
-from spector.store.tally import count_of, receipt_within, tiers_of, users_of
+from spector.store.tally import count_of, has_one_user, receipt_within, tiers_of, users_of
 from spector.store.walk import walk
 from spector.tiers.router import TierRouter
 from spector.wording import counted
@@ -140,6 +143,7 @@ _TRUSTED_S = 60.0
 _users: set[int] = set()
 #: seconds that the end of the interpreter waits for a cycle of sleep
 _EXIT_S = 5.0
+_WHOSE = "everything about a user is asked for, and the memories are of several: pass user_id"
 Range = tuple[datetime | str | None, datetime | str | None]
 #: one memory: what any verb returns of it, or its id
 Named = int | Hit | MemoryRecord
@@ -591,7 +595,7 @@ class Memory(Sole):
         cue: str | Mapping[str, Any] | None = None,
         *,
         vector: ArrayLike | None = None,
-        k: int = 10,
+        k: int | None = None,
         tiers: str | Iterable[str] | None = None,
         tags: Iterable[str] | None = None,
         any_tags: Iterable[str] | None = None,
@@ -611,8 +615,10 @@ class Memory(Sole):
         """The k memories that should come to mind, best first.
 
         Args:
-            cue: a text or message; None ranks without similarity (by tags, importance, ...).
+            cue: a text or message; None ranks without similarity (by tags, importance, ...). Of one
+                about the conversation ("what did I say about ...") the topic is looked up.
             vector: (dim,) floats to use instead of embedding the cue.
+            k: None for 10, or 20 where the answer is put together: an order of events, a summary.
             tags, any_tags: exact tags that a hit must all have / of which it must have one.
             time_range: half-open (start, end) of event times; None is open.
             where: metadata filter, applied before ranking; see the manual for its operators.
@@ -634,41 +640,51 @@ class Memory(Sole):
             **rare: any of those fields; a keyword goes before the same field of ``options``.
 
         Returns:
-            A list of hits with ``.stats``: how many records each phase of the scan dropped.
+            A list of hits with ``.stats``: how many records each phase of the scan dropped; and
+            ``.notes``: a cue beyond ``Config.max_cue_bytes`` is read by its first sentence and end.
 
         Raises:
             InvalidInputError: naming the argument; its subclass says which kind.
         """
         rarely = options_of(options, rare)
         self._ensure(write=parse_switch(learn, "learn"))
-        text, wanted = parse_cue(cue, self._config), parse_k(k, self._config)
-        fetched = wanted
-        if parse_switch(selective, "selective"):
-            if text is not None and not (decision := gate(text)).needed:
-                return HitList(abstained=True, reason=unneeded(decision))
-            fetched = min(max(wanted, CROWD), self._config.max_k)
+        text, notes = parse_cue(cue, self._config)
         selection = self._selection(
             {"tiers": tiers, "tags": tags, "any_tags": any_tags, "user_id": user_id,
              "agent_id": agent_id, "session_id": session_id, "time_range": time_range,
              "where": where},
             "recall",
         )
+        topic = asked_topic(text, parse_kind(kind))
+        if topic is not None and topic.is_survey and not self._is_of_one_user(selection):
+            topic, notes = None, (*notes, _WHOSE)
+        is_survey = topic is not None and topic.is_survey
+        fetched = wanted = parse_k(k, self._config, usual_k(topic, 10))
+        if parse_switch(selective, "selective"):
+            if text is not None and not (decision := gate(text)).needed:
+                return HitList(abstained=True, reason=unneeded(decision))
+            fetched = min(max(wanted, CROWD), self._config.max_k)
         moment, selection = parse_as_of(as_of, selection)
         drop = parse_include(rarely.include)
         replaced = moment is not None and bool(drop & Flag.SUPERSEDED)
+        like = self._cue_vector(
+            text if topic is None else topic.text or None, vector, hyde=rarely.hyde
+        )
+        weights = self._profile if profile is None else get_profile(profile)
         request = RecallRequest(
             cue=text,
-            vector=self._cue_vector(text, vector, hyde=rarely.hyde),
+            topic=topic,
+            vector=like,
             k=fetched,
             selection=selection,
-            profile=self._profile if profile is None else get_profile(profile),
+            profile=by_importance(weights) if is_survey and like is None else weights,
             now_ms=self._now_ms() if moment is None else moment,
             valence=parse_valence(rarely.valence),
             min_importance=parse_min_importance(rarely.min_importance),
             mood=parse_mood(rarely.mood),
             drop_flags=int(drop & ~Flag.SUPERSEDED) if replaced else drop,
             replaced=replaced,
-            mmr=parse_mmr(rarely.mmr),
+            mmr=newness_of(rarely, is_survey=is_survey),
             per_session=parse_per_session(rarely.per_session),
             probes=self._probes.beside(text, make=selective),
             cut=0.0 if selective else parse_cut(rarely.cut),
@@ -680,8 +696,9 @@ class Memory(Sole):
         )
         request = with_intent(request, parse_intent(rarely.intent, text))
         hits = self._reader.recall(request)
-        if rarely.compound and text is not None:
+        if rarely.compound and text is not None and topic is None:
             hits = self._with_parts(request, hits)
+        hits.notes, hits.is_survey = notes, is_survey
         if selective:
             hits = selected(
                 hits, wanted, below=self._config.abstain_below,
@@ -702,7 +719,7 @@ class Memory(Sole):
         cue: str | Mapping[str, Any] | None = None,
         *,
         max_tokens: int = 1000,
-        k: int = 20,
+        k: int | None = None,
         tokenizer: str | Callable[[str], int] | None = None,
         always: bool = False,
         learn: bool = False,
@@ -718,7 +735,7 @@ class Memory(Sole):
 
         Args:
             max_tokens: of the whole text; it is never exceeded by the tokenizer that counts.
-            k: memories that are considered.
+            k: memories that are considered; None for 20, or 40 as for :meth:`recall`.
             tokenizer: an OpenAI model or encoding for exact counts (needs ``spector[tokens]``), a
                 function from a str to its number of tokens, or None for an estimate.
             always: look for memories even when the cue is small talk ("thanks!"), and quote the
@@ -733,7 +750,9 @@ class Memory(Sole):
         refuse_strange(recall)
         self._ensure(write=parse_switch(learn, "learn"))
         desk = Desk(token_counter(tokenizer), parse_budget(max_tokens), self._config)
-        text, wanted = parse_cue(cue, self._config), parse_k(k, self._config)
+        text, notes = parse_cue(cue, self._config)
+        topic = asked_topic(text, recall.get("kind") or "")
+        wanted = parse_k(k, self._config, usual_k(topic, 20))
         small_talk = None if text is None or (decision := gate(text)).needed else decision
         if not parse_switch(always, "always") and small_talk is not None:
             return desk.empty(unneeded(small_talk), abstained=True)
@@ -743,7 +762,11 @@ class Memory(Sole):
         recall["cut"] = 0.0  # how far the best stands out is seen by what is behind it
         hits = self.recall(text, k=fetched, **recall)
         rules = () if small_talk else self._always(hits)
-        found = desk.context(hits, text, wanted, cut=cut, always=always, rules=rules)
+        found = desk.context(
+            hits, text if topic is None else topic.text or text, wanted, cut=cut, always=always,
+            rules=rules,
+        )
+        found = replace(found, notes=(*notes, *hits.notes))
         used = [hit.id for hit in (*found.hits, *found.standing)]
         if learn and used:
             scope = Scope(**{name: recall.get(name) for name in SCOPES})  # type: ignore[arg-type]
@@ -1399,6 +1422,12 @@ class Memory(Sole):
         )
         self._router.select(chosen.tiers)
         return chosen
+
+    def _is_of_one_user(self, selection: Selection) -> bool:
+        """Whether a selection, or else the whole store, has the memories of one user only."""
+        if selection.user_id is not None or selection.session_id is not None:
+            return True
+        return has_one_user(self._router.stores())
 
     def _cue_vector(
         self, text: str | None, vector: ArrayLike | None, *, hyde: bool = False

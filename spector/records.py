@@ -445,12 +445,15 @@ class HitList(list[Hit]):
             best first; they are no hits and not counted in k. Their score is the likeness of the
             cue to their condition, or the usual one where the cue asks for the instruction itself.
         request: what the list answers, for whoever has to ask more of the same.
+        notes: how the cue was read, where that is not what was asked: a cue that was too long.
+        is_survey: the cue asked for all there is ("what do you know about me?"); the strongest and
+            most distinct memories are returned, and none of them stands out.
     """
 
     def __init__(
         self, hits: list[Hit] | None = None, stats: ScanStats | None = None, *,
         signals: Signals | None = None, abstained: bool = False, reason: str = "",
-        standing: tuple[Hit, ...] = (),
+        standing: tuple[Hit, ...] = (), notes: tuple[str, ...] = (), is_survey: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(hits or [])
         self.standing = standing
@@ -459,6 +462,8 @@ class HitList(list[Hit]):
         self.signals = signals
         self.abstained = abstained
         self.reason = reason
+        self.notes = notes
+        self.is_survey = is_survey
 
     def __repr__(self) -> str:
         if not self.standing:

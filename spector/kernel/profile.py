@@ -21,7 +21,7 @@ from spector.given import shown
 from spector.kernel.ranking import Ranking
 from spector.layout import Category, TierCode
 
-__all__ = ["PROFILES", "Curve", "ScoringProfile", "get_profile"]
+__all__ = ["MOST_WEIGHT", "PROFILES", "Curve", "ScoringProfile", "get_profile"]
 
 
 class Curve(enum.StrEnum):
@@ -37,7 +37,8 @@ class Curve(enum.StrEnum):
     HALF_LIFE = "half_life"
 
 
-_WEIGHT_RANGE = (0.0, 1000.0)
+MOST_WEIGHT: Final = 1000.0
+_WEIGHT_RANGE = (0.0, MOST_WEIGHT)
 _FACTOR_RANGE = (0.0, 100.0)
 _RANGES: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
     {

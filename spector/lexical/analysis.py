@@ -15,6 +15,7 @@ kind        looks like              made of
 word        ``guitar``              a word that means something, stemmed
 stop word   ``\\x1dthe``             a word on the list of its language, not stemmed
 joined      ``inc 2219``            words joined by punctuation, at least one digit: ``INC-2219``
+sign        ``\\\\x1c\\u732b``             an emoji, or one character of a script without spaces
 =========== ======================= ===========================================================
 
 An index keeps 8 bytes of each: :func:`term_hash`, keyed, so that nobody outside can make two terms
@@ -28,7 +29,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
@@ -39,13 +40,14 @@ from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_HINTS, TURKISH_MARKE
 from spector.unicode import compatible
 
 __all__ = [
-    "ANALYSIS_VERSION", "JOIN", "STOP", "Analysed", "Term", "analyse", "cue_terms", "field_terms",
-    "fingerprint", "is_identifier", "is_stop", "term_hash", "words",
+    "ANALYSIS_VERSION", "JOIN", "SIGN", "STOP", "Analysed", "Term", "analyse", "cue_terms",
+    "field_terms", "fingerprint", "is_identifier", "is_sign", "is_stop", "term_hash", "words",
 ]
 
 #: another number whenever the same text may give other terms
 ANALYSIS_VERSION: Final = 2
 JOIN: Final = " "
+SIGN: Final = "\\x1c"
 
 #: parts and characters of what counts as one joined identifier
 _JOINED_PARTS: Final = 8
@@ -64,6 +66,13 @@ _SPACELESS = re.compile(
     "([\u3005\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\u1100-\u11ff\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff]+)"
+)
+
+#: symbols and pictures, two letters that make a flag; no tone of skin, which is part of another one
+_EMOJI = re.compile(
+    "[\U0001f1e6-\U0001f1ff]{2}"
+    "|[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa"
+    "\U0001f400-\U0001faff]"
 )
 
 _MONTHS: Final = (
@@ -102,12 +111,15 @@ class Analysed(NamedTuple):
         joined: joined identifiers, each once.
         turkish: was it taken for Turkish?
         forms: the words in lower case, before they were stemmed.
+        signs: emoji and single characters of scripts without spaces, each once. They are looked up
+            where a cue is nothing else, and count in no length.
     """
 
     words: list[str]
     joined: list[str]
     turkish: bool
     forms: list[str]
+    signs: Sequence[str] = ()
 
     def content(self) -> list[str]:
         """Words without stop words."""
@@ -126,24 +138,29 @@ def analyse(text: str) -> Analysed:
     Args:
         text: anything; surrogates and control characters count as punctuation.
     """
+    signs: list[str] = []
     if not text.isascii():  # most such texts have an emoji or a dash, and no other letters
+        signs = [SIGN + each for each in dict.fromkeys(_EMOJI.findall(text))]
         text = _NOT_ASCII.sub(_plain_run, text)
     if text.isascii():
         lower = text.lower()
         forms = _ASCII_WORD.findall(lower)
         joined = _joined(lower) if _DIGIT.search(lower) else []
         turkish = not _TURKISH_WORDS.isdisjoint(forms) and _is_turkish(forms)
-        return Analysed(terms_of(forms, turkish), joined, turkish, forms)
-    return _analyse_unicode(compatible(text))
+        return Analysed(terms_of(forms, turkish), joined, turkish, forms, signs)
+    return _analyse_unicode(compatible(text), signs)
 
 
-def _analyse_unicode(text: str) -> Analysed:
+def _analyse_unicode(text: str, signs: list[str]) -> Analysed:
     forms: list[str] = []
     raw = text.translate(_SEPARATED).split()
     special = TURKISH_LETTER.search(text) is not None
     turkish = special or not _TURKISH_WORDS.isdisjoint(map(str.lower, raw))
     turkish = turkish and _is_turkish(raw)
     spaceless = _SPACELESS.search(text) is not None
+    if spaceless:
+        characters = dict.fromkeys("".join(_SPACELESS.findall(text)))
+        signs = [*signs, *(SIGN + each for each in characters)]
     for each in raw:
         form = _lower(each, turkish) if special or turkish else each.casefold()
         if not form[0].isalnum():  # a mark that belongs to no letter: that of an emoji
@@ -157,18 +174,23 @@ def _analyse_unicode(text: str) -> Analysed:
     joined: list[str] = []
     if _DIGIT.search(text):
         joined = _joined("".join(_lower(each, turkish) for each in re.split(r"(\s+)", text)))
-    return Analysed(terms_of(forms, turkish), joined, turkish, forms)
+    return Analysed(terms_of(forms, turkish), joined, turkish, forms, signs)
 
 
 def cue_terms(cue: str | Analysed) -> list[Term]:
     """What a cue is looked up as: its different terms, in order, the most telling kind first.
 
-    Stop words are left out when anything else remains. Joined identifiers come first. Nothing is
-    cut off: an index can say which terms are the most informative, the order of the words cannot.
+    Stop words are left out when anything else remains. Joined identifiers come first. A character
+    of a script without spaces that stands alone is looked for within words, too; emoji are where no
+    word says more. Nothing is cut off: an index can say which terms are the most informative, the
+    order of the words cannot.
     """
     found = analyse(cue) if isinstance(cue, str) else cue
-    plain = dict.fromkeys(found.content())
-    strong = [*found.joined, *plain] or list(dict.fromkeys(found.words))
+    signs = frozenset(found.signs)
+    plain = dict.fromkeys(
+        SIGN + word if SIGN + word in signs else word for word in found.content()
+    )
+    strong = [*found.joined, *plain] or [*found.signs] or list(dict.fromkeys(found.words))
     other = _in_the_other_language(found)
     return [
         Term(text, other[text], found.turkish) if text in other else Term(text) for text in strong
@@ -233,6 +255,11 @@ def is_stop(term: str) -> bool:
 def is_identifier(term: str) -> bool:
     """True for what stood joined and has a digit, like INC-2219 or 2026-10-02."""
     return JOIN in term
+
+
+def is_sign(term: str) -> bool:
+    """True for an emoji and a single character of a script without spaces."""
+    return term[:1] == SIGN
 
 
 # -- hashes ---------------------------------------------------------------------------------------

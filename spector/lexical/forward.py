@@ -65,7 +65,7 @@ def encode(
     for n, found in enumerate(texts):
         stream += [codes[word] for word in found.words]
         lengths.append(len(found.words))
-        for term in found.joined:
+        for term in (*found.joined, *found.signs):
             joined.append(codes[term])
             joined_row.append(n)
     hashes = np.array(codes.hashes, np.uint64)

@@ -100,6 +100,8 @@ def selected(hits: HitList, k: int, *, below: float, least: float) -> HitList:
     verdict = judge(hits.signals, below)
     if verdict.silent and hits:
         kept, reason = [], verdict.reason
+    elif hits.is_survey:  # each is as good an answer as the other
+        kept, reason = hits[:k], hits.reason
     else:
         from_here = least_of(hits.signals, least)
         relevance = relevances([hit.score for hit in hits])
@@ -113,7 +115,7 @@ def selected(hits: HitList, k: int, *, below: float, least: float) -> HitList:
         reason = hits.reason
     return HitList(
         kept, hits.stats, signals=hits.signals, abstained=bool(hits) and verdict.silent,
-        reason=reason, standing=hits.standing,
+        reason=reason, standing=hits.standing, notes=hits.notes, is_survey=hits.is_survey,
     )  # fmt: skip
 
 

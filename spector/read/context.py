@@ -73,6 +73,7 @@ class Context:
             takes 15 % of ``max_tokens`` at most: those that fit the cue, then those that always
             hold, newest first. They are no hits.
         reason: why no memory is quoted.
+        notes: how the cue was read, where that is not what was asked; see `HitList.notes`.
         abstained: none is quoted on purpose: no memory seems to answer, or the cue is small talk
             and nothing was looked for; ``reason`` says which. There may be ``standing`` ones.
     """
@@ -86,6 +87,7 @@ class Context:
     reason: str = ""
     abstained: bool = False
     standing: tuple[Hit, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -108,7 +110,8 @@ class Context:
         return {
             "text": self.text, "tokens": self.tokens, "max_tokens": self.max_tokens,
             "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
-            "abstained": self.abstained, "standing": [_named(hit) for hit in self.standing],
+            "abstained": self.abstained, "notes": list(self.notes),
+            "standing": [_named(hit) for hit in self.standing],
             "quotes": [quote.to_dict() for quote in self.quotes],
         }  # fmt: skip
 
@@ -167,15 +170,18 @@ class Desk:
             self._counter, self._max, cue or "", (self._config.context_full, least),
             standing.section,
         )  # fmt: skip
-        hits = HitList(unrepeated(hits), hits.stats, signals=hits.signals)
+        hits = HitList(
+            unrepeated(hits), hits.stats, signals=hits.signals, is_survey=hits.is_survey
+        )
         near = near_the_best(hits[:k], cut) if has_likeness(hits.signals) else hits
         kept = {hit.id for hit in near}
-        found = zip(hits[:k], relevances([hit.score for hit in hits]), strict=False)
+        survey = hits.is_survey  # each is as good an answer as the other
+        values = [1.0] * len(hits) if survey else relevances([hit.score for hit in hits])
         quotes, tokens = draft.settle([
             draft.consider(
                 Quote(hit=hit, form="full", relevance=value), "" if hit.id in kept else _FAR
             )
-            for hit, value in found
+            for hit, value in zip(hits[:k], values, strict=False)
         ])  # fmt: skip
         text = draft.text()
         quoted_any = any(quote.form != "skipped" for quote in quotes)
@@ -341,4 +347,5 @@ def _without(hits: HitList, some: Sequence[Hit]) -> HitList:
     return HitList(
         [hit for hit in hits if hit.id not in gone], hits.stats, signals=hits.signals,
         abstained=hits.abstained, reason=hits.reason or "it is quoted as an instruction",
+        is_survey=hits.is_survey,
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """The kernel's score and the evidence of the read path, added up on one scale.
 
-    score = fused + w_lexical * sd * (w W + about + preference + form)
+    score = fused + w_lexical * sd * (w W + about - said_by + preference + form)
                   + w_similarity * (likeness with neighbours - cosine)
 
 ``fused`` is the kernel's score and stays what it is. ``sd`` is the standard deviation of the cue's
@@ -23,7 +23,7 @@ from spector.kernel.choose import get_kernel
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
-from spector.lexical.analysis import Term, is_identifier
+from spector.lexical.analysis import Term, is_identifier, is_sign
 from spector.lexical.view import Lookup
 from spector.read.ground import Ground, NormCache
 from spector.read.rank import (
@@ -47,6 +47,9 @@ I64 = NDArray[np.int64]
 FEW: Final = 10
 #: words that a cue which only names something has at most; longer ones ask something about it
 _NAME_WORDS: Final = 2
+#: what others have said falls by so many times the weight of ``about``: behind nearly all that the
+#: speaker has said, and still there when he said nothing
+_BY_OTHERS: Final = 2.0
 #: of a cosine, with the rounding of codes
 _HIGHEST: Final = np.float32(1.01)
 #: what the factors of a usual profile (mood, tier, category, ...) multiply out to at most
@@ -61,6 +64,8 @@ class Asked:
         kind: "fact", "talk" or "request": how much words count.
         terms: what is looked up; ``words`` has their postings, by store.
         about: code of the one speaker that the cue is about, by store; -1 for nobody.
+        said_by: code of the one speaker whose words are asked for ("what did I say about ..."), by
+            store; -1 for nobody.
         is_name: the cue is a word or two and no question, see `spector.read.route.is_name`.
     """
 
@@ -68,6 +73,7 @@ class Asked:
     terms: tuple[Term, ...]
     words: tuple[Lookup, ...]
     about: tuple[int, ...] = ()
+    said_by: tuple[int, ...] = ()
     is_name: bool = False
     _df: list[I64] = field(default_factory=list, repr=False, compare=False)
 
@@ -253,11 +259,24 @@ def _terms_of(
         if asked.about[ground.store] < 0:
             spoken[:] = False
         out["about"] = np.float32(ranking.about) * spoken.astype(np.float32)
+    if any(code >= 0 for code in asked.said_by):
+        out["said_by"] = np.float32(-_BY_OTHERS * ranking.about) * _others(ground, asked)
     if asked.kind == "fact" and (ranking.short or ranking.question or ranking.time_words):
         out |= ground.of_forms(ranking)
     elif asked.kind == "request" and ranking.preference:
         out["preference"] = np.float32(ranking.preference) * ground.forms().prefers
     return out, own
+
+
+def _others(ground: Ground, asked: Asked) -> F32:
+    """(n,) 1 for what somebody else than the speaker asked for has said; words that nobody is known
+    to have said may be anyone's."""
+    wanted = asked.said_by[ground.store]
+    if wanted < 0:
+        return np.zeros(len(ground), np.float32)
+    named = np.array([bool(name) for name in ground.words.speakers()], np.bool_)
+    spoken = ground.speakers()
+    return np.asarray((spoken != wanted) & named[spoken], np.float32)
 
 
 def _highest(values: F32, gone: NDArray[np.bool_] | None) -> float:
@@ -305,8 +324,9 @@ def _named(
     own: Sequence[NDArray[np.uint8]], asked: Asked, profile: ScoringProfile
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all words of a cue that is
-    nothing but a name, when few have them, and those with an identifier of any cue. None when
-    there are none.
+    nothing but a name, when few have them, and those with an identifier of any cue. Where it is
+    nothing but emoji or characters, the vector says nothing, so all that have them. None when there
+    are none.
 
     A question names whom it asks about, and what says no more than that name is no answer to it.
 
@@ -317,14 +337,15 @@ def _named(
         return None
     df = asked.df()
     choices = [[n] for n, term in enumerate(asked.terms) if is_identifier(term.text) and df[n]]
-    if asked.is_name and len(df) <= _NAME_WORDS and (df > 0).all():
+    signs = asked.is_name and all(is_sign(term.text) for term in asked.terms)
+    if asked.is_name and (signs or len(df) <= _NAME_WORDS) and (df > 0).all():
         choices.append(list(range(len(asked.terms))))
     if not choices:
         return None
     named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
     for choice in choices:
         having = np.concatenate([(each[choice] > 0).all(axis=0) for each in own])
-        if np.count_nonzero(having) <= FEW:
+        if signs or np.count_nonzero(having) <= FEW:
             named |= having
     return named if named.any() else None
 

@@ -17,6 +17,7 @@ from spector.read.request import RecallRequest
 from spector.read.route import Kind, is_name, kind
 from spector.read.signs import Speakers, about
 from spector.read.snapshot import Moved, Snapshot
+from spector.read.topic import ASSISTANT, USER, Frame, Topic
 from spector.store.store import Store
 from spector.store.words import Words
 
@@ -71,13 +72,20 @@ class LexicalChannel:
         ranking = request.profile.ranking
         how = kind_of(request)
         weight = ranking.words(how)
-        terms = _telling(views, cue_terms(cue)) if weight or ranking.by_name else ()
+        topic = request.topic
+        words = cue if topic is None else topic.text
+        terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
+        said_by = self._said_by(views, topic) if ranking.about else ()
+        asks_about = ranking.about and not any(code >= 0 for code in said_by) and (
+            topic is None or topic.kind is not Frame.SUMMARY  # a summary is of both sides
+        )
         return Asked(
             kind=how,
             terms=terms,
             words=tuple(_looked_up(view, terms) for view in views),
-            about=self._about(views, cue) if ranking.about else (),
-            is_name=ranking.by_name and is_name(cue),
+            about=self._about(views, cue) if asks_about else (),
+            said_by=said_by,
+            is_name=ranking.by_name and topic is None and is_name(cue),
         )
 
     def _about(self, views: Sequence[WordView], cue: str) -> tuple[int, ...]:
@@ -88,6 +96,16 @@ class LexicalChannel:
             return (-1,) * len(views)
         (name,) = names
         return tuple(-1 if name is None else each.code_of.get(name, -1) for each in known)
+
+    def _said_by(self, views: Sequence[WordView], topic: Topic | None) -> tuple[int, ...]:
+        """Per store the code of the speaker whose words are asked for, -1 for nobody."""
+        if topic is None or topic.speaker is None:
+            return ()
+        return tuple(
+            -1 if name is None else known.code_of.get(name, -1)
+            for known in (self._speakers(n, view) for n, view in enumerate(views))
+            for name in (_named(topic.speaker, known.speakers),)
+        )
 
     def known_speakers(self) -> Speakers:
         """The speakers of all stores, as of the last recall that asked for them."""
@@ -103,6 +121,14 @@ class LexicalChannel:
             known = _Known(len(names), Speakers.of(filter(None, names)), code_of)
             self._known[n] = known
         return known
+
+
+def _named(speaker: str, known: Speakers) -> str | None:
+    """The one speaker of a store that is meant; None when there is none, or several."""
+    if speaker in (USER, ASSISTANT):
+        return known.user if speaker == USER else known.assistant
+    named = known.named_in(speaker)
+    return named[0] if len(named) == 1 else None
 
 
 def kind_of(request: RecallRequest) -> Kind:

@@ -21,10 +21,9 @@ from spector.read.pick import SEMANTIC_CUT
 from spector.read.request import parse_switch, several
 
 __all__ = [
-    "COMMON", "RareArguments", "RecallArguments", "RecallOptions", "cut_of", "options_of",
-    "parse_cut", "parse_include",
-    "parse_mask", "parse_min_importance", "parse_mmr", "parse_mood", "parse_per_session",
-    "parse_valence", "refuse_strange",
+    "COMMON", "RareArguments", "RecallArguments", "RecallOptions", "cut_of", "newness_of",
+    "options_of", "parse_cut", "parse_include", "parse_mask", "parse_min_importance", "parse_mmr",
+    "parse_mood", "parse_per_session", "parse_valence", "refuse_strange",
 ]  # fmt: skip
 
 Several = str | Iterable[str]
@@ -32,6 +31,10 @@ Several = str | Iterable[str]
 _INCLUDABLE: Final = {
     "dormant": Flag.DORMANT, "superseded": Flag.SUPERSEDED, "quarantined": Flag.QUARANTINED,
 }
+#: weights of relevance where newness counts as well: the first is the research's (shared design,
+#: recall.md 3.2), the second a choice that nobody has measured
+_COVERAGE: Final = 0.8
+_SURVEY: Final = 0.5
 #: the arguments of ``Memory.recall`` that are not in `RecallOptions`, for its messages
 COMMON: Final = (
     "cue", "vector", "k", "tiers", "tags", "any_tags", "time_range", "where", "user_id",
@@ -68,6 +71,8 @@ class RecallOptions:
             design gives it apply (docs/cues.md).
         mmr: 0..1, maximal marginal relevance: the next hit is the best by this weight of its score
             and the rest of how little it resembles those before it. 0.7 is usual.
+        coverage: hits that cover the topic between them: the next one is chosen for what is new in
+            it as well, as with ``mmr=0.8``, which it is short for. For timelines and summaries.
         per_session: at most so many hits of one session.
         cut: 0..1, the share of the best score that a hit of the semantic tier must have, where the
             cue has words and a vector; what the cue names stays. 0 returns all k.
@@ -88,6 +93,7 @@ class RecallOptions:
     hyde: bool = False
     intent: str | None = None
     mmr: float | None = None
+    coverage: bool = False
     per_session: int | None = None
     cut: float = SEMANTIC_CUT
 
@@ -105,7 +111,7 @@ class RecallOptions:
         parse_mask(Modality, self.modalities, "modality")
         parse_include(self.include)
         parse_mood(self.mood)
-        for name in ("exact", "lexical", "compound", "hyde"):
+        for name in ("exact", "lexical", "compound", "hyde", "coverage"):
             parse_switch(getattr(self, name), name)
         parse_intent(self.intent, None)
         parse_mmr(self.mmr)
@@ -128,6 +134,7 @@ class RareArguments(TypedDict, total=False):
     hyde: bool
     intent: str | None
     mmr: float | None
+    coverage: bool
     per_session: int | None
     cut: float
 
@@ -296,6 +303,18 @@ def parse_mmr(value: Any) -> float | None:
             hint="0.7 is usual; 1 ranks by score alone, less favours what is new",
         )
     return float(value)
+
+
+def newness_of(options: RecallOptions, *, is_survey: bool) -> float | None:
+    """The weight of relevance against newness that a recall is to have; None for relevance alone.
+
+    What ``mmr`` says goes first. A survey has no relevance to lose, and shows different memories.
+    """
+    if options.mmr is not None:
+        return parse_mmr(options.mmr)
+    if is_survey:
+        return _SURVEY
+    return _COVERAGE if options.coverage else None
 
 
 def parse_per_session(value: Any) -> int | None:

@@ -65,6 +65,8 @@ _REMEMBERED = 256
 _ATTEMPTS = 8
 #: hits among which different ones are looked for: so many times those wanted, and at least
 _POOL, _LEAST_POOL = 4, 40
+#: the same where everything is asked for: a flood of alike memories must not be all that is seen
+_SURVEY_POOL = 256
 #: hits whose vectors are fed back
 _FEEDBACK_HITS = 3
 #: no place on earth is further from UTC: its days are not those that a time is made of
@@ -220,8 +222,10 @@ class Reader:
         """The best k: of equal words one, few of each session, the most different ones, none far
         behind; as many as there are candidates for."""
         wanted, most = request.k, self._config.max_k
-        widely = request.mmr is not None or request.per_session is not None
-        want = min(max(_POOL * wanted, _LEAST_POOL), most) if widely else wanted
+        survey = request.topic is not None and request.topic.is_survey
+        widely = survey or request.mmr is not None or request.per_session is not None
+        least = _SURVEY_POOL if survey else _LEAST_POOL
+        want = min(max(_POOL * wanted, least), most) if widely else wanted
         while True:
             hits = self._recall_in(snap, replace(request, k=want))
             picked = few_of_each(_distinct(request, hits), request.per_session)
@@ -231,7 +235,7 @@ class Reader:
         if request.mmr is not None:
             picked = most_diverse(picked, wanted, request.mmr)
         picked = picked[:wanted]
-        if request.cut and _is_about(request):
+        if request.cut and not survey and _is_about(request):
             picked = near_the_best(picked, request.cut)
         return HitList(picked, hits.stats, signals=hits.signals, standing=hits.standing)
 
@@ -355,9 +359,11 @@ class Reader:
             hits, result, ranked, apart = self._best_of_many(
                 snap, request, query, filters, (views, asked, select, chosen)
             )
-        signals = self._noticer.signals(
-            snap, request, query, filters, (views, asked, chosen), ranked, hits
-        )
+        signals = None
+        if request.topic is None or not request.topic.is_survey:  # of everything, nothing is judged
+            signals = self._noticer.signals(
+                snap, request, query, filters, (views, asked, chosen), ranked, hits
+            )
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]

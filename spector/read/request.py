@@ -14,14 +14,19 @@ from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
 from spector.given import items_of, reading, shown
-from spector.kernel.profile import ScoringProfile
+from spector.kernel.profile import MOST_WEIGHT, ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.kernel.tags import scope_tag, tags_mask
+from spector.read.long_cue import shortened
 from spector.read.spans import Span
+from spector.read.topic import Topic, topic_of
 from spector.store.filters import SqlFilter, compile_where
 from spector.store.links import LINKED_SQL, SUPERSEDED_SQL
 
-__all__ = ["EVERYTHING", "RecallRequest", "Selection", "make_selection"]
+__all__ = [
+    "EVERYTHING", "RecallRequest", "Selection", "asked_topic", "by_importance", "make_selection",
+    "usual_k",
+]  # fmt: skip
 
 _TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
 _TAG_OF_ONE = "EXISTS (SELECT 1 FROM record_tag WHERE {} AND record_tag.id = record.id)"
@@ -162,6 +167,8 @@ class RecallRequest:
     cut: float = 0.0
     #: "fact", "talk" or "request"; "" for what the cue looks like
     kind: str = ""
+    #: what a cue about the conversation is about; None for any other cue
+    topic: Topic | None = None
     #: memories that stand beside the hits, and are none
     beside: tuple[int, ...] = ()
 
@@ -246,8 +253,10 @@ def parse_range(
     return low, high
 
 
-def parse_k(k: Any, config: Config) -> int:
-    """The number of hits wanted."""
+def parse_k(k: Any, config: Config, usual: int) -> int:
+    """The number of hits wanted; ``usual`` for None."""
+    if k is None:
+        return min(usual, config.max_k)
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= config.max_k:
         raise InvalidInputError(
             f"k must be an integer in 1..{config.max_k}, got {shown(k)}",
@@ -302,11 +311,35 @@ def parse_switch(value: Any, name: str) -> bool:
     return bool(value)
 
 
-@reading("the cue", InvalidTextError)
-def parse_cue(cue: Any, config: Config) -> str | None:
-    """The text of a cue or message; None when there is none."""
-    if cue is None:
+def asked_topic(cue: str | None, kind: str) -> Topic | None:
+    """What a cue about the conversation is about; None for one that is not, or said to be talk."""
+    if cue is None or kind not in ("", "fact"):
         return None
+    topic = topic_of(cue)
+    return topic if topic.kind else None
+
+
+def usual_k(topic: Topic | None, usual: int) -> int:
+    """How many hits are wanted when nobody says: twice as many for an order or a summary."""
+    return 2 * usual if topic is not None and topic.wants_many else usual
+
+
+def by_importance(profile: ScoringProfile) -> ScoringProfile:
+    """A profile for cues that nothing is like: the weight of likeness goes to importance."""
+    if profile.fusion == "multiplicative":
+        return profile
+    importance = min(MOST_WEIGHT, profile.w_importance + profile.w_similarity)
+    return replace(profile, w_similarity=0.0, w_importance=importance)
+
+
+@reading("the cue", InvalidTextError)
+def parse_cue(cue: Any, config: Config) -> tuple[str | None, tuple[str, ...]]:
+    """The text of a cue or message, None when there is none; and what was done to it.
+
+    One beyond ``Config.max_cue_bytes`` is read by its first sentence and its end.
+    """
+    if cue is None:
+        return None, ()
     if isinstance(cue, Mapping):
         cue = cue.get("content", cue.get("text"))
     if not isinstance(cue, str):
@@ -322,9 +355,10 @@ def parse_cue(cue: Any, config: Config) -> str | None:
         raise InvalidTextError(
             "the cue cannot be encoded as UTF-8", hint='decode it with errors="replace"'
         ) from None
-    if size > config.max_cue_bytes:
-        raise InvalidTextError(
-            f"the cue has {size} bytes, the limit is {config.max_cue_bytes}",
-            hint="ask with the question alone, or raise Config.max_cue_bytes",
-        )
-    return cue
+    most = config.max_cue_bytes
+    if size <= most:
+        return cue, ()
+    return shortened(cue, most), (
+        f"the cue has {size} bytes, max_cue_bytes is {most}: its first sentence and its end were"
+        " read",
+    )

@@ -17,6 +17,7 @@ from typing import Final
 
 from spector.read.plain import is_turkish, plain
 from spector.read.signs import FIRST_PERSON
+from spector.read.topic import Frame, topic_of
 
 __all__ = ["PARAMS", "Intent", "Kind", "Mode", "Params", "Route", "is_name", "kind", "route"]
 
@@ -110,23 +111,36 @@ class Route:
 
 # -- kind ------------------------------------------------------------------------------------------
 
-_ORDER: Final = re.compile(
-    r"\b(?:order in which|in (?:chronological )?order|walk me through|timeline|sequence)\b"
-)
-_ORDER_NOUN: Final = re.compile(r"\border\b|timeline|sequence")
-_SUMMARY: Final = re.compile(r"\bsummar|\boverview\b|\brecap\b")
 _PAST: Final = re.compile(
     r"\b(?:did|was|were|have i|had|has|how many|how much|mentioned|said|told)\b"
+    # "the book you recommended", but not "you need" and "can you feed"
+    r"|(?<!\bcan )(?<!\bcould )(?<!\bwould )(?<!\bwill )(?<!\bshould )(?<!\bdo )"
+    r"\byou(?:'ve| have)? (?!need|feed|proceed|embed|exceed|succeed)(?:\w+ed|gave|wrote|chose|made"
+    r"|sent|showed|shown)\b"
+)
+#: something is to be said again, not done: "could you remind me when", "do you remember my"; not
+#: "remind me to", which is an order
+_TOLD_AGAIN: Final = re.compile(
+    r"\bremind (?:me|us) (?!to\b)"
+    r"|\b(?:can|could|would|will) you (?:please )?(?:tell|remind) (?:me|us) (?:again )?"
+    r"(?:when|who|whose|whom|where|how (?:many|much|old|long|often)|if|whether|my|our"
+    r"|(?:what|which)\b(?! (?:\w+ ){0,3}(?:should|can|could|would) ))"
+    r"|\bdo you (?:still )?(?:remember|recall|know) (?:my|our|when|where|who|whose|what|which)\b"
 )
 _REQUEST: Final = re.compile(
     r"\b(?:recommend|suggest|advise|advice|tips?|ideas?|options?)\w*"
     r"|\b(?:can|could|would|will) you\b"
-    r"|\bwhat are (?:some|the best)\b"
-    r"|\b(?:how|what|where|which) (?:\w+ ){0,3}(?:should|can|could|do|would) (?:i|we|you)\b"
-    r"|\bhelp me\b"
+    r"|\bwhat(?:'?s| is| are) (?:some|the best|a good)\b"
+    r"|\b(?:how|what|where|which) (?:\w+ ){0,3}(?:should|can|could|would) (?:i|we|you)\b"
+    # "how do I take it apart", but not "how do I usually", "how do I like"
+    r"|\bhow (?:\w+ )?do (?:i|we) (?!(?:usually|normally|always|typically|mostly|like|take|feel"
+    r"|prefer|spell|pronounce|know|look)\b)"
+    r"|\bdo (?:i|we) (?:need|have) to\b|\bwhat do (?:i|we) do (?:if|when|about|with|now)\b"
+    r"|\b(?:what|which|how|where) (?:\w+ ){0,3}do you (?:think|say|propose|advise)\b"
+    r"|\bhelp me\b|\b(?:good|best|better|right|suitable) (?:for|to) (?:me|us)\b"
     r"|\bi(?:'m| am) (?:looking|planning|trying|thinking|about|considering|interested)\b"
     r"|\bi(?:'m| am) in the mood\b"
-    r"|\bi (?:need|want|would like)\b|\bi'd like\b|\bplease\b"
+    r"|(?<!\bdo )\bi (?:need|want|would like)\b|\bi'd like\b|\bplease\b|\bremind (?:me|us) to\b"
     r"|\bwhat (?:steps|tools|libraries|strategies)\b"
 )
 #: somebody else is asked about: "What advice does Ann give?", "Would Ann take that option?"
@@ -140,13 +154,9 @@ _QUESTION: Final = re.compile(
     r"\s*(?:when|what|who|where|which|how|why|did|does|do|is|are|was|were|has|have|will|would|can"
     r"|could)\b"
 )
-_OPEN_QUESTION: Final = re.compile(r"\s*(?:what|how|which|are there)\b")
-_MY: Final = re.compile(r"\bmy\b")
-_IS: Final = re.compile(r"\b(?:is|are)\b")
-_MINE: Final = re.compile(r"\b(?:is|are) my\b|do i\b|am i\b")
 
 _ORDERED: Final = re.compile(
-    r"^(?:tell me|remind me|show me|give me|list|describe|name|find|look up)\b"
+    r"^(?:tell me|remind me(?! to\b)|show me|give me|list|describe|name|find|look up)\b"
     r"|\b(?:anlat|hatirlat|goster|listele|soyle|sirala)[.!]?$"
 )
 #: one or two words without a sign that ends a sentence
@@ -164,6 +174,12 @@ _PRONOUNS: Final = frozenset({"he", "i", "it", "she", "they", "we", "you"})
 _PAST_TR: Final = re.compile(
     r"\b(?:kac|soylemistim|soyledim|demistim|bahsetmistim|bahsettim|anlatmistim)\b"
     r"|\b\w+[dt][iu](?:m|n|k|niz|nuz|ler|lar)?\b"
+    r"|\b\w+[dt][iu]g[iu]n(?:[iu]z)?\b"  # "onerdigin kitap": what you have done
+)
+_TOLD_AGAIN_TR: Final = re.compile(
+    r"\bhatirlat(?:ir|abilir)? ?(?:m[iu]s[iu]n|m[iu]s[iu]n[iu]z)?[.!?]*$"
+    r"|\b(?:ne|neydi|kim|kimdi|nerede|neresi|hangi|hangisi|kac)\b.*"
+    r"\bsoyle(?:r|yebilir) m[iu]s[iu]n(?:[iu]z)?\b"
 )
 _REQUEST_TR: Final = re.compile(
     r"\b(?:oner|tavsiye|fikir|fikr|yardimci ol|yardim et|lutfen|istiyoru|isterim|ariyoru|planliyoru"
@@ -173,18 +189,25 @@ _QUESTION_TR: Final = re.compile(
     r"\b(?:ne|neler|neyi|neydi|kim|kimi|kimin|kimle|nerede|neresi|nereye|nereden|hangi|hangisi|nasil"
     r"|neden|nicin|niye|kac|mi|mu|midir|miydi|muydu)\b"
 )
-_SUMMARY_TR: Final = re.compile(r"\b(?:ozetle|ozet|kronolojik|sirasiyla|zaman cizelgesi)")
+
+
+_ABOUT_TALK: Final[Mapping[Frame, str]] = MappingProxyType({
+    Frame.ORDER: "asks for an order of events",
+    Frame.SUMMARY: "asks for a summary",
+    Frame.SAID: "asks what was said or is known",
+    Frame.PROFILE: "asks what is known about the user",
+})
 
 
 def kind(cue: str) -> Kind:
     """Whether a cue is a fact wanted, talk, or a request: the first rule that holds.
 
-    1. several lines: talk. 2. order or summary of one's own things: fact. 3. words of asking for
+    1. several lines: talk. 2. about the conversation (`spector.read.topic`): fact. 3. something is
+    to be told again ("remind me when", "can you tell me my ..."): fact. 4. words of asking for
     help, and nothing of the past or of somebody else ("What advice does Ann give?"; ours, as eight
-    of LoCoMo's questions rank better so): request. 4. a question: request when it is open ("what",
-    "how", "which"), about oneself and not about something one has; else fact. 5. else talk; but
-    "tell me ..." and two words that are no sentence ("deployment steps") are facts wanted: the
-    measured sets have neither.
+    of LoCoMo's questions rank better so): request. 5. any other question: fact, a user's about
+    himself as well ("what car do I drive?"). 6. else talk; but "tell me ..." and two words that are
+    no sentence ("deployment steps") are facts wanted: the measured sets have neither.
     """
     return _kind(cue)[0]
 
@@ -193,14 +216,13 @@ def _kind(cue: str) -> tuple[Kind, str]:
     stripped = cue.strip()
     if "\n" in stripped:
         return Kind.TALK, "several lines"
+    topic = topic_of(cue)
+    if topic.kind:
+        return Kind.FACT, _ABOUT_TALK[topic.kind]
     folded = plain(stripped)
     turkish = is_turkish(cue, folded)
-    # "Which US cities" is not about us
-    first = bool(FIRST_PERSON.search(folded.replace("us", "") if "US" in cue else folded))
-    if first and _ORDER.search(folded) and _ORDER_NOUN.search(folded):
-        return Kind.FACT, "asks for an order of events"
-    if _SUMMARY.search(folded) or _SUMMARY_TR.search(folded):
-        return Kind.FACT, "asks for a summary"
+    if _TOLD_AGAIN.search(folded) or (turkish and _TOLD_AGAIN_TR.search(folded)):
+        return Kind.FACT, "something is to be told again"
     others = bool(_OTHERS.search(cue)) and not _PERSONS.search(folded)
     past = others or bool(_PAST.search(folded)) or (turkish and bool(_PAST_TR.search(folded)))
     if not past:
@@ -208,24 +230,16 @@ def _kind(cue: str) -> tuple[Kind, str]:
         if words:
             return Kind.REQUEST, f'asks for help ("{words.group()[:30].strip()}")'
     if folded.endswith("?") or _QUESTION.match(folded):
-        if first and not past and _OPEN_QUESTION.match(folded) and not _has_something(folded):
-            return Kind.REQUEST, "an open question about oneself"
         return Kind.FACT, "a question"
     if turkish and _QUESTION_TR.search(folded):
         return Kind.FACT, "a question"
     if _ORDERED.search(folded):
         return Kind.FACT, "asked for by name"
+    # "Which US cities" is not about us
+    first = bool(FIRST_PERSON.search(folded.replace("us", "") if "US" in cue else folded))
     if len(folded) <= _MOST_OF_A_LOOKUP and not first and _LOOKUP.fullmatch(folded):
         return Kind.FACT, "words to look up"
     return Kind.TALK, "no question and no request"
-
-
-def _has_something(folded: str) -> bool:
-    """ "is my", "my ... is", "do I", "am I": the cue is about what is so."""
-    mine = _MY.search(folded)
-    if mine and _IS.search(folded, mine.end()):  # not my.*is, which is quadratic
-        return True
-    return bool(_MINE.search(folded))
 
 
 def is_name(cue: str) -> bool:

@@ -135,6 +135,7 @@ class Speakers:
     Attributes:
         by_name: folded words of a name, also the first of several if nobody shares it -> speaker.
         user: the speaker that stands for whoever talks to the agent, if there is one.
+        assistant: the speaker that stands for the agent itself, if there is one.
         first_words: what a name may begin with.
         unspaced: names in scripts that set no space between words; they are found anywhere.
     """
@@ -143,13 +144,14 @@ class Speakers:
     user: str | None = None
     first_words: frozenset[str] = frozenset()
     unspaced: tuple[str, ...] = ()
+    assistant: str | None = None
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Speakers:
         """Index the names; assistants and users are roles, not names."""
         by_name: dict[tuple[str, ...], str] = {}
         first: dict[str, str | None] = {}
-        user = None
+        user = assistant = None
         unspaced = []
         for name in sorted(set(names)):
             if not name.isascii() and _UNSPACED.search(name):
@@ -158,13 +160,16 @@ class Speakers:
             words = tuple(_WORD.findall(plain(name)))[:_MOST_WORDS_OF_A_NAME]
             if words and words[0] in USERS:
                 user = user or name
-            elif words and words[0] not in ASSISTANTS:
+            elif words and words[0] in ASSISTANTS:
+                assistant = assistant or name
+            elif words:
                 by_name.setdefault(words, name)
                 first[words[0]] = None if words[0] in first else name
         for word, name_of_one in first.items():
             if name_of_one is not None:
                 by_name.setdefault((word,), name_of_one)
-        return cls(by_name, user, frozenset(words[0] for words in by_name), tuple(unspaced))
+        first_words = frozenset(words[0] for words in by_name)
+        return cls(by_name, user, first_words, tuple(unspaced), assistant)
 
     def named_in(self, cue: str) -> list[str]:
         """The speakers that a cue names, in its order, each once."""

@@ -16,7 +16,7 @@ from spector.store.filters import SqlFilter
 from spector.store.scope import Scope, members
 from spector.store.store import Store
 
-__all__ = ["count_of", "receipt_within", "tiers_of", "users_of"]
+__all__ = ["count_of", "has_one_user", "receipt_within", "tiers_of", "users_of"]
 
 
 def count_of(store: Store, condition: SqlFilter, *, trusted_s: float | None) -> int:
@@ -70,6 +70,22 @@ def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSu
         UserSummary(id=user, count=count, first=from_ms(first), last=from_ms(last))
         for user, (count, first, last) in sorted(found.items())
     ]
+
+
+def has_one_user(stores: Iterable[Store]) -> bool:
+    """Whether all memories that are of a user are of the same one; the first and last of an index.
+    """
+    ends = " UNION ALL ".join(
+        f"SELECT * FROM (SELECT user_id FROM record WHERE user_id IS NOT NULL"
+        f" ORDER BY user_id {way} LIMIT 1)"
+        for way in ("ASC", "DESC")
+    )
+    found: set[object] = set()
+    for store in stores:
+        _prove(store, None)
+        with store.catalog.reading() as db:
+            found.update(user for (user,) in db.execute(ends))
+    return len(found) <= 1
 
 
 def _prove(store: Store, trusted_s: float | None) -> None:

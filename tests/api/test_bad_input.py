@@ -401,7 +401,7 @@ RECALLS: dict[str, tuple[dict[str, Any], type[SpectorError]]] = {
     "k over the limit": ({"k": 10_001}, InvalidInputError),
     "k that is a float": ({"k": 2.0}, InvalidInputError),
     "k that is a bool": ({"k": True}, InvalidInputError),
-    "k of None": ({"k": None}, InvalidInputError),
+    "k of False": ({"k": False}, InvalidInputError),
     "an unknown tier": ({"tiers": ["episodic", "dreams"]}, UnknownTierError),
     "a tier that is None": ({"tiers": [None]}, UnknownTierError),
     "tiers that are a number": ({"tiers": 5}, UnknownTierError),

@@ -222,13 +222,11 @@ def reinforcement_follows_its_constants(path: Path) -> None:
 
 
 @case(CONFIG, "max_cue_bytes")
-def a_longer_cue_is_let_through_by_a_higher_limit(path: Path) -> None:
+def a_longer_cue_is_read_whole_with_a_higher_limit(path: Path) -> None:
     cue = "x" * 11
-    short = own_vectors(config=Config(max_cue_bytes=10), clock=ManualClock(NOW))
-    with short as memory, pytest.raises(spector.InvalidTextError, match="max_cue_bytes"):
-        memory.recall(cue)
-    with own_vectors(config=Config(max_cue_bytes=11), clock=ManualClock(NOW)) as memory:
-        assert memory.recall(cue) == []
+    for limit, notes in ((10, 1), (11, 0)):
+        with own_vectors(config=Config(max_cue_bytes=limit), clock=ManualClock(NOW)) as memory:
+            assert len(memory.recall(cue).notes) == notes
 
 
 @case(CONFIG, "rank_all_records")
@@ -724,6 +722,17 @@ def newness_brings_what_is_different(path: Path) -> None:
         memory.remember("other", vector=0.8 * same + other)
         assert "other" not in texts(memory.recall(vector=same, k=2))
         assert "other" in texts(memory.recall(vector=same, k=2, mmr=0.5))
+
+
+@case(RECALL, "coverage")
+def a_cover_brings_what_is_different(path: Path) -> None:
+    with own_vectors() as memory:
+        cue, left, right = np.eye(3, memory.dim)
+        same = 0.9 * cue + 0.44 * left
+        memory.remember_many([{"text": f"same {n}", "vector": same} for n in range(3)])
+        memory.remember("other", vector=0.85 * cue + 0.53 * right)
+        assert "other" not in texts(memory.recall(vector=cue, k=2))
+        assert "other" in texts(memory.recall(vector=cue, k=2, coverage=True))
 
 
 @case(RECALL, "per_session")

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 import spector
-from spector.errors import ImmutableRecordError, InvalidInputError, InvalidTextError
+from spector.errors import ImmutableRecordError, InvalidInputError
 from tests.fakes import FakeEmbedder
 
 
@@ -73,11 +73,14 @@ def test_a_memory_that_is_dropped_without_close_gives_its_lock_back(store_path: 
         assert [record.text for record in again] == ["kept"]
 
 
-def test_a_cue_of_many_pages_is_refused(store_path: Path) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder(dim=32)) as memory:
-        with pytest.raises(InvalidTextError, match="max_cue_bytes"):
-            memory.recall("word " * 10_000)
-        assert memory.recall("word " * 1_000) == []
+def test_of_a_cue_of_many_pages_few_are_embedded(store_path: Path) -> None:
+    embedder = FakeEmbedder(dim=32)
+    with spector.open(store_path, embedder=embedder) as memory:
+        assert "max_cue_bytes" in memory.recall("word " * 10_000).notes[0]
+        assert memory.recall("word " * 1_000).notes == ()
+        (long,), (short,) = embedder.calls
+        assert len(long.encode()) <= spector.Config().max_cue_bytes
+        assert short == "word " * 1_000
 
 
 @pytest.mark.parametrize("name", ["exact", "lexical", "learn"])

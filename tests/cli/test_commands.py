@@ -718,3 +718,22 @@ def test_an_export_that_is_changed_on_the_way_brings_no_foreign_vectors(
     record = json.loads(run("export", tmp_path / "s").out)
     assert record["tags"][-1] == "new"
     assert "vector_model" not in record["metadata"]
+
+
+def test_a_cue_of_many_pages_is_read_in_part_and_the_command_says_so(
+    run: Run, filled: Path
+) -> None:
+    cue = "deploys? " + "nothing of note here " * 2_000
+    for verb in ("recall", "context"):
+        assert "max_cue_bytes" in run(verb, filled, cue).err
+        (note,) = run(verb, filled, cue, "--json").json["notes"]
+        assert str(len(cue)) in note
+
+
+def test_an_order_and_a_summary_bring_twice_as_many(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    for n in range(12):
+        run("remember", path, f"errand number {n}")
+    for cue, k in (("summarize the errands", 10), ("which errands?", 5)):
+        assert len(run("recall", path, cue, "--json").json["hits"]) == k
+    assert len(run("recall", path, "summarize the errands", "-k", "3", "--json").json["hits"]) == 3

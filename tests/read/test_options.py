@@ -44,6 +44,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "hyde": (True, 1),
     "intent": ("temporal", "vague"),
     "mmr": (0.7, 1.5),
+    "coverage": (True, "full"),
     "per_session": (2, 0),
     "cut": (0.9, 2),
 }

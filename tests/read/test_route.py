@@ -33,6 +33,26 @@ REQUESTS = [
     "What are some good books?", "How can I sleep better?", "What exercises are good for me?",
     "Bana iyi bir film önerir misin?", "Akşam yemeğinde ne yapmalıyım?", "Lütfen bir hediye bul",
 ]  # fmt: skip
+#: a user's plain questions about himself, which once were requests when they were open
+ABOUT_ONESELF = [
+    "What car do I drive?", "Where do I live?", "What do I do for a living?",
+    "What's my shoe size?",
+    "How do I take my coffee?", "Which gym do we go to?", "What am I allergic to?",
+    "What colour do I want for the hall?", "Who do I report to?", "What pets do I have?",
+    "Can you remind me what my dentist is called?", "Remind me of my locker number.",
+    "Could you tell me when my passport expires?", "What was the novel you recommended?",
+    "Do you remember my shoe size?", "What do you know about me?", "Why do I take the late train?",
+    "Nerede oturuyorum?", "Hangi arabayı kullanıyorum?", "Kedimin adını hatırlatır mısın?",
+    "Önerdiğin kitap neydi?", "Kimlerle çalışıyorum?",
+]  # fmt: skip
+#: the same beginnings, and help is wanted
+STILL_REQUESTS = [
+    "How do I fix a dripping tap?", "What do I do if my flight is late?", "Remind me to call Jo.",
+    "What's the best way to learn chess?", "What do you think I should wear?", "What can I do?",
+    "Can you tell me what I should cook?", "What do I need to pack?",
+    "Which would you choose for me?",
+    "What do you need from me? Can you help?",
+]  # fmt: skip
 TALKS = [
     "I had such a good day today.", "We went to the lake with the kids",
     "Hey.\nHow are you?\nFine!", "That is wonderful news", "Bugün hava çok güzel",
@@ -42,8 +62,8 @@ TALKS = [
 @pytest.mark.parametrize(
     ("cue", "expected"),
     [
-        *((cue, "fact") for cue in FACTS),
-        *((cue, "request") for cue in REQUESTS),
+        *((cue, "fact") for cue in FACTS + ABOUT_ONESELF),
+        *((cue, "request") for cue in REQUESTS + STILL_REQUESTS),
         *((cue, "talk") for cue in TALKS),
     ],
 )
@@ -130,7 +150,7 @@ def test_any_text_has_a_route(cue: str) -> None:
     [
         ("locomo", {"fact": 1020}),
         ("madial", {"talk": 80}),
-        ("prefeval", {"request": 503, "fact": 2}),
+        ("prefeval", {"request": 496, "fact": 9}),
     ],
 )
 def test_kinds_of_the_shared_cues_are_those_of_the_research(

@@ -28,14 +28,21 @@ from spector.cli.shown import day, show_memories
 from spector.cli.streams import input_text
 from spector.clock import from_ms, to_ms
 from spector.errors import InvalidInputError
+from spector.read.request import asked_topic, usual_k
 from spector.wording import counted
 
 __all__ = ["add_context", "add_export", "add_recall", "add_stats"]
 
+_USUAL_K = 5
+
+
 def add_recall(commands: Any) -> None:
     parser = commands.add_parser("recall", help="find memories for a cue", description=_RECALL)
     add_path(parser)
-    parser.add_argument("-k", type=natural, default=5, metavar="N", help="how many (default: 5)")
+    parser.add_argument(
+        "-k", type=natural, metavar="N",
+        help="how many (default: 5, and 10 for an order of events or a summary)",
+    )  # fmt: skip
     _add_question(parser)
     parser.add_argument(
         "--selective", action="store_true", help="only what stands out; nothing if nothing answers"
@@ -102,10 +109,14 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     cue = question.pop("cue")
     with open_memory(args, "rw" if args.learn else "r") as memory:
-        hits = memory.recall(cue, k=args.k, selective=args.selective, **question)
-    console.document({"cue": cue, "k": args.k, "hits": list(hits),
+        k = args.k or usual_k(asked_topic(cue, ""), _USUAL_K)
+        hits = memory.recall(cue, k=k, selective=args.selective, **question)
+    console.document({"cue": cue, "k": k, "hits": list(hits),
                       "standing": list(hits.standing), "stats": hits.stats,
-                      "abstained": hits.abstained, "reason": hits.reason})  # fmt: skip
+                      "abstained": hits.abstained, "reason": hits.reason,
+                      "notes": hits.notes})  # fmt: skip
+    for note in hits.notes:
+        console.note(note)
     if not hits:
         console.note(hits.reason or "nothing found")
     if not console.as_json:
@@ -139,8 +150,9 @@ def add_context(commands: Any) -> None:
         "--tokenizer", metavar="NAME", help="OpenAI model or encoding that counts; else an estimate"
     )
     parser.add_argument(
-        "-k", type=natural, default=20, metavar="N", help="memories to consider (default: 20)"
-    )
+        "-k", type=natural, metavar="N",
+        help="memories to consider (default: 20, and 40 for an order of events or a summary)",
+    )  # fmt: skip
     parser.add_argument(
         "--always", action="store_true",
         help="also for small talk, and when no memory seems to answer",
@@ -166,6 +178,8 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
             **question,
         )  # fmt: skip
     console.document(context.to_dict())
+    for note in context.notes:
+        console.note(note)
     if not context.hits:
         console.note(context.reason)
     if context and not console.as_json:
