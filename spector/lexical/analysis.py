@@ -49,8 +49,8 @@ __all__ = [
     "term_hash", "words",
 ]
 
-#: another number whenever the same text may give other terms
-ANALYSIS_VERSION: Final = 1
+#: another number whenever the same memory may give other terms, or be chained otherwise
+ANALYSIS_VERSION: Final = 2
 JOIN: Final = " "
 PAIR: Final = "\x1f"
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spector.lexical.source import Text
 from spector.read.plain import plain
-from spector.read.roles import may_instruct
+from spector.read.roles import may_instruct, poses
 from spector.read.signs import asks, standing, terms_of_time
 
 __all__ = ["MARK_VERSION", "Forms", "forms_of", "mark_of"]
@@ -50,6 +50,8 @@ def mark_of(memory: Text) -> int:
 
 
 def _may_instruct(memory: Text) -> bool:
+    if memory.role is None and poses(memory.text):  # nobody has vouched for what it says of itself
+        return False
     name = None if memory.speaker == memory.role else memory.speaker
     return may_instruct(memory.role, name, memory.source)
 
