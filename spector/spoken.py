@@ -82,7 +82,7 @@ def opening_of(text: str) -> Opening | None:
     if start == len(text) or not spaced or "\n" in raw or not 1 <= len(words) <= _NAME_WORDS:
         return None
     name = " ".join(words)
-    if len(name) > _NAME_CHARS or not all(map(_is_word, words)):
+    if len(name) > _NAME_CHARS or not all(_is_word(word, n) for n, word in enumerate(words)):
         return None
     if len(words) == 1 and len(name) == 1 and _has_case(name):
         return None
@@ -113,8 +113,11 @@ def speaker_in(role: object, metadata: object) -> str | None:
     return role if isinstance(role, str) and role else None
 
 
-def _is_word(word: str) -> bool:
-    """Letters with their marks, joined by signs that names have; a full stop only ends a title."""
+def _is_word(word: str, place: int) -> bool:
+    """Letters with their marks, joined by signs that names have; a full stop only ends a title.
+
+    A title may be in small letters at the start: "dr. kim", but not "I went home. Kim".
+    """
     if not word[0].isalpha():
         return False
     for char in word:
@@ -123,7 +126,8 @@ def _is_word(word: str) -> bool:
     stem = word.rstrip(".")
     if len(word) - len(stem) > 1:
         return False
-    return stem == word or "." in stem or len(stem) <= _TITLE_CHARS
+    is_title = len(stem) <= _TITLE_CHARS and (not place or not word[0].islower())
+    return stem == word or "." in stem or is_title
 
 
 def _has_case(char: str) -> bool:

@@ -53,7 +53,7 @@ class Reading:
 
 
 class _Line(NamedTuple):
-    """A memory of a scope; ``id`` is None for a draft, ``given`` whether another said who speaks."""
+    """A memory of a scope; without an id a draft. ``given``: not its text says who speaks."""
 
     id: int | None
     session_id: str | None
