@@ -34,6 +34,8 @@ _Scope = tuple[str | None, str | None]
 _OPENINGS: Final = 2
 #: share of a session's memories that open with one of its names, where it is a dialogue
 _DIALOGUE: Final = 0.8
+#: confidence from which words without a speaker are believed to be the user's
+_CERTAIN: Final = 0.5
 #: users whose speakers are kept in mind
 _MOST_SCOPES: Final = 1024
 #: speakers of one that are
@@ -79,6 +81,7 @@ class Speakers:
         return {
             n: opening for n, draft in enumerate(drafts)
             if not _is_given(draft) and (opening := self._opens(draft.text)) is not None
+            and not (opening.role and _is_doubtful(draft))
         }
 
     def read(
@@ -205,6 +208,11 @@ def _is_given(draft: Draft) -> bool:
         metadata is not None
         and ("speaker" in metadata or speaker_in(None, metadata) is not None)
     )
+
+
+def _is_doubtful(draft: Draft) -> bool:
+    """Whether words are not believed to be the user's: then they cannot say so themselves."""
+    return draft.confidence is not None and draft.confidence < _CERTAIN
 
 
 def _is_new(opening: Opening, known: Mapping[str, str]) -> bool:

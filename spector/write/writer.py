@@ -61,7 +61,7 @@ Change = Callable[[Any, MemoryRecord], bool]
 Pair = tuple[NDArray[np.float32], NDArray[np.float32]]
 _NONE: Mapping[int, Any] = {}
 #: what is changed when a speaker may be another
-_SPEAKING = frozenset({"text", "metadata", "role"})
+_SPEAKING = frozenset({"text", "metadata", "role", "confidence"})
 _MAX_U32 = 0xFFFF_FFFF
 _DAY_S = 86_400
 #: ids that an error names
