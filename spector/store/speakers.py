@@ -15,7 +15,7 @@ from spector.store.words import speaker_of
 __all__ = ["Said", "newest", "spoken_words"]
 
 #: memories of a user, or of a session, that are looked at
-_NEWEST: Final = 512
+_NEWEST: Final = 256
 #: memories of a store that are looked through for those without a user
 _NEWEST_OF_ALL: Final = 4 * _NEWEST
 #: characters of a text that are looked at

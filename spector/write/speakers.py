@@ -22,6 +22,7 @@ from spector.records import MemoryRecord
 from spector.spoken import Opening, folded_name, speaker_in, words_of
 from spector.store.speakers import Said, newest
 from spector.store.store import Store
+from spector.unicode import plain
 from spector.write.draft import Draft
 from spector.write.fields import check_metadata
 
@@ -42,6 +43,8 @@ _MOST_SCOPES: Final = 1024
 _MOST_NAMES: Final = 4096
 #: earlier memories that get their speaker with one commit, the newest of them: each is embedded
 _MOST_EARLIER: Final = 32
+#: characters of a text that may have its first name
+_HEAD_CHARS: Final = 64
 _SENTENCE_START: Final = re.compile("(?:^|[.!?\u2026:\\n\"\u201c\u00ab])\\s*\\Z")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
@@ -115,13 +118,16 @@ class Speakers:
             earlier = newest(store, *scope, sorted(filter(None, sessions)))
             for said in earlier:
                 _learn(known, said.speaker)
-            lines = [self._line_of(said) for said in earlier if said.id != without]
-            lines += [
-                _Line(None, drafts[n].session_id, drafts[n].text, openings.get(n),
-                      _is_given(drafts[n]))
-                for n in own
-            ]
+            earlier = [said for said in earlier if said.id != without]
             wanted = {openings[n].folded for n in members if _is_new(openings[n], known)}
+            lines: list[_Line] = []
+            if _may_repeat(wanted, earlier, [openings[n] for n in members]):
+                lines = list(map(self._line_of, earlier))
+                lines += [
+                    _Line(None, drafts[n].session_id, drafts[n].text, openings.get(n),
+                          _is_given(drafts[n]))
+                    for n in own
+                ]
             found = _names_among(lines, known, wanted)
             known |= found
             silent = [
@@ -225,6 +231,16 @@ def _learn(known: dict[str, str], speaker: str | None) -> None:
 
 
 # -- what is a name --------------------------------------------------------------------------------
+
+
+def _may_repeat(
+    wanted: Set[str], earlier: Iterable[Said], openings: Iterable[Opening]
+) -> bool:
+    """Whether any of some folded names can open two memories: False saves a closer look."""
+    firsts = tuple({name.partition(" ")[0] for name in wanted})
+    count = sum(opening.folded in wanted for opening in openings)
+    heads = (plain(said.text[:_HEAD_CHARS]).lstrip() for said in earlier)
+    return count + sum(head.startswith(firsts) for head in heads) >= _OPENINGS
 
 
 def _names_among(
