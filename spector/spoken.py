@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from spector.unicode import plain
 
-__all__ = ["Opening", "folded_name", "opening_of", "speaker_in", "words_of"]
+__all__ = ["Opening", "folded_name", "later_openings", "opening_of", "speaker_in", "words_of"]
 
 _COLON: Final = re.compile("[:\uff1a]")
 #: characters of a name, and words of it
@@ -68,7 +68,7 @@ def opening_of(text: str) -> Opening | None:
 
     One to four words of letters, marks, hyphens, apostrophes and the full stops of initials, at
     most 40 characters, then a colon, white space and something more. So times ("10:30"), links,
-    paths and shortcodes are none; nor is the first line of a text in which others speak as well.
+    paths and shortcodes are none.
     """
     found = _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1)
     if found is None:
@@ -86,8 +86,20 @@ def opening_of(text: str) -> Opening | None:
         return None
     if len(words) == 1 and len(name) == 1 and _has_case(name):
         return None
-    opening = Opening(name, start, _is_proper(words))
-    return None if _has_other(text, opening) else opening
+    return Opening(name, start, _is_proper(words))
+
+
+def later_openings(text: str, opening: Opening) -> Iterator[Opening]:
+    """The names that later lines of a text open with: of a transcript, a mail's head, a list."""
+    at = text.find("\n", opening.start)
+    while at >= 0:
+        at += 1
+        line = text[at : at + _INDENT + _NAME_CHARS + 8]
+        if _COLON.search(line):
+            found = opening_of(line.partition("\n")[0])
+            if found is not None:
+                yield found
+        at = text.find("\n", at)
 
 
 def words_of(text: str, speaker: str | None) -> str:
@@ -147,17 +159,3 @@ def _is_proper(words: list[str]) -> bool:
         return False
     letters = [word for word in cased if len(word) > 1 and "." not in word]
     return not (letters and all(map(str.isupper, letters)))
-
-
-def _has_other(text: str, opening: Opening) -> bool:
-    """Whether a later line of the text opens with another name: a transcript, or a mail's head."""
-    at = text.find("\n", opening.start)
-    while at >= 0:
-        at += 1
-        line = text[at : at + _INDENT + _NAME_CHARS + 8]
-        if _COLON.search(line):
-            found = opening_of(line.partition("\n")[0])
-            if found is not None and found.proper and found.folded != opening.folded:
-                return True
-        at = text.find("\n", at)
-    return False

@@ -18,7 +18,7 @@ from typing import Final
 
 from spector.read.plain import plain
 from spector.read.signs import ASSISTANTS, USERS
-from spector.spoken import Opening, opening_of
+from spector.spoken import Opening, later_openings, opening_of
 from spector.unicode import compatible, normalize
 
 __all__ = [
@@ -120,14 +120,20 @@ def speaker_opening(text: str) -> Opening | None:
     """The name that a text opens with, if it may be its speaker's.
 
     "user:" and "assistant:" in any of their common forms are; "system:", "developer:", "tool:",
-    other names that read like a role, and letters that only look like one, are words.
+    other names that read like a role, and letters that only look like one, are words. So is the
+    first line of a text in which others speak as well; replies of an assistant may have headings.
     """
     opening = opening_of(text)
-    if opening is None or not reads_like_a_role(opening.name):
-        return opening
-    if opening.folded not in BARE_ROLES:
+    if opening is None:
         return None
-    return opening._replace(role=True)
+    role = opening.folded in BARE_ROLES
+    if not role and reads_like_a_role(opening.name):
+        return None
+    for other in later_openings(text, opening):  # then nobody says all of it
+        is_role = other.folded in BARE_ROLES
+        if other.folded != opening.folded and (is_role or (other.proper and not role)):
+            return None
+    return opening._replace(role=role)
 
 
 def poses(text: str) -> bool:

@@ -84,7 +84,7 @@ def test_a_name_opens_a_text(text: str, name: str) -> None:
         "C:\\Users is full", "C: is full", ":smile: hi", "a:b", "Ann:", "Ann: ", "Ann:hello",
         "I went home. Ann: hello", "He said it was far too late: we left", "Ann 2: hello",
         "x = {a: 1}", "{\"a\": 1}", "[link]: target", "**Ann**: hello", "Ann, Ben: hello",
-        f"{'Ann' * 20}: hello", "Hello\nAnn: it is me", "Ann: hi\nBen: ho", "\u200bAnn: hi", "",
+        f"{'Ann' * 20}: hello", "Hello\nAnn: it is me", "\u200bAnn: hi", "",
     ],
 )  # fmt: skip
 def test_other_colons_open_nothing(text: str) -> None:
@@ -98,6 +98,19 @@ def test_what_is_not_written_as_a_name_is_none_by_itself(text: str) -> None:
     opening = opening_of(text)
     assert opening is not None
     assert not opening.proper
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Ann: hi\nBen: ho", None), ("user: hi\nassistant: ho", None), ("system: hi", None),
+        ("Ann: hi\nAnn: again", "Ann"), ("Ann: a list\nmilk: two", "Ann"),
+        ("assistant: Your plan.\nMonday: gym\nTuesday: rest", "assistant"),
+    ],
+)  # fmt: skip
+def test_a_text_in_which_others_speak_is_nobodys(text: str, name: str | None) -> None:
+    opening = speaker_opening(text)
+    assert (opening and opening.name) == name
 
 
 @given(st.text(max_size=80))
@@ -114,7 +127,8 @@ def test_reading_changes_no_text(text: str) -> None:
 
 
 def test_a_long_text_is_read_in_linear_time() -> None:
-    opening_of("Ann: " + "Bob\n" * 200_000)
+    speaker_opening("Ann: " + "Bob\n" * 200_000)
+    speaker_opening("Ann: " + "bob: \n" * 100_000)
     opening_of(" " * 1_000_000 + "Ann: hi")
     opening_of("a" * 1_000_000)
 
