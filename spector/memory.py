@@ -239,7 +239,8 @@ class Memory(Sole):
             importance, arousal, confidence: 0..1. valence: -1..1.
             event_time: when it happened; now if absent. Aware datetime or ISO 8601 string.
             valid_from, valid_until: outside of this window recall does not return it.
-            metadata: a JSON object, for ``where`` filters.
+            metadata: a JSON object, for ``where`` filters. Its ``speaker`` is who said it; without
+                it and without ``role`` that is read from a text like "Ann: hello".
             session_id, agent_id, user_id: scopes; a recall with one of them never leaves it.
             parents: ids, hits or records of what this one was made from, of any user. They are kept
                 as numbers; nothing is read through them.

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from spector.kernel.quantize import normalize, quantize
 from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, RECORD_DTYPE, RECORD_VERSION, stride_of
 from spector.records import Loss
-from spector.spoken import words_of
 from spector.store.belonging import belong, bloom
 from spector.store.files import Bytes
 from spector.store.salvage import Remains
@@ -24,7 +23,7 @@ from spector.store.salvaged import (
     loss_of,
     tier_of,
 )
-from spector.store.words import speaker_of
+from spector.store.speakers import stored_words
 
 __all__ = ["mend"]
 
@@ -47,7 +46,7 @@ def mend(
         if words is None or not belong(row, words):
             out.lost.append(loss_of(row, remains, path, "its record and its words are damaged"))
             continue
-        vectors = embed([_spoken(words)]) if embed is not None and tier >= 0 else None
+        vectors = embed([stored_words(words)]) if embed is not None and tier >= 0 else None
         if vectors is None:
             out.lost.append(loss_of(row, remains, path, "its vector is lost; its text is whole"))
             bare += tier >= 0
@@ -66,11 +65,6 @@ def mend(
             reason=f"memories with a text and without a vector: {bare}; a repair with the store's"
             f" embedder ({who.model_id}) makes their vectors anew: embedder=, --embedder"
         ))
-
-
-def _spoken(words: dict[str, Any]) -> str:
-    """What is embedded of a memory, from its values as the catalog has them."""
-    return words_of(str(words["text"]), speaker_of(words.get("role"), words.get("metadata")))
 
 
 def _new_image(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from spector.errors import CatalogCorruptError
@@ -12,7 +12,7 @@ from spector.store.catalog import Row
 from spector.store.store import Store
 from spector.store.words import speaker_of
 
-__all__ = ["Said", "newest", "spoken_words"]
+__all__ = ["Said", "newest", "spoken_words", "stored_words"]
 
 #: memories of a user, or of a session, that are looked at
 _NEWEST: Final = 256
@@ -26,7 +26,7 @@ _LOOK: Final = (
     " CAST(role AS BLOB), CAST(metadata AS BLOB)"
     " FROM (SELECT id, session_id, agent_id, user_id FROM record {where}"
     " ORDER BY id DESC LIMIT {limit}) AS r JOIN content ON content.id = r.id"
-    " WHERE r.user_id IS ? AND r.agent_id IS ?"
+    " WHERE r.user_id IS ? AND r.agent_id IS ? ORDER BY r.id DESC LIMIT {most}"
 )
 
 
@@ -54,8 +54,8 @@ def newest(
     found: dict[int, Said] = {}
     with contextlib.suppress(CatalogCorruptError), store.catalog.reading() as connection:
         for where, limit, params in looks:
-            sql = _LOOK.format(chars=_CHARS, where=where, limit=limit)
-            rows = connection.execute(sql, (*params, user_id, agent_id)).fetchmany(_NEWEST)
+            sql = _LOOK.format(chars=_CHARS, where=where, limit=limit, most=_NEWEST)
+            rows = connection.execute(sql, (*params, user_id, agent_id)).fetchall()
             found.update((said.id, said) for said in _read(rows))
     return [found[each] for each in sorted(found)]
 
@@ -74,3 +74,9 @@ def _decoded(raw: object) -> str | None:
 def spoken_words(row: Row) -> str:
     """What is embedded of a memory: its text without the name of its speaker, see `words_of`."""
     return words_of(row.text, speaker_in(row.role, row.metadata))
+
+
+def stored_words(content: Mapping[str, Any]) -> str:
+    """The same of values as the catalog has them, metadata as JSON."""
+    speaker = speaker_of(content.get("role"), content.get("metadata"))
+    return words_of(str(content["text"]), speaker)

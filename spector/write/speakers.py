@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from spector.config import Config
 from spector.errors import InvalidMetadataError
@@ -26,7 +26,9 @@ from spector.unicode import plain
 from spector.write.draft import Draft
 from spector.write.fields import check_metadata
 
-__all__ = ["Opens", "Reading", "Speakers", "draft_words", "name_speakers", "without_speaker"]
+__all__ = [
+    "Opens", "Reading", "Speakers", "draft_words", "name_speakers", "with_room", "without_speaker",
+]
 
 Opens = Callable[[str], Opening | None]
 _Scope = tuple[str | None, str | None]
@@ -182,12 +184,23 @@ def draft_words(draft: Draft) -> str:
 
 
 def name_speakers(drafts: Sequence[Draft], names: Mapping[int, str], config: Config) -> None:
-    """Give drafts the speakers that were read; metadata that have no room for one stay as they are.
-    """
+    """Give drafts the speakers that were read, which their metadata have room for."""
+    for n, name in names.items():
+        drafts[n].metadata, drafts[n].metadata_json = check_metadata(
+            {**(drafts[n].metadata or {}), "speaker": name}, config
+        )
+
+
+def with_room(
+    drafts: Sequence[Draft], names: Mapping[int, str], config: Config
+) -> dict[int, str]:
+    """Those of the speakers that were read that the metadata of the drafts have room for."""
+    out = {}
     for n, name in names.items():
         with contextlib.suppress(InvalidMetadataError):
-            named: dict[str, Any] = {**(drafts[n].metadata or {}), "speaker": name}
-            drafts[n].metadata, drafts[n].metadata_json = check_metadata(named, config)
+            check_metadata({**(drafts[n].metadata or {}), "speaker": name}, config)
+            out[n] = name
+    return out
 
 
 def without_speaker(before: MemoryRecord, draft: Draft, config: Config) -> str | None:

@@ -50,6 +50,7 @@ from spector.write.speakers import (
     Speakers,
     draft_words,
     name_speakers,
+    with_room,
     without_speaker,
 )
 
@@ -149,7 +150,7 @@ class Writer:
             earlier[store] = {
                 i: name for i, name in reading.earlier.items() if i not in superseded
             }
-        return names, earlier
+        return with_room(drafts, names, self._config), earlier
 
     def _embedded_again(
         self, earlier: Mapping[Store, Mapping[int, str]], known: Mapping[int, Pair] = _NONE
@@ -309,7 +310,8 @@ class Writer:
         else:
             store = self.find(before.id)[0]
             reading = self._speakers.read(store, [draft], openings, without=before.id)
-        name_speakers([draft], reading.drafts, self._config)
+        names = with_room([draft], reading.drafts, self._config)
+        name_speakers([draft], names, self._config)
         return reading.earlier
 
     def has_vector(self, record_id: int, vector: NDArray[np.float32]) -> bool:

@@ -10,6 +10,7 @@ depend on the order in which memories come.
 from __future__ import annotations
 
 import itertools
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -235,6 +236,10 @@ def test_metadata_without_room_stay_as_they_are() -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(), config=config) as memory:
         record = memory.remember("user: hi", metadata={"a": "0123456789"})
         assert dict(record.metadata) == {"a": "0123456789"}
+        assert cosine(memory, record.id, "user: hi") > 0.99, "nobody is known to say it"
+        first = memory.remember("Ann: hi", metadata={"a": "0123456789"}, session_id="s")
+        memory.remember("Ann: ho", session_id="s")
+        assert memory.get(first.id).speaker is None
 
 
 @settings(max_examples=20, deadline=None)
@@ -331,6 +336,46 @@ def test_what_is_known_holds_across_reopening(tmp_path: Path) -> None:
     with spector.open(path, embedder=FakeEmbedder()) as memory:
         assert memory.remember("Ann: later", session_id="t").speaker == "Ann"
         assert memory.check().ok
+
+
+def test_a_large_batch_names_what_came_before(tmp_path: Path) -> None:
+    """Its images go into the partition before the commit, the others through the journal."""
+    path = tmp_path / "mind"
+    with spector.open(path, embedder=FakeEmbedder()) as memory:
+        first = memory.remember("Ann: to begin with", session_id="s").id
+        memory.remember_many([f"Ann: line {n}" for n in range(200)], session_id="s")
+        assert memory.check().ok
+    with spector.open(path, embedder=FakeEmbedder()) as memory:
+        assert {record.speaker for record in memory.records()} == {"Ann"}
+        assert memory.get(first).text == "Ann: to begin with"
+        assert cosine(memory, first, "to begin with") > 0.99
+        assert memory.check().ok
+
+
+def test_a_failed_commit_names_nobody(mind: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = mind.remember(TALK[0], session_id="s")
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("spector.write.writer.append", fail)
+        with pytest.raises(OSError, match="no room"):
+            mind.remember(TALK[2], session_id="s")
+    assert mind.get(first.id).speaker is None
+    assert mind.remember("Ann: once", session_id="t").speaker is None
+    assert mind.check().ok
+
+
+def test_a_damaged_first_memory_stops_no_write(tmp_path: Path) -> None:
+    path = tmp_path / "mind"
+    with spector.open(path, embedder=FakeEmbedder()) as memory:
+        first = memory.remember(TALK[0], session_id="s").id
+    with sqlite3.connect(path / "catalog.db") as db:
+        db.execute("UPDATE content SET source = 'x' WHERE id = ?", (first,))
+    db.close()
+    with spector.open(path, embedder=FakeEmbedder()) as memory:
+        assert memory.remember(TALK[2], session_id="s").speaker == "Ann"
 
 
 def test_a_speaker_whose_memories_were_forgotten_is_not_known(mind: Memory) -> None:
