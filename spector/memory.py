@@ -82,7 +82,7 @@ from spector.read.request import (
     parse_switch,
     usual_k,
 )
-from spector.read.roles import may_instruct
+from spector.read.roles import may_instruct, speaker_opening
 from spector.read.tokens import token_counter
 from spector.receipt import Purged
 from spector.records import (
@@ -100,6 +100,7 @@ from spector.records import (
 from spector.sleep.compact import compact_all
 from spector.sleep.reflect import ReflectDaemon, reflect_once
 from spector.sole import Sole
+from spector.spoken import speaker_in, words_of
 from spector.store.agreement import refuse_damage
 from spector.store.backup import copy_store
 from spector.store.check import check_settled, refuse_strange_limit
@@ -119,8 +120,8 @@ from spector.tiers.router import TierRouter
 from spector.wording import counted
 from spector.write.draft import FIELDS, Draft, make_draft
 from spector.write.fields import (
-    check_scope,
     check_text,
+    check_scope,
     id_of,
     parse_flag,
     parse_move,
@@ -128,6 +129,7 @@ from spector.write.fields import (
     parse_tags,
     parse_vector,
 )
+from spector.write.speakers import draft_words
 from spector.write.writer import Writer, unknown
 
 __all__ = ["Memory"]
@@ -192,7 +194,7 @@ class Memory(Sole):
         self.dim = opened[0].store.dim
         self._writer = Writer(
             router, embedder=embedder, importance=importance, clock=checked, config=config,
-            dim=self.dim,
+            dim=self.dim, opens=speaker_opening,
         )
         self._probes = Probes(embedder)
         self._kernel = ParallelKernel(get_kernel(), threads)
@@ -250,7 +252,8 @@ class Memory(Sole):
             importance, arousal, confidence: 0..1. valence: -1..1.
             event_time: when it happened; now if absent. Aware datetime or ISO 8601 string.
             valid_from, valid_until: outside of this window recall does not return it.
-            metadata: a JSON object, for ``where`` filters.
+            metadata: a JSON object, for ``where`` filters. Its ``speaker`` is who said it; without
+                it and without ``role`` that is read from a text like "Ann: hello".
             session_id, agent_id, user_id: scopes; a recall with one of them never leaves it.
             parents: ids, hits or records of what this one was made from, of any user. They are kept
                 as numbers; nothing is read through them.
@@ -383,13 +386,15 @@ class Memory(Sole):
                 raise ImmutableRecordError(
                     f"record {before.id} is immutable", hint="remember a new one instead"
                 )
-            if "text" in changes and changes.get("vector") is None and self._embedder is not None:
-                # before the lock: a model, and more so a server, would keep every writer waiting
-                text = check_text(changes["text"], self._config)
-                changes["vector"] = embedded(self._embedder, [text])[0]
+            embeds = changes.get("vector") is None and self._embedder is not None
+            if embeds:  # before the lock: a model, and more so a server, would keep writers waiting
+                with self._opened[0].store.lock:
+                    words = draft_words(self._changed(before, changes)[0])
+                vector = self._vector_after(before, changes, words)
             if "text" in changes:
                 self._reader.expect([check_text(changes["text"], self._config)])
             with self._opened[0].store.lock:
+                known = before
                 before = self._record_of(record_id, scope)
                 if not scope.is_open and changes.get("user_id", before.user_id) != before.user_id:
                     raise InvalidInputError(
@@ -397,10 +402,14 @@ class Memory(Sole):
                         hint="a memory changes its user only by a call without user_id, agent_id"
                         " and session_id",
                     )
-                fields = _fields_of(before)
-                fields.update(changes)
-                draft = self._draft(fields.pop("text"), fields)
-                record = self._writer.update(before.id, changes, draft, scope)
+                draft, earlier = self._changed(before, changes)
+                if embeds:
+                    after = draft_words(draft)
+                    if (after, before.text, before.speaker) != (words, known.text, known.speaker):
+                        vector = self._vector_after(before, changes, after)
+                    if vector is not None:
+                        changes["vector"] = draft.vector = parse_vector(vector, self.dim)
+                record = self._writer.update(before.id, changes, draft, scope, earlier=earlier)
         self.daemon.note_writes(1)
         return self._within(record, scope)
 
@@ -1310,6 +1319,30 @@ class Memory(Sole):
         draft = make_draft(item, given, config=self._config, dim=self.dim)
         self._router[draft.tier]  # an unknown tier is refused before anything is embedded
         return draft
+
+    def _changed(
+        self, before: MemoryRecord, changes: Mapping[str, Any]
+    ) -> tuple[Draft, dict[int, str]]:
+        """A record's new state, and earlier memories that get their speaker with it."""
+        fields = _fields_of(before)
+        fields.update(changes)
+        draft = self._draft(fields.pop("text"), fields)
+        return draft, self._writer.read_again(before, changes, draft)
+
+    def _vector_after(self, before: MemoryRecord, changes: Mapping[str, Any], words: str) -> Any:
+        """The vector of a record's new words; None where it keeps the one it has.
+
+        Words are others as well when the name that they open with is the speaker's from now on,
+        or is no longer. Then a vector that the user gave stays.
+        """
+        assert self._embedder is not None, "whoever embeds has an embedder"
+        if "text" in changes:
+            return embedded(self._embedder, [words])[0]
+        old = words_of(before.text, speaker_in(before.role, before.metadata))
+        if old == words:
+            return None
+        made = embedded(self._embedder, [old, words])
+        return made[1] if self._writer.has_vector(before.id, made[0]) else None
 
     def _erase(self, threshold: float, **more: Any) -> CompactionReport:
         report = compact_all(

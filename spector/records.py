@@ -104,6 +104,12 @@ class MemoryRecord:
         return from_ms(self.last_access_s * 1000)
 
     @property
+    def speaker(self) -> str | None:
+        """Who said it: ``metadata["speaker"]``, given or read from the text, else the role."""
+        named = self.metadata.get("speaker")
+        return named if isinstance(named, str) and named else self.role
+
+    @property
     def pinned(self) -> bool:
         return Flag.PINNED in self.flags
 
@@ -339,6 +345,10 @@ class Hit(_Lazy):
     @property
     def role(self) -> str | None:
         return self.record.role
+
+    @property
+    def speaker(self) -> str | None:
+        return self.record.speaker
 
     @property
     def pinned(self) -> bool:

@@ -1,4 +1,4 @@
-"""Unicode normalization of text that nobody has looked at yet."""
+"""Unicode normalization of text that nobody has looked at yet, and the form that is compared."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import re
 import unicodedata
 from typing import Final, Literal
 
-__all__ = ["compatible", "normalize"]
+__all__ = ["compatible", "is_no_mark", "normalize", "plain"]
 
 #: shorter text is done with before a quadratic cost could be felt
 _SHORT: Final = 1000
 #: no language stacks more marks than 30 on a letter (UAX #15, stream-safe text)
 _LONG_RUN: Final = re.compile(b"\1{32,}")
+_QUOTES: Final = str.maketrans({
+    "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'", "\u0131": "i",
+    "\u2013": "-", "\u2014": "-", "\u2212": "-", "\uff1f": "?", "\u061f": "?", "\uff01": "!",
+})  # fmt: skip
 
 
 def normalize(form: Literal["NFC", "NFD"], text: str) -> str:
@@ -46,6 +50,22 @@ def compatible(text: str) -> str:
     if len(text) <= _SHORT or text.isascii():
         return unicodedata.normalize("NFKC", text)
     return normalize("NFC", "".join(map(_APART.__getitem__, text)))
+
+
+def plain(text: str) -> str:
+    """Lower case, no marks on letters, ``ı`` as ``i``, straight quotes and dashes.
+
+    The result may have another length than the text: positions in one mean nothing in the other.
+    """
+    if text.isascii():
+        return text.lower()
+    apart = normalize("NFD", text.lower().translate(_QUOTES))
+    return "".join(filter(is_no_mark, apart))
+
+
+def is_no_mark(char: str) -> bool:
+    """Whether a character stands for itself, and not on the one before it."""
+    return char.isascii() or not unicodedata.combining(char)
 
 
 class _Apart(dict[str, str]):

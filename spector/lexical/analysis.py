@@ -44,7 +44,7 @@ __all__ = [
     "field_terms", "fingerprint", "is_identifier", "is_sign", "is_stop", "term_hash", "words",
 ]
 
-#: another number whenever the same text may give other terms
+#: another number whenever the same memory may give other terms, or be chained otherwise
 ANALYSIS_VERSION: Final = 2
 JOIN: Final = " "
 SIGN: Final = "\\x1c"

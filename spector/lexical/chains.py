@@ -1,7 +1,7 @@
 """Who comes before and after a row in its session: doubly linked chains through two columns.
 
-A chain has the rows of one session that have a speaker, in the order of event time and id. Rows
-that died stay in it; who walks along steps over them.
+A chain has the rows of one session, in the order of event time and id. Rows that died stay in it;
+who walks along steps over them.
 """
 
 from __future__ import annotations

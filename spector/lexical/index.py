@@ -324,7 +324,7 @@ class WordIndex:
         ]
         found = encode(texts, [fields.terms[n] for n in numbers], self._key)
         count = len(batch)
-        chained = np.array([bool(t.session_id and t.speaker) for t in batch], bool)
+        chained = np.array([bool(t.session_id) for t in batch], bool)
         length = np.array([len(fields.terms[n]) for n in numbers], np.int64)
         size = np.minimum(found.content + length, 0xFFFF).astype(np.uint16)
         first = columns.append({

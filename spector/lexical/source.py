@@ -26,7 +26,8 @@ class Extent(Protocol):
 class Text(NamedTuple):
     """A memory as its words need it. ``seal`` differs when anything else does; None: unknown.
 
-    ``speaker`` is the name that its metadata give, else its ``role``.
+    ``speaker`` is the name that its metadata give, else its ``role``. ``text`` is without that name
+    where it opens with it.
     """
 
     id: int

@@ -318,7 +318,7 @@ class WordView:
         """(n, 2 * reach) rows before and after each in its session, -1 where none.
 
         Columns: 1 before, 2 before, ..., ``reach`` before, 1 after, ..., ``reach`` after. The chain
-        is that of the memories of one session that have a speaker, by event time, then id.
+        is that of the memories of one session, by event time, then id.
         """
         columns = self._columns
         return self._kernel.chained(

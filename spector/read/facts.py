@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spector.lexical.source import Text
 from spector.read.instructions import instruction
 from spector.read.plain import plain
-from spector.read.roles import may_instruct
+from spector.read.roles import may_instruct, poses
 from spector.read.signs import asks, prefers, terms_of_time
 
 __all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of"]
@@ -29,6 +29,8 @@ _INSTRUCTS_TOO: Final = 6
 _INSTRUCTS: Final = 7
 #: bits that the mark of an instruction has, and no other
 INSTRUCTS: Final = 6
+#: of an instruction: a role says whose it is
+_VOUCHED: Final = 0x80
 _QUESTION_SHIFT: Final = 3
 #: no question, or one so long that it is none to speak of
 _NO_QUESTION: Final = 31
@@ -40,12 +42,14 @@ class Forms:
 
     Attributes:
         instructs: the text, or a part of it, is an instruction that holds. wholly: all of it.
+        vouched: its role says that it is the user's or the system's; of instructions only.
         prefers: it says what its speaker likes.
         time_words: words of time, 0..2. questions: words of a question, or inf.
     """
 
     instructs: NDArray[np.bool_]
     wholly: NDArray[np.bool_]
+    vouched: NDArray[np.bool_]
     prefers: NDArray[np.bool_]
     time_words: NDArray[np.float32]
     questions: NDArray[np.float32]
@@ -61,13 +65,15 @@ def mark_of(memory: Text) -> int:
     told = instruction(text, folded) if own else None
     if told is not None:
         form = _INSTRUCTS if told.whole else _INSTRUCTS_TOO
-    else:
-        form = min(terms_of_time(text, 2, folded), 2)
-        form += _PREFERS * (own and prefers(text, folded))
+        return form | _VOUCHED * (memory.role is not None)
+    form = min(terms_of_time(text, 2, folded), 2)
+    form += _PREFERS * (own and prefers(text, folded))
     return form | words << _QUESTION_SHIFT
 
 
 def _may_instruct(memory: Text) -> bool:
+    if memory.role is None and poses(memory.text):  # nobody has vouched for what it says of itself
+        return False
     name = None if memory.speaker == memory.role else memory.speaker
     return may_instruct(memory.role, name, memory.source)
 
@@ -78,7 +84,9 @@ def forms_of(marks: NDArray[np.int64]) -> Forms:
     questions[questions == _NO_QUESTION] = np.inf
     form = marks & _FORM_MASK
     instructs = form >= _INSTRUCTS_TOO
+    questions[instructs] = np.inf
     return Forms(
-        instructs, form == _INSTRUCTS, (form >= _PREFERS) & ~instructs,
+        instructs, form == _INSTRUCTS, instructs & (marks & _VOUCHED != 0),
+        (form >= _PREFERS) & ~instructs,
         np.where(instructs, 0, form % _PREFERS).astype(np.float32), questions,
     )

@@ -8,17 +8,12 @@ with the length of the text only.
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Final, NamedTuple
 
-from spector.unicode import normalize
+from spector.unicode import is_no_mark, normalize, plain
 
 __all__ = ["Token", "composed", "is_turkish", "plain", "tokens"]
 
-_QUOTES: Final = str.maketrans({
-    "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'", "\u0131": "i",
-    "\u2013": "-", "\u2014": "-", "\u2212": "-", "\uff1f": "?", "\u061f": "?", "\uff01": "!",
-})  # fmt: skip
 #: a run of digits, a run of other letters, or one sign
 _TOKEN: Final = re.compile(r"(?P<digits>[0-9]+)|(?P<word>[^\W0-9_]+)|(?P<sign>[^\w\s]|_)")
 #: letters that only Turkish and its relatives have, after lower case and before folding
@@ -46,17 +41,6 @@ class Token(NamedTuple):
     sign: bool = False
 
 
-def plain(text: str) -> str:
-    """Lower case, no marks on letters, ``ı`` as ``i``, straight quotes and dashes.
-
-    The result may have another length than the text: positions in one mean nothing in the other.
-    """
-    if text.isascii():
-        return text.lower()
-    apart = normalize("NFD", text.lower().translate(_QUOTES))
-    return "".join(filter(_is_no_mark, apart))
-
-
 def composed(text: str) -> str:
     """NFC without the marks that no letter took up, such as the dot of a small "İ".
 
@@ -64,7 +48,7 @@ def composed(text: str) -> str:
     """
     if text.isascii():
         return text
-    return "".join(filter(_is_no_mark, normalize("NFC", text)))
+    return "".join(filter(is_no_mark, normalize("NFC", text)))
 
 
 def tokens(text: str) -> list[Token]:
@@ -88,7 +72,3 @@ def is_turkish(text: str, folded: str) -> bool:
             return True
         hints += word in _TURKISH_HINTS
     return hints >= 2
-
-
-def _is_no_mark(char: str) -> bool:
-    return char.isascii() or not unicodedata.combining(char)

@@ -21,8 +21,9 @@ from spector.read.plain import plain
 from spector.read.roles import BARE_ROLES, is_invisible, reads_like_a_role
 from spector.read.signs import USERS
 from spector.records import Hit, MemoryRecord
+from spector.spoken import words_of
 
-__all__ = ["FRAME", "Block", "Line", "label", "line_of", "origin_of", "quoted",
+__all__ = ["FRAME", "Block", "Line", "label", "line_of", "origin_beside", "origin_of", "quoted",
            "role_label", "standing_section"]
 
 _BEGIN: Final = (
@@ -135,6 +136,20 @@ def origin_of(hit: Hit | MemoryRecord) -> str:
     return f"{role_label(role)} (as {quoted(_cut(named))})"
 
 
+def origin_beside(hit: Hit | MemoryRecord, words: str) -> str:
+    """`origin_of`, but nothing where the words say it: "Ann: hello" has no "Ann" before it.
+
+    Only a name that was read from them, or is given without a role, is theirs to say. ``words``:
+    as `quoted` makes them.
+    """
+    named = hit.metadata.get("speaker")
+    if hit.role is None and isinstance(named, str):
+        name = hit.text.removesuffix(words_of(hit.text, named)).rstrip()
+        if name and words.startswith(quoted(name)[:-1]):
+            return ""
+    return origin_of(hit)
+
+
 def _cut(name: str) -> str:
     return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}\u2026"
 
@@ -144,7 +159,7 @@ def line_of(hit: Hit, words: str, *, whole: bool, cut: bool) -> Line:
 
     ``words``: as ``quoted`` makes them. ``whole``: with time and source. ``cut``: an excerpt.
     """
-    who = origin_of(hit)
+    who = origin_beside(hit, words)
     parts = [who] if who else []
     if whole and hit.source is not None:
         parts.append(f"(from {label(hit.source)})")

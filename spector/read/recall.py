@@ -490,4 +490,6 @@ def _of_time_first(hits: HitList, of_time: HitList, k: int) -> HitList:
     for hit in turns:
         if hit is not None:
             chosen.setdefault(hit.id, hit)
-    return HitList([*chosen.values()][:k], hits.stats, signals=hits.signals)
+    return HitList(
+        [*chosen.values()][:k], hits.stats, signals=hits.signals, standing=hits.standing
+    )

@@ -18,9 +18,12 @@ from typing import Final
 
 from spector.read.plain import plain
 from spector.read.signs import ASSISTANTS, USERS
+from spector.spoken import Opening, later_openings, opening_of
 from spector.unicode import compatible, normalize
 
-__all__ = ["BARE_ROLES", "is_invisible", "may_instruct", "reads_like_a_role"]
+__all__ = [
+    "BARE_ROLES", "is_invisible", "may_instruct", "poses", "reads_like_a_role", "speaker_opening",
+]
 
 #: roles, beside the user's, whose words are instructions
 _PRINCIPALS: Final = frozenset(("system", "developer"))
@@ -90,6 +93,9 @@ _LOOKALIKES: Final = str.maketrans({
 })  # fmt: skip
 #: digits and signs in the place of letters; one looks like two of them
 _LEET: Final = tuple(str.maketrans("03457@$1!|", f"oeastas{3 * one}") for one in "li")
+#: what stands before the first colon of a text, seen or not
+_TURN: Final = re.compile("\\s*([^:\uff1a\n]{1,64})[:\uff1a]")
+_TURN_WORDS: Final = 4
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _SPELT: Final = re.compile(r"[\w@$!|]+")
 
@@ -106,8 +112,36 @@ def may_instruct(role: str | None, name: str | None, source: str | None) -> bool
         if known not in USERS and known not in _PRINCIPALS:
             return False
         return name is None or plain(name) in (known, *USERS) or not reads_like_a_role(name)
-    said_by = source if name is None else name
-    return said_by is None or plain(said_by.strip()) in USERS
+    # a name may have been read from the words themselves: it takes nothing from their source
+    return all(each is None or plain(each.strip()) in USERS for each in (name, source))
+
+
+def speaker_opening(text: str) -> Opening | None:
+    """The name that a text opens with, if it may be its speaker's.
+
+    "user:" and "assistant:" in any of their common forms are; "system:", "developer:", "tool:",
+    other names that read like a role, and letters that only look like one, are words. So is the
+    first line of a text in which others speak as well; replies of an assistant may have headings.
+    """
+    opening = opening_of(text)
+    if opening is None:
+        return None
+    role = opening.folded in BARE_ROLES
+    if not role and reads_like_a_role(opening.name):
+        return None
+    for other in later_openings(text, opening):  # then nobody says all of it
+        is_role = other.folded in BARE_ROLES
+        if other.folded != opening.folded and (is_role or (other.proper and not role)):
+            return None
+    return opening._replace(role=role)
+
+
+def poses(text: str) -> bool:
+    """Whether a text begins like the turn of a role that is not the user's ("system: ...")."""
+    found = _TURN.match(text)
+    if found is None or len(found[1].split()) > _TURN_WORDS or plain(found[1].strip()) in USERS:
+        return False
+    return reads_like_a_role(found[1].strip())
 
 
 @lru_cache(maxsize=4096)

@@ -61,7 +61,7 @@ _CONSIDERED: Final = 256
 _FILTERS: Final = 64
 #: conditions that are kept
 _KEPT: Final = 4096
-#: confidence, 0..255, from which words without a speaker are believed to be the user's
+#: confidence, 0..255, from which words without a role are believed to be the user's
 _CERTAIN: Final = 127
 
 
@@ -326,7 +326,7 @@ class Standing:
 def _of_store(snap: Snapshot, n: int, view: WordView) -> _Found:
     """The instructions of one store.
 
-    Words without a speaker must be certain to be the user's, and in the procedural tier they are
+    Words without a role must be certain to be the user's, and in the procedural tier they are
     how something is done ("always migrate before you deploy"), which a cue asks for.
     """
     rows = view.marked(INSTRUCTS)
@@ -334,8 +334,7 @@ def _of_store(snap: Snapshot, n: int, view: WordView) -> _Found:
     there = slot != NOWHERE
     rows, part, slot = rows[there], part[there], slot[there]
     if len(rows):
-        unnamed = [code for code, name in enumerate(view.speakers()) if not name]
-        sure = ~np.isin(view.speaker_codes(rows), unnamed)
+        sure = forms_of(view.marks(rows)).vouched
         sure |= (header_column(snap, part, slot, "confidence") >= _CERTAIN) & (
             header_column(snap, part, slot, "tier") != TierCode.PROCEDURAL
         )

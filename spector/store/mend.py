@@ -23,6 +23,7 @@ from spector.store.salvaged import (
     loss_of,
     tier_of,
 )
+from spector.store.speakers import stored_words
 
 __all__ = ["mend"]
 
@@ -45,7 +46,7 @@ def mend(
         if words is None or not belong(row, words):
             out.lost.append(loss_of(row, remains, path, "its record and its words are damaged"))
             continue
-        vectors = embed([words["text"]]) if embed is not None and tier >= 0 else None
+        vectors = embed([stored_words(words)]) if embed is not None and tier >= 0 else None
         if vectors is None:
             out.lost.append(loss_of(row, remains, path, "its vector is lost; its text is whole"))
             bare += tier >= 0

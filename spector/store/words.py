@@ -15,7 +15,7 @@ import hashlib
 import json
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -27,11 +27,12 @@ from spector.lexical.index import WordIndex
 from spector.lexical.keeping import Kept
 from spector.lexical.source import Extent, Known, Text
 from spector.lexical.view import WordView
+from spector.spoken import speaker_in, words_of
 from spector.store.segment import Partition
 from spector.store.store import Store, View
 from spector.store.word_files import WordFiles
 
-__all__ = ["Words", "speaker_in", "speaker_of"]
+__all__ = ["Words", "speaker_of"]
 
 #: as bytes: one text that is none must not keep all others from being found
 _TEXTS: Final = (
@@ -45,7 +46,6 @@ _MOST_TO_ANALYSE: Final = 20_000
 _OF: Final = "\x1f"
 _MOST_SLOTS: Final = (1 << 31) - 1
 _ROWS: Final = 1024
-_LONGEST_NAME: Final = 200
 #: places of the catalog that cannot be read before it is given up
 _MOST_FAILURES: Final = 2000
 
@@ -230,8 +230,9 @@ def _text_of(row: tuple[Any, ...]) -> Text | None:
     if session:
         # sessions of two users may bear one name: who shares a scope only partly shares no talk
         session = _OF.join((session, agent or "", user or ""))
+    speaker = speaker_of(role, metadata)
     return Text(
-        record_id, segment_id, slot, event_ms, session, speaker_of(role, metadata), text or "",
+        record_id, segment_id, slot, event_ms, session, speaker, words_of(text or "", speaker),
         seal if _is_seal(seal) else None, role, source,
     )
 
@@ -254,7 +255,7 @@ def _is_seal(value: object) -> bool:
 
 
 def speaker_of(role: object, metadata_json: object) -> str | None:
-    """The same of values as the catalog has them."""
+    """`speaker_in` of values as the catalog has them."""
     if metadata_json is None:
         return role if isinstance(role, str) and role else None
     metadata: object = None
@@ -264,13 +265,3 @@ def speaker_of(role: object, metadata_json: object) -> str | None:
         except (ValueError, RecursionError):
             metadata = None
     return speaker_in(role, metadata)
-
-
-def speaker_in(role: object, metadata: object) -> str | None:
-    """Who said it: ``speaker`` or ``name`` of the metadata, else the message's role."""
-    known: Mapping[str, object] = metadata if isinstance(metadata, Mapping) else {}
-    for key in ("speaker", "name"):
-        name = known.get(key)
-        if isinstance(name, str) and name.strip():
-            return name.strip()[:_LONGEST_NAME]
-    return role if isinstance(role, str) and role else None

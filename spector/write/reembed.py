@@ -12,6 +12,7 @@ from spector.store.catalog import Row
 from spector.store.files import Bytes
 from spector.store.rewrite import Progress, rewrite_all
 from spector.store.segment import image_rows
+from spector.store.speakers import spoken_words
 from spector.store.store import Store
 from spector.write.encode import reseal
 
@@ -26,7 +27,7 @@ def reembed_store(store: Store, embedder: Embedder, progress: Progress | None = 
     """
 
     def transform(images: Bytes, rows: list[Row]) -> Bytes:
-        vectors = embedded(embedder, [row.text for row in rows])
+        vectors = embedded(embedder, list(map(spoken_words, rows)))
         return _with_vectors(images, vectors, embedder.dim, store.uuid)
 
     meta = {

@@ -24,6 +24,7 @@ from spector.store.files import DiskFiles
 from spector.store.identify import partitions_in
 from spector.store.salvage import Remains, read_partition
 from spector.store.salvaged import Identity
+from spector.store.speakers import stored_words
 
 __all__ = ["SourceModel", "source_model"]
 
@@ -128,24 +129,29 @@ def _try(
     model: Embedder, files: DiskFiles, remains: Remains, who: Identity
 ) -> tuple[int, bool]:
     """On how many texts the model was tried, and whether it makes the vectors of most of them."""
-    texts: list[str] = []
+    texts: list[tuple[str, str]] = []
     vectors: list[NDArray[np.float32]] = []
-    for text, codes in _samples(files, remains, who):
-        texts.append(text)
+    for words, text, codes in _samples(files, remains, who):
+        texts.append((words, text))
         vectors.append(codes.astype(np.float32))
         if len(texts) == _TRIED:
             break
     if not texts:
         return 0, False
-    made, there = embedded(model, texts), np.array(vectors)
+    there = np.repeat(np.array(vectors), 2, axis=0)
+    made = embedded(model, [each for pair in texts for each in pair])
     cosines = np.einsum("nd,nd->n", made, there) / (lengths(made) * lengths(there))
-    return len(texts), bool(np.count_nonzero(cosines > _SAME) * 4 >= 3 * len(texts))
+    same = cosines.reshape(-1, 2).max(axis=1) > _SAME
+    return len(texts), bool(np.count_nonzero(same) * 4 >= 3 * len(texts))
 
 
 def _samples(
     files: DiskFiles, remains: Remains, who: Identity
-) -> Iterator[tuple[str, NDArray[np.int8]]]:
-    """(text, (dim,) int8 codes) of memories that have both."""
+) -> Iterator[tuple[str, str, NDArray[np.int8]]]:
+    """(words, text, (dim,) int8 codes) of memories that have both.
+
+    The vector is of the words, which leave the speaker's name out, or, of old, of the text.
+    """
     for name in partitions_in(files) if remains.contents else ():
         try:
             found = read_partition(files, name, uuid=who.uuid, dim=who.dim, slots=None)
@@ -156,6 +162,7 @@ def _samples(
         images = found.images[found.sound & found.alive]
         codes = images[:, HEADER_BYTES : HEADER_BYTES + who.dim].view(np.int8)
         for record_id, row in zip(images[:, 8:16].copy().view("<u8")[:, 0], codes, strict=True):
-            text = remains.contents.get(int(record_id), {}).get("text")
+            content = remains.contents.get(int(record_id), {})
+            text = content.get("text")
             if isinstance(text, str) and text.strip() and row.any():
-                yield text, row
+                yield stored_words(content), text, row

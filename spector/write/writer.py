@@ -25,6 +25,7 @@ from spector.errors import (
 from spector.given import said
 from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import ForgetReport, MemoryRecord
+from spector.spoken import Opening, folded_name, speaker_in, words_of
 from spector.store import rows as catalog_rows
 from spector.store.catalog import Row, verify_row
 from spector.store.erase import awaits_erasure, note_erasure
@@ -35,7 +36,6 @@ from spector.store.resources import elsewhere
 from spector.store.scope import ANYBODY, Scope
 from spector.store.store import Store
 from spector.store.transaction import Transaction
-from spector.store.words import speaker_in
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
 from spector.write import supersede
@@ -43,11 +43,26 @@ from spector.write.append import append, records_of
 from spector.write.batch import Batch, strengths_of
 from spector.write.draft import Draft
 from spector.write.encode import Encoded, bloom_of, encode, reseal
+from spector.write.naming import Naming, is_vector_of, namings
+from spector.write.speakers import (
+    Opens,
+    Reading,
+    Speakers,
+    draft_words,
+    name_speakers,
+    with_room,
+    without_speaker,
+)
 
 __all__ = ["Writer", "unknown"]
 
 #: changes the mutable fields of one header in place; False when there is nothing to change
 Change = Callable[[Any, MemoryRecord], bool]
+#: two vectors of one memory: of its text, and of that without the speaker's name
+Pair = tuple[NDArray[np.float32], NDArray[np.float32]]
+_NONE: Mapping[int, Any] = {}
+#: what is changed when a speaker may be another
+_SPEAKING = frozenset({"text", "metadata", "role", "confidence"})
 _MAX_U32 = 0xFFFF_FFFF
 _DAY_S = 86_400
 #: ids that an error names
@@ -66,13 +81,19 @@ class Writer:
         clock: Clock,
         config: Config,
         dim: int,
+        opens: Opens,
     ) -> None:
+        """
+        Args:
+            opens: the name that a text opens with, if it may be its speaker's.
+        """
         self._router = router
         self._embedder = embedder
         self._importance = importance
         self._clock = clock
         self._config = config
         self._dim = dim
+        self._speakers = Speakers(opens)
         #: not asked of the tiers, which know them weakly: the last call may come from a collector
         self._stores = router.stores()
         #: shared by all stores of one memory, so that ids and multi-store changes are in order
@@ -81,15 +102,83 @@ class Writer:
     # -- remember -----------------------------------------------------------------------------
 
     def remember(self, drafts: Sequence[Draft]) -> list[MemoryRecord]:
-        """Store drafts; one transaction per store that keeps any of their tiers."""
+        """Store drafts; one transaction per store that keeps any of their tiers.
+
+        A draft that names its speaker in the text gets that as its metadata's ``speaker``.
+        """
         tiers = [self._router[draft.tier] for draft in drafts]
-        vectors = self._vectors(drafts, tiers)
-        importance = [self._importance_of(draft) for draft in drafts]
         by_store: dict[Store, list[int]] = {}
         for n, tier in enumerate(tiers):
             by_store.setdefault(tier.store, []).append(n)
+        openings = self._speakers.openings(drafts)
+        if not openings:
+            vectors = self._vectors(drafts, tiers, list(map(draft_words, drafts)))
+            importance = [self._importance_of(draft) for draft in drafts]
+            return self._store_all(by_store, drafts, tiers, importance, vectors, {})
+        with self._lock:
+            names, earlier = self._read(by_store, drafts, openings)
+            seen = [store.head.change_seq for store in by_store]
+        words = _words_with(drafts, names)
+        vectors = self._vectors(drafts, tiers, words)
+        again = self._embedded_again(earlier)
+        importance = [self._importance_of(draft) for draft in drafts]
+        with self._lock:
+            if seen != [store.head.change_seq for store in by_store]:
+                names, earlier = self._read(by_store, drafts, openings)
+                if words != _words_with(drafts, names):  # another writer has settled a name
+                    vectors = self._vectors(drafts, tiers, _words_with(drafts, names))
+                again = self._embedded_again(earlier, again)
+            name_speakers(drafts, names, self._config)
+            to_name = {
+                store: namings(store, self._router, each, again, self._config)
+                for store, each in earlier.items()
+            }
+            return self._store_all(by_store, drafts, tiers, importance, vectors, to_name)
+
+    def _read(
+        self, by_store: Mapping[Store, list[int]], drafts: Sequence[Draft],
+        openings: Mapping[int, Opening],
+    ) -> tuple[dict[int, str], dict[Store, dict[int, str]]]:
+        """Speakers of drafts by number, and of earlier memories by store and id."""
+        names: dict[int, str] = {}
+        earlier: dict[Store, dict[int, str]] = {}
+        for store, members in by_store.items():
+            own = {at: openings[n] for at, n in enumerate(members) if n in openings}
+            reading = self._speakers.read(store, [drafts[n] for n in members], own)
+            names.update((members[at], name) for at, name in reading.drafts.items())
+            superseded = {i for n in members for i in drafts[n].supersedes}
+            earlier[store] = {
+                i: name for i, name in reading.earlier.items() if i not in superseded
+            }
+        return with_room(drafts, names, self._config), earlier
+
+    def _embedded_again(
+        self, earlier: Mapping[Store, Mapping[int, str]], known: Mapping[int, Pair] = _NONE
+    ) -> dict[int, Pair]:
+        """Of memories that get a speaker: vectors of the text, and without the speaker's name."""
+        out = {i: known[i] for names in earlier.values() for i in names if i in known}
+        texts: list[str] = []
+        ids: list[int] = []
+        for store, names in earlier.items() if self._embedder is not None else ():
+            rows = store.catalog.fetch([i for i in names if i not in out])
+            ids += rows
+            for row in rows.values():
+                texts += (row.text, words_of(row.text, names[row.id]))
+        if texts and self._embedder is not None:
+            made = embedded(self._embedder, texts)
+            out.update((i, (made[2 * n], made[2 * n + 1])) for n, i in enumerate(ids))
+        return out
+
+    def _store_all(
+        self, by_store: Mapping[Store, list[int]], drafts: Sequence[Draft],
+        tiers: Sequence[TierStore], importance: Sequence[float],
+        vectors: NDArray[np.float32] | None, to_name: Mapping[Store, Sequence[Naming]],
+    ) -> list[MemoryRecord]:
         if len(by_store) == 1:
-            return self._store_batch(tiers[0].store, drafts, tiers, importance, vectors)
+            store = tiers[0].store
+            return self._store_batch(
+                store, drafts, tiers, importance, vectors, to_name.get(store, ())
+            )
         out: dict[int, MemoryRecord] = {}
         with self._lock:  # whatever is refused is so before the first of the stores has any
             _refuse_future_parents(drafts, self._next_id(self._clock.now_ms()))
@@ -101,6 +190,7 @@ class Writer:
                 records = self._store_batch(
                     store, [drafts[n] for n in members], [tiers[n] for n in members],
                     [importance[n] for n in members], None if vectors is None else vectors[members],
+                    to_name.get(store, ()),
                 )
                 out.update(zip(members, records, strict=True))
         return [out[n] for n in range(len(drafts))]
@@ -112,6 +202,7 @@ class Writer:
         tiers: Sequence[TierStore],
         importance: Sequence[float],
         vectors: NDArray[np.float32] | None,
+        to_name: Sequence[Naming],
     ) -> list[MemoryRecord]:
         now_ms, batch = self._clock.now_ms(), Batch(drafts)
         with store.lock, store.transaction() as tx:
@@ -119,12 +210,15 @@ class Writer:
             _refuse_future_parents(drafts, ids[0])
             if batch.given("supersedes"):
                 supersede.apply(tx, supersede.endings(store, drafts, now_ms, self.find))
+            for naming in to_name:
+                naming.stage(tx)
             encoded = encode(
                 batch, strengths_of(batch, importance, self._config), ids,
                 [tier.code for tier in tiers], vectors,
                 now_ms=now_ms, dim=self._dim, uuid=store.uuid, config=self._config,
             )
             append(tx, tiers, batch, ids, encoded, now_ms)
+        self._speakers.learn(store, drafts)
         return records_of(batch, ids, [tier.name for tier in tiers], encoded.headers, now_ms)
 
     def _claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
@@ -154,9 +248,9 @@ class Writer:
                     tx.note_id(last)
 
     def _vectors(
-        self, drafts: Sequence[Draft], tiers: Sequence[TierStore]
+        self, drafts: Sequence[Draft], tiers: Sequence[TierStore], words: Sequence[str]
     ) -> NDArray[np.float32] | None:
-        """(n, dim) f32: given vectors as they are, the others embedded in one call.
+        """(n, dim) f32: given vectors as they are, the others made of ``words`` in one call.
 
         Without an embedder, volatile memories may do without a vector: zeros, or None for all.
         """
@@ -177,7 +271,7 @@ class Writer:
             if draft.vector is not None:
                 out[n] = draft.vector
         if self._embedder is not None:
-            out[missing] = embedded(self._embedder, [drafts[n].text for n in missing])
+            out[missing] = embedded(self._embedder, [words[n] for n in missing])
         return out
 
     def _importance_of(self, draft: Draft) -> float:
@@ -195,8 +289,39 @@ class Writer:
 
     # -- change -------------------------------------------------------------------------------
 
+    def read_again(
+        self, before: MemoryRecord, changes: Mapping[str, Any], draft: Draft
+    ) -> dict[int, str]:
+        """Name the speaker of a record's new state, unless the change or the record gives one.
+
+        The caller holds the store's lock.
+
+        Returns:
+            Earlier memories that get their speaker with it, by id, for ``update``.
+        """
+        if changes.keys().isdisjoint(_SPEAKING):
+            return {}
+        was = without_speaker(before, draft, self._config)
+        openings = self._speakers.openings([draft])
+        if not openings:
+            return {}
+        if was is not None and openings[0].folded == folded_name(was):
+            reading = Reading({0: was})
+        else:
+            store = self.find(before.id)[0]
+            reading = self._speakers.read(store, [draft], openings, without=before.id)
+        names = with_room([draft], reading.drafts, self._config)
+        name_speakers([draft], names, self._config)
+        return reading.earlier
+
+    def has_vector(self, record_id: int, vector: NDArray[np.float32]) -> bool:
+        """Whether a record's vector is this one, as far as its codes tell."""
+        store, row = self.find(record_id)
+        return is_vector_of(verified_image(store, row), vector)
+
     def update(
-        self, record_id: int, changes: Mapping[str, Any], draft: Draft, scope: Scope = ANYBODY
+        self, record_id: int, changes: Mapping[str, Any], draft: Draft, scope: Scope = ANYBODY,
+        *, earlier: Mapping[int, str] = _NONE,
     ) -> MemoryRecord:
         """Bring a record to the state of ``draft``; ``changes`` names what the user gave.
 
@@ -235,8 +360,14 @@ class Writer:
             if hides:
                 encoded.headers["flags"] = np.frombuffer(after.mutable, "<u2", count=1)
                 encoded = reseal(encoded.images, store.uuid)
+            again = self._embedded_again({store: earlier})
+            to_name = namings(store, self._router, earlier, again, self._config)
             with store.transaction() as tx:
                 supersede.apply(tx, others)
+                touched = {record_id, *(other.before.id for other in others)}
+                for naming in to_name:
+                    if naming.before.id not in touched:
+                        naming.stage(tx)
                 if hides:
                     tx.hide()
                 if moves:
@@ -249,6 +380,7 @@ class Writer:
                 catalog_rows.update_row(tx.connection, row, after)
                 if _words_of(row) != _words_of(after):
                     note_erasure(tx.connection, [row.id], self._due_ms())
+            self._speakers.forget()
             newer = newer_than(store, after)
             return to_record(after, encoded.headers[0], tier.name, newer)
 
@@ -257,7 +389,7 @@ class Writer:
         draft: Draft, tier: TierStore,
     ) -> Encoded:
         if "text" in changes or "vector" in changes:
-            vectors = self._vectors([draft], [tier])
+            vectors = self._vectors([draft], [tier], [draft_words(draft)])
             if vectors is not None:
                 batch = Batch([draft])
                 fresh = encode(
@@ -470,6 +602,7 @@ class Writer:
                 tx.tombstone(row.segment_id, row.slot, _with_flag(row.mutable, Flag.TOMBSTONE))
             catalog_rows.delete_rows(tx.connection, rows)
             note_erasure(tx.connection, [row.id for row in rows], due_ms)
+        self._speakers.forget()
 
     # -- finding ------------------------------------------------------------------------------
 
@@ -602,6 +735,14 @@ def _with_flag(block: bytes, flag: Flag) -> bytes:
     array = np.frombuffer(block, dtype=MUTABLE_DTYPE).copy()
     array["flags"] |= int(flag)
     return array.tobytes()
+
+
+def _words_with(drafts: Sequence[Draft], names: Mapping[int, str]) -> list[str]:
+    """What is embedded of drafts, some of which get a speaker."""
+    return [
+        words_of(draft.text, names[n]) if n in names else draft_words(draft)
+        for n, draft in enumerate(drafts)
+    ]
 
 
 def _row_of(

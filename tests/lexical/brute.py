@@ -104,11 +104,9 @@ def neighbours_of(texts: Sequence[Text], record_id: int, reach: int) -> list[int
     """Ids before and after a memory in its session, -1 where none."""
     me = next(text for text in texts if text.id == record_id)
     out = [-1] * (2 * reach)
-    if not (me.session_id and me.speaker):
+    if not me.session_id:
         return out
-    chain = sorted(
-        (t.event_ms, t.id) for t in texts if t.session_id == me.session_id and t.speaker
-    )
+    chain = sorted((t.event_ms, t.id) for t in texts if t.session_id == me.session_id)
     at = chain.index((me.event_ms, me.id))
     for step in range(1, reach + 1):
         if at - step >= 0:

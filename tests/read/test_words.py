@@ -97,6 +97,28 @@ def test_who_said_it_and_when_are_words_of_a_memory(memory: Memory) -> None:
     assert found[0].metadata["speaker"] == "Bob"
 
 
+def test_turns_without_a_speaker_are_neighbours(memory: Memory) -> None:
+    """A store in which nobody is named lost eleven points of recall: only speakers were chained."""
+    other = _SAME[::-1].copy()
+    for session, place in (("s", "Lisbon"), ("t", "Oslo")):
+        memory.remember(f"we talked about {place} again", vector=other, session_id=session)
+        memory.remember("the flat has a door of that colour", vector=_SAME, session_id=session)
+    for place, session in (("Lisbon", "s"), ("Oslo", "t")):
+        hits = memory.recall(f"which door has the flat in {place}?", vector=_SAME, k=4)
+        doors = [hit.session_id for hit in hits if "door" in hit.text]
+        assert doors[0] == session
+
+
+def test_the_name_before_the_words_is_counted_once(memory: Memory) -> None:
+    """In the text it would count beside the field, and once more in each pair."""
+    given = memory.remember("hello there", vector=_SAME, role="Ann")
+    read = memory.remember("Ann: hello there", vector=_SAME)
+    assert read.speaker == "Ann"
+    hits = {hit.id: hit.explain().evidence for hit in memory.recall("what did Ann say?", k=2,
+                                                                     vector=_SAME)}  # fmt: skip
+    assert hits[given.id]["words"] == pytest.approx(hits[read.id]["words"])
+
+
 @pytest.mark.parametrize("scale", [float("nan"), float("inf"), 3e38, -1.0])
 def test_a_damaged_vector_does_not_reach_those_beside_it(scale: float, tmp_path: Path) -> None:
     """Likeness is shared along a session and measured in deviations of the store."""

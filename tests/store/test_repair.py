@@ -323,6 +323,20 @@ def test_words_without_a_vector_are_embedded_again(tmp_path: Path) -> None:
         assert memory.check().ok
 
 
+def test_words_are_embedded_again_without_the_name_of_their_speaker(tmp_path: Path) -> None:
+    embedder, path, dest = FakeEmbedder(dim=DIM), tmp_path / "mind", tmp_path / "saved"
+    with spector.open(path, embedder=embedder) as memory:
+        memory.remember("user: the cat sleeps")
+    for part in path.rglob("*.mem"):
+        part.unlink()
+    embedder.calls.clear()
+    assert spector.repair(path, dest, embedder=embedder).mended == 1
+    assert embedder.calls == [["the cat sleeps"]]
+    with spector.open(dest, embedder=embedder) as memory:
+        (found,) = memory.records()
+        assert (found.text, found.speaker) == ("user: the cat sleeps", "user")
+
+
 def test_a_missing_partition_costs_vectors_and_an_embedder_makes_them_anew(tmp_path: Path) -> None:
     """The vector is not damaged, it is gone; and nobody would guess that a model brings it back."""
     embedder, path = FakeEmbedder(dim=DIM), tmp_path / "mind"

@@ -123,3 +123,14 @@ def test_a_model_that_is_not_the_store_s_is_named(tmp_path: Path, default: FakeE
     )
     assert "is not used: the vectors are of" in _said(report)
     assert report.complete
+
+
+def test_a_model_is_tried_on_the_words_without_their_speaker(
+    tmp_path: Path, default: FakeEmbedder
+) -> None:
+    with spector.open(tmp_path / "mind", embedder=default) as memory:
+        for n in range(20):
+            memory.remember(f"user: {n} times", tier="semantic")
+    _without_description(tmp_path / "mind")
+    report = spector.repair(tmp_path / "mind", tmp_path / "saved")
+    assert f"taken to be {default.model_id}: it makes the same of 8 texts" in _said(report)

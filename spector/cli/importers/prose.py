@@ -3,16 +3,22 @@
 A chunk never crosses a heading. It begins with the path of its headings, so that it can be found by
 what the section is about and read without the rest of the page; the metadata repeats the path and
 the first line. Text files are the same without headings.
+
+A text file in which names before a colon take turns ("Ann: ...") is a transcript: each turn is a
+memory, and its metadata name the speaker.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from spector.cli.importers.common import Message, Options, Source
+from spector.read.roles import speaker_opening
+from spector.spoken import opening_of
 
 __all__ = ["read_markdown", "read_text"]
 
@@ -31,6 +37,8 @@ class _Block:
     text: str
     item: bool = False
     headings: tuple[str, ...] = field(default=())
+    #: of a turn of a transcript, where one is named
+    speaker: str = ""
 
 
 def read_markdown(source: Source, options: Options) -> Iterator[Message]:
@@ -42,7 +50,12 @@ def read_markdown(source: Source, options: Options) -> Iterator[Message]:
 def read_text(source: Source, options: Options) -> Iterator[Message]:
     """Yield the chunks of a plain text file in order; blank lines separate paragraphs."""
     with source.open_text() as stream:
-        yield from _messages(_paragraphs(stream), source, options)
+        names = _names_taking_turns(stream)
+    with source.open_text() as stream:
+        if names:
+            yield from _turn_messages(_turns(stream, names), source, options)
+        else:
+            yield from _messages(_paragraphs(stream), source, options)
 
 
 def _messages(blocks: Iterable[_Block], source: Source, options: Options) -> Iterator[Message]:
@@ -106,6 +119,64 @@ def _hard_cut(text: str, limit_chars: int) -> Iterator[str]:
         text = text[at:].lstrip()
     if text:
         yield text
+
+
+#: lines that a speaker has at least, and their share of all, in a transcript
+_LEAST_TURNS = 2
+_LEAST_SHARE = 0.5
+#: words that they say at a time, on average: the lines of a form ("City: Rome") have fewer
+_LEAST_WORDS = 4
+
+
+def _names_taking_turns(lines: Iterable[str]) -> frozenset[str]:
+    """The folded names of those who speak in a transcript; none for any other text."""
+    turns: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    total = 0
+    for line in lines:
+        if line.strip():
+            total += 1
+            opening = speaker_opening(line)
+            if opening is not None and (opening.proper or opening.role):
+                turns[opening.folded] += 1
+                words[opening.folded] += len(line[opening.start :].split())
+    names = [name for name, count in turns.items() if count >= _LEAST_TURNS]
+    spoken = sum(turns[name] for name in names)
+    is_talk = sum(words[name] for name in names) >= _LEAST_WORDS * spoken
+    many = len(names) > 1 and spoken >= _LEAST_SHARE * total
+    return frozenset(names if many and is_talk else ())
+
+
+def _turns(lines: Iterable[str], names: frozenset[str]) -> Iterator[_Block]:
+    """What each says at a time, from one name to the next."""
+    held: list[str] = []
+    start, speaker = 1, ""
+    for number, raw in enumerate(lines, 1):
+        line = raw.rstrip()
+        opening = opening_of(line)
+        # what poses as a role begins a turn as well: nobody else shall have said it
+        if opening is not None and (
+            opening.folded in names or opening.proper or speaker_opening(line) is None
+        ):
+            if held:
+                yield _Block(start, "\n".join(held).rstrip(), speaker=speaker)
+            held, start = [], number
+            speaker = opening.name if opening.folded in names else ""
+        if held or line:
+            held.append(line)
+    if held:
+        yield _Block(start, "\n".join(held).rstrip(), speaker=speaker)
+
+
+def _turn_messages(
+    turns: Iterable[_Block], source: Source, options: Options
+) -> Iterator[Message]:
+    for turn in turns:
+        for piece in _split(turn, options.chunk_chars):
+            metadata: dict[str, object] = {"line": turn.line}
+            if turn.speaker:
+                metadata["speaker"] = turn.speaker
+            yield {"text": piece.text, "source": source.name, "metadata": metadata}
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[_Block]:

@@ -1,0 +1,323 @@
+"""Who speaks, read from what is written: the speakers of drafts that name theirs in the text.
+
+A name before a colon is the speaker's when it is that of a user or the agent, when it is a known
+speaker of that user, or when at least two memories of the session open with it. So nothing needs to
+know what is a name and what is the head of a note: a head rarely stands twice in a session, and the
+word is found in small letters elsewhere where it does. What has no name in its text costs no look
+at the store; what has costs a bounded one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from spector.config import Config
+from spector.errors import InvalidMetadataError
+from spector.records import MemoryRecord
+from spector.spoken import Opening, folded_name, speaker_in, words_of
+from spector.store.speakers import Said, newest
+from spector.store.store import Store
+from spector.unicode import plain
+from spector.write.draft import Draft
+from spector.write.fields import check_metadata
+
+__all__ = [
+    "Opens", "Reading", "Speakers", "draft_words", "name_speakers", "with_room", "without_speaker",
+]
+
+Opens = Callable[[str], Opening | None]
+_Scope = tuple[str | None, str | None]
+
+#: memories of a session that must open with a name
+_OPENINGS: Final = 2
+#: share of a session's memories that open with one of its names, where it is a dialogue
+_DIALOGUE: Final = 0.8
+#: confidence from which words without a speaker are believed to be the user's
+_CERTAIN: Final = 0.5
+#: users whose speakers are kept in mind
+_MOST_SCOPES: Final = 1024
+#: speakers of one that are
+_MOST_NAMES: Final = 4096
+#: earlier memories that get their speaker with one commit, the newest of them: each is embedded
+_MOST_EARLIER: Final = 32
+#: characters of a text that may have its first name
+_HEAD_CHARS: Final = 64
+_SENTENCE_START: Final = re.compile("(?:^|[.!?\u2026:\\n\"\u201c\u00ab])\\s*\\Z")
+_LETTER: Final = re.compile(r"[^\W\d_]")
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read: speakers by the number of the draft, and by the id of an earlier memory."""
+
+    drafts: dict[int, str] = field(default_factory=dict)
+    earlier: dict[int, str] = field(default_factory=dict)
+
+
+class _Line(NamedTuple):
+    """A memory of a scope; without an id a draft. ``given``: not its text says who speaks."""
+
+    id: int | None
+    session_id: str | None
+    text: str
+    opening: Opening | None
+    given: bool
+
+
+class Speakers:
+    """Reads speakers for one writer. Its caller holds the store's lock.
+
+    Args:
+        opens: the name that a text opens with, if it may be its speaker's.
+    """
+
+    def __init__(self, opens: Opens) -> None:
+        self._opens = opens
+        #: (store, user, agent) -> folded name -> as it is written
+        self._known: dict[tuple[bytes, str | None, str | None], dict[str, str]] = {}
+
+    def openings(self, drafts: Sequence[Draft]) -> dict[int, Opening]:
+        """The names that drafts without a speaker open with, by number; no look at any store."""
+        return {
+            n: opening for n, draft in enumerate(drafts)
+            if not _is_given(draft) and (opening := self._opens(draft.text)) is not None
+            and not (opening.role and _is_doubtful(draft))
+        }
+
+    def read(
+        self, store: Store, drafts: Sequence[Draft], openings: Mapping[int, Opening],
+        *, without: int | None = None,
+    ) -> Reading:
+        """Who speaks in drafts for a store, and in those before them that this settles.
+
+        Args:
+            openings: of these drafts.
+            without: id of a memory that a draft takes the place of.
+        """
+        out = Reading()
+        scopes: dict[_Scope, list[int]] = defaultdict(list)
+        for n in openings:
+            scopes[drafts[n].user_id, drafts[n].agent_id].append(n)
+        for scope, members in scopes.items():
+            self._read_scope(store, scope, members, drafts, openings, without, out)
+        return out
+
+    def _read_scope(
+        self, store: Store, scope: _Scope, members: list[int], drafts: Sequence[Draft],
+        openings: Mapping[int, Opening], without: int | None, out: Reading,
+    ) -> None:
+        known = dict(self._names(store, scope))
+        own = [n for n, draft in enumerate(drafts) if (draft.user_id, draft.agent_id) == scope]
+        for n in own:
+            _learn(known, speaker_in(drafts[n].role, drafts[n].metadata))
+        if any(_is_new(openings[n], known) for n in members):
+            sessions = {drafts[n].session_id for n in members if _is_new(openings[n], known)}
+            earlier = newest(store, *scope, sorted(filter(None, sessions)))
+            for said in earlier:
+                _learn(known, said.speaker)
+            earlier = [said for said in earlier if said.id != without]
+            wanted = {openings[n].folded for n in members if _is_new(openings[n], known)}
+            lines: list[_Line] = []
+            if _may_repeat(wanted, earlier, [openings[n] for n in members]):
+                lines = list(map(self._line_of, earlier))
+                lines += [
+                    _Line(None, drafts[n].session_id, drafts[n].text, openings.get(n),
+                          _is_given(drafts[n]))
+                    for n in own
+                ]
+            found = _names_among(lines, known, wanted)
+            known |= found
+            silent = [
+                (line.id, found[line.opening.folded]) for line in lines
+                if line.id is not None and line.opening and line.opening.folded in found
+            ]
+            out.earlier.update(silent[-_MOST_EARLIER:])
+        for n in members:
+            name = known.get(openings[n].folded)
+            if name is None and openings[n].role:
+                name = openings[n].name
+                name = known[openings[n].folded] = name.lower() if name.isascii() else name
+            if name is not None:
+                out.drafts[n] = name
+
+    def _line_of(self, said: Said) -> _Line:
+        opening = self._opens(said.text)
+        if said.speaker and opening and opening.folded != folded_name(said.speaker):
+            opening = None
+        given = opening is None and said.speaker is not None
+        return _Line(said.id, said.session_id, said.text, opening, given)
+
+    def _names(self, store: Store, scope: _Scope) -> dict[str, str]:
+        """The known speakers of a user and agent."""
+        key = (store.uuid, *scope)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MOST_SCOPES:
+                self._known.clear()
+            known = self._known[key] = {}
+            for said in newest(store, *scope):
+                _learn(known, said.speaker)
+        return known
+
+    def learn(self, store: Store, drafts: Iterable[Draft]) -> None:
+        """Take up the speakers of drafts that were stored."""
+        if not self._known:
+            return
+        for draft in drafts:
+            known = self._known.get((store.uuid, draft.user_id, draft.agent_id))
+            if known is not None and (speaker := speaker_in(draft.role, draft.metadata)):
+                _learn(known, speaker)
+
+    def forget(self) -> None:
+        """Know nobody: memories were forgotten, or moved to others."""
+        self._known.clear()
+
+
+def draft_words(draft: Draft) -> str:
+    """What is embedded of a draft: its text without the name of its speaker, see `words_of`."""
+    return words_of(draft.text, speaker_in(draft.role, draft.metadata))
+
+
+def name_speakers(drafts: Sequence[Draft], names: Mapping[int, str], config: Config) -> None:
+    """Give drafts the speakers that were read, which their metadata have room for."""
+    for n, name in names.items():
+        drafts[n].metadata, drafts[n].metadata_json = check_metadata(
+            {**(drafts[n].metadata or {}), "speaker": name}, config
+        )
+
+
+def with_room(
+    drafts: Sequence[Draft], names: Mapping[int, str], config: Config
+) -> dict[int, str]:
+    """Those of the speakers that were read that the metadata of the drafts have room for."""
+    out = {}
+    for n, name in names.items():
+        with contextlib.suppress(InvalidMetadataError):
+            check_metadata({**(drafts[n].metadata or {}), "speaker": name}, config)
+            out[n] = name
+    return out
+
+
+def without_speaker(before: MemoryRecord, draft: Draft, config: Config) -> str | None:
+    """Take from the new state of a record a speaker that was read from its text; returns it.
+
+    None when its speaker was given, or it has none.
+    """
+    was = before.metadata.get("speaker")
+    if not isinstance(was, str) or before.role is not None or words_of(
+        before.text, was
+    ) == before.text:
+        return None
+    kept = dict(draft.metadata or {})
+    if kept.get("speaker") == was:
+        del kept["speaker"]
+        draft.metadata, draft.metadata_json = check_metadata(kept, config)
+    return was
+
+
+def _is_given(draft: Draft) -> bool:
+    """Whether the caller has said who speaks, or that nobody is to be read (``None``)."""
+    metadata = draft.metadata
+    return draft.role is not None or (
+        metadata is not None
+        and ("speaker" in metadata or speaker_in(None, metadata) is not None)
+    )
+
+
+def _is_doubtful(draft: Draft) -> bool:
+    """Whether words are not believed to be the user's: then they cannot say so themselves."""
+    return draft.confidence is not None and draft.confidence < _CERTAIN
+
+
+def _is_new(opening: Opening, known: Mapping[str, str]) -> bool:
+    return opening.proper and not opening.role and opening.folded not in known
+
+
+def _learn(known: dict[str, str], speaker: str | None) -> None:
+    if speaker and len(known) < _MOST_NAMES:
+        known.setdefault(folded_name(speaker), speaker)
+
+
+# -- what is a name --------------------------------------------------------------------------------
+
+
+def _may_repeat(
+    wanted: Set[str], earlier: Iterable[Said], openings: Iterable[Opening]
+) -> bool:
+    """Whether any of some folded names can open two memories: False saves a closer look."""
+    firsts = tuple({name.partition(" ")[0] for name in wanted})
+    count = sum(opening.folded in wanted for opening in openings)
+    heads = (plain(said.text[:_HEAD_CHARS]).lstrip() for said in earlier)
+    return count + sum(head.startswith(firsts) for head in heads) >= _OPENINGS
+
+
+def _names_among(
+    lines: Sequence[_Line], known: Mapping[str, str], wanted: Set[str]
+) -> dict[str, str]:
+    """Which of some folded names open enough memories of a session to be speakers' -> as written.
+    """
+    sessions: dict[str | None, list[_Line]] = defaultdict(list)
+    for line in lines:
+        sessions[line.session_id].append(line)
+    out: dict[str, str] = {}
+    for session, members in sessions.items():
+        openings: dict[str, list[Opening]] = defaultdict(list)
+        for line in members:
+            if line.opening is not None and not _is_value(line.text[line.opening.start :]):
+                openings[line.opening.folded].append(line.opening)
+        talk = _is_dialogue(members, openings, known)
+        for folded in wanted - out.keys():
+            found = openings.get(folded, [])
+            if len(found) < _OPENINGS or not any(opening.proper for opening in found):
+                continue
+            if talk or (session is not None and not _is_common(found[0].name, lines)):
+                out[folded] = next(opening.name for opening in found if opening.proper)
+    return out
+
+
+def _is_dialogue(
+    lines: Sequence[_Line], openings: Mapping[str, list[Opening]], known: Mapping[str, str]
+) -> bool:
+    """Whether two or more names take turns, and nearly all that nobody is given for has one."""
+    names = {
+        folded for folded, found in openings.items()
+        if len(found) >= _OPENINGS and (found[0].role or folded in known or found[0].proper)
+    }
+    bare = sum(not line.given for line in lines)
+    turns = sum(len(openings[folded]) for folded in names)
+    return len(names) > 1 and turns >= _DIALOGUE * bare
+
+
+def _is_value(words: str) -> bool:
+    """Whether what follows a name is a number, a code or a link: "Passport: X1234567"."""
+    head = words[:80]
+    if not _LETTER.search(head):
+        return not any(map(_is_pictured, head))
+    first, *more = head.split(maxsplit=1)
+    return not more and any(char.isdigit() or char in "@/\\_=" for char in first)
+
+
+def _is_pictured(char: str) -> bool:
+    """Whether a sign says something by itself, as an emoji does."""
+    return ord(char) > 0x2000
+
+
+def _is_common(name: str, lines: Iterable[_Line]) -> bool:
+    """Whether the texts have the name in small letters, more often than as a name in a sentence."""
+    if name.lower() == name:
+        return False
+    pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+    small = capital = 0
+    for line in lines:
+        text = line.text if line.opening is None else line.text[line.opening.start :]
+        for found in pattern.finditer(text):
+            if found.group() == name.lower():
+                small += 1
+            elif not _SENTENCE_START.search(text, max(0, found.start() - 8), found.start()):
+                capital += 1
+    return small > capital
