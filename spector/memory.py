@@ -120,8 +120,8 @@ from spector.tiers.router import TierRouter
 from spector.wording import counted
 from spector.write.draft import FIELDS, Draft, make_draft
 from spector.write.fields import (
-    check_text,
     check_scope,
+    check_text,
     id_of,
     parse_flag,
     parse_move,

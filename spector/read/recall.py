@@ -254,7 +254,10 @@ class Reader:
         if narrow is None:
             return hits
         narrowed = replace(request, selection=narrow, scoped=is_scoped(request))
-        return _of_time_first(hits, self._answer(snap, narrowed), request.k)
+        then = self._answer(snap, narrowed)
+        if then and request.topic is not None and request.topic.is_survey:
+            return then  # "what did we talk about last week?": all that there is, of that time
+        return _of_time_first(hits, then, request.k)
 
     def _with_feedback(self, snap: Snapshot, request: RecallRequest) -> RecallRequest:
         """The request with a cue vector that is nearer to its own best hits (Rocchio)."""
