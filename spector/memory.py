@@ -111,7 +111,7 @@ from spector.store.tally import count_of, receipt_within, tiers_of, users_of
 from spector.store.walk import walk
 from spector.tiers.router import TierRouter
 from spector.wording import counted
-from spector.write.draft import FIELDS, Draft, make_draft
+from spector.write.draft import FIELDS, Draft, make_draft, with_aliases
 from spector.write.fields import (
     check_scope,
     check_text,
@@ -228,6 +228,7 @@ class Memory(Sole):
         role: str | None = None,
         parents: Memories | None = None,
         supersedes: Memories | None = None,
+        aliases: str | Iterable[str] | None = None,
     ) -> MemoryRecord:
         """Store one memory and return it; it is visible to the next recall.
 
@@ -247,6 +248,8 @@ class Memory(Sole):
                 same commit those end when this one begins (``valid_from``, else ``event_time``,
                 else now): recall leaves them out, except as of an earlier time, and
                 :meth:`history` has them all. To correct what never was true, :meth:`update` it.
+            aliases: names of what it is about, up to 32. A cue with one of them in it, one typo
+                allowed in a name of five letters, finds it first; kept as ``metadata["aliases"]``.
 
         Raises:
             InvalidInputError: naming the argument; nothing was stored.
@@ -264,6 +267,7 @@ class Memory(Sole):
             "confidence": confidence, "pinned": pinned, "vector": vector,
             "immutable": immutable, "unresolved": unresolved, "category": category,
             "modality": modality, "role": role, "parents": parents, "supersedes": supersedes,
+            "aliases": aliases,
         }
         self._ensure(write=True)
         return self._remember([self._draft(text_or_message, given)])[0]
@@ -340,7 +344,7 @@ class Memory(Sole):
         earlier time as well. What was true and is no longer is told by
         ``remember(..., supersedes=id)`` instead. A new text is embedded again. The old version is
         gone from recall at once and from the files after :meth:`compact`. Pass None to clear
-        metadata or a validity bound.
+        metadata, aliases or a validity bound; other metadata leave the aliases as they are.
 
         What a memory supersedes ends when it begins, so it follows a change of ``event_time`` or
         ``valid_from``.
@@ -382,6 +386,10 @@ class Memory(Sole):
                         hint="a memory changes its user only by a call without user_id, agent_id"
                         " and session_id",
                     )
+                if "aliases" in changes:
+                    changes = with_aliases(changes, before.metadata)
+                elif "metadata" in changes and "aliases" not in (changes["metadata"] or ()):
+                    changes = with_aliases({**changes, "aliases": before.aliases}, None)
                 fields = _fields_of(before)
                 fields.update(changes)
                 draft = self._draft(fields.pop("text"), fields)

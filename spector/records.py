@@ -31,6 +31,7 @@ __all__ = [
     "ScanStats",
     "Signals",
     "UserSummary",
+    "aliases_in",
     "make_records",
 ]
 
@@ -41,6 +42,16 @@ _SHOWN = 60
 
 def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def aliases_in(metadata: object) -> tuple[str, ...]:
+    """The names in ``metadata["aliases"]``; what is no text among them is none."""
+    names = metadata.get("aliases") if isinstance(metadata, Mapping) else None
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(names, (list, tuple)):
+        return ()
+    return tuple(name for name in names if isinstance(name, str) and name.strip())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +113,11 @@ class MemoryRecord:
     @property
     def last_access(self) -> datetime:
         return from_ms(self.last_access_s * 1000)
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Names that a cue finds it by, see ``remember(aliases=)``."""
+        return aliases_in(self.metadata)
 
     @property
     def pinned(self) -> bool:
@@ -313,6 +329,10 @@ class Hit(_Lazy):
     @property
     def event_time(self) -> datetime:
         return self.record.event_time
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        return self.record.aliases
 
     @property
     def importance(self) -> float:

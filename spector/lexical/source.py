@@ -26,7 +26,8 @@ class Extent(Protocol):
 class Text(NamedTuple):
     """A memory as its words need it. ``seal`` differs when anything else does; None: unknown.
 
-    ``speaker`` is the name that its metadata give, else its ``role``.
+    ``speaker`` is the name that its metadata give, else its ``role``. ``aliases`` are names that it
+    is to be found by.
     """
 
     id: int
@@ -39,6 +40,7 @@ class Text(NamedTuple):
     seal: int | None = None
     role: str | None = None
     source: str | None = None
+    aliases: tuple[str, ...] = ()
 
 
 class Known(NamedTuple):

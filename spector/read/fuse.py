@@ -24,9 +24,10 @@ from spector.kernel.products import norm
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
-from spector.lexical.analysis import Term, is_identifier
+from spector.lexical.analysis import Term
 from spector.lexical.view import Lookup
 from spector.read.ground import Ground, NormCache
+from spector.read.named import FEW, Aliased
 from spector.read.rank import (
     TYPICAL_DEVIATION,
     deviation,
@@ -45,8 +46,6 @@ F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-#: memories that may be asked for by name at once
-FEW: Final = 10
 #: words that a cue which only names something has at most; longer ones ask something about it
 _NAME_WORDS: Final = 2
 #: of a cosine, with the rounding of codes
@@ -66,6 +65,8 @@ class Asked:
         time: that the cue names.
         wish: (dim,) f32 mean vector of requests, when the cue is one.
         is_name: the cue is a word or two and no question, see `spector.read.route.is_name`.
+        names: groups of terms; a memory with all of a group is named, see `identifying`.
+        aliased: rows by store whose alias the cue has, see `spector.read.named.aliased`.
     """
 
     kind: str
@@ -76,6 +77,8 @@ class Asked:
     time: TimeRange | None = None
     wish: F32 | None = None
     is_name: bool = False
+    names: tuple[tuple[int, ...], ...] = ()
+    aliased: Aliased | None = None
     _df: list[I64] = field(default_factory=list, repr=False, compare=False)
 
     def df(self) -> I64:
@@ -154,6 +157,8 @@ class Fuser:
         )
         ranked.likeness = likeness
         if words is not None:
+            if named is not None:  # who is named is found, whatever else the cue says
+                words = np.where(named, np.nextafter(np.float32(full), np.float32(0)), words)
             # the best evidence of words among what may be an answer, by that of all its terms
             ranked.words, ranked.full = words, full
             ranked.coverage = max(0.0, _highest(words, gone)) / full
@@ -240,7 +245,7 @@ class Fuser:
         found = [_terms_of(snap, ground, asked, corpus, ranking) for ground in grounds]
         return (
             {name: _joined([each[name] for each, _ in found]) for name in found[0][0]},
-            _named([own for _, own in found], asked, profile),
+            _named(grounds, [own for _, own in found], asked, profile),
         )
 
 
@@ -346,26 +351,31 @@ def first_of_all(profile: ScoringProfile) -> float:
 
 
 def _named(
-    own: Sequence[NDArray[np.uint8]], asked: Asked, profile: ScoringProfile
+    grounds: Sequence[Ground], own: Sequence[NDArray[np.uint8]], asked: Asked,
+    profile: ScoringProfile,
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all words of a cue that is
-    nothing but a name, when few have them, and those with an identifier of any cue. None when
-    there are none.
+    nothing but a name, when few have them, those with an identifier or number of any cue, and those
+    with an alias in it. None when there are none.
 
     A question names whom it asks about, and what says no more than that name is no answer to it.
 
     Args:
         own: per store (t, n), how often each memory has each term in its own text.
     """
-    if not profile.ranking.by_name or not asked.terms:
+    if not profile.ranking.by_name:
         return None
-    df = asked.df()
-    choices = [[n] for n, term in enumerate(asked.terms) if is_identifier(term.text) and df[n]]
-    if asked.is_name and len(df) <= _NAME_WORDS and (df > 0).all():
+    choices = [list(group) for group in asked.names]
+    if asked.is_name and 0 < len(asked.terms) <= _NAME_WORDS and (asked.df() > 0).all():
         choices.append(list(range(len(asked.terms))))
-    if not choices:
+    if not choices and not asked.aliased:
         return None
     named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
+    if asked.aliased:
+        named |= np.concatenate([
+            np.isin(ground.rows[: len(ground)], asked.aliased.rows[ground.store])
+            for ground in grounds
+        ])
     for choice in choices:
         having = np.concatenate([(each[choice] > 0).all(axis=0) for each in own])
         if np.count_nonzero(having) <= FEW:

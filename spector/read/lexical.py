@@ -8,12 +8,15 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spector.clock import MS_PER_DAY, from_ms
-from spector.lexical.analysis import Term, analyse, cue_pairs, cue_terms, is_stop
+from spector.lexical.aliases import name_words
+from spector.lexical.analysis import Analysed, Term, analyse, cue_pairs, cue_terms, is_stop
 from spector.lexical.view import Lookup, WordView
 from spector.read.facts import MARK_VERSION, mark_of
 from spector.read.fuse import Asked
+from spector.read.named import aliased, identifying
 from spector.read.names import names_of
 from spector.read.request import RecallRequest
 from spector.read.route import Kind, is_name, kind
@@ -79,11 +82,15 @@ class LexicalChannel:
         words = analyse(cue)
         terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
         pairs = _telling(views, cue_pairs(words)) if weight and ranking.pairs else ()
+        looked_up = tuple(_looked_up(view, terms + pairs) for view in views)
+        df = sum((lookup.df for lookup in looked_up[1:]), looked_up[0].df)[: len(terms)]
         return Asked(
             kind=how,
             terms=terms,
-            words=tuple(_looked_up(view, terms + pairs) for view in views),
+            words=looked_up,
             pairs=pairs,
+            names=_names(words, terms, df) if ranking.by_name else (),
+            aliased=aliased(views, cue) if ranking.by_name else None,
             about=self._about(views, cue) if ranking.about else (),
             time=request.time,
             wish=request.wish() if how is Kind.REQUEST and ranking.request_shift else None,
@@ -142,11 +149,19 @@ def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool:
     """False when a word with a capital, not at the start of a sentence, is in no memory."""
     known = {term.text for term, df in zip(asked.terms, asked.df().tolist(), strict=True) if df}
     for name in names_of(cue):
+        if asked.aliased and asked.aliased.words.issuperset(name_words(name)):
+            continue
         terms = [term for term in cue_terms(name) if not is_stop(term.text)]
         terms = [term for term in terms if term.text not in known]
         if terms and not any(view.df(terms).all() for view in views):
             return False
     return True
+
+
+def _names(
+    words: Analysed, terms: tuple[Term, ...], df: NDArray[np.int64]
+) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(tuple, identifying(words, terms, df)))
 
 
 def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:

@@ -160,6 +160,7 @@ class Weigher:
             by_score[by_score >= 0],
             self._by_words(snap, n, view, query, asked, by_words, allow),
             _in_time(view, asked),
+            asked.aliased.rows[n] if asked.aliased else np.zeros(0, np.int64),
         ])
         near = view.neighbours(found, REACH)
         return ground_of(snap, n, view, marked(len(view), [found, near.ravel()]))
