@@ -48,6 +48,7 @@ from spector.read.hits import confine
 from spector.read.hyde import centroid, hypotheses
 from spector.read.intents import parse_intent, with_intent
 from spector.read.merge import DEPTH, merged
+from spector.read.newer import asks_for_now
 from spector.read.options import (
     RareArguments,
     RecallArguments,
@@ -668,6 +669,8 @@ class Memory(Sole):
             mmr=parse_mmr(rarely.mmr),
             per_session=parse_per_session(rarely.per_session),
             kind=parse_kind(kind),
+            newest=text is not None and moment is None and time_range is None
+            and asks_for_now(text),
             modality_mask=parse_mask(Modality, rarely.modalities, "modality"),
             category_mask=parse_mask(Category, rarely.categories, "category"),
             exact=bool(rarely.exact),

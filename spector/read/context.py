@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from spector.clock import iso_of_ms
 from spector.config import Config
 from spector.read.abstain import in_turn, judge, least_of
 from spector.read.excerpt import cue_words, excerpt
+from spector.read.newer import outdated
 from spector.read.quote import FRAME, Block, Line, line_of, origin_of, quoted
 from spector.read.tokens import TokenCounter
 from spector.records import Hit, HitList
@@ -144,6 +145,7 @@ class Desk:
             return self.empty(verdict.reason, abstained=True)
         least = least_of(hits.signals, self._config.context_abbreviated)
         draft = _Draft(self._counter, self._max, cue or "", (self._config.context_full, least))
+        draft.marks = _marks_of(hits[:k], cue or "")
         found = in_turn(hits, k)
         repeated = _repeated([hit for hit, _ in found])
         quotes, tokens = draft.settle([
@@ -168,6 +170,8 @@ class _Draft:
         self._count = counter
         self._max = max_tokens
         self._words = cue_words(cue)
+        #: id -> "older" or "newer", of memories that answer the same
+        self.marks: Mapping[int, str] = {}
         self._block = Block()
         #: tokens of the words that have been counted
         self._known: dict[str, int] = {}
@@ -242,9 +246,14 @@ class _Draft:
         if limit < 1:
             return None
         if cost(hit.text) <= limit:
-            return line_of(hit, quoted(hit.text), whole=whole, cut=False)
+            return line_of(
+                hit, quoted(hit.text), whole=whole, cut=False, mark=self.marks.get(hit.id, "")
+            )
         part = excerpt(hit.text, self._words, limit, cost)
-        return line_of(hit, quoted(part), whole=whole, cut=True) if part else None
+        if not part:
+            return None
+        mark = self.marks.get(hit.id, "")
+        return line_of(hit, quoted(part), whole=whole, cut=True, mark=mark)
 
     def _price(self, line: Line | None) -> int:
         """Tokens of a line and of the heading that it needs."""
@@ -268,6 +277,13 @@ def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
     reason = reason or (_TOO_LONG if line.cut else "")
     form = "abbreviated" if reason else "full"
     return replace(quote, form=form, tokens=tokens, reason=reason)
+
+
+def _marks_of(hits: Sequence[Hit], cue: str) -> dict[int, str]:
+    """Which of the best hits are older than another one that answers the cue anew, which newer."""
+    newer = outdated(hits, cue) if cue else {}
+    marks = {each: "newer" for several in newer.values() for each in several}
+    return marks | dict.fromkeys(newer, "older")
 
 
 def _repeated(hits: Sequence[Hit]) -> list[str]:

@@ -26,6 +26,7 @@ from spector.read.among import allowed, conditions, partitions_of
 from spector.read.fuse import Asked, is_open
 from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in, kind_of
+from spector.read.newer import LOOKED_AT, newer_first
 from spector.read.noticed import Noticer, is_scoped
 from spector.read.phases import lacks_words, query_of, scored_all, stats_of
 from spector.read.pick import few_of_each, most_diverse, vectors_of
@@ -309,6 +310,9 @@ class Reader:
         if not any(view.n_rows for view in views):
             return self._scanned(snap, request, query, filters)
         asked = self._lexical.asked(snap, views, request)
+        wide = request
+        if request.newest and query.profile.ranking.newer:
+            wide = replace(request, k=max(request.k, LOOKED_AT))
         if self._weigher.is_small(views):
             result = None
             if select is not None or not is_open(query) or lacks_words(snap, views):
@@ -317,14 +321,16 @@ class Reader:
             if result is None:  # every record was scored, but for those whose state forbids it
                 result = scored_all(snap, len(ranked))
             self._told.add(snap, ranked, asked.time, query.profile.ranking)
-            hits = self._confirmed(snap, request, query, filters, ranked)
+            hits = self._confirmed(snap, wide, query, filters, ranked)
         else:
             hits, result, ranked = self._best_of_many(
-                snap, request, query, filters, (views, asked, select, chosen)
+                snap, wide, query, filters, (views, asked, select, chosen)
             )
         signals = self._noticer.signals(
-            snap, request, query, filters, (views, asked, chosen), ranked, hits
+            snap, request, query, filters, (views, asked, chosen), ranked, hits[: request.k]
         )
+        if wide is not request:
+            hits = newer_first(hits, request.cue or "")[: request.k]
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]

@@ -160,6 +160,8 @@ class RecallRequest:
     mmr: float | None = None
     #: hits of one session at most; None: any number
     per_session: int | None = None
+    #: how things are is asked, so of two statements the newer one comes first
+    newest: bool = False
     #: "fact", "talk" or "request"; "" for what the cue looks like
     kind: str = ""
     #: the time that the cue speaks of, once it has been looked for
