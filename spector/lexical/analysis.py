@@ -44,8 +44,8 @@ from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_HINTS, TURKISH_MARKE
 from spector.unicode import compatible
 
 __all__ = [
-    "ANALYSIS_VERSION", "JOIN", "PAIR", "SPACELESS", "STOP", "Analysed", "Term", "analyse", "cue_pairs",
-    "cue_terms", "field_terms", "fingerprint", "is_identifier", "is_stop", "pair_hashes",
+    "ANALYSIS_VERSION", "JOIN", "PAIR", "SPACELESS", "STOP", "Analysed", "Term", "analyse",
+    "cue_pairs", "cue_terms", "field_terms", "fingerprint", "is_identifier", "is_stop", "pair_hashes",
     "term_hash", "words",
 ]
 

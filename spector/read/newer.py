@@ -11,12 +11,9 @@ of now and of before, and of change ("anymore", "moved"), English and Turkish.
 
 from __future__ import annotations
 
-import functools
-import math
-import operator
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -27,7 +24,8 @@ from spector.lexical.analysis import analyse, is_stop
 from spector.read.names import names_of
 from spector.read.pick import vectors_of
 from spector.read.plain import is_turkish, plain
-from spector.records import Explanation, Hit
+from spector.read.rescore import scored_above
+from spector.records import Hit
 
 __all__ = ["LOOKED_AT", "asks_for_now", "newer_first", "outdated"]
 
@@ -247,7 +245,7 @@ def newer_first(hits: Sequence[Hit], cue: str) -> list[Hit]:
         if later:
             newest = max(later, key=lambda each: (out[places[each]].record.event_ms, each))
             hit = out.pop(places[newest])
-            out.insert(at, _raised(hit, out[at].score))
+            out.insert(at, scored_above(hit, out[at].score, "newer"))
             places = {hit.id: n for n, hit in enumerate(out)}
         at += 1
     return out
@@ -259,7 +257,7 @@ def outdated(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     Both are told by one speaker to one user, and the newer one is no less certain and from no
     farther: a document does not overrule what the user said.
     """
-    best = hits[:LOOKED_AT]
+    best = [hit for hit in hits[:LOOKED_AT] if hit._found is not None]
     if len(best) < 2 or best[0].score <= 0:
         return {}
     alike = _cosines(best)
@@ -306,24 +304,3 @@ def _may_overrule(old: Hit, new: Hit) -> bool:
 def _speaker(hit: Hit) -> str:
     named = hit.metadata.get("speaker")
     return plain(named if isinstance(named, str) and named else hit.role or "")
-
-
-def _raised(hit: Hit, least: float) -> Hit:
-    """The hit with a score just above another."""
-    if hit.score > least:
-        return hit
-    before = hit.explain()
-    more = least - hit.score
-    while True:
-        more = math.nextafter(more, math.inf)
-        evidence = {**before.evidence, "newer": more}
-        score = functools.reduce(operator.add, evidence.values(), before.fused)
-        if score > least:
-            break
-        more += abs(least) * 1e-15
-
-    def explained() -> Explanation:
-        return replace(hit.explain(), evidence={**hit.explain().evidence, "newer": more})
-
-    assert hit._found is not None, "it is from a recall"
-    return Hit.of(hit._found, score, explained)

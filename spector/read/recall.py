@@ -23,6 +23,7 @@ from spector.kernel.query import Query
 from spector.layout import Flag
 from spector.lexical.view import WordView
 from spector.read.among import allowed, conditions, partitions_of
+from spector.read.flood import DEEP, WINDOW, believed, is_doubted, without_floods
 from spector.read.fuse import Asked, is_open
 from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in, kind_of
@@ -329,12 +330,33 @@ class Reader:
         signals = self._noticer.signals(
             snap, request, query, filters, (views, asked, chosen), ranked, hits[: request.k]
         )
+        if is_doubted(hits):
+            known = (views, asked, select, chosen)
+            hits = self._without_floods(snap, wide, query, filters, known, ranked, hits)
         if wide is not request:
             hits = newer_first(hits, request.cue or "")[: request.k]
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
         return HitList(hits, stats_of(snap, select, result, self._kernel.name), signals=signals)
+
+    def _without_floods(
+        self, snap: Snapshot, request: RecallRequest, query: Query,
+        filters: Sequence[SqlFilter | None], known: _Known, ranked: Ranked, hits: list[Hit],
+    ) -> list[Hit]:
+        """The hits with floods of one origin behind what others say about the cue."""
+
+        def others() -> list[Hit]:
+            deep = ranked
+            if not ranked.is_whole:
+                more = replace(request, k=min(max(request.k, DEEP), self._config.max_k))
+                deep = self._best_of_many(snap, more, query, filters, known)[2]
+            some = believed(snap, deep)
+            return self._confirmer.first(snap, request.k, query, filters, some)[0]
+
+        if len(hits) < WINDOW:
+            hits = self._confirmer.first(snap, WINDOW, query, filters, ranked)[0]
+        return without_floods(hits, request.k, others)
 
     def _confirmed(
         self, snap: Snapshot, request: RecallRequest, query: Query,
