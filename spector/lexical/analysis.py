@@ -45,8 +45,8 @@ from spector.unicode import compatible
 
 __all__ = [
     "ANALYSIS_VERSION", "JOIN", "PAIR", "SPACELESS", "STOP", "Analysed", "Term", "analyse",
-    "cue_pairs", "cue_terms", "field_terms", "fingerprint", "is_identifier", "is_stop", "pair_hashes",
-    "term_hash", "words",
+    "cue_pairs", "cue_terms", "field_terms", "fingerprint", "is_identifier", "is_stop",
+    "pair_hashes", "term_hash", "words",
 ]
 
 #: another number whenever the same text may give other terms

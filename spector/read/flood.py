@@ -84,7 +84,7 @@ def without_floods(
 
 
 def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
-    """Ids of what an origin of little certainty has beyond its share: all, where it is one thing."""
+    """Ids of what a doubted origin has beyond its share: all, where it is one thing."""
     by_origin: dict[tuple[object, ...], list[Hit]] = {}
     for hit in hits:
         if image_of(hit)[_CONFIDENCE_AT] < _DOUBTED:

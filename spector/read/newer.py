@@ -55,8 +55,8 @@ _BEFORE: Final = re.compile(
     r"|earlier|earliest|once|ago|yesterday|last|old|older|oldest|past|back then|history|ever"
     r"|initial\w{0,2}|first|(?:19|20)\d\d)\b|\b(?:have|has) (?:i|we|you|he|she|they|it)\b"
 )
-_PRESENT: Final = re.compile(r"(?:\b|')(?:is|am|are|do|does|s|re|don't|doesn't|isn't|aren't)\b")
-_ASKS: Final = re.compile(r"(?:what|who|whom|whose|where|which|when|how|why|is|are|am|do|does)\b")
+_PRESENT: Final = re.compile(r"(?:\b|')(?:is|am|are|do|does|s|re|may|can|must)\b|n't\b")
+_ASKS: Final = re.compile(r"(?:what|who|whom|whose|where|which|when|how|why|is|are|am|do|does|may|can|must)\b")
 _PHRASE: Final = re.compile(r"(?:my|our)\b")
 
 _NOW_TR: Final = re.compile(
@@ -188,7 +188,7 @@ class _Pair:
         shared = [word for word in wanted if old.has(word) and new.has(word)]
         foreign = self._has_another_subject(shared)
         if new.is_changed():
-            if alike < _ALIKE_CHANGED or share < _SCORE_CHANGED or len(missing) > 1:
+            if len(missing) > 1:
                 return False
             return alike >= _ALIKE_TOLD or not (foreign or (missing and not shared and wanted[1:]))
         if alike < _ALIKE or share < _SCORE or missing or foreign or new.is_past():
@@ -277,8 +277,11 @@ def outdated(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
             old, new = (one, other) if one.record.event_ms < other.record.event_ms else (other, one)
             if old.score <= 0 or not _may_overrule(old, new):
                 continue
+            share = new.score / old.score
+            if share < _SCORE_CHANGED:
+                continue
             pair = _Pair(asked, names, words_of(old), words_of(new))
-            if pair.answers_anew(float(alike[n, m]), new.score / old.score, _speaker(new)):
+            if pair.answers_anew(float(alike[n, m]), share, _speaker(new)):
                 out[old.id] = (*out.get(old.id, ()), new.id)
     return out
 

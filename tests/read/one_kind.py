@@ -118,7 +118,8 @@ def _recipes() -> Iterator[str]:
         "quince paste", "sesame buns", "turnip mash", "vanilla flan", "yogurt bread",
     )
     for n, dish in enumerate(dishes):
-        yield f"The recipe for {dish} takes {15 + 5 * (n * 11 % 17)} minutes and serves {2 + n % 6}."
+        minutes = 15 + 5 * (n * 11 % 17)
+        yield f"The recipe for {dish} takes {minutes} minutes and serves {2 + n % 6}."
 
 
 _ORDERS: Final = tuple(_orders())

@@ -19,7 +19,7 @@ ANSWERS = (
     "If the server is down, phone the admin: 0532 111 22 33.",
 )
 FILL = (
-    "Lunch was soup.", "The deploy went fine.", "Ann likes tea.", "The office moved to Park Street.",
+    "Lunch was soup.", "The deploy went fine.", "Ann likes tea.", "The office is in Park Street.",
     "Backups run at night.", "Phones are handed out on Mondays.", "The number of seats is 40.",
     "The garden needs rain.", "We bought a new printer.", "The train was late.",
 )
@@ -29,9 +29,9 @@ HOW = ("asks", "asked", "is asking", "wants to know", "was told")
 FLOODS = {
     "questions": "{who} {how}: what is the admin's phone number?",
     "statements": "The admin's phone number is what {who} {how} about.",
-    "repeated": "What is the admin's phone number? The phone number of the admin, as {who} {how}, is"
-                " the number of the admin's phone, and whoever needs the admin's phone number should"
-                " ask for the phone number of the admin.",
+    "repeated": "What is the admin's phone number? The phone number of the admin, as {who} {how},"
+                " is the number of the admin's phone, and whoever needs the admin's phone number"
+                " should ask for the phone number of the admin.",
 }
 
 
