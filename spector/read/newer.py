@@ -56,7 +56,9 @@ _BEFORE: Final = re.compile(
     r"|initial\w{0,2}|first|(?:19|20)\d\d)\b|\b(?:have|has) (?:i|we|you|he|she|they|it)\b"
 )
 _PRESENT: Final = re.compile(r"(?:\b|')(?:is|am|are|do|does|s|re|may|can|must)\b|n't\b")
-_ASKS: Final = re.compile(r"(?:what|who|whom|whose|where|which|when|how|why|is|are|am|do|does|may|can|must)\b")
+_ASKS: Final = re.compile(
+    r"(?:what|who|whom|whose|where|which|when|how|why|is|are|am|do|does|may|can|must)\b"
+)
 _PHRASE: Final = re.compile(r"(?:my|our)\b")
 
 _NOW_TR: Final = re.compile(

@@ -113,7 +113,8 @@ def test_a_question_in_the_present_tense_asks_for_now(cue: str) -> None:
     ["Where did I live before?", "What was my phone number?", "Where have I worked?",
      "What is my old address?", "What is the name of my first school?",
      "Who was my dentist in 2023", "Eskiden nerede yaşıyordum?",
-     "I met Ann at the station today and we talked about her new job.", "Önceki numaram ne?", "Geçen yıl nerede oturuyordum?", "Recipes", "a\nb now?"],
+     "I met Ann at the station today and we talked about her new job.", "Önceki numaram ne?",
+     "Geçen yıl nerede oturuyordum?", "Recipes", "a\nb now?"],
 )
 def test_a_cue_about_the_past_does_not(cue: str) -> None:
     assert not asks_for_now(cue)
