@@ -12,7 +12,7 @@ of now and of before, and of change ("anymore", "moved"), English and Turkish.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -39,6 +39,8 @@ _ALIKE_CHANGED, _SCORE_CHANGED = 0.35, 0.75
 _ALIKE_TOLD: Final = 0.6
 #: cosine from which two statements have one frame although they share no word of the cue
 _SAME_FRAME: Final = 0.75
+#: other versions of a statement, at most: more of one frame are a list, not a history
+_VERSIONS: Final = 3
 #: letters that the forms of one word begin with
 _STEM: Final = 5
 _LONGEST: Final = 2_000
@@ -185,7 +187,7 @@ class _Pair:
             word.isdecimal() or (word in self._names and word not in speaker) for word in missing
         ):
             return False
-        if self._is_of_somebody_else():
+        if self._is_of_somebody_else() or self._has_another_number():
             return False
         shared = [word for word in wanted if old.has(word) and new.has(word)]
         foreign = self._has_another_subject(shared)
@@ -214,6 +216,16 @@ class _Pair:
             return bool(new.words) and new.content[0] and not self._is_known(new.words[0])
         return False
 
+    def _has_another_number(self) -> bool:
+        """Whether both say something of what a number tells apart: "Order 4711 is packed", "Order
+        4712 is shipped". A number that ends a statement, or stands behind its verb, is what it
+        says."""
+        old, new = _numbered(self._old), _numbered(self._new)
+        return any(
+            _is_form(kind, other) and number not in {n for k, n in old if _is_form(k, kind)}
+            for kind, number in new for other, _ in old
+        )
+
     def _has_another_subject(self, shared: Sequence[str]) -> bool:
         """Whether something stands before the words of the cue that neither it nor the earlier
         statement knows. In Turkish the verb comes last, and so would everything else."""
@@ -225,6 +237,19 @@ class _Pair:
             tells and not self._is_known(word) and not _CHANGED.fullmatch(word)
             for word, tells in zip(new.words[:first], new.content[:first], strict=True)
         )
+
+
+def _numbered(text: _Words) -> list[tuple[str, str]]:
+    """(word, number) where a number stands right behind a word and something is said after it."""
+    words, content = text.words, text.content
+    return [
+        (words[n - 1], words[n]) for n in range(1, len(words) - 1)
+        if words[n].isdecimal() and content[n - 1] and not words[n - 1].isdecimal()
+        and any(
+            tells and not word.isdecimal()
+            for word, tells in zip(words[n + 1 :], content[n + 1 :], strict=True)
+        )
+    ]
 
 
 # -- hits ------------------------------------------------------------------------------------------
@@ -285,7 +310,16 @@ def outdated(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
             pair = _Pair(asked, names, words_of(old), words_of(new))
             if pair.answers_anew(float(alike[n, m]), share, _speaker(new)):
                 out[old.id] = (*out.get(old.id, ()), new.id)
-    return out
+    many = {hit.id for hit in best if _count(out, hit.id) > _VERSIONS}
+    return {
+        each: left for each, several in out.items() if each not in many
+        and (left := tuple(newer for newer in several if newer not in many))
+    }
+
+
+def _count(newer: Mapping[int, tuple[int, ...]], hit: int) -> int:
+    """How many others a hit answers anew, or is answered anew by."""
+    return len(newer.get(hit, ())) + sum(hit in several for several in newer.values())
 
 
 def _cosines(hits: Sequence[Hit]) -> NDArray[np.float32]:

@@ -162,6 +162,18 @@ def test_of_several_the_newest_stands_first_and_the_oldest_last(memory: Memory) 
     assert [hit.id for hit in hits] == [ids[1], ids[2], ids[0]]
 
 
+@pytest.mark.parametrize("cue", ["Which order is on hold?", "What is with the orders?"])
+def test_what_numbers_tell_apart_and_lists_are_no_versions(memory: Memory, cue: str) -> None:
+    for n, state in enumerate(("packed", "on hold", "shipped")):
+        told(memory, f"Order {4711 + n} is {state}.", f"2026-03-0{n + 1}T09:00:00Z")
+    hits = memory.recall(cue, user_id="u")
+    for n, dish in enumerate(("lentil soup", "lemon tart", "fish stew", "rye bread", "plum jam")):
+        told(memory, f"The order book has {dish}.", f"2026-04-0{n + 1}T09:00:00Z")
+    hits += memory.recall(cue, user_id="u")
+    assert not any("newer" in hit.explain().evidence for hit in hits)
+    assert "er)" not in memory.context(cue, user_id="u", always=True).text
+
+
 def test_only_the_order_changes_and_the_scores_say_so(memory: Memory) -> None:
     for old, new, _ in PAIRS:
         pair(memory, old, new)
