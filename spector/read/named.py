@@ -138,7 +138,7 @@ def identifying(words: Analysed, terms: Sequence[Term], df: I64) -> list[list[in
             continue
         if _CODE.fullmatch(form):
             groups.append([number])
-        elif form.isdecimal() and not _is_of_time(forms, at):
+        elif form.isdecimal() and not _is_of_time(forms, at) and not _is_part(forms, at):
             kind = _kind_before(words, forms, at, place, df)
             if kind >= 0:
                 groups.append([number, kind])
@@ -164,6 +164,11 @@ def _is_marked(forms: Sequence[str], at: int) -> bool:
     """Whether "no." stands before a number, or "numaralı" behind it."""
     before, after = forms[max(0, at - 1) : at], forms[at + 1 : at + 2]
     return not _MARKS.isdisjoint(before) or not _MARKS_AFTER.isdisjoint(after)
+
+
+def _is_part(forms: Sequence[str], at: int) -> bool:
+    """Whether it is part of a longer number: "3,600", "2.5"."""
+    return any(form.isdecimal() for form in (*forms[max(0, at - 1) : at], *forms[at + 1 : at + 2]))
 
 
 def _is_of_time(forms: Sequence[str], at: int) -> bool:
