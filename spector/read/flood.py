@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from spector.layout import RECORD_DTYPE
+from spector.read.ground import CERTAIN
 from spector.read.hits import image_of
 from spector.read.pick import vectors_of
 from spector.read.ranked import Ranked
@@ -24,8 +25,6 @@ from spector.records import Hit
 
 __all__ = ["DEEP", "WINDOW", "believed", "is_doubted", "without_floods"]
 
-#: confidence, 0..255, below which an origin may not fill the hits
-_DOUBTED: Final = 127
 _CONFIDENCE_AT: Final = RECORD_DTYPE.fields["confidence"][1]  # type: ignore[index]
 #: of the hits, for each such origin
 _SHARE: Final = 4
@@ -45,7 +44,7 @@ _ONE_THING: Final = 0.75
 
 def is_doubted(hits: Sequence[Hit]) -> bool:
     """Whether any hit is of little certainty."""
-    return any(image_of(hit)[_CONFIDENCE_AT] < _DOUBTED for hit in hits)
+    return any(image_of(hit)[_CONFIDENCE_AT] < CERTAIN for hit in hits)
 
 
 def believed(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
@@ -56,7 +55,7 @@ def believed(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
     for each in np.unique(part).tolist():
         mine = part == each
         data = snap.table.parts[each].data
-        certain[mine] = data[slot[mine], _CONFIDENCE_AT] >= _DOUBTED
+        certain[mine] = data[slot[mine], _CONFIDENCE_AT] >= CERTAIN
     return [ranked[at] for at in np.flatnonzero(certain)[:_CONFIRMED].tolist()]
 
 
@@ -87,7 +86,7 @@ def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
     """Ids of what a doubted origin has beyond its share: all, where it is one thing."""
     by_origin: dict[tuple[object, ...], list[Hit]] = {}
     for hit in hits:
-        if image_of(hit)[_CONFIDENCE_AT] < _DOUBTED:
+        if image_of(hit)[_CONFIDENCE_AT] < CERTAIN:
             by_origin.setdefault(_origin(hit), []).append(hit)
     out: set[int] = set()
     for mine in by_origin.values():

@@ -26,7 +26,7 @@ from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
 from spector.lexical.analysis import Term
 from spector.lexical.view import Lookup
-from spector.read.ground import Ground, NormCache
+from spector.read.ground import CERTAIN, Ground, NormCache
 from spector.read.named import FEW, Aliased
 from spector.read.rank import (
     TYPICAL_DEVIATION,
@@ -245,7 +245,7 @@ class Fuser:
         found = [_terms_of(snap, ground, asked, corpus, ranking) for ground in grounds]
         return (
             {name: _joined([each[name] for each, _ in found]) for name in found[0][0]},
-            _named(grounds, [own for _, own in found], asked, profile),
+            _named(snap, grounds, [own for _, own in found], asked, profile),
         )
 
 
@@ -351,7 +351,7 @@ def first_of_all(profile: ScoringProfile) -> float:
 
 
 def _named(
-    grounds: Sequence[Ground], own: Sequence[NDArray[np.uint8]], asked: Asked,
+    snap: Snapshot, grounds: Sequence[Ground], own: Sequence[NDArray[np.uint8]], asked: Asked,
     profile: ScoringProfile,
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all words of a cue that is
@@ -372,15 +372,21 @@ def _named(
         return None
     named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
     if asked.aliased:
-        named |= np.concatenate([
-            np.isin(ground.rows[: len(ground)], asked.aliased.rows[ground.store])
-            for ground in grounds
-        ])
+        rows = asked.aliased.rows
+        named |= np.concatenate([_called(snap, each, rows[each.store]) for each in grounds])
     for choice in choices:
         having = np.concatenate([(each[choice] > 0).all(axis=0) for each in own])
         if np.count_nonzero(having) <= FEW:
             named |= having
     return named if named.any() else None
+
+
+def _called(snap: Snapshot, ground: Ground, rows: I64) -> NDArray[np.bool_]:
+    """(n,) which memories are some rows; what few believe does not choose its own name."""
+    out = np.isin(ground.rows[: len(ground)], rows) if len(rows) else np.zeros(len(ground), bool)
+    for at in np.flatnonzero(out).tolist():
+        out[at] = snap.confidence(int(ground.part[at]), int(ground.slot[at])) >= CERTAIN
+    return out
 
 
 def _by_ranks(

@@ -26,7 +26,7 @@ from spector.read.rank import Around, of_forms, shares, spread
 from spector.read.snapshot import Snapshot
 
 __all__ = [
-    "NOWHERE", "Ground", "NormCache", "code_of", "ground_of", "marked", "mixed_vectors",
+    "CERTAIN", "NOWHERE", "Ground", "NormCache", "code_of", "ground_of", "marked", "mixed_vectors",
     "places_of", "unit_vectors", "whole_ground",
 ]
 
@@ -34,7 +34,7 @@ F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
 #: confidence, 0..255, from which words without a speaker are believed to be the user's
-_CERTAIN: Final = 127
+CERTAIN: Final = 127
 
 
 @dataclass(slots=True, eq=False)
@@ -127,7 +127,7 @@ class Ground:
             found = self.forms().standing.copy()
             unnamed = [code for code, name in enumerate(self.words.speakers()) if not name]
             for row in np.flatnonzero(found & np.isin(self.speakers(), unnamed)).tolist():
-                found[row] = snap.confidence(int(self.part[row]), int(self.slot[row])) >= _CERTAIN
+                found[row] = snap.confidence(int(self.part[row]), int(self.slot[row])) >= CERTAIN
             self._standing = found
         return self._standing
 

@@ -90,6 +90,12 @@ def test_names_stay_within_their_scope(memory: Memory) -> None:
                                                          user_id="u")]
 
 
+def test_what_few_believe_does_not_choose_its_own_name(memory: Memory) -> None:
+    remember(memory, "Ledger DB", source="page.html", confidence=0.2)
+    hits = memory.recall("Ledger DB?", vector=LIKE, k=41, user_id="u")
+    assert not any("name" in hit.explain().evidence for hit in hits)
+
+
 def test_a_large_store_finds_it_as_well() -> None:
     config = spector.Config(rank_all_records=100)
     with spector.open(":memory:", embedder=None, dim=DIM, config=config) as memory:
