@@ -132,7 +132,7 @@ def row(name: str, calls: Sequence[Callable[[], Any]]) -> str:
 
 def measure(path: Path, corpus: Corpus, texts: Texts, count: int) -> Iterator[str]:
     """Lines of the report."""
-    from spector.lexical.analysis import cue_pairs, cue_terms
+    from spector.lexical.analysis import cue_terms
     from spector.read.facts import MARK_VERSION, mark_of
     from spector.store.words import Words
 
@@ -152,9 +152,8 @@ def measure(path: Path, corpus: Corpus, texts: Texts, count: int) -> Iterator[st
             yield row(f"{name}: best {_BEST}", [_best(view, terms) for terms in every])
         yield row("question, 1 % allowed", [_best(view, t, gate) for t in looked["question"]])
         yield row("question: looked up", [_look_up(view, t) for t in looked["question"]])
-        pairs = [t + cue_pairs(c) for t, c in zip(looked["question"], kinds["question"],
-                                                  strict=False)]
-        yield row("question: counts around the best", [_counts(view, t) for t in pairs])
+        yield row("question: counts around the best",
+                  [_counts(view, t) for t in looked["question"]])
         vectors = dict(zip(corpus.cue_texts, corpus.cues, strict=True))
         chosen = kinds["question"][:_CUES]
         memory.recall(chosen[0], vector=vectors[chosen[0]])

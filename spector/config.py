@@ -91,7 +91,7 @@ class Config:
     # context
     #: probability of an answer below which ``context`` and ``recall(selective=True)`` say nothing;
     #: 0 always says something
-    abstain_below: float = 0.12
+    abstain_below: float = 0.35
     #: relevance from which a memory is quoted in full, and from which it is quoted at all; the
     #: second is for questions of fact, three quarters of it for situations and requests
     context_full: float = 0.7

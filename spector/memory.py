@@ -53,7 +53,9 @@ from spector.read.options import (
     RareArguments,
     RecallArguments,
     RecallOptions,
+    cut_of,
     options_of,
+    parse_cut,
     parse_include,
     parse_mask,
     parse_min_importance,
@@ -64,6 +66,7 @@ from spector.read.options import (
     refuse_strange,
 )
 from spector.read.parts import split
+from spector.read.probes import Probes
 from spector.read.recall import Reader
 from spector.read.request import (
     EVERYTHING,
@@ -78,7 +81,6 @@ from spector.read.request import (
     parse_switch,
 )
 from spector.read.tokens import token_counter
-from spector.read.wishes import Wishes
 from spector.receipt import Purged
 from spector.records import (
     MAX_PROBLEMS,
@@ -186,9 +188,9 @@ class Memory(Sole):
             router, embedder=embedder, importance=importance, clock=checked, config=config,
             dim=self.dim,
         )
+        self._probes = Probes(embedder)
         self._kernel = ParallelKernel(get_kernel(), threads)
         self._reader = Reader(router, self._kernel, config)
-        self._wishes = Wishes(embedder)
         self._vectors = Vectors(
             dim=self.dim, fingerprint=opened[0].store.meta.get("fingerprint") or "",
             can_embed=embedder is not None,
@@ -668,6 +670,8 @@ class Memory(Sole):
             replaced=replaced,
             mmr=parse_mmr(rarely.mmr),
             per_session=parse_per_session(rarely.per_session),
+            probes=self._probes.beside(text, make=selective),
+            cut=0.0 if selective else parse_cut(rarely.cut),
             kind=parse_kind(kind),
             newest=text is not None and moment is None and time_range is None
             and asks_for_now(text),
@@ -675,7 +679,6 @@ class Memory(Sole):
             category_mask=parse_mask(Category, rarely.categories, "category"),
             exact=bool(rarely.exact),
             lexical=bool(rarely.lexical),
-            wish=self._wishes.mean,
         )
         request = with_intent(request, parse_intent(rarely.intent, text))
         hits = self._reader.recall(request)
@@ -736,8 +739,11 @@ class Memory(Sole):
             if not decision.needed:
                 return desk.empty(unneeded(decision), abstained=True)
         fetched = min(max(wanted, CROWD), self._config.max_k)
+        self._probes.beside(text, make=True)
+        cut = cut_of(recall)
+        recall["cut"] = 0.0  # how far the best stands out is seen by what is behind it
         hits = self.recall(text, k=fetched, **recall)
-        found = desk.context(hits, text, wanted, always=always)
+        found = desk.context(hits, text, wanted, cut=cut, always=always)
         if learn and found.hits:
             scope = Scope(**{name: recall.get(name) for name in SCOPES})  # type: ignore[arg-type]
             self._writer.note_use([hit.id for hit in found.hits], scope)

@@ -203,7 +203,7 @@ def make_records(columns: Mapping[str, Sequence[Any]]) -> list[MemoryRecord]:
 
 
 #: evidence that is the cue's own words
-_OF_WORDS: Final = frozenset({"words", "pairs", "name"})
+_OF_WORDS: Final = frozenset({"words", "name"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +214,7 @@ class Explanation:
     weights, ``modifiers`` the factors; they make ``fused``, the score of the scan: ``sum(terms) *
     product(modifiers)`` for additive profiles, ``sim * (1 + sum(terms without sim)) *
     product(modifiers)`` for multiplicative ones. What the read path knows beyond that comes on
-    top, on the same scale, each term by its name (words, pairs, name, near, about, date, ..., see
+    top, on the same scale, each term by its name (words, name, near, about, ..., see
     ``Ranking``), and adds up to ``score``.
     """
 
@@ -234,7 +234,7 @@ class Explanation:
 
     @property
     def lexical(self) -> float:
-        """What the words of the cue say: the part of ``evidence`` that is words, pairs and name."""
+        """What the words of the cue say: the part of ``evidence`` that is words and name."""
         return sum(value for name, value in self.evidence.items() if name in _OF_WORDS)
 
     def __str__(self) -> str:
@@ -277,15 +277,21 @@ class Hit(_Lazy):
     record: MemoryRecord
     score: float
     explainer: Callable[[], Explanation] = field(repr=False, compare=False)
+    #: ids of memories of its scope with equal words, which are no hits of their own
+    also: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, found: Found, score: float, explainer: Callable[[], Explanation]) -> Self:
+    def of(
+        cls, found: Found, score: float, explainer: Callable[[], Explanation],
+        also: tuple[int, ...] = (),
+    ) -> Self:
         """A hit whose record is made when somebody asks for it; most callers want the text."""
         hit = cls.__new__(cls)
         fill = object.__setattr__
         fill(hit, "_found", found)
         fill(hit, "score", score)
         fill(hit, "explainer", explainer)
+        fill(hit, "also", also)
         return hit
 
     if not TYPE_CHECKING:  # a checker shall not believe that a hit has any attribute
@@ -379,9 +385,10 @@ class Hit(_Lazy):
         return self.explainer()
 
     def to_dict(self) -> dict[str, Any]:
-        """The record's dictionary plus ``score`` and ``explain``."""
+        """The record's dictionary plus ``score``, ``also`` and ``explain``."""
         out = self.record.to_dict()
         out["score"] = round(self.score, 6)
+        out["also"] = list(self.also)
         why = self.explain()
         out["explain"] = {
             "profile": why.profile,
@@ -418,25 +425,29 @@ class Signals:
     """What a recall noticed about its cue as a whole; what decides whether it says nothing.
 
     Attributes:
-        kind: "fact", "talk" or "request"; only the answers to facts are ever withheld.
+        kind: "fact", "talk" or "request".
         coverage: most of the cue's words that one memory and its neighbours account for: BM25
             with smeared frequencies over the sum of the words' weights, absent words included.
         cosine: highest likeness, raw; None without a vector of the cue.
-        likeness: the same in deviations above the usual likeness of this store's memories to each
-            other; None also where there are fewer than four of them.
-        unknown_name: a word with a capital, not at the start of a sentence, that no memory has.
+        likeness: the same in deviations above the cosines that questions about something else have
+            with this store's memories; None also where there are fewer than four of them, without
+            an embedder, and of another than the offline one until a context or a selective recall
+            has asked it.
+        unknown_name: a word with a capital, not at the start of a sentence, that no memory has; of
+            questions of fact only. known_name: there are such words, and memories have them all.
         memories: how many there are to answer from; None when nobody counted.
         measured: False when a filter leaves so little of a large store that a sample does not show
-            how alike that is; then nothing is withheld.
+            what is in it; then nothing is withheld.
 
     With a filter all but ``unknown_name`` are those of what passes it, ``memories`` estimated where
-    that is more than 128.
+    that is more than 256.
     """
 
     kind: str = "fact"
     coverage: float = 0.0
     cosine: float | None = None
     unknown_name: bool = False
+    known_name: bool = False
     memories: int | None = None
     likeness: float | None = None
     measured: bool = True

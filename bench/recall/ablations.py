@@ -25,7 +25,6 @@ _RANKINGS: Final[dict[str, dict[str, Any]]] = {
     "without words": {
         "words_fact": 0.0, "words_talk": 0.0, "words_request": 0.0, "by_name": False,
     },
-    "without pairs of words": {"pairs": 0.0},
     "without the neighbours' words": {"before": (), "after": ()},
     "words of one turn around only": {
         "before": _RANKING.before[:1], "after": _RANKING.after[:1],
@@ -36,15 +35,11 @@ _RANKINGS: Final[dict[str, dict[str, Any]]] = {
     "long turns give all their words": {"long_words": 1000.0},
     "without the neighbours' vectors": {"near": 0.0},
     "without whom the cue is about": {"about": 0.0},
-    "without dates": {"date": 0.0},
-    "without days that memories tell of": {"told": 0.0},
-    "without days of events": {"events": False},
-    "times favour and never restrict": {"restrict": False},
+    "without the times that cues name": {"by_time": False},
     "without standing instructions": {"standing": 0.0},
     "without the length prior": {"short": 0.0},
     "without the question prior": {"question": 0.0},
     "without words of time": {"time_words": 0.0},
-    "without the shift of requests": {"request_shift": 0.0},
     "words 0.4 for every kind of cue": {"words_talk": 0.4, "words_request": 0.4},
     "words 0.2 for every kind of cue": {"words_fact": 0.2, "words_request": 0.2},
     "without names and identifiers first": {"by_name": False},
@@ -54,8 +49,7 @@ _RANKINGS: Final[dict[str, dict[str, Any]]] = {
 #: other weights of single terms, for the choice on other conversations
 _FACTORS: Final = (0.5, 2.0)
 _SCALED: Final = (
-    "near", "request_shift", "words_fact", "words_talk", "words_request", "pairs", "about", "date",
-    "told", "short", "question",
+    "near", "words_fact", "words_talk", "words_request", "about", "short", "question",
 )  # fmt: skip
 #: options of ``recall`` that are off by default, or on
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
@@ -98,8 +92,7 @@ def _ladder() -> dict[str, Arm]:
     """The product with one idea more at a time; the last is its default."""
     kinds = ("words_fact", "words_talk", "words_request")
     none: dict[str, Any] = {
-        "near": 0.0, "request_shift": 0.0, "pairs": 0.0, "before": (), "after": (), "about": 0.0,
-        "date": 0.0, "told": 0.0, "events": False, "restrict": False, "standing": 0.0,
+        "near": 0.0, "before": (), "after": (), "about": 0.0, "by_time": False, "standing": 0.0,
         "short": 0.0, "question": 0.0, "time_words": 0.0, "by_name": False,
         **dict.fromkeys(kinds, 0.0),
     }  # fmt: skip
@@ -109,12 +102,8 @@ def _ladder() -> dict[str, Arm]:
         "+ words of the turns around": {"before": _RANKING.before, "after": _RANKING.after},
         "+ vectors of the turns around": {"near": _RANKING.near},
         "+ weights by kind of cue": {name: getattr(_RANKING, name) for name in kinds},
-        "+ shift of requests": {"request_shift": _RANKING.request_shift},
         "+ whom the cue is about": {"about": _RANKING.about},
-        "+ pairs of words": {"pairs": _RANKING.pairs},
-        "+ days and times": {
-            name: getattr(_RANKING, name) for name in ("date", "told", "events", "restrict")
-        },
+        "+ times that cues name": {"by_time": True},
         "+ forms of text": {
             name: getattr(_RANKING, name) for name in ("short", "question", "time_words")
         },

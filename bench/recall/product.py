@@ -17,6 +17,7 @@ from spector import Hit, HitList, ScoringProfile
 from spector.clock import ManualClock
 from spector.embed import Embedder
 from spector.read.abstain import judge
+from spector.records import Signals
 
 #: the instant of sets that have no time
 _SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
@@ -121,8 +122,17 @@ class Mind:
         cpu_ms = (time.process_time() - start) * 1e3
         best: dict[str, float] = {}
         for hit in hits:
-            best.setdefault(self._item_of[hit.id], float(hit.score))
+            for each in (hit.id, *hit.also):
+                best.setdefault(self._item_of[each], float(hit.score))
         return Answer(tuple(best)[:K], tuple(best.values())[:K], cpu_ms, sure, tokens)
+
+
+    def noticed(self, question: Question, cue: str, vector: Row) -> tuple[Signals | None, set[str]]:
+        """Signals of a recall, and the items of its ten hits, copies with them."""
+        self._clock.set(question.now or self._until)
+        hits = self._memory.recall(cue, vector=vector, k=K)
+        found = {self._item_of[each] for hit in hits for each in (hit.id, *hit.also)}
+        return hits.signals, found
 
 
 def remember_texts(

@@ -29,14 +29,13 @@ def _places() -> dict[str, tuple[tuple[Any, str], ...]]:
     from spector.lexical.view import WordView
     from spector.read import hits, lexical, noticed, ranked, recall, weigh
     from spector.read.fuse import Fuser
-    from spector.read.told import Told
 
     kernel = type(get_kernel())
     return {
         "arguments, and everything between the rest": ((spector.Memory, "recall"),),
         "the snapshot, entered and left; the answer": ((recall.Reader, "recall"),),
         "the query": ((recall, "query_of"),),
-        "time that the cue names": ((lexical.LexicalChannel, "time_of"), (Told, "add")),
+        "time that the cue names": ((recall, "_named_time"),),
         "cue into terms, looked up": ((lexical.LexicalChannel, "asked"),),
         "scan": ((ParallelKernel, "scan"),),
         "best by words": ((WordView, "best"),),

@@ -1,7 +1,7 @@
 """What the read path adds to the kernel's score, and by how much.
 
-Every term is measured in standard deviations of the store's likeness, so that words, people, dates
-and vectors can be summed without being normalised: nothing is divided by a maximum or an ideal. The
+Every term is measured in standard deviations of the store's likeness, so that words, people and
+vectors can be summed without being normalised: nothing is divided by a maximum or an ideal. The
 numbers were found on LoCoMo, BEAM, MADial and PrefEval at once, with folds held out (bench/LOG.md,
 "Ranking research"); each term can be switched off by 0.
 """
@@ -31,17 +31,13 @@ class Ranking:
     BM25 saturates; a turn of more than ``long_words`` words gives less of each.
 
     What a cue is decides how much its words count: ``words_fact`` for a question about what was
-    said, ``words_talk`` for a situation, ``words_request`` for a wish ("recommend me ..."), whose
-    cue vector is also moved away from the mean of all wishes, by ``request_shift``.
+    said, ``words_talk`` for a situation, ``words_request`` for a wish ("recommend me ...").
     """
 
     near: float = 0.3
-    request_shift: float = 1.2
     words_fact: float = 0.4
     words_talk: float = 0.2
     words_request: float = 0.1
-    #: weight of adjacent pairs of words beside single ones
-    pairs: float = 0.3
     before: tuple[float, ...] = (0.6, 0.4, 0.25, 0.15)
     after: tuple[float, ...] = (0.3, 0.2, 0.15, 0.1)
     long_words: float = 20.0
@@ -49,15 +45,8 @@ class Ranking:
     b: float = 0.75
     #: the memory's speaker is whom the cue is about
     about: float = 1.7
-    #: the memory is from a day that the cue names; falls to 1/e in ``date_days``
-    date: float = 3.0
-    date_days: float = 7.0
-    #: the memory tells of such a day, whenever it was told; of the best candidates only
-    told: float = 1.5
-    #: "after the wedding": the wedding is recalled first, and its day gives the days to favour
-    events: bool = True
-    #: "what did we talk about last week": only what was told in that time, if anything was
-    restrict: bool = True
+    #: "on 3 May 2024", "last week": memories of that time stand first, if there are any
+    by_time: bool = True
     #: an instruction that holds until it is revoked, when the cue is a request
     standing: float = 3.0
     #: taken from texts shorter than ``short_words``, by the logarithm of their share
@@ -85,7 +74,7 @@ class Ranking:
             if each.name in ("before", "after"):
                 _check_shares(each.name, value)
                 object.__setattr__(self, each.name, tuple(map(float, value)))
-            elif each.name in ("by_name", "events", "newer", "restrict"):
+            elif each.name in ("by_name", "by_time", "newer"):
                 if not isinstance(value, bool):
                     raise InvalidInputError(
                         f"Ranking.{each.name} must be True or False, got {shown(value)}"
@@ -104,7 +93,7 @@ class Ranking:
 
 
 #: what a term is divided by
-_POSITIVE: Final = frozenset({"long_words", "date_days", "short_words", "question_words"})
+_POSITIVE: Final = frozenset({"long_words", "short_words", "question_words"})
 
 
 def _check_number(name: str, value: object) -> None:

@@ -15,11 +15,10 @@ kind        looks like              made of
 word        ``guitar``              a word that means something, stemmed
 stop word   ``\\x1dthe``             a word on the list of its language, not stemmed
 joined      ``inc 2219``            words joined by punctuation, at least one digit: ``INC-2219``
-pair        ``acoust\\x1fguitar``     two neighbouring words (no stop words, not joined ones)
 =========== ======================= ===========================================================
 
 An index keeps 8 bytes of each: :func:`term_hash`, keyed, so that nobody outside can make two terms
-meet on purpose. That of a pair follows from those of its words: :func:`pair_hashes`.
+meet on purpose.
 
 Thread-safe.
 """
@@ -27,32 +26,26 @@ Thread-safe.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final, NamedTuple
 
 from spector.lexical.stems import ENGLISH, STOP, TURKISH, TURKISH_LETTER, terms_of
 from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_HINTS, TURKISH_MARKERS
 from spector.unicode import compatible
 
 __all__ = [
-    "ANALYSIS_VERSION", "JOIN", "PAIR", "SPACELESS", "STOP", "Analysed", "Term", "analyse",
-    "cue_pairs", "cue_terms", "field_terms", "fingerprint", "is_identifier", "is_stop",
-    "pair_hashes", "term_hash", "words",
+    "ANALYSIS_VERSION", "JOIN", "SPACELESS", "STOP", "Analysed", "Term", "analyse", "cue_terms",
+    "field_terms", "fingerprint", "is_identifier", "is_stop", "term_hash", "words",
 ]
 
 #: another number whenever the same text may give other terms
 ANALYSIS_VERSION: Final = 2
 JOIN: Final = " "
-PAIR: Final = "\x1f"
 
 #: parts and characters of what counts as one joined identifier
 _JOINED_PARTS: Final = 8
@@ -182,13 +175,6 @@ def cue_terms(cue: str | Analysed) -> list[Term]:
     ]
 
 
-def cue_pairs(cue: str | Analysed) -> list[Term]:
-    """The pairs of neighbouring words of a cue, different ones, in order."""
-    found = (analyse(cue) if isinstance(cue, str) else cue).content()
-    pairs = (a + PAIR + b for a, b in itertools.pairwise(found))
-    return [Term(text) for text in dict.fromkeys(pairs)]
-
-
 def _in_the_other_language(cue: Analysed) -> dict[str, str]:
     """Term of a cue -> what it is in Turkish if the cue is English, and the other way round.
 
@@ -251,44 +237,11 @@ def is_identifier(term: str) -> bool:
 
 # -- hashes ---------------------------------------------------------------------------------------
 
-_MIX_A: Final[np.uint64] = np.uint64(0x9E3779B97F4A7C15)
-_MIX_B: Final = np.uint64(0xC2B2AE3D27D4EB4F)
-_HALF: Final = np.uint64(32)
-_ALL_BITS: Final = (1 << 64) - 1
 
-
-def term_hash(term: str, key: bytes = b"", known: dict[str, int] | None = None) -> int:
-    """64 bits of a term: BLAKE2b of its UTF-8, keyed (with a store's uuid). Pairs: mixed.
-    ``known`` has hashes with the same key, and is given more: words of a cue are in its pairs."""
-    if known is not None and term in known:
-        return known[term]
-    if PAIR in term:
-        first, second = term.split(PAIR, 1)
-        return _pair_hash(term_hash(first, key, known), term_hash(second, key, known))
+def term_hash(term: str, key: bytes = b"") -> int:
+    """64 bits of a term: BLAKE2b of its UTF-8, keyed (with a store's uuid)."""
     raw = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
-    found = int.from_bytes(raw, "little")
-    if known is not None:
-        known[term] = found
-    return found
-
-
-def pair_hashes(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Hashes of pairs (n,) u64 from those of their words, in order: (a, b) is not (b, a).
-
-    Multiplication modulo 2**64 and a fold, as in xxHash; the words' hashes are keyed already.
-    ``_pair_hash`` is the same for one.
-    """
-    mixed: Any = (first ^ (first >> _HALF)) * _MIX_A
-    mixed = mixed + (second ^ (second >> _HALF)) * _MIX_B
-    mixed = (mixed ^ (mixed >> _HALF)) * _MIX_B
-    return np.asarray(mixed ^ (mixed >> _HALF), np.uint64)
-
-
-def _pair_hash(first: int, second: int) -> int:
-    mixed = (first ^ (first >> 32)) * int(_MIX_A) + (second ^ (second >> 32)) * int(_MIX_B)
-    mixed &= _ALL_BITS
-    mixed = ((mixed ^ (mixed >> 32)) * int(_MIX_B)) & _ALL_BITS
-    return mixed ^ (mixed >> 32)
+    return int.from_bytes(raw, "little")
 
 
 @lru_cache(maxsize=1)

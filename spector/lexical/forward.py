@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.lexical.analysis import Analysed, is_stop, pair_hashes, term_hash
+from spector.lexical.analysis import Analysed, is_stop, term_hash
 
 __all__ = ["Encoded", "encode"]
 
@@ -48,8 +48,7 @@ class _Codes(dict[str, int]):
 
 
 def encode(
-    texts: Sequence[Analysed], fields: Sequence[NDArray[np.uint64]], key: bytes, *,
-    pairs: bool = True,
+    texts: Sequence[Analysed], fields: Sequence[NDArray[np.uint64]], key: bytes
 ) -> Encoded:
     """The postings of some texts.
 
@@ -57,7 +56,6 @@ def encode(
         texts: n of them.
         fields: n arrays with the hashes of a text's field terms, each once.
         key: of the hashes.
-        pairs: with pairs of neighbouring words.
     """
     codes = _Codes(key)
     stream: list[int] = []
@@ -74,16 +72,11 @@ def encode(
     at = np.array(stream, np.int64)
     row = np.repeat(np.arange(len(texts)), lengths)
     content = ~np.array(codes.stops, bool)[at] if len(at) else np.zeros(0, bool)
-    content_hash, content_row = hashes[at][content], row[content]
     keys = [hashes[at], hashes[np.array(joined, np.int64)], *fields]
     rows = [row, np.array(joined_row, np.int64),
             np.repeat(np.arange(len(texts)), [len(field) for field in fields])]
-    if pairs and len(content_row) > 1:
-        same = content_row[1:] == content_row[:-1]
-        keys.append(pair_hashes(content_hash[:-1][same], content_hash[1:][same]))
-        rows.append(content_row[1:][same])
     key_, row_, count = _combined(np.concatenate(keys), np.concatenate(rows))
-    long = np.bincount(content_row, minlength=len(texts))
+    long = np.bincount(row[content], minlength=len(texts))
     return Encoded(key_, row_, count, _saturated(long))
 
 

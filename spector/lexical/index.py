@@ -21,8 +21,8 @@ now, not on how it came to have it.
 **Views** are immutable and may be used while the index goes on; ``follow`` itself takes one caller
 at a time. One that asks for an older moment than the last gets that: the index steps back for it.
 
-**Memory**: about 70 bytes a memory, 3 bytes a posting (a text of 26 words has 20 different ones, 12
-pairs and 4 terms of its field) and 12 for each different term of 65,536 memories: see ``nbytes``.
+**Memory**: about 70 bytes a memory, 3 bytes a posting (a text of 26 words has 20 different ones
+and 4 terms of its field) and 12 for each different term of 65,536 memories: see ``nbytes``.
 """
 
 from __future__ import annotations
@@ -75,20 +75,17 @@ class WordIndex:
     """Words of all memories of one store. Thread-safe."""
 
     def __init__(
-        self, key: bytes = b"", *, pairs: bool = True,
-        mark: Callable[[Text], int] | None = None,
+        self, key: bytes = b"", *, mark: Callable[[Text], int] | None = None,
         kept: Callable[[Sequence[Extent]], Kept | None] | None = None,
     ) -> None:
         """
         Args:
             key: of the terms' hashes; a store's uuid, at most 64 bytes.
-            pairs: keep pairs of neighbouring words, half of all postings.
             mark: a number of 0 to 255 to keep for a memory, from its text and who said it.
             kept: asked once, before any text is read, for an index to go on from.
         """
         self._ask_for_kept = kept
         self._key = key
-        self._pairs = pairs
         self._mark = mark
         # a signal handler may close the store in the middle of a step: it must not wait for itself
         self.lock = threading.RLock()
@@ -330,7 +327,7 @@ class WordIndex:
             np.append(fields.terms[n], self._names(text)) if text.aliases else fields.terms[n]
             for n, text in zip(numbers, batch, strict=True)
         ]
-        found = encode(texts, terms, self._key, pairs=self._pairs)
+        found = encode(texts, terms, self._key)
         count = len(batch)
         chained = np.array([bool(t.session_id and t.speaker) for t in batch], bool)
         length = np.array([len(fields.terms[n]) for n in numbers], np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -108,8 +108,7 @@ class WordView:
         """The postings of terms. Every method that takes terms takes this as well."""
         if isinstance(terms, Lookup):
             return terms
-        known_hashes: dict[str, int] = {}
-        hashes = [self._hashes(term, known_hashes) for term in terms]
+        hashes = [self._hashes(term) for term in terms]
         ascending = sorted({value for each in hashes for value in each})
         known = np.array(ascending, np.uint64)
         positions, found = self._kernel.lexical_find(self._table, known, self._living)
@@ -120,10 +119,10 @@ class WordView:
         ]
         return Lookup(tuple(terms), np.array(df, np.int64), known, positions, forms)
 
-    def _hashes(self, term: Term, known: dict[str, int]) -> list[int]:
+    def _hashes(self, term: Term) -> list[int]:
         """Of the forms of a term; the second one mostly where there are Turkish texts only."""
         forms = term.forms if self._turkish or term.anyway else term.forms[:1]
-        return [term_hash(form, self._key, known) for form in forms]
+        return [term_hash(form, self._key) for form in forms]
 
     def _either(
         self, hashes: NDArray[np.uint64], rows: Sequence[int], forms: tuple[int, ...]
@@ -273,7 +272,7 @@ class WordView:
             known = terms.hashes.tolist()
             hashes = [[known[n] for n in forms] for forms in terms.forms]
         else:
-            hashes = [self._hashes(term, {}) for term in terms]
+            hashes = [self._hashes(term) for term in terms]
         found = [(n, self._fields.having(forms)) for n, forms in enumerate(hashes)]
         # behind the last field stands the one of -1, which has nothing
         return [(n, np.append(pairs, False)[numbers]) for n, pairs in found if pairs is not None]
@@ -289,18 +288,6 @@ class WordView:
     def marks(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) what the index's ``mark`` said of each text, 0 to 255."""
         return self._of("marks", rows)
-
-    def event_ms(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) when it happened, milliseconds since 1970 UTC."""
-        return self._of("event_ms", rows)
-
-    def during(self, spans: Iterable[tuple[int, int]]) -> Rows:
-        """Memories that happened in any of some times, [first, stop) in ms since 1970 UTC."""
-        event = self._columns["event_ms"]
-        inside = np.zeros(len(self), np.bool_)
-        for first, stop in spans:
-            inside |= (event >= first) & (event < stop)
-        return np.flatnonzero(inside & self.alive)
 
     def sessions(self, rows: Rows) -> NDArray[np.uint64]:
         """(n,) u64 hash of each row's session; 0 for none."""

@@ -1,11 +1,11 @@
 """Saying less: when a recall had better return nothing, and how far a hit stands out.
 
 Two different questions. *Is there an answer at all* is decided by how many of the cue's words a
-memory accounts for, by how far the likest memory stands above what the store's memories have in
-common anyway (`usual`), and by names that nobody knows: fused scores do not separate questions that
-have an answer from those that have none. *Which of the hits matter* is decided by fused scores,
-compared with those of the crowd behind the best. Constants and measurements: bench/LOG.md, "Ranking
-research", "What stands out" and "Silence by the store's own likeness".
+memory accounts for, by how far the likest memory stands above what questions about something else
+have with the store (`usual`), and by names that nobody knows: fused scores do not separate
+questions that have an answer from those that have none. *Which of the hits matter* is decided by
+fused scores, compared with those of the crowd behind the best. Constants and measurements:
+bench/LOG.md, "What stands out" and "Silence above chance".
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from spector.read.hits import candidate_of
+from spector.read.pick import SEMANTIC, near_the_best
 from spector.records import Hit, HitList, Signals
 
 __all__ = [
@@ -30,14 +32,17 @@ _LEAD: Final = 2.0
 #: weight, in hits squared, of the belief that the crowd is as far behind the last hit as that is
 #: behind the best: what a few hits have behind them cannot be seen
 _UNSEEN: Final = 32.0
+#: share of the best score that a hit must have, whatever its tier, when only few are wanted
+_SELECTIVE_CUT: Final = 0.6
+#: cosine, or share of the cue's words, that a belief must have then
+_LEAST_COSINE: Final = 0.25
+_COVERED: Final = 0.4
 #: of so few memories none is withheld
 _FEWEST: Final = 4
-#: log odds for an answer that a store of no memories would have, and the size at which half is left
-_BENEFIT: Final = 3.0
-_HALF: Final = 8.0
-#: deviations beyond which likeness says no more
+#: deviations beyond which likeness says no more, and those of an answer of an unknown model
 _LEAST_LIKE: Final = -1.0
-_MOST_LIKE: Final = 5.0
+_MOST_LIKE: Final = 8.0
+_LIKELY: Final = 4.0
 #: a question of fact has few answers; what bears on a situation or a request is more, and the
 #: relevance of memories that help falls off later
 _MANY: Final = 0.75
@@ -56,14 +61,14 @@ def judge(signals: Signals | None, below: float) -> Verdict:
     """Whether to return nothing.
 
     Args:
-        signals: of the recall. Nothing is withheld without them (no cue, no words), for a cue that
-            is no question of fact, of fewer than four memories, and of a part of a large store that
-            was not measured.
+        signals: of the recall. Nothing is withheld without them (no cue, no words), of fewer than
+            four memories, and of a part of a large store that was not measured. Every kind of cue
+            is judged.
         below: the probability under which nothing is returned, 0..1; 0 never withholds. At 0.12, 84
             of 100 LoCoMo questions asked of another conversation bring nothing back, and one of 100
             that have an answer is lost; docs/recall.md has the measurement.
     """
-    if signals is None or signals.kind != "fact" or not signals.measured:
+    if signals is None or not signals.measured:
         return Verdict(False, 1.0, "")
     if signals.memories is not None and signals.memories < _FEWEST:
         return Verdict(False, 1.0, "")
@@ -71,7 +76,7 @@ def judge(signals: Signals | None, below: float) -> Verdict:
     if probability >= below:
         return Verdict(False, probability, "")
     like = "" if signals.likeness is None else (
-        f", the likest memory stands {signals.likeness:.1f} deviations above the usual likeness"
+        f", the likest memory stands {signals.likeness:.1f} deviations above chance"
     )
     name = ", and a name in it is unknown" if signals.unknown_name else ""
     return Verdict(
@@ -99,12 +104,33 @@ def selected(hits: HitList, k: int, *, below: float, least: float) -> HitList:
     else:
         from_here = least_of(hits.signals, least)
         worth = {hit.id for hit, value in in_turn(hits, k) if value >= from_here}
-        kept = [hit for hit in hits[:k] if hit.id in worth]
+        near = hits[:k]
+        if has_likeness(hits.signals):
+            near = _like(near_the_best(near, _SELECTIVE_CUT, None), hits.signals)
+        kept = [hit for hit in near if hit.id in worth]
         reason = hits.reason
     return HitList(
         kept, hits.stats, signals=hits.signals, abstained=bool(hits) and verdict.silent,
         reason=reason,
     )  # fmt: skip
+
+
+def has_likeness(signals: Signals | None) -> bool:
+    """Whether scores of a recall say how well a memory fits the cue: by words and by likeness."""
+    return signals is not None and signals.cosine is not None
+
+
+def _like(hits: list[Hit], signals: Signals | None) -> list[Hit]:
+    """Hits without memories of the semantic tier that are neither like the cue nor of its words."""
+    ranked = [(hit, candidate_of(hit)) for hit in hits]
+    words = [each.evidence.get("words", 0.0) if each else 0.0 for _, each in ranked]
+    # coverage is that of the best
+    least = max(words, default=0.0) * _COVERED / max(signals.coverage if signals else 0.0, 1e-9)
+    return [
+        hit for (hit, each), mine in zip(ranked, words, strict=True)
+        if each is None or hit.tier != SEMANTIC or each.similarity >= _LEAST_COSINE
+        or mine >= least or "name" in each.evidence
+    ]
 
 
 def in_turn(hits: HitList, k: int) -> list[tuple[Hit, float]]:
@@ -132,21 +158,20 @@ def in_turn(hits: HitList, k: int) -> list[tuple[Hit, float]]:
 def evidence(signals: Signals) -> float:
     """Log odds that a memory answers the cue.
 
-    Likeness is counted in deviations of the store's own (`usual`), so the constants belong to no
-    model and to no kind of text: a question that shares no word with its answer is not withheld if
-    the answer is liker to it than memories are to each other. Fitted on questions of five LoCoMo
-    conversations, put to their own store and to the other four, and on the paraphrases of
-    bench/recall; the fewer memories there are, the more is let through. Without vectors words
-    decide alone.
+    Likeness is counted in deviations of what unrelated questions have with the store (`usual`), so
+    the constants belong to no model and to no kind of text: a question that shares no word with its
+    answer is not withheld if the answer is liker to it than chance makes memories, and it does not
+    matter how alike they are to each other. Without vectors words decide alone; where nobody knows
+    what a cosine says, a likely one is assumed.
     """
     covered, name = min(signals.coverage, 1.0), float(signals.unknown_name)
-    benefit = 0.0
-    if signals.memories is not None:
-        benefit = _BENEFIT * _HALF / (_HALF + signals.memories)
-    if signals.likeness is None:
-        return 9.35 * covered - 4.14 * name - 3.2 + benefit
-    like = min(max(signals.likeness, _LEAST_LIKE), _MOST_LIKE)
-    return 5.5 * covered + 1.45 * like - 3.9 * name - 3.5 + benefit
+    if signals.likeness is None and signals.cosine is None:
+        return 9.35 * covered - 4.14 * name - 3.2
+    like = _LIKELY if signals.likeness is None else signals.likeness
+    like = min(max(like, _LEAST_LIKE), _MOST_LIKE)
+    # whoever is named is known, and of what is asked about them little is
+    little = min(0.0, 4.0 * covered - 2.2) if signals.known_name else 0.0
+    return 2.0 * covered + 0.45 * like + little - 3.9 * name - 1.4
 
 
 def relevances(scores: Sequence[float]) -> list[float]:

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from spector.clock import iso_of_ms
 from spector.config import Config
-from spector.read.abstain import in_turn, judge, least_of
+from spector.read.abstain import has_likeness, in_turn, judge, least_of
 from spector.read.excerpt import cue_words, excerpt
 from spector.read.newer import outdated
-from spector.read.quote import FRAME, Block, Line, line_of, origin_of, quoted
+from spector.read.pick import near_the_best, unrepeated
+from spector.read.quote import FRAME, Block, Line, line_of, quoted
 from spector.read.tokens import TokenCounter
 from spector.records import Hit, HitList
 
@@ -25,6 +26,7 @@ _SHARE: Final = 4
 _CHARS_PER_TOKEN: Final = 16
 _NO_ROOM: Final = "no room left in the budget"
 _TOO_LONG: Final = "too long"
+_FAR: Final = "its score is far below the best"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,12 +132,13 @@ class Desk:
         )  # fmt: skip
 
     def context(
-        self, hits: HitList, cue: str | None, k: int, *, always: bool = False
+        self, hits: HitList, cue: str | None, k: int, *, cut: float = 0.0, always: bool = False
     ) -> Context:
         """The block of the best k of ``hits``, and what became of each.
 
         Args:
             hits: of one recall, more than k of them, so that there is a crowd to stand out from.
+            cut: see `RecallOptions`.
             always: also when none of them seems to answer.
         """
         if not hits:
@@ -145,12 +148,15 @@ class Desk:
             return self.empty(verdict.reason, abstained=True)
         least = least_of(hits.signals, self._config.context_abbreviated)
         draft = _Draft(self._counter, self._max, cue or "", (self._config.context_full, least))
+        hits = HitList(unrepeated(hits), hits.stats, signals=hits.signals)
         draft.marks = _marks_of(hits[:k], cue or "")
-        found = in_turn(hits, k)
-        repeated = _repeated([hit for hit, _ in found])
+        near = near_the_best(hits[:k], cut) if has_likeness(hits.signals) else hits
+        kept = {hit.id for hit in near}
         quotes, tokens = draft.settle([
-            draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
-            for (hit, value), reason in zip(found, repeated, strict=True)
+            draft.consider(
+                Quote(hit=hit, form="full", relevance=value), "" if hit.id in kept else _FAR
+            )
+            for hit, value in in_turn(hits, k)
         ])  # fmt: skip
         text = draft.text()
         return replace(
@@ -284,21 +290,3 @@ def _marks_of(hits: Sequence[Hit], cue: str) -> dict[int, str]:
     newer = outdated(hits, cue) if cue else {}
     marks = {each: "newer" for several in newer.values() for each in several}
     return marks | dict.fromkeys(newer, "older")
-
-
-def _repeated(hits: Sequence[Hit]) -> list[str]:
-    """For each hit why it would only repeat another one, "" if it does not.
-
-    Of memories with the same words of the same origin the newest stands for all. Only case, white
-    space and a full stop may differ: a sign or a question mark more can be all that matters.
-    """
-    newest: dict[tuple[str, str], Hit] = {}
-    keys = [(origin_of(hit), " ".join(hit.text.casefold().split()).rstrip(".! ")) for hit in hits]
-    for key, hit in zip(keys, hits, strict=True):
-        known = newest.get(key)
-        if known is None or (hit.record.event_ms, hit.id) > (known.record.event_ms, known.id):
-            newest[key] = hit
-    return [
-        "" if newest[key] is hit else f"memory {newest[key].id} says the same"
-        for key, hit in zip(keys, hits, strict=True)
-    ]

@@ -1,6 +1,6 @@
 """The kernel's score and the evidence of the read path, added up on one scale.
 
-    score = fused + w_lexical * sd * (w (W + 0.3 P) + about + date + standing + form)
+    score = fused + w_lexical * sd * (w W + about + standing + form)
                   + w_similarity * (likeness with neighbours - cosine)
 
 ``fused`` is the kernel's score and stays what it is. ``sd`` is the standard deviation of the cue's
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from spector.kernel.base import Scanner, ScanResult
 from spector.kernel.choose import get_kernel
-from spector.kernel.products import norm
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
@@ -38,7 +37,6 @@ from spector.read.rank import (
 )
 from spector.read.ranked import Ranked, beyond
 from spector.read.snapshot import Snapshot
-from spector.read.when import TimeRange, favour
 
 __all__ = ["Asked", "Corpus", "Fuser", "first_of_all", "is_open"]
 
@@ -60,10 +58,8 @@ class Asked:
 
     Attributes:
         kind: "fact", "talk" or "request": how much words count.
-        terms, pairs: what is looked up; ``words`` has the postings of both, by store.
+        terms: what is looked up; ``words`` has their postings, by store.
         about: code of the one speaker that the cue is about, by store; -1 for nobody.
-        time: that the cue names.
-        wish: (dim,) f32 mean vector of requests, when the cue is one.
         is_name: the cue is a word or two and no question, see `spector.read.route.is_name`.
         names: groups of terms; a memory with all of a group is named, see `identifying`.
         aliased: rows by store whose alias the cue has, see `spector.read.named.aliased`.
@@ -72,10 +68,7 @@ class Asked:
     kind: str
     terms: tuple[Term, ...]
     words: tuple[Lookup, ...]
-    pairs: tuple[Term, ...] = ()
     about: tuple[int, ...] = ()
-    time: TimeRange | None = None
-    wish: F32 | None = None
     is_name: bool = False
     names: tuple[tuple[int, ...], ...] = ()
     aliased: Aliased | None = None
@@ -83,12 +76,6 @@ class Asked:
 
     def df(self) -> I64:
         """(t,) memories of all stores that have each term."""
-        return self._summed()[: len(self.terms)]
-
-    def pair_df(self) -> I64:
-        return self._summed()[len(self.terms) :]
-
-    def _summed(self) -> I64:
         if not self._df:
             first, *others = (lookup.df for lookup in self.words)
             self._df.append(sum(others, first))
@@ -101,13 +88,12 @@ class Corpus:
 
     Attributes:
         rows: memories.
-        mean_length, mean_plain: mean length with the turns around, with and without the fields.
+        mean_length: mean length with the turns around and the fields.
         spread: deviation of the cue's likeness, where it is not that of what is ranked.
     """
 
     rows: int
     mean_length: float
-    mean_plain: float
     spread: np.float32 | None = None
 
 
@@ -131,10 +117,10 @@ class Fuser:
         """
         profile = query.profile
         fused, similarity, dots = self._scores(snap, grounds, query, select)
-        likeness, wanted = self._likeness(snap, grounds, query, asked, dots)
+        likeness = self._mixed(snap, grounds, dots, profile.ranking.near)
         spread = corpus.spread
         if spread is None:
-            spread = deviation(wanted) if query.vector is not None else TYPICAL_DEVIATION
+            spread = deviation(likeness) if query.vector is not None else TYPICAL_DEVIATION
         evidence, named = self._terms(snap, grounds, asked, corpus, profile)
         gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
         words = evidence.get("words")
@@ -143,9 +129,9 @@ class Fuser:
         scale = np.float32(profile.w_lexical) * spread
         evidence = {name: values * scale for name, values in evidence.items()}
         if query.vector is not None:
-            evidence["near"] = np.float32(profile.w_similarity) * (wanted - similarity)
+            evidence["near"] = np.float32(profile.w_similarity) * (likeness - similarity)
         if profile.ranking.fusion == "rrf":
-            evidence = _by_ranks(evidence, grounds, fused, wanted, profile)
+            evidence = _by_ranks(evidence, grounds, fused, likeness, profile)
         if named is not None:
             evidence["name"] = named.astype(np.float32) * np.float32(first_of_all(profile))
         ranked = Ranked(
@@ -162,7 +148,6 @@ class Fuser:
             # the best evidence of words among what may be an answer, by that of all its terms
             ranked.words, ranked.full = words, full
             ranked.coverage = max(0.0, _highest(words, gone)) / full
-        ranked.scale = float(scale)
         if query.vector is not None:
             ranked.cosine = max(-1.0, _highest(likeness, gone))
         return ranked
@@ -203,28 +188,10 @@ class Fuser:
         sound = _sound(similarity)
         return fused[ranked], sound[ranked], sound if dots is similarity else _sound(dots)
 
-    def _likeness(
-        self, snap: Snapshot, grounds: Sequence[Ground], query: Query, asked: Asked, dots: F32
-    ) -> tuple[F32, F32]:
-        """(N,) cosines with neighbours: of the cue, and of what a request wants."""
-        near = query.profile.ranking.near
-        plain = self._mixed(snap, grounds, dots, near)
-        shift = query.profile.ranking.request_shift
-        if asked.wish is None or not shift or query.vector is None:
-            return plain, plain
-        wishes = np.zeros(len(dots), np.float32)
-        part = _joined([ground.part for ground in grounds])
-        slot = _joined([ground.slot for ground in grounds])
-        self._kernel.score(
-            snap.table, bare_query(asked.wish, query.now_ms), part, slot, similarity=wishes
-        )
-        wishes = _sound(wishes)
-        wishes *= np.float32(shift * norm(asked.wish))
-        return plain, self._mixed(snap, grounds, dots - wishes, near)
-
     def _mixed(
         self, snap: Snapshot, grounds: Sequence[Ground], dots: F32, share: float
     ) -> F32:
+        """(N,) cosines with neighbours."""
         out: list[F32] = []
         start = 0
         for ground in grounds:
@@ -270,38 +237,28 @@ def _terms_of(
     """Evidence of one ground, and (t, n) how often each memory has each word itself."""
     out: dict[str, F32] = {}
     n, t = len(ground), len(asked.terms)
-    plain = ground.spread_lengths(ranking)
     weight = ranking.words(asked.kind)
     own = np.zeros((t, n), np.uint8)
     if t:
         lookup = asked.words[ground.store]
         lines = ground.words.field_lines(ground.field_numbers(), lookup)
         counts = ground.words.counts(ground.rows, lookup, lines)
-        own, fields = counts[:t, :n], None
+        own, fields = counts[:, :n], None
         for at, there in lines:
-            if at < t:  # a pair is in no field
-                fields = np.zeros((t, n), np.uint8) if fields is None else fields
-                fields[at] = there[:n]
-        around, kernel = ground.surroundings(ranking), get_kernel()
-        most = np.float32(ranking.k1 + 1)
+            fields = np.zeros((t, n), np.uint8) if fields is None else fields
+            fields[at] = there[:n]
         if weight:
-            out["words"] = np.float32(weight) * kernel.words_around(
-                around, counts[:t], fields, idf_of(asked.df(), corpus.rows) * most,
-                room_of(plain + ground.field_lengths, corpus.mean_length, ranking),
-            )
-        if weight and ranking.pairs and asked.pairs:
-            out["pairs"] = np.float32(weight * ranking.pairs) * kernel.words_around(
-                around, counts[t:], None, idf_of(asked.pair_df(), corpus.rows) * most,
-                room_of(plain, corpus.mean_plain, ranking),
+            length = ground.spread_lengths(ranking) + ground.field_lengths
+            out["words"] = np.float32(weight) * get_kernel().words_around(
+                ground.surroundings(ranking), counts, fields,
+                idf_of(asked.df(), corpus.rows) * np.float32(ranking.k1 + 1),
+                room_of(length, corpus.mean_length, ranking),
             )
     if any(code >= 0 for code in asked.about) and ranking.about:
         spoken = ground.speakers() == asked.about[ground.store]
         if asked.about[ground.store] < 0:
             spoken[:] = False
         out["about"] = np.float32(ranking.about) * spoken.astype(np.float32)
-    if asked.time is not None and ranking.date:
-        near = favour(asked.time, ground.event_ms, ranking.date_days)
-        out["date"] = np.float32(ranking.date) * near
     if asked.kind == "fact" and (ranking.short or ranking.question or ranking.time_words):
         out |= ground.of_forms(ranking)
     elif asked.kind == "request" and ranking.standing:
@@ -395,10 +352,7 @@ def _by_ranks(
 ) -> dict[str, F32]:
     """Reciprocal ranks of likeness and of words in place of their values."""
     ids = np.concatenate([ground.ids for ground in grounds])
-    words = sum(
-        (evidence[name] for name in ("words", "pairs") if name in evidence),
-        np.zeros(len(ids), np.float32),
-    )
+    words = evidence.get("words", np.zeros(len(ids), np.float32))
     alive = np.where(fused > -np.inf, likeness + 2, 0)  # above 0 for every cosine
     k = profile.ranking.rrf_k
     ranks = reciprocal_ranks(alive, ids, k) + reciprocal_ranks(words, ids, k)

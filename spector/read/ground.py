@@ -46,7 +46,6 @@ class Ground:
         rows: (m,) row numbers of the lexical index, the ranked ones first.
         ids: (n,) i64. part, slot: (m,) u32, places in the snapshot's table.
         around: positions in ``rows`` of the turns before and after each.
-        event_ms: (n,) i64.
         lengths: (m,) f32 words of the texts. field_lengths: (n,) f32 of speaker and date.
     """
 
@@ -57,7 +56,6 @@ class Ground:
     part: NDArray[np.uint32]
     slot: NDArray[np.uint32]
     around: Around
-    event_ms: I64
     lengths: F32
     field_lengths: F32
     _kept: dict[Any, F32] = field(default_factory=dict, repr=False)
@@ -185,7 +183,7 @@ def _lay(
     return Ground(
         n, words, rows, words.ids(own), part, slot,
         Around(position[:, :REACH], position[:, REACH:], ranked),
-        words.event_ms(own), lengths, words.sizes(own).astype(np.float32) - lengths[:ranked],
+        lengths, words.sizes(own).astype(np.float32) - lengths[:ranked],
     )
 
 

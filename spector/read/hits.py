@@ -23,7 +23,7 @@ from spector.store.hydrate import damaged_record, header_of, to_record, verify_s
 from spector.store.links import has_ended, successors
 from spector.tiers.router import TierRouter
 
-__all__ = ["Confirmer", "confine", "image_of"]
+__all__ = ["Confirmer", "candidate_of", "confine", "image_of"]
 
 #: how reserved tags begin in the JSON text of a row's tags
 _RESERVED_IN_JSON = json.dumps(RESERVED)[1:-1]
@@ -185,7 +185,7 @@ class Confirmer:
             tier = names.get(code) or self._name(code)
             out.append(
                 Hit.of(
-                    _Found(row.id, row.text, tier, row, image, newer.get(row.id, ())),
+                    _Found(row.id, row.text, tier, row, image, newer.get(row.id, ()), candidate),
                     candidate.score,
                     partial(
                         _explain, image, candidate.fused, candidate.similarity,
@@ -202,11 +202,11 @@ class Confirmer:
 class _Found:
     """All that it takes to make a hit's record; ``image`` is (stride,) u8."""
 
-    __slots__ = ("_newer", "_row", "id", "image", "text", "tier")
+    __slots__ = ("_newer", "_row", "candidate", "id", "image", "text", "tier")
 
     def __init__(
         self, record_id: int, text: str, tier: str, row: StoredRow, image: Bytes,
-        newer: tuple[int, ...],
+        newer: tuple[int, ...], candidate: Candidate,
     ) -> None:
         self.id = record_id
         self.text = text
@@ -214,6 +214,7 @@ class _Found:
         self._row = row
         self._newer = newer
         self.image = image
+        self.candidate = candidate
 
     @property
     def may_have_links(self) -> bool:
@@ -237,6 +238,11 @@ def image_of(hit: Hit) -> Bytes:
     found = hit._found
     assert isinstance(found, _Found), "it is from a recall"
     return found.image
+
+
+def candidate_of(hit: Hit) -> Candidate | None:
+    """What a hit was ranked by; None for one that no recall has found."""
+    return hit._found.candidate if isinstance(hit._found, _Found) else None
 
 
 def _is_old(snap: Snapshot, candidate: Candidate, row: StoredRow, found_id: int) -> bool:

@@ -1,18 +1,16 @@
-"""What a cue asks for, put to the words of every store: terms, speaker, time, kind."""
+"""What a cue asks for, put to the words of every store: terms, speaker, kind."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.clock import MS_PER_DAY, from_ms
 from spector.lexical.aliases import name_words
-from spector.lexical.analysis import Analysed, Term, analyse, cue_pairs, cue_terms, is_stop
+from spector.lexical.analysis import Analysed, Term, analyse, cue_terms, is_stop
 from spector.lexical.view import Lookup, WordView
 from spector.read.facts import MARK_VERSION, mark_of
 from spector.read.fuse import Asked
@@ -22,13 +20,12 @@ from spector.read.request import RecallRequest
 from spector.read.route import Kind, is_name, kind
 from spector.read.signs import Speakers, about
 from spector.read.snapshot import Moved, Snapshot
-from spector.read.when import TimeRange, when
 from spector.store.store import Store
 from spector.store.words import Words
 
 __all__ = ["MAX_TERMS", "LexicalChannel", "id_in", "kind_of", "knows_names"]
 
-#: words of a long cue that are looked up: the most telling ones; likewise pairs
+#: words of a long cue that are looked up: the most telling ones
 MAX_TERMS: Final = 48
 
 
@@ -47,14 +44,12 @@ class LexicalChannel:
     def __init__(self, stores: Sequence[Store]) -> None:
         self._words = [Words(store, mark=mark_of, mark_version=MARK_VERSION) for store in stores]
         self._known: list[_Known | None] = [None] * len(self._words)
-        self._years: tuple[Snapshot | None, frozenset[int]] = (None, frozenset())
 
     def let_go(self) -> None:
         """Keep nothing of what is in the stores."""
         for words in self._words:
             words.let_go()
         self._known = [None] * len(self._words)
-        self._years = (None, frozenset())
 
     def at(self, snap: Snapshot) -> tuple[WordView, ...]:
         """The words of each store at the moment of a snapshot, which this thread is in.
@@ -81,31 +76,17 @@ class LexicalChannel:
         weight = ranking.words(how)
         words = analyse(cue)
         terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
-        pairs = _telling(views, cue_pairs(words)) if weight and ranking.pairs else ()
-        looked_up = tuple(_looked_up(view, terms + pairs) for view in views)
-        df = sum((lookup.df for lookup in looked_up[1:]), looked_up[0].df)[: len(terms)]
+        looked_up = tuple(_looked_up(view, terms) for view in views)
+        df = sum((lookup.df for lookup in looked_up[1:]), looked_up[0].df)
         return Asked(
             kind=how,
             terms=terms,
             words=looked_up,
-            pairs=pairs,
             names=_names(words, terms, df) if ranking.by_name else (),
             aliased=aliased(views, cue) if ranking.by_name else None,
             about=self._about(views, cue) if ranking.about else (),
-            time=request.time,
-            wish=request.wish() if how is Kind.REQUEST and ranking.request_shift else None,
             is_name=ranking.by_name and is_name(cue),
         )
-
-    def time_of(self, snap: Snapshot, request: RecallRequest) -> TimeRange | None:
-        """The time that a cue speaks of; counted from an event, it has no spans yet."""
-        cue = request.cue or ""
-        how = kind_of(request)
-        of, years = self._years
-        if of is not snap:
-            years = _years(snap)
-            self._years = (snap, years)
-        return when(cue, request.now_ms, years or {from_ms(request.now_ms).year}, how)
 
     def _about(self, views: Sequence[WordView], cue: str) -> tuple[int, ...]:
         """Per store the code of the speaker whom the cue is about, -1 for nobody."""
@@ -145,17 +126,19 @@ def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool:
-    """False when a word with a capital, not at the start of a sentence, is in no memory."""
+def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool | None:
+    """Whether all words with a capital, not at the start of a sentence, are in some memory; None
+    when there are none."""
     known = {term.text for term, df in zip(asked.terms, asked.df().tolist(), strict=True) if df}
-    for name in names_of(cue):
+    names = names_of(cue)
+    for name in names:
         if asked.aliased and asked.aliased.words.issuperset(name_words(name)):
             continue
         terms = [term for term in cue_terms(name) if not is_stop(term.text)]
         terms = [term for term in terms if term.text not in known]
         if terms and not any(view.df(terms).all() for view in views):
             return False
-    return True
+    return True if names else None
 
 
 def _names(
@@ -171,18 +154,6 @@ def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:
         terms, np.zeros(len(terms), np.int64), np.zeros(0, np.uint64),
         np.zeros((0, 0), np.int32), (),
     )
-
-
-def _years(snap: Snapshot) -> frozenset[int]:
-    """Years that the partitions of days are from."""
-    months = {part.day // 28 for view in snap.views for part in view.partitions if part.day >= 0}
-    days = {month * 28 + more for month in months for more in (0, 27)}
-    return frozenset(map(_year, days))
-
-
-@lru_cache(maxsize=8192)
-def _year(day: int) -> int:
-    return from_ms(day * MS_PER_DAY).year
 
 
 def id_in(cue: str | None) -> int | None:

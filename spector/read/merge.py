@@ -47,8 +47,8 @@ def merged(lists: Sequence[HitList], k: int) -> HitList:
 def _rescored(hit: Hit, score: float) -> Hit:
     explainer = functools.partial(_explained, hit, score)
     if hit._found is not None:
-        return Hit.of(hit._found, score, explainer)
-    return Hit(record=hit.record, score=score, explainer=explainer)
+        return Hit.of(hit._found, score, explainer, hit.also)
+    return replace(hit, score=score, explainer=explainer)
 
 
 def _explained(hit: Hit, score: float) -> Explanation:

@@ -1,9 +1,10 @@
 """What a recall notices about its cue as a whole, among all memories or those that a filter leaves.
 
 A user with two memories must not be met with silence for the sixty of somebody else. So with a
-filter everything is judged by what passes it: how many memories there are, how alike they are to
-each other, how much of the cue the best of them covers, how like it the likest is. Of many that may
-pass a sample is put to the catalog; it depends on the memories alone, not on earlier recalls.
+filter everything is judged by what passes it: how many memories there are, how like questions about
+something else they are, how much of the cue the best of them covers, how like it the likest is. Of
+many that may pass a sample is put to the catalog; it depends on the memories alone, not on earlier
+recalls.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from spector.read.pick import vectors_of
 from spector.read.ranked import Ranked
 from spector.read.request import RecallRequest
 from spector.read.snapshot import Snapshot
-from spector.read.usual import Usual, above, evenly, in_order, likeness_of
+from spector.read.usual import SAMPLE, Usual, above, evenly, in_order, level_of
 from spector.records import Hit, Signals
 from spector.store.catalog import rounded
 from spector.store.filters import SqlFilter
@@ -35,8 +36,6 @@ __all__ = ["Noticer", "is_scoped"]
 
 I64 = NDArray[np.int64]
 
-#: of those that may pass, so many are put to the catalog and compared
-_SAMPLE: Final = 128
 #: memories of a large store that are looked at for those that pass
 _LOOKED_AT: Final = 4096
 #: of fewer that pass, although not all were looked at, nothing is said
@@ -65,13 +64,13 @@ class _Among:
 
     Attributes:
         ids: of all of them, where that is known.
-        memories: how many there are. usual: see `likeness_of`.
-        measured: False when too few were seen to tell how alike they are.
+        memories: how many there are. level: see `level_of`.
+        measured: False when too few were seen to tell how like questions they are.
     """
 
     ids: I64 | None
     memories: int
-    usual: tuple[float, float] | None
+    level: tuple[float, float] | None
     measured: bool = True
 
 
@@ -100,16 +99,20 @@ class Noticer:
             hits: the best ``request.k`` that pass, or all that do.
         """
         views, asked, chosen = known
-        unknown = asked.kind == "fact" and not knows_names(views, asked, request.cue or "")
+        # help with something new is wanted of what is known about whoever asks
+        known_names = None
+        if asked.kind == "fact":
+            known_names = knows_names(views, asked, request.cue or "")
+        names = {"known_name": known_names is True, "unknown_name": known_names is False}
         if not is_scoped(request):
             cosine = None if query.vector is None else ranked.cosine
             return Signals(
                 kind=str(asked.kind), coverage=ranked.coverage, cosine=cosine,
-                unknown_name=unknown, likeness=self._usual.deviations(snap, views, cosine),
+                **names, likeness=self._usual.deviations(snap, views, cosine, request.probes),
                 memories=sum(view.n_rows for view in views),
             )
         if len(hits) < request.k:
-            among = _of_hits(hits)
+            among = _of_hits(hits, request)
         else:
             among = self._among(snap, request, query, filters, (views, chosen), ranked)
         if among.ids is not None:
@@ -122,8 +125,8 @@ class Noticer:
         if query.vector is None:
             likest = None
         return Signals(
-            kind=str(asked.kind), coverage=coverage, cosine=likest, unknown_name=unknown,
-            likeness=above(likest, among.usual), memories=max(among.memories, len(hits)),
+            kind=str(asked.kind), coverage=coverage, cosine=likest, **names,
+            likeness=above(likest, among.level), memories=max(among.memories, len(hits)),
             measured=among.measured,
         )
 
@@ -137,6 +140,7 @@ class Noticer:
             request.selection, request.valence, request.min_importance, request.category_mask,
             request.modality_mask, request.drop_flags, tuple(filters), ranked.allowed is None,
             query.retention_floor and (query.profile, query.now_ms),
+            None if request.probes is None else request.probes[:, 0].tobytes(),
         )  # fmt: skip
         snapshot, kept = self._kept
         if snapshot is not snap or len(kept) >= _FILTERS:
@@ -147,13 +151,14 @@ class Noticer:
             if ranked.is_whole:
                 found = _of_ranked(snap, request, filters, ranked)
             else:
-                found = self._of_large(snap, query, filters, known, ranked)
+                found = self._of_large(snap, request, query, filters, known, ranked)
             kept[key] = found
         return found
 
     def _of_large(
-        self, snap: Snapshot, query: Query, filters: Sequence[SqlFilter | None],
-        known: tuple[tuple[WordView, ...], Any], ranked: Ranked,
+        self, snap: Snapshot, request: RecallRequest, query: Query,
+        filters: Sequence[SqlFilter | None], known: tuple[tuple[WordView, ...], Any],
+        ranked: Ranked,
     ) -> _Among:
         """By memories at even distances: those that the gates let through, and the catalog."""
         views, chosen = known
@@ -173,25 +178,25 @@ class Noticer:
             passing &= chosen[part]
         some = np.flatnonzero(passing)
         passed = len(some)
-        some = some[evenly(passed, _SAMPLE)]
+        some = some[evenly(passed, SAMPLE)]
         ids, store, part, slot = ids[some], store[some], part[some], slot[some]
         kept = np.ones(len(ids), np.bool_) if exact else _confirmed(snap, filters, store, ids)
         seen = int(np.count_nonzero(kept))
         if seen < _ENOUGH and looked < count:
             return _Among(None, seen, None, measured=False)
         memories = round(count * (passed / max(1, looked)) * (seen / max(1, len(ids))))
-        usual = likeness_of(unit_vectors(snap, part[kept], slot[kept]))
-        return _Among(None, memories, usual)
+        level = level_of(unit_vectors(snap, part[kept], slot[kept]), request.probes)
+        return _Among(None, memories, level)
 
 
-def _of_hits(hits: Sequence[Hit]) -> _Among:
+def _of_hits(hits: Sequence[Hit], request: RecallRequest) -> _Among:
     """All that pass are hits."""
     ids = np.array([hit.id for hit in hits], np.int64)
-    usual = None
+    level = None
     if len(hits):
-        order = np.argsort(ids)[evenly(len(ids), _SAMPLE)].tolist()
-        usual = likeness_of(vectors_of([hits[n] for n in order]))
-    return _Among(ids, len(hits), usual)
+        order = np.argsort(ids)[evenly(len(ids), SAMPLE)].tolist()
+        level = level_of(vectors_of([hits[n] for n in order]), request.probes)
+    return _Among(ids, len(hits), level)
 
 
 def _of_ranked(
@@ -201,20 +206,20 @@ def _of_ranked(
     rows = ranked.passing()
     rows = rows[np.argsort(ranked.ids[rows])]
     memories = len(rows)
-    some = rows[evenly(memories, _SAMPLE)]
+    some = rows[evenly(memories, SAMPLE)]
     ids = None
     if ranked.allowed is None and not _is_open(filters):
         kept = some[_confirmed(snap, filters, ranked.store[some], ranked.ids[some])]
         if len(kept) < _ENOUGH and len(some) < memories:
             rows = rows[np.isin(ranked.codes(rows), allowed(snap, request).codes)]
-            memories, kept, ids = len(rows), rows[evenly(len(rows), _SAMPLE)], ranked.ids[rows]
+            memories, kept, ids = len(rows), rows[evenly(len(rows), SAMPLE)], ranked.ids[rows]
         else:
             if len(some) == memories:
                 ids = ranked.ids[kept]
             memories = round(memories * len(kept) / max(1, len(some)))
         some = kept
-    usual = likeness_of(unit_vectors(snap, ranked.part[some], ranked.slot[some]))
-    return _Among(ids, memories, usual)
+    vectors = unit_vectors(snap, ranked.part[some], ranked.slot[some])
+    return _Among(ids, memories, level_of(vectors, request.probes))
 
 
 def _best_rows(

@@ -17,10 +17,12 @@ from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.layout import Category, Flag, Modality
 from spector.read.intents import parse_intent
+from spector.read.pick import SEMANTIC_CUT
 from spector.read.request import parse_switch, several
 
 __all__ = [
-    "COMMON", "RareArguments", "RecallArguments", "RecallOptions", "options_of", "parse_include",
+    "COMMON", "RareArguments", "RecallArguments", "RecallOptions", "cut_of", "options_of",
+    "parse_cut", "parse_include",
     "parse_mask", "parse_min_importance", "parse_mmr", "parse_mood", "parse_per_session",
     "parse_valence", "refuse_strange",
 ]  # fmt: skip
@@ -67,6 +69,8 @@ class RecallOptions:
         mmr: 0..1, maximal marginal relevance: the next hit is the best by this weight of its score
             and the rest of how little it resembles those before it. 0.7 is usual.
         per_session: at most so many hits of one session.
+        cut: 0..1, the share of the best score that a hit of the semantic tier must have, where the
+            cue has words and a vector; what the cue names stays. 0 returns all k.
 
     Raises:
         InvalidInputError, InvalidFilterError: naming the option and what it takes.
@@ -85,6 +89,7 @@ class RecallOptions:
     intent: str | None = None
     mmr: float | None = None
     per_session: int | None = None
+    cut: float = SEMANTIC_CUT
 
     def __post_init__(self) -> None:
         for name in ("valence", "categories", "modalities", "include"):
@@ -105,6 +110,7 @@ class RecallOptions:
         parse_intent(self.intent, None)
         parse_mmr(self.mmr)
         parse_per_session(self.per_session)
+        parse_cut(self.cut)
 
 
 class RareArguments(TypedDict, total=False):
@@ -123,6 +129,7 @@ class RareArguments(TypedDict, total=False):
     intent: str | None
     mmr: float | None
     per_session: int | None
+    cut: float
 
 
 class RecallArguments(RareArguments, total=False):
@@ -163,6 +170,13 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
         )
     refuse_unknown(rare, (*COMMON, *_NAMES), "recall")
     return replace(options, **rare) if options is not None else RecallOptions(**rare)
+
+
+def cut_of(recall: RecallArguments) -> float:
+    """The cut that a context was asked for: by keyword, else in its ``options``."""
+    options = recall.get("options")
+    usual = options.cut if isinstance(options, RecallOptions) else SEMANTIC_CUT
+    return parse_cut(recall.get("cut", usual))
 
 
 def refuse_strange(recall: RecallArguments) -> None:
@@ -294,6 +308,16 @@ def parse_per_session(value: Any) -> int | None:
             hint="1 returns the best of each session; leave it out for any number",
         )
     return int(value)
+
+
+def parse_cut(value: Any) -> float:
+    """The share of the best score that a hit must have, 0..1."""
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise InvalidInputError(
+            f"cut must be a number in 0..1, got {shown(value)}",
+            hint=f"{SEMANTIC_CUT:g} is usual; 0 leaves nothing out",
+        )
+    return float(value)
 
 
 _USUAL: Final = RecallOptions()

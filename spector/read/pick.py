@@ -1,20 +1,92 @@
-"""Choosing among hits: different ones, and few of each session."""
+"""Choosing among hits: different words, few of each session, none far behind the best."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
-from spector.read.hits import image_of
+from spector.read.hits import candidate_of, image_of
+from spector.read.quote import origin_of
 from spector.read.rank import diverse
 from spector.records import Hit
 from spector.store.files import Bytes
 
-__all__ = ["few_of_each", "most_diverse", "vectors_of"]
+__all__ = [
+    "SEMANTIC", "SEMANTIC_CUT", "few_of_each", "most_diverse", "near_the_best", "own_scores",
+    "unrepeated", "vectors_of",
+]
+
+#: the tier whose memories are beliefs: what bears on a cue there is dense, and the rest is noise
+SEMANTIC: Final = "semantic"
+#: share of the best score that one of them must have
+SEMANTIC_CUT: Final = 0.5
+
+
+def unrepeated(hits: Sequence[Hit]) -> list[Hit]:
+    """Hits in their order, one for all that have equal words of one user, agent and origin.
+
+    The newest stands in the place, and with the score, of the best; ``also`` names the others.
+    Only case, white space and a full stop may differ: a sign or a question mark more can be all
+    that matters. Linear in the length of the texts.
+    """
+    alike: dict[str, list[Hit]] = {}
+    for hit in hits:
+        alike.setdefault(" ".join(hit.text.casefold().split()).rstrip(".! "), []).append(hit)
+    if len(alike) == len(hits):
+        return list(hits)
+    groups: dict[object, list[Hit]] = {}
+    for words, some in alike.items():
+        for hit in some:
+            alone = len(some) == 1
+            scope = None if alone else (hit.user_id, hit.agent_id, origin_of(hit))
+            groups.setdefault((words, scope), []).append(hit)
+    standing = {id(some[0]): _newest(some) for some in groups.values()}
+    return [standing[id(hit)] for hit in hits if id(hit) in standing]
+
+
+def _newest(some: list[Hit]) -> Hit:
+    """The newest of hits with equal words, in the place of the first."""
+    if len(some) == 1:
+        return some[0]
+    best, newest = some[0], max(some, key=lambda hit: (hit.record.event_ms, hit.id))
+    also = sorted({each for hit in some for each in (hit.id, *hit.also)} - {newest.id})
+    if newest._found is not None:
+        return Hit.of(newest._found, best.score, best.explainer, tuple(also))
+    return replace(newest, score=best.score, explainer=best.explainer, also=tuple(also))
+
+
+def own_scores(hits: Sequence[Hit]) -> list[float]:
+    """(n,) scores without the evidence of a name or an id, which is beyond all other."""
+    out = []
+    for hit in hits:
+        candidate = candidate_of(hit)
+        named = candidate.evidence.get("name", 0.0) if candidate is not None else 0.0
+        out.append(hit.score - named)
+    return out
+
+
+def near_the_best(hits: Sequence[Hit], share: float, tier: str | None = SEMANTIC) -> list[Hit]:
+    """Hits in their order without those of a tier that are far behind the best of all.
+
+    Args:
+        share: of the best score that a hit must have, names and ids apart; what is named stays.
+            Nothing is left out where no score is above 0: there is nothing to be a share of.
+        tier: name of the tier whose hits may be left out; None for all.
+    """
+    scores = own_scores(hits)
+    least = share * max(scores, default=0.0)
+    if least <= 0:
+        return list(hits)
+    return [
+        hit for hit, score in zip(hits, scores, strict=True)
+        if score >= least or score < hit.score or (tier is not None and hit.tier != tier)
+    ]
 
 
 def few_of_each(hits: Sequence[Hit], most: int | None) -> list[Hit]:

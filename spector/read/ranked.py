@@ -28,7 +28,6 @@ class Ranked(Sequence[Candidate]):
     Attributes:
         coverage: best evidence of words as a share of the most there could be, 0..1.
         cosine: highest likeness with neighbours.
-        scale: what one deviation of the cue's likeness is in the score.
         ids, store, part, slot: (N,) of every row, also of what the gates keep out.
         words, full: (n,) f32 evidence of words of the rows of grounds, and the most there could be.
         likeness: (n,) f32 with neighbours, of the same rows.
@@ -63,7 +62,6 @@ class Ranked(Sequence[Candidate]):
         self._order = np.zeros(0, np.int64)
         self.coverage = 0.0
         self.cosine = 0.0
-        self.scale = 1.0
         self.words = self.likeness = np.zeros(0, np.float32)
         self.full = 1.0
         self.allowed: NDArray[np.uint64] | None = None
@@ -92,19 +90,9 @@ class Ranked(Sequence[Candidate]):
         return self if count >= self._count else _Top(self, count)
 
     def first_rows(self, count: int) -> I64:
-        """Numbers of the first ``count`` rows, for `add`."""
+        """Numbers of the first ``count`` rows, in their order."""
         self._sort(count)
         return self._order[:count]
-
-    def add(self, name: str, rows: I64, values: F32) -> None:
-        """Further evidence (len(rows),) for some rows, in the scale of the score."""
-        column = np.zeros(len(self._total), np.float32)
-        column[rows] = values
-        self._evidence[name] = column
-        self._total[rows] += values
-        self._is_fresh = False
-        self._left = np.concatenate([self._order, self._left])
-        self._order = self._order[:0]
 
     def only(self, codes: NDArray[np.uint64]) -> None:
         """Keep what is at one of these places (see `code_of`)."""

@@ -9,8 +9,10 @@ truncates.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +32,20 @@ from spector.read.lexical import LexicalChannel, id_in, kind_of
 from spector.read.newer import LOOKED_AT, newer_first
 from spector.read.noticed import Noticer, is_scoped
 from spector.read.phases import lacks_words, query_of, scored_all, stats_of
-from spector.read.pick import few_of_each, most_diverse, vectors_of
+from spector.read.pick import (
+    few_of_each,
+    most_diverse,
+    near_the_best,
+    unrepeated,
+    vectors_of,
+)
 from spector.read.ranked import Ranked, from_hits
 from spector.read.request import RecallRequest, within
-from spector.read.route import Kind
 from spector.read.signs import Speakers
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
-from spector.read.told import Told
+from spector.read.spans import Span, hull
 from spector.read.weigh import BY_SCORE, BY_WORDS, Weigher
-from spector.read.when import TimeRange, resolve
+from spector.read.when import when
 from spector.records import Hit, HitList
 from spector.store.filters import SqlFilter
 from spector.store.store import View
@@ -60,6 +67,8 @@ _ATTEMPTS = 8
 _POOL, _LEAST_POOL = 4, 40
 #: hits whose vectors are fed back
 _FEEDBACK_HITS = 3
+#: no place on earth is further from UTC: its days are not those that a time is made of
+_ZONES_MS: Final = 14 * 3_600_000
 #: evidence of the memory whose id the cue is
 _IDENTITY = 100.0
 
@@ -81,7 +90,6 @@ class Reader:
         self._lexical = LexicalChannel(self._stores)
         self._weigher = Weigher(kernel, len(self._stores), config)
         self._noticer = Noticer(kernel)
-        self._told = Told()
         self._cached: Snapshot | None = None
         #: hits wanted and tags of the gate -> candidates that were enough the last time
         self._enough: dict[tuple[int, ...], int] = {}
@@ -134,7 +142,6 @@ class Reader:
         self._lexical.let_go()
         self._noticer.let_go()
         self._weigher = Weigher(self._kernel, len(self._stores), self._config)
-        self._told = Told()
 
     def speakers(self) -> Speakers:
         """Who was known to speak when a cue was last looked up in words."""
@@ -170,28 +177,26 @@ class Reader:
             return self._in_snapshot(requests, (*views, view))
 
     def _picked(self, snap: Snapshot, request: RecallRequest) -> HitList:
-        """The best k, or of more than those the most different ones and few of each session."""
-        if request.mmr is None and request.per_session is None:
-            return self._recall_in(snap, request)
+        """The best k: of equal words one, few of each session, the most different ones, none far
+        behind; as many as there are candidates for."""
         wanted, most = request.k, self._config.max_k
-        want = min(max(_POOL * wanted, _LEAST_POOL), most)
+        widely = request.mmr is not None or request.per_session is not None
+        want = min(max(_POOL * wanted, _LEAST_POOL), most) if widely else wanted
         while True:
             hits = self._recall_in(snap, replace(request, k=want))
-            picked = few_of_each(hits, request.per_session)
+            picked = few_of_each(_distinct(request, hits), request.per_session)
             if len(picked) >= wanted or len(hits) < want or want >= most:
                 break
             want = min(4 * want, most)
         if request.mmr is not None:
             picked = most_diverse(picked, wanted, request.mmr)
-        out = HitList(picked[:wanted], hits.stats, signals=hits.signals)
-        return out
+        picked = picked[:wanted]
+        if request.cut and _is_about(request):
+            picked = near_the_best(picked, request.cut)
+        return HitList(picked, hits.stats, signals=hits.signals)
 
     def _recall_in(self, snap: Snapshot, request: RecallRequest) -> HitList:
-        """The answer in one snapshot; the time that the cue speaks of is looked for first.
-
-        What the cue itself restricts is a guess, unlike a filter: where it leaves nothing, it is
-        taken back.
-        """
+        """The answer in one snapshot; memories of the time that the cue names stand first."""
         ranking = request.profile.ranking
         if ranking.feedback and request.vector is not None and request.profile.w_lexical:
             request = self._with_feedback(snap, request)
@@ -199,19 +204,13 @@ class Reader:
             return self._answer(snap, request)
         if not request.kind:
             request = replace(request, kind=str(kind_of(request)))
-        time = self._lexical.time_of(snap, request) if ranking.date or ranking.restrict else None
-        if time is None:
-            return self._answer(snap, request)
-        if time.event:
-            time = self._resolved(snap, request, time) if ranking.events else None
-        request = replace(request, time=time)
-        if time is not None and time.limit is not None and ranking.restrict:
-            limited = within(request.selection, time)
-            narrow = replace(request, selection=limited, scoped=is_scoped(request))
-            hits = self._answer(snap, narrow)
-            if hits:
-                return hits
-        return self._answer(snap, request)
+        hits = self._answer(snap, request)
+        span = _named_time(request) if ranking.by_time and hits else None
+        narrow = within(request.selection, span) if span is not None else None
+        if narrow is None:
+            return hits
+        narrowed = replace(request, selection=narrow, scoped=is_scoped(request))
+        return _of_time_first(hits, self._answer(snap, narrowed), request.k)
 
     def _with_feedback(self, snap: Snapshot, request: RecallRequest) -> RecallRequest:
         """The request with a cue vector that is nearer to its own best hits (Rocchio)."""
@@ -225,14 +224,6 @@ class Reader:
         unit = request.vector / np.float32(norm(request.vector))
         mean = vectors_of(hits)[:, : len(unit)].mean(axis=0)
         return replace(plain, vector=(unit + np.float32(share) * mean).astype(np.float32))
-
-    def _resolved(
-        self, snap: Snapshot, request: RecallRequest, time: TimeRange
-    ) -> TimeRange | None:
-        """A time that is counted from an event, by the memory whose words tell of it best."""
-        asked = replace(request, cue=time.event, vector=None, k=1, kind=Kind.FACT)
-        hits = self._answer(snap, asked)
-        return resolve(time, hits[0].record.event_ms) if hits else None
 
     def _answer(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """The best of a snapshot, with evidence where the cue has words that count."""
@@ -321,7 +312,6 @@ class Reader:
             ranked = self._weigher.all_of(snap, views, query, asked, result, chosen)
             if result is None:  # every record was scored, but for those whose state forbids it
                 result = scored_all(snap, len(ranked))
-            self._told.add(snap, ranked, asked.time, query.profile.ranking)
             hits = self._confirmed(snap, wide, query, filters, ranked)
         else:
             hits, result, ranked = self._best_of_many(
@@ -386,7 +376,6 @@ class Reader:
             ranked = self._weigher.best_of(
                 snap, views, query, asked, result, chosen, by_words, allow
             )
-            self._told.add(snap, ranked, asked.time, query.profile.ranking)
             if allow is not None:
                 ranked.only(allow.codes)
             hits, _ = self._confirmer.first(snap, request.k, query, filters, ranked)
@@ -437,3 +426,40 @@ class Reader:
             fresh = patched_snapshot(cached, views)
         self._cached = fresh
         return fresh
+
+
+def _distinct(request: RecallRequest, hits: HitList) -> list[Hit]:
+    """One hit for equal words; whoever asks by a vector alone asks for memories, not for words."""
+    return unrepeated(hits) if request.cue is not None and request.lexical else hits
+
+
+def _is_about(request: RecallRequest) -> bool:
+    """Whether a score says how well a memory fits the cue: words and likeness both count."""
+    profile = request.profile
+    return (
+        request.cue is not None and request.vector is not None and request.lexical
+        and bool(profile.w_lexical and profile.w_similarity)
+    )
+
+
+def _named_time(request: RecallRequest) -> Span | None:
+    """The stretch that a cue names, widened by the zones; None when it names none."""
+    time = when(request.cue or "", request.now_ms, kind=kind_of(request))
+    if time is None:
+        return None
+    start, end = hull(time.spans)
+    return Span(start - _ZONES_MS, end + _ZONES_MS)
+
+
+def _of_time_first(hits: HitList, of_time: HitList, k: int) -> HitList:
+    """The best of a time and the best of all in turn, the former first.
+
+    The time in a cue is a guess, unlike a filter: what happened then may have been told of later.
+    So it takes half of the places at most, and none where no memory is from then.
+    """
+    turns = itertools.chain.from_iterable(itertools.zip_longest(of_time, hits))
+    chosen: dict[int, Hit] = {}
+    for hit in turns:
+        if hit is not None:
+            chosen.setdefault(hit.id, hit)
+    return HitList([*chosen.values()][:k], hits.stats, signals=hits.signals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -17,7 +17,7 @@ from spector.given import items_of, reading, shown
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.kernel.tags import scope_tag, tags_mask
-from spector.read.when import TimeRange
+from spector.read.spans import Span
 from spector.store.filters import SqlFilter, compile_where
 from spector.store.links import LINKED_SQL, SUPERSEDED_SQL
 
@@ -124,10 +124,6 @@ class Selection:
 EVERYTHING: Final = Selection()
 
 
-def _no_wish() -> None:
-    return None
-
-
 @dataclass(slots=True, kw_only=True)
 class RecallRequest:
     """A validated recall.
@@ -162,22 +158,20 @@ class RecallRequest:
     per_session: int | None = None
     #: how things are is asked, so of two statements the newer one comes first
     newest: bool = False
+    #: (p, dim) f32 unit vectors of questions about something else; None where there are none
+    probes: NDArray[np.float32] | None = None
+    #: share of the best score that a hit of the semantic tier must have; 0: any
+    cut: float = 0.0
     #: "fact", "talk" or "request"; "" for what the cue looks like
     kind: str = ""
-    #: the time that the cue speaks of, once it has been looked for
-    time: TimeRange | None = None
-    #: the mean vector of requests, made when it is needed first; None without an embedder
-    wish: Callable[[], NDArray[np.float32] | None] = _no_wish
 
 
-def within(selection: Selection, time: TimeRange) -> Selection:
-    """A selection of what a cue restricts itself to; the same one if that leaves no time at all."""
-    if time.limit is None:
-        return selection
-    start, end = time.limit
+def within(selection: Selection, time: Span) -> Selection | None:
+    """What of a selection is from a time; None when their times do not meet."""
+    start, end = time
     low = start if selection.min_ms is None else max(start, selection.min_ms)
     high = end if selection.max_ms is None else min(end, selection.max_ms)
-    return replace(selection, min_ms=low, max_ms=high) if low < high else selection
+    return replace(selection, min_ms=low, max_ms=high) if low < high else None
 
 
 def make_selection(

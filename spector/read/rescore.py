@@ -36,8 +36,8 @@ def _moved(hit: Hit, bound: float, term: str, towards: float) -> Hit:
         step *= 2
     explainer = partial(_explained, hit, evidence)
     if hit._found is not None:
-        return Hit.of(hit._found, score, explainer)
-    return Hit(record=hit.record, score=score, explainer=explainer)
+        return Hit.of(hit._found, score, explainer, hit.also)
+    return Hit(record=hit.record, score=score, explainer=explainer, also=hit.also)
 
 
 def _explained(hit: Hit, evidence: dict[str, float]) -> Explanation:

@@ -1,8 +1,7 @@
-"""How alike the memories of a store are to each other: what a cue's likeness is measured by.
+"""How like a store's memories are to questions about something else: what a cue is measured by.
 
-A cosine of 0.35 is much among remarks about everything and little among messages of one project,
-and every model has a range of its own. In deviations of the cosines that memories of this store
-have to each other, it says the same everywhere.
+In deviations of the cosines that its memories have with unrelated questions (`probes`), a cosine
+says the same in every store and of every model, however alike the memories are.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from spector.lexical.view import WordView
 from spector.read.ground import NOWHERE, places_of, unit_vectors
 from spector.read.snapshot import Snapshot
 
-__all__ = ["SAMPLE", "Usual", "above", "evenly", "in_order", "likeness_of"]
+__all__ = ["SAMPLE", "Usual", "above", "evenly", "in_order", "level_of"]
 
 #: memories whose cosines stand for those of all, and up to an eighth more
 SAMPLE: Final = 256
 #: of fewer memories nothing can be said
 _FEWEST: Final = 4
-#: the smallest deviation: memories that are all the same are no measure
+#: the smallest deviation: probes that are all as like are no measure
 _LEAST: Final = 0.02
 #: beyond ``SAMPLE`` memories the sample is of a number that grows by one in so many
 _STEP: Final = 8
@@ -38,11 +37,12 @@ class _Kept:
     views: tuple[WordView, ...]
     #: ids and places of the sample: a vector never changes at its place
     sample: bytes
-    found: tuple[float, float] | None
+    #: by the probes' bytes, which are those of a language
+    found: dict[bytes, tuple[float, float] | None]
 
 
 class Usual:
-    """Mean and deviation of the cosines between memories: a function of which there are.
+    """Mean and deviation of cosines with probes: a function of which memories there are.
 
     Whoever recalls from the same memories finds the same, whatever was recalled before: a writer, a
     reader, a store that was opened again. Measured anew when the sample has changed. Thread-safe:
@@ -56,10 +56,11 @@ class Usual:
         self._kept = None
 
     def deviations(
-        self, snap: Snapshot, views: tuple[WordView, ...], cosine: float | None
+        self, snap: Snapshot, views: tuple[WordView, ...], cosine: float | None,
+        probes: NDArray[np.float32] | None,
     ) -> float | None:
-        """How far a cosine is above the usual one; None where there are too few memories."""
-        if cosine is None:
+        """How far a cosine is above those of probes; None where there are too few memories."""
+        if cosine is None or probes is None:
             return None
         kept = self._kept
         if kept is None or kept.views != views:
@@ -68,31 +69,34 @@ class Usual:
                 part.tobytes() for view, mine in zip(views, rows, strict=True)
                 for part in (view.ids(mine), *view.places(mine))
             )  # fmt: skip
-            if kept is not None and kept.sample == mark:
-                found = kept.found
-            else:
-                found = likeness_of(_vectors(snap, views, rows))
-            kept = self._kept = _Kept(views, mark, found)
-        return above(cosine, kept.found)
+            same = kept is not None and kept.sample == mark
+            kept = self._kept = _Kept(views, mark, kept.found if same and kept else {})
+        key = probes[:, 0].tobytes()
+        if key not in kept.found:
+            kept.found[key] = level_of(_vectors(snap, views, _sample(views)), probes)
+        return above(cosine, kept.found[key])
 
 
-def above(cosine: float | None, usual: tuple[float, float] | None) -> float | None:
-    """How many deviations a cosine is above a mean, see `likeness_of`; None without either."""
-    if cosine is None or usual is None:
+def above(cosine: float | None, level: tuple[float, float] | None) -> float | None:
+    """How many deviations a cosine is above a mean, see `level_of`; None without either."""
+    if cosine is None or level is None:
         return None
-    mean, deviation = usual
+    mean, deviation = level
     return (cosine - mean) / max(deviation, _LEAST)
 
 
-def likeness_of(vectors: NDArray[np.float32]) -> tuple[float, float] | None:
-    """Mean and standard deviation of the cosines between different ones of (n, dim) f32 unit rows.
+def level_of(
+    vectors: NDArray[np.float32], probes: NDArray[np.float32] | None
+) -> tuple[float, float] | None:
+    """Mean and standard deviation of the cosines of (n, dim) f32 unit rows with those of probes,
+    (p, dim) f32.
 
-    Rows of zeros are left out. None for fewer than four rows. O(n^2 dim).
+    Rows of zeros are left out. None for fewer than four rows and without probes. O(n p dim).
     """
     some = vectors[np.einsum("nd,nd->n", vectors, vectors) > _SOME]
-    if len(some) < _FEWEST:
+    if probes is None or len(some) < _FEWEST:
         return None
-    cosines = cosine_table(some, some)[~np.eye(len(some), dtype=np.bool_)]
+    cosines = cosine_table(probes, some[:, : probes.shape[1]])  # stored ones are padded
     return float(cosines.mean(dtype=np.float64)), float(cosines.std(dtype=np.float64))
 
 

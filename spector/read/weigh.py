@@ -48,8 +48,6 @@ _ENOUGH: Final = 48
 _MOST_BY_WORDS: Final = 8192
 #: memories whose likeness stands for that of a large store
 _SAMPLE: Final = 1000
-#: memories from the time that a cue names, if they are no more
-_FROM_TIME: Final = 256
 #: a sample is taken anew when the store has grown or shrunk by this share
 _DRIFT: Final = 1 / 32
 
@@ -79,19 +77,18 @@ class _Whole:
             rows = sum(view.n_rows for view in self.views)
             plain = _mean([ground.spread_lengths(ranking) for ground in self.grounds], 1.0)
             more = _mean([ground.field_lengths for ground in self.grounds], 0.0)
-            found = self._corpus[key] = Corpus(rows, plain + more, plain)
+            found = self._corpus[key] = Corpus(rows, plain + more)
         return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sample:
-    """What stands for a large store: mixed unit vectors (n, dim) f32 and mean lengths."""
+    """What stands for a large store: mixed unit vectors (n, dim) f32 and a mean length."""
 
     rows: tuple[int, ...]
     ranking: Ranking
     vectors: NDArray[np.float32]
     mean_length: float
-    mean_plain: float
 
 
 class Weigher:
@@ -136,8 +133,7 @@ class Weigher:
         """The best of a large store: candidates of ``result`` and by words, and those around."""
         sample = self._sampled(snap, views, query.profile.ranking)
         corpus = Corpus(
-            sum(v.n_rows for v in views), sample.mean_length, sample.mean_plain,
-            self._spread(sample, query, asked),
+            sum(v.n_rows for v in views), sample.mean_length, _spread(sample, query)
         )
         grounds = tuple(
             self._candidates(snap, n, view, query, asked, result, by_words, allow)
@@ -159,7 +155,6 @@ class Weigher:
         found = np.concatenate([
             by_score[by_score >= 0],
             self._by_words(snap, n, view, query, asked, by_words, allow),
-            _in_time(view, asked),
             asked.aliased.rows[n] if asked.aliased else np.zeros(0, np.int64),
         ])
         near = view.neighbours(found, REACH)
@@ -173,15 +168,13 @@ class Weigher:
         lookup = asked.words[n]
         if not asked.terms or not len(view):
             return np.zeros(0, np.int64)
-        # pairs only count where their words do
-        weights = np.array([1.0] * len(asked.terms) + [0.0] * len(asked.pairs))
         ranking = query.profile.ranking
         mask = None
         if allow is not None:
             mask = allow.allow.admits(*places_of(snap, n, view, np.arange(len(view))))
         while True:
             rows, _ = view.best(
-                lookup, weights, k=count, allow=mask, k1=ranking.k1, b=ranking.b
+                lookup, k=count, allow=mask, k1=ranking.k1, b=ranking.b
             )
             if len(rows) < count or count >= _MOST_BY_WORDS or is_open(query):
                 return rows
@@ -212,17 +205,15 @@ class Weigher:
         mean = _mean([ground.spread_lengths(ranking) for ground in grounds], 1.0)
         more = _mean([ground.field_lengths for ground in grounds], 0.0)
         vectors = np.concatenate([mixed_vectors(snap, g, ranking.near) for g in grounds])
-        self._sample = kept = _Sample(rows, ranking, vectors, mean + more, mean)
+        self._sample = kept = _Sample(rows, ranking, vectors, mean + more)
         return kept
 
-    def _spread(self, sample: _Sample, query: Query, asked: Asked) -> np.float32 | None:
-        if query.vector is None:
-            return None
-        wanted = query.vector
-        shift = query.profile.ranking.request_shift
-        if asked.wish is not None and shift:
-            wanted = wanted - np.float32(shift) * asked.wish
-        return deviation(dots(sample.vectors[:, : len(wanted)], wanted))  # stored ones are padded
+
+def _spread(sample: _Sample, query: Query) -> np.float32 | None:
+    if query.vector is None:
+        return None
+    # stored ones are padded
+    return deviation(dots(sample.vectors[:, : len(query.vector)], query.vector))
 
 
 def _mean(arrays: Sequence[NDArray[np.float32]], none: float) -> float:
@@ -230,11 +221,3 @@ def _mean(arrays: Sequence[NDArray[np.float32]], none: float) -> float:
     values = np.concatenate(arrays)
     return float(np.mean(values, dtype=np.float64)) if len(values) else none
 
-
-def _in_time(view: WordView, asked: Asked) -> I64:
-    """Everything from the time that a cue names, if that is not much."""
-    nothing = np.zeros(0, np.int64)
-    if asked.time is None or not len(view):
-        return nothing
-    rows = view.during([(span.start_ms, span.end_ms) for span in asked.time.spans])
-    return rows if len(rows) <= _FROM_TIME else nothing

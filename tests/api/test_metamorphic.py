@@ -585,8 +585,8 @@ def learning_counts_an_access(path: Path) -> None:
 @case(RECALL, "mood")
 def a_mood_lifts_what_agrees_with_it(path: Path) -> None:
     with mind() as memory:
-        sad = memory.remember("river", valence=-0.8)
-        glad = memory.remember("river", valence=0.8)
+        sad = memory.remember("river a", valence=-0.8)
+        glad = memory.remember("river b", valence=0.8)
         assert memory.recall("river", mood=0.9)[0].id == glad.id
         assert memory.recall("river", mood=-0.9)[0].id == sad.id
 
@@ -730,6 +730,19 @@ def a_session_fills_no_more_than_its_share(path: Path) -> None:
         memory.remember("brook", session_id="b")
         assert [h.session_id for h in memory.recall("river", k=2)] == ["a", "a"]
         assert [h.session_id for h in memory.recall("river", k=2, per_session=1)] == ["a", "b"]
+
+
+@case(RECALL, "cut")
+def a_higher_cut_leaves_fewer_beliefs(path: Path) -> None:
+    with mind() as memory:
+        for n in range(6):
+            vector = np.eye(memory.dim)[n] * n + 3 * np.eye(memory.dim)[9]
+            memory.remember(f"belief {n}", vector=vector, tier="semantic", importance=0.0)
+        asked = {"cue": "Which one is it?", "vector": np.eye(memory.dim)[9], "k": 6}
+        counts = [len(memory.recall(**asked, cut=cut)) for cut in (0.0, 0.5, 0.9)]
+        assert counts[0] == 6
+        assert counts == sorted(counts, reverse=True)
+        assert counts[2] < counts[0]
 
 
 @case(RECALL, "options")

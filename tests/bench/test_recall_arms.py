@@ -131,7 +131,7 @@ def test_arms_without_vectors_do_not_have_a_set_embedded() -> None:
 def test_every_term_of_the_default_profile_is_taken_away_once() -> None:
     default = get_profile("balanced")
     weights = {name for name, value in asdict(default).items() if name[:2] == "w_" and value}
-    shapes = {"k1", "b", "long_words", "date_days", "short_words", "question_words", "rrf_k"}
+    shapes = {"k1", "b", "long_words", "short_words", "question_words", "rrf_k"}
     kinds = {"words_fact", "words_talk", "words_request"}
     terms = {
         name for name, value in asdict(default.ranking).items()
@@ -264,11 +264,12 @@ def test_a_context_tells_its_own_tokens_and_only_what_it_quotes(vectors: Vectors
     assert all(set(a.ids) <= set(b.ids) for a, b in zip(asked, whole, strict=True))
 
 
-def test_evidence_is_that_of_facts_alone() -> None:
+def test_evidence_is_the_probability_of_an_answer() -> None:
     fact = Signals(kind="fact", coverage=0.5, cosine=0.4)
     odds = math.exp(evidence(fact))
     assert evidence_of(HitList(signals=fact)) == pytest.approx(odds / (1 + odds))
-    assert evidence_of(HitList(signals=Signals(kind="talk"))) == 1
+    talk = Signals(kind="talk", coverage=0.5, cosine=0.4)
+    assert evidence_of(HitList(signals=talk)) == evidence_of(HitList(signals=fact))
     assert evidence_of(HitList()) is None
 
 

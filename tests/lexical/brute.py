@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from spector.lexical.analysis import PAIR, Term, analyse, field_terms
+from spector.lexical.analysis import Term, analyse, field_terms
 from spector.lexical.source import Known, Text
 
 __all__ = ["Shelf", "Span", "bm25", "neighbours_of", "terms_of"]
@@ -77,9 +76,8 @@ def terms_of(text: Text) -> tuple[Counter[str], tuple[str, ...], int]:
     """Occurrences in the text, terms of the field, content words."""
     found = analyse(text.text)
     content = found.content()
-    pairs = [a + PAIR + b for a, b in itertools.pairwise(content)]
     terms = field_terms(text.speaker, text.event_ms, turkish=found.turkish)
-    return Counter(found.words + found.joined + pairs), terms, len(content)
+    return Counter(found.words + found.joined), terms, len(content)
 
 
 def bm25(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import unicodedata
 
-import numpy as np
 import pytest
 import snowballstemmer
 from hypothesis import given
@@ -13,14 +12,11 @@ from hypothesis import strategies as st
 
 from spector.lexical import stems
 from spector.lexical.analysis import (
-    PAIR,
     STOP,
     analyse,
-    cue_pairs,
     cue_terms,
     field_terms,
     is_identifier,
-    pair_hashes,
     term_hash,
     words,
 )
@@ -133,15 +129,6 @@ def test_fields_tell_speaker_day_month_and_year() -> None:
     assert set(field_terms(None, 1_683_547_200_000)) <= set(_content("on the 8th of May 8 2023"))
 
 
-def test_pairs_are_of_neighbouring_words_in_their_order() -> None:
-    assert [t.text for t in cue_pairs("the acoustic guitar of Ann")] == [
-        f"acoust{PAIR}guitar", f"guitar{PAIR}ann"
-    ]
-    first, second = (np.array([term_hash(w, b"k")], np.uint64) for w in ("guitar", "ann"))
-    assert term_hash(f"guitar{PAIR}ann", b"k") == int(pair_hashes(first, second)[0])
-    assert term_hash(f"guitar{PAIR}ann", b"k") != term_hash(f"ann{PAIR}guitar", b"k")
-
-
 @pytest.mark.parametrize(
     "forms",
     ["toplantı toplantılar toplantıya toplantıda toplantının", "araba arabalar arabam arabayı",
@@ -182,7 +169,7 @@ def test_any_text_has_terms_that_cannot_be_mistaken_for_another_kind(text: str) 
     found = analyse(text)
     for word in found.words:
         assert word
-        assert not {" ", PAIR} & set(word)
+        assert " " not in word
         assert STOP not in word[1:]
     assert words(text) == words(unicodedata.normalize("NFD", text)) or not text.isprintable()
     for term in cue_terms(text):

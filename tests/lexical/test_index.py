@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spector.lexical import chains, index, postings
-from spector.lexical.analysis import Term, cue_pairs, cue_terms
+from spector.lexical.analysis import Term, cue_terms
 from spector.lexical.index import WordIndex
 from spector.lexical.source import Text
 from spector.lexical.view import WordView
@@ -33,7 +33,7 @@ def _agrees(view: WordView, shelf: Shelf, cue: str) -> None:
     """Every answer of a view about a cue equals the plain computation."""
     texts = shelf.all()
     ids = [text.id for text in texts]
-    terms = [*cue_terms(cue), *cue_pairs(cue)]
+    terms = cue_terms(cue)
     assert view.n_rows == len(texts)
     rows, scores = view.best(terms, k=max(1, len(texts)))
     expected = bm25(texts, terms)

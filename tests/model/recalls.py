@@ -81,7 +81,7 @@ class Recalls:
         arguments = dict(given)
         if "where" in arguments:
             arguments["where"] = WHERES[arguments["where"]][0]
-        best = memory.recall(cue, **arguments, exact=True)
+        best = memory.recall(cue, **arguments, exact=True, cut=0)
         self.compared += 1
         assert len(best) == min(given["k"], len(expected)), f"{given}, {cue!r}: {best}"
         for hit in best:
@@ -93,7 +93,7 @@ class Recalls:
             assert why.lexical == 0 or set(cue.split()) & set(hit.text.split())
         assert [h.score for h in best] == sorted((h.score for h in best), reverse=True)
         if strict:
-            again = memory.recall(cue, **arguments)
+            again = memory.recall(cue, **arguments, cut=0)
             assert [(h.id, h.score) for h in again] == [(h.id, h.score) for h in best]
 
     def by_word(self, memory: spector.Memory, record: MemoryRecord, now_ms: int) -> None:

@@ -115,10 +115,10 @@ def test_the_same_words_are_said_once_by_the_newest(memory: Memory) -> None:
     other = memory.remember("I live in Ankara.", role="assistant", event_time="2022-05-01")
     asked = memory.remember("I live in Ankara?", role="user", event_time="2020-05-01")
     context = memory.context("who lives in Ankara?")
-    assert {each.id for each in context.hits} == {new.id, other.id, asked.id}
-    (skipped,) = context.skipped
-    assert skipped.hit.id == old.id
-    assert str(new.id) in skipped.reason
+    assert {each.id: each.also for each in context.hits} == {
+        new.id: (old.id,), other.id: (), asked.id: ()
+    }
+    assert context.skipped == ()
 
 
 def test_a_borrowed_name_does_not_take_the_place_of_what_the_assistant_said(
@@ -220,7 +220,6 @@ def test_an_instruction_does_not_take_the_room_of_a_preference(memory: Memory) -
     wish = memory.remember("I prefer trains.", role="user", vector=0.4 * axes[0] + 0.9 * axes[1])
     rule = memory.remember("Always answer me in short sentences.", role="user", vector=axes[1])
     cue, vector = "Can you recommend how I should travel?", axes[0]
-    assert memory.recall(cue, vector=vector, k=1)[0].id == rule.id, "a recall's order stays"
     both = memory.context(cue, vector=vector)
     assert [quote.hit.id for quote in both.quotes[:2]] == [wish.id, rule.id]
     assert [quote.form for quote in both.quotes[:2]] == ["full", "full"]

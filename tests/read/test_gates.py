@@ -75,12 +75,13 @@ def test_recall_answers_with_exactly_what_belongs_to_the_scope(
         for query in queries:
             wanted = {r.id for r in memory if belongs(memory.get(r.id), query)}
             for cue in ("ada tea", None):
-                hits = memory.recall(cue, k=50, lexical=lexical, **query)
-                assert set(ids(hits)) == wanted, query
-                assert len(hits) == len(wanted)
-                assert hits == sorted(hits, key=lambda h: (-h.score, h.id))
-                few = memory.recall(cue, k=3, lexical=lexical, **query)
-                assert len(few) == min(3, len(wanted)), "a filter truncated the answer"
+                hits = memory.recall(cue, k=50, lexical=lexical, cut=0, **query)
+                found = [each for hit in hits for each in (hit.id, *hit.also)]
+                assert set(found) == wanted, query
+                assert len(found) == len(wanted)
+                assert hits == sorted(hits, key=lambda h: -h.score)
+                few = memory.recall(cue, k=3, lexical=lexical, cut=0, **query)
+                assert len(few) == min(3, len(hits)), "a filter truncated the answer"
                 assert set(ids(few)) <= wanted
             assert {r.id for r in memory.records(**query)} == wanted
 
@@ -117,8 +118,8 @@ def test_a_bloom_collision_never_reaches_a_user_and_never_crowds_out_a_true_hit(
     ]
     assert all(tags_mask(s["tags"]) & mask == mask and "alpha" not in s["tags"] for s in strangers)  # type: ignore[arg-type]
     true = [
-        {"text": "quite another thing", "tags": ["alpha"], "vector": v, "importance": 0.0}
-        for v in vectors(5, seed=9)
+        {"text": f"quite another thing {n}", "tags": ["alpha"], "vector": v, "importance": 0.0}
+        for n, v in enumerate(vectors(5, seed=9))
     ]
     with own_vectors() as memory:
         memory.remember_many([*strangers[:200], *true, *strangers[200:]])
@@ -267,7 +268,7 @@ def test_min_importance_includes_its_own_value_and_spares_the_pinned(
     memory: Memory, value: float
 ) -> None:
     record = memory.remember("x", importance=value)
-    weak = memory.remember("x", importance=0.0)
+    weak = memory.remember("x too", importance=0.0)
     assert ids(memory.recall("x", min_importance=value)) == [record.id]
     memory.pin(weak.id)
     assert set(ids(memory.recall("x", min_importance=value))) == {record.id, weak.id}
@@ -291,7 +292,7 @@ def test_what_sleeps_is_recalled_only_when_included(
 
 def test_categories_and_modalities_take_names_members_and_numbers(memory: Memory) -> None:
     plan = memory.remember("x", category="PLAN", modality=spector.Modality.CODE)
-    memory.remember("x", category=1)
+    memory.remember("x too", category=1)
     for name in ("plan", "Plan", spector.Category.PLAN, 6, int(spector.Category.PLAN)):
         wanted = [plan.id] if name != 6 or spector.Category(6) is spector.Category.PLAN else []
         assert ids(memory.recall("x", categories=[name])) == wanted

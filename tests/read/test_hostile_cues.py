@@ -22,7 +22,6 @@ from spector.read.parts import split
 from spector.read.plain import is_turkish, plain
 from spector.read.route import kind, route
 from spector.read.signs import about, asks, standing, terms_of_time
-from spector.read.told import spans_told
 from spector.read.when import when
 
 NOW = to_ms("2026-11-22T11:00:00Z")
@@ -40,12 +39,11 @@ READERS: dict[str, Callable[[str], object]] = {
     "gate": gate, "route": route, "kind": kind, "split": lambda cue: split(cue, ["Ann", "Bob Lee"]),
     "when": lambda cue: when(cue, NOW, years=range(1900, 2100)), "standing": standing, "asks": asks,
     "about": lambda cue: about(cue, ["Ann", "Bob Lee"]), "terms_of_time": terms_of_time,
-    "hyde": hypotheses, "told": lambda cue: spans_told(cue, NOW),
+    "hyde": hypotheses,
     "turkish": lambda cue: is_turkish(cue, plain(cue)),
 }  # fmt: skip
 MODULES = (
-    "dates", "events", "gate", "hyde", "parts", "plain", "route", "signs", "timejoin", "told",
-    "when",
+    "dates", "gate", "hyde", "parts", "plain", "route", "signs", "timejoin", "when",
 )  # fmt: skip
 
 

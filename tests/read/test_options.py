@@ -45,6 +45,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "intent": ("temporal", "vague"),
     "mmr": (0.7, 1.5),
     "per_session": (2, 0),
+    "cut": (0.9, 2),
 }
 
 

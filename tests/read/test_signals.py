@@ -13,7 +13,9 @@ import pytest
 
 import spector
 from spector import Memory, Signals
-from spector.read.usual import likeness_of
+from spector.read.probes import ENGLISH, TURKISH, Probes
+from spector.read.usual import level_of
+from tests.fakes import FailingEmbedder, FakeEmbedder
 
 
 @pytest.fixture
@@ -29,6 +31,7 @@ def told(memory: Memory) -> Memory:
 
 
 def signals(memory: Memory, cue: str | None) -> Signals:
+    memory._probes.beside(cue, make=True)  # as a context does
     found = memory.recall(cue).signals
     assert found is not None
     return found
@@ -59,19 +62,29 @@ def test_memories_are_counted(told: Memory) -> None:
     assert signals(told, "violin").memories == len(told)
 
 
-def test_likeness_is_counted_in_deviations_of_the_memories_own(memory: Memory) -> None:
-    """The same cosine is much among memories that have nothing in common, little among others."""
+def test_likeness_is_counted_above_what_questions_about_something_else_reach(
+    memory: Memory,
+) -> None:
+    """The same cosine is much where unrelated questions reach little, and little where they reach
+    as much; how alike the memories are to each other does not matter."""
     axes = np.eye(memory.dim, dtype=np.float32)
-    for n in range(20):
-        memory.remember(f"apart {n}", vector=axes[n])
-    apart = memory.recall("zebra", vector=axes[0] + 2 * axes[30]).signals
-    for n in range(20):
-        memory.remember(f"alike {n}", vector=axes[31] + 0.1 * axes[n])
-    alike = memory.recall("zebra", vector=axes[0] + 2 * axes[30]).signals
-    assert apart is not None
-    assert alike is not None
-    assert apart.cosine == pytest.approx(alike.cosine)
-    assert (apart.likeness or 0) > 10 > (alike.likeness or 99)
+    probes = memory._probes.beside("zebra", make=True)
+    assert probes is not None
+    cue = axes[0] + 2 * axes[30]
+
+    def likeness() -> float:
+        found = memory.recall("zebra", vector=cue).signals
+        assert found is not None
+        assert found.likeness is not None
+        return found.likeness
+
+    for n in range(4):
+        memory.remember(f"apart {n}", vector=axes[0] + axes[n])
+    apart = likeness()
+    memory.remember_many([{"text": f"copy {n}", "vector": axes[0] + axes[1]} for n in range(200)])
+    assert likeness() == pytest.approx(apart, abs=0.5), "copies change little"
+    memory.remember_many([{"text": f"probe {n}", "vector": each} for n, each in enumerate(probes)])
+    assert likeness() < apart - 0.5
 
 
 def test_too_few_memories_have_no_usual_likeness(memory: Memory) -> None:
@@ -95,6 +108,7 @@ def _note(memory: Memory, n: int) -> int:
 
 def _likeness(memory: Memory) -> float | None:
     cue = np.eye(memory.dim)[0]
+    memory._probes.beside("Where is the zebra?", make=True)
     found = memory.recall("Where is the zebra?", vector=cue).signals
     assert found is not None
     return found.likeness
@@ -109,7 +123,7 @@ def test_the_usual_likeness_depends_on_the_memories_alone(
     the sample is a function of the memories; every recall in between finds what a new reader does.
     """
     path, config = str(store_path), spector.Config(index_min_rows=10**6)
-    common: dict[str, Any] = {"embedder": None, "dim": 32, "clock": clock, "config": config}
+    common: dict[str, Any] = {"embedder": FakeEmbedder(), "clock": clock, "config": config}
     with spector.open(path, **common) as memory:
         ids = [_note(memory, n) for n in range(count)]
         steps: list[Callable[[], Any]] = [
@@ -134,12 +148,12 @@ def test_the_sample_of_a_large_store_stays_while_it_grows_a_little(
     """Else each recall after a write would measure anew."""
     measured: list[int] = []
 
-    def counted(vectors: np.ndarray) -> tuple[float, float] | None:
+    def counted(vectors: np.ndarray, probes: np.ndarray | None) -> tuple[float, float] | None:
         measured.append(len(vectors))
-        return likeness_of(vectors)
+        return level_of(vectors, probes)
 
-    monkeypatch.setattr("spector.read.usual.likeness_of", counted)
-    with spector.open(":memory:", embedder=None, dim=8) as memory:
+    monkeypatch.setattr("spector.read.usual.level_of", counted)
+    with spector.open(":memory:", embedder=FakeEmbedder(8)) as memory:
         for n in range(323):
             _note(memory, n)
         for n in range(323, 364):  # steps are at 324 and 364
@@ -149,12 +163,49 @@ def test_the_sample_of_a_large_store_stays_while_it_grows_a_little(
     assert max(measured) <= 256
 
 
-def test_known_pairs_have_the_known_mean_and_deviation() -> None:
-    """Cosines between four unit vectors by hand: 0, 0, 1, 0, 0, 0 -> mean 1/6, sd sqrt(5)/6."""
+def test_known_vectors_have_the_known_mean_and_deviation() -> None:
+    """Two probes and four unit vectors: cosines 1, 0, 0, 1 and 0, 0, 0.6, 0."""
     rows = np.eye(4, dtype=np.float32)[[0, 1, 2, 0]]
-    assert likeness_of(rows) == pytest.approx((1 / 6, math.sqrt(5) / 6))
-    assert likeness_of(np.concatenate([rows, np.zeros((3, 4), np.float32)])) == likeness_of(rows)
-    assert likeness_of(rows[:3]) is None
+    probes = np.array([[1, 0, 0, 0], [0, 0, 0.6, 0.8]], np.float32)
+    assert level_of(rows, probes) == pytest.approx((0.325, math.sqrt(2.36 / 8 - 0.325**2)))
+    padded = np.concatenate([rows, np.zeros((3, 4), np.float32)])
+    assert level_of(padded, probes) == level_of(rows, probes)
+    assert level_of(np.concatenate([rows, rows], axis=1), probes) == level_of(rows, probes)
+    assert level_of(rows[:3], probes) is None
+    assert level_of(rows, None) is None
+
+
+def test_the_shipped_probes_are_those_of_the_offline_embedder() -> None:
+    from spector.embed import resolve
+
+    embedder = resolve("default")
+    probes = Probes(embedder)
+    for cue, texts in (("Where is it?", ENGLISH), ("Bu nerede?", TURKISH)):
+        shipped = probes.beside(cue, make=False)
+        assert shipped is not None
+        made = np.asarray(embedder.embed(list(texts)), np.float32)
+        made /= np.linalg.norm(made, axis=1, keepdims=True)
+        assert shipped == pytest.approx(made, abs=2e-3)
+
+
+def test_probes_are_made_once_and_only_for_whoever_judges() -> None:
+    """An embedder may be a service that costs money."""
+    embedder = FakeEmbedder(8)
+    with spector.open(":memory:", embedder=embedder) as memory:
+        memory.remember_many(f"note {n}" for n in range(9))
+        assert memory.recall("Where is note 3?").signals.likeness is None  # type: ignore[union-attr]
+        assert sum(len(texts) > 9 for texts in embedder.calls) == 0
+        for _ in range(2):
+            memory.context("Where is note 3?")
+            memory.recall("Where is note 4?", selective=True)
+        assert memory.recall("Where is note 3?").signals.likeness is not None  # type: ignore[union-attr]
+        assert sum(len(texts) > 9 for texts in embedder.calls) == 1
+
+
+def test_an_embedder_that_fails_and_none_have_no_probes() -> None:
+    assert Probes(None).beside("Where is it?", make=True) is None
+    assert Probes(FailingEmbedder(8)).beside("Where is it?", make=True) is None
+    assert Probes(FakeEmbedder(8)).beside(None, make=True) is None
 
 
 def test_without_a_vector_there_is_no_likeness() -> None:

@@ -60,7 +60,7 @@ def test_whoever_filters_wrongly_does_not_pass(
 
     def wrong(memory: spector.Memory, **given: Any) -> Any:
         hits = recall(memory, **given)
-        if {*asked} == {*given} - {"vector", "k"}:
+        if {*asked} == {*given} - {"vector", "k", "cut"}:
             return hits[1:] if less else recall(memory, vector=given["vector"], k=given["k"])
         return hits
 

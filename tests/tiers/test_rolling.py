@@ -143,7 +143,7 @@ def test_an_undated_tier_rolls_when_full_without_end_and_survives_a_restart(
         assert texts(memory) == [f"rule {n}" for n in range(10)]
         memory.remember("rule 10", tier=tier)
         assert mem_files(store_path)[-1] == f"{tier}/{tier}-003.mem"
-        assert len(memory.recall("rule", tiers=[tier], k=50)) == 11
+        assert len(memory.recall("rule", tiers=[tier], k=50, cut=0)) == 11
         assert memory.check().ok
 
 
@@ -244,7 +244,7 @@ def test_a_store_in_memory_serves_every_tier_and_every_verb(clock: ManualClock) 
     with small(":memory:", clock) as memory:
         for tier in ("working", "episodic", "semantic", "procedural"):
             made = memory.remember_many([f"{tier} fact {n}" for n in range(4)], tier=tier)
-            assert len(memory.recall("fact", tiers=tier, k=10)) == 4
+            assert len(memory.recall("fact", tiers=tier, k=10, cut=0)) == 4
             memory.update(made[0].id, text=f"{tier} fact zero", tags=["zero"])
             memory.pin(made[1].id)
             memory.forget(made[2].id)
@@ -254,7 +254,7 @@ def test_a_store_in_memory_serves_every_tier_and_every_verb(clock: ManualClock) 
         memory.compact()
         assert memory.check().ok
         assert memory.stats()["bytes"]["total"] == 0
-        assert len(memory.recall("fact", k=50)) == 12
+        assert len(memory.recall("fact", k=50, cut=0)) == 12
 
 
 def test_two_stores_in_memory_share_nothing(clock: ManualClock) -> None:
