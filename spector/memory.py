@@ -48,6 +48,7 @@ from spector.read.hits import confine
 from spector.read.hyde import centroid, hypotheses
 from spector.read.intents import parse_intent, with_intent
 from spector.read.merge import DEPTH, merged
+from spector.read.newer import asks_for_now
 from spector.read.options import (
     RareArguments,
     RecallArguments,
@@ -118,7 +119,7 @@ from spector.store.tally import count_of, has_one_user, receipt_within, tiers_of
 from spector.store.walk import walk
 from spector.tiers.router import TierRouter
 from spector.wording import counted
-from spector.write.draft import FIELDS, Draft, make_draft
+from spector.write.draft import FIELDS, Draft, make_draft, with_aliases
 from spector.write.fields import (
     check_scope,
     check_text,
@@ -243,6 +244,7 @@ class Memory(Sole):
         role: str | None = None,
         parents: Memories | None = None,
         supersedes: Memories | None = None,
+        aliases: str | Iterable[str] | None = None,
     ) -> MemoryRecord:
         """Store one memory and return it; it is visible to the next recall.
 
@@ -263,6 +265,8 @@ class Memory(Sole):
                 same commit those end when this one begins (``valid_from``, else ``event_time``,
                 else now): recall leaves them out, except as of an earlier time, and
                 :meth:`history` has them all. To correct what never was true, :meth:`update` it.
+            aliases: names of what it is about, up to 32. A cue with one of them in it, one typo
+                allowed in a name of five letters, finds it first; kept as ``metadata["aliases"]``.
 
         Raises:
             InvalidInputError: naming the argument; nothing was stored.
@@ -280,6 +284,7 @@ class Memory(Sole):
             "confidence": confidence, "pinned": pinned, "vector": vector,
             "immutable": immutable, "unresolved": unresolved, "category": category,
             "modality": modality, "role": role, "parents": parents, "supersedes": supersedes,
+            "aliases": aliases,
         }
         self._ensure(write=True)
         return self._remember([self._draft(text_or_message, given)])[0]
@@ -356,7 +361,7 @@ class Memory(Sole):
         earlier time as well. What was true and is no longer is told by
         ``remember(..., supersedes=id)`` instead. A new text is embedded again. The old version is
         gone from recall at once and from the files after :meth:`compact`. Pass None to clear
-        metadata or a validity bound.
+        metadata, aliases or a validity bound; other metadata leave the aliases as they are.
 
         What a memory supersedes ends when it begins, so it follows a change of ``event_time`` or
         ``valid_from``.
@@ -389,7 +394,7 @@ class Memory(Sole):
             embeds = changes.get("vector") is None and self._embedder is not None
             if embeds:  # before the lock: a model, and more so a server, would keep writers waiting
                 with self._opened[0].store.lock:
-                    words = draft_words(self._changed(before, changes)[0])
+                    words = draft_words(self._changed(before, _with_aliases(changes, before))[0])
                 vector = self._vector_after(before, changes, words)
             if "text" in changes:
                 self._reader.expect([check_text(changes["text"], self._config)])
@@ -402,14 +407,15 @@ class Memory(Sole):
                         hint="a memory changes its user only by a call without user_id, agent_id"
                         " and session_id",
                     )
-                draft, earlier = self._changed(before, changes)
+                changed = _with_aliases(changes, before)
+                draft, earlier = self._changed(before, changed)
                 if embeds:
                     after = draft_words(draft)
                     if (after, before.text, before.speaker) != (words, known.text, known.speaker):
-                        vector = self._vector_after(before, changes, after)
+                        vector = self._vector_after(before, changed, after)
                     if vector is not None:
-                        changes["vector"] = draft.vector = parse_vector(vector, self.dim)
-                record = self._writer.update(before.id, changes, draft, scope, earlier=earlier)
+                        changed["vector"] = draft.vector = parse_vector(vector, self.dim)
+                record = self._writer.update(before.id, changed, draft, scope, earlier=earlier)
         self.daemon.note_writes(1)
         return self._within(record, scope)
 
@@ -698,6 +704,8 @@ class Memory(Sole):
             probes=self._probes.beside(text, make=selective),
             cut=0.0 if selective else parse_cut(rarely.cut),
             kind=parse_kind(kind),
+            newest=text is not None and moment is None and time_range is None
+            and asks_for_now(text),
             modality_mask=parse_mask(Modality, rarely.modalities, "modality"),
             category_mask=parse_mask(Category, rarely.categories, "category"),
             exact=bool(rarely.exact),
@@ -1590,6 +1598,16 @@ _MOVE = (
     'user_id, agent_id and session_id say whose the memory must be; to change them, write'
     ' update(id, move_to={"user_id": "b"})'
 )
+
+
+
+def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str, Any]:
+    """Changes with the aliases where they are stored: other metadata leave them as they are."""
+    if "aliases" in changes:
+        return with_aliases(changes, before.metadata)
+    if "metadata" in changes and "aliases" not in (changes["metadata"] or ()):
+        return with_aliases({**changes, "aliases": before.aliases}, None)
+    return dict(changes)
 
 
 @contextlib.contextmanager

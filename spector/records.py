@@ -31,6 +31,7 @@ __all__ = [
     "ScanStats",
     "Signals",
     "UserSummary",
+    "aliases_in",
     "make_records",
 ]
 
@@ -41,6 +42,16 @@ _SHOWN = 60
 
 def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def aliases_in(metadata: object) -> tuple[str, ...]:
+    """The names in ``metadata["aliases"]``; what is no text among them is none."""
+    names = metadata.get("aliases") if isinstance(metadata, Mapping) else None
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(names, (list, tuple)):
+        return ()
+    return tuple(name for name in names if isinstance(name, str) and name.strip())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +119,11 @@ class MemoryRecord:
         """Who said it: ``metadata["speaker"]``, given or read from the text, else the role."""
         named = self.metadata.get("speaker")
         return named if isinstance(named, str) and named else self.role
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Names that a cue finds it by, see ``remember(aliases=)``."""
+        return aliases_in(self.metadata)
 
     @property
     def pinned(self) -> bool:
@@ -325,6 +341,10 @@ class Hit(_Lazy):
     @property
     def event_time(self) -> datetime:
         return self.record.event_time
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        return self.record.aliases
 
     @property
     def importance(self) -> float:

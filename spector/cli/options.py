@@ -138,6 +138,10 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
     parser.add_argument("--role", help="who said it: user, assistant, ...")
     parser.add_argument("--source", help="where it comes from")
+    parser.add_argument(
+        "--alias", metavar="NAME", action="append", default=[],
+        help="a name that a cue finds it by, one typo allowed (repeatable)",
+    )
 
 
 def given_fields(args: argparse.Namespace) -> dict[str, Any]:
@@ -147,7 +151,8 @@ def given_fields(args: argparse.Namespace) -> dict[str, Any]:
         "valid_until", "metadata", "role", "source",
     )  # fmt: skip
     fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    return {**fields, **({"tags": args.tag} if args.tag else {})}
+    several = {"tags": args.tag, "aliases": args.alias}
+    return {**fields, **{name: given for name, given in several.items() if given}}
 
 
 def time(text: str) -> str:

@@ -14,7 +14,8 @@ __all__ = ["in_commands"]
 
 #: arguments -> the flag of the same meaning, where its name is another one
 _FLAGS: Final = {
-    "any_tags": "--any-tag", "agent_id": "--agent", "categories": "--category", "cue": "the query",
+    "aliases": "--alias", "any_tags": "--any-tag", "agent_id": "--agent",
+    "categories": "--category", "cue": "the query",
     "dest": "DEST", "k": "-k", "metadata": "--metadata", "modalities": "--modality",
     "session_id": "--session", "source": "--source", "tags": "--tag", "target": "FILE",
     "text": "TEXT", "tiers": "--tier", "user_id": "--user",

@@ -212,14 +212,15 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
             ),
             # Pure cosine: what a vector index would answer.
             ScoringProfile(name="similarity", mood_boost=1.0),
-            # Vital memories before chatter about the same; the most important one about something
-            # else stays behind what the cue is about.
+            # Vital memories before chatter about the same. Importance multiplies likeness: as a
+            # summand it let vital memories of anything stand before what the cue is about.
             ScoringProfile(
                 name="importance",
-                w_similarity=0.50,
-                w_importance=0.35,
-                w_utility=0.10,
-                w_arousal=0.05,
+                fusion="multiplicative",
+                w_similarity=0.25,
+                w_importance=2.0,
+                w_utility=0.30,
+                w_arousal=0.15,
                 w_lexical=0.50,
             ),
             # Newer ones before older ones about the same, and before slightly better matches.

@@ -62,6 +62,8 @@ class Ranking:
     #: a cue that is a word or two and no question puts the few memories first that have them all;
     #: any cue those with an identifier of it (INC-2219)
     by_name: bool = True
+    #: of two statements that answer one question about how things are the newer one comes first
+    newer: bool = True
     #: "rrf": ranks of likeness and words instead of the sum, 1 / (rrf_k + rank) each
     fusion: Literal["sum", "rrf"] = "sum"
     rrf_k: float = 60.0
@@ -72,7 +74,7 @@ class Ranking:
             if each.name in ("before", "after"):
                 _check_shares(each.name, value)
                 object.__setattr__(self, each.name, tuple(map(float, value)))
-            elif each.name in ("by_name", "by_time"):
+            elif each.name in ("by_name", "by_time", "newer"):
                 if not isinstance(value, bool):
                     raise InvalidInputError(
                         f"Ranking.{each.name} must be True or False, got {shown(value)}"

@@ -40,8 +40,9 @@ from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_HINTS, TURKISH_MARKE
 from spector.unicode import compatible
 
 __all__ = [
-    "ANALYSIS_VERSION", "JOIN", "SIGN", "STOP", "Analysed", "Term", "analyse", "cue_terms",
-    "field_terms", "fingerprint", "is_identifier", "is_sign", "is_stop", "term_hash", "words",
+    "ANALYSIS_VERSION", "JOIN", "SIGN", "SPACELESS", "STOP", "Analysed", "Term", "analyse",
+    "cue_terms", "field_terms", "fingerprint", "is_identifier", "is_sign", "is_stop", "term_hash",
+    "words",
 ]
 
 #: another number whenever the same memory may give other terms, or be chained otherwise
@@ -62,7 +63,7 @@ _JOINT = re.compile(r"[._/:@#+-]")
 _DIGIT = re.compile(r"\d")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 #: scripts without spaces between words; the first four are syllables and ideographs
-_SPACELESS = re.compile(
+SPACELESS: Final = re.compile(
     "([\u3005\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\u1100-\u11ff\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff]+)"
@@ -157,9 +158,9 @@ def _analyse_unicode(text: str, signs: list[str]) -> Analysed:
     special = TURKISH_LETTER.search(text) is not None
     turkish = special or not _TURKISH_WORDS.isdisjoint(map(str.lower, raw))
     turkish = turkish and _is_turkish(raw)
-    spaceless = _SPACELESS.search(text) is not None
+    spaceless = SPACELESS.search(text) is not None
     if spaceless:
-        characters = dict.fromkeys("".join(_SPACELESS.findall(text)))
+        characters = dict.fromkeys("".join(SPACELESS.findall(text)))
         signs = [*signs, *(SIGN + each for each in characters)]
     for each in raw:
         form = _lower(each, turkish) if special or turkish else each.casefold()
@@ -358,10 +359,10 @@ def _is_turkish(forms: Iterable[str]) -> bool:
 def _split_spaceless(form: str) -> list[str]:
     """Runs without spaces as overlapping pairs; what stands between them stays whole."""
     out: list[str] = []
-    for piece in _SPACELESS.split(form):
+    for piece in SPACELESS.split(form):
         if not piece:
             continue
-        if not _SPACELESS.match(piece) or len(piece) == 1:
+        if not SPACELESS.match(piece) or len(piece) == 1:
             out.append(piece)
         else:
             out += [piece[n : n + 2] for n in range(len(piece) - 1)]

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from spector.errors import StoreError
 from spector.kernel.postings import length_codes
+from spector.lexical.aliases import MOST_ALIASES, alias_terms
 from spector.lexical.analysis import analyse, term_hash
 from spector.lexical.chains import Chains
 from spector.lexical.columns import Columns, FieldTable
@@ -316,13 +317,17 @@ class WordIndex:
 
     def _append(self, batch: list[Text]) -> None:
         columns, fields = self._columns, self._fields
-        texts = [analyse(text.text) for text in batch]
+        texts = [analyse(_with_aliases(text)) for text in batch]
         self._turkish = self._turkish or any(found.turkish for found in texts)
         numbers = [
             fields.number(text.speaker, text.event_ms, found.turkish)
             for text, found in zip(batch, texts, strict=True)
         ]
-        found = encode(texts, [fields.terms[n] for n in numbers], self._key)
+        terms = [
+            np.append(fields.terms[n], self._names(text)) if text.aliases else fields.terms[n]
+            for n, text in zip(numbers, batch, strict=True)
+        ]
+        found = encode(texts, terms, self._key)
         count = len(batch)
         chained = np.array([bool(t.session_id) for t in batch], bool)
         length = np.array([len(fields.terms[n]) for n in numbers], np.int64)
@@ -350,6 +355,11 @@ class WordIndex:
             self._count(text.segment_id, 1)
         self._alive += count
         self._size += int(size.sum(dtype=np.int64))
+
+    def _names(self, text: Text) -> NDArray[np.uint64]:
+        """Hashes of what a memory's aliases are looked up as."""
+        found = {term_hash(term, self._key) for term in alias_terms(text.aliases)}
+        return np.array(sorted(found), np.uint64)
 
     def _sessions(self, names: list[str | None]) -> NDArray[np.uint64]:
         """(n,) hashes of sessions; 0 for none."""
@@ -390,6 +400,11 @@ class WordIndex:
         self._chains = Chains()
         self._chains.link(self._columns, 0, self._columns["chained"])
         self._ids = IdMap.of(self._columns["id"], np.arange(len(rows)))
+
+
+def _with_aliases(text: Text) -> str:
+    """A text and the names of its memory, whose words count as its own."""
+    return "\n".join((text.text, *text.aliases[:MOST_ALIASES])) if text.aliases else text.text
 
 
 def _runs(slots: list[int]) -> Iterator[tuple[int, int]]:

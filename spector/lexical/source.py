@@ -27,7 +27,7 @@ class Text(NamedTuple):
     """A memory as its words need it. ``seal`` differs when anything else does; None: unknown.
 
     ``speaker`` is the name that its metadata give, else its ``role``. ``text`` is without that name
-    where it opens with it.
+    where it opens with it. ``aliases`` are names that it is to be found by.
     """
 
     id: int
@@ -40,6 +40,7 @@ class Text(NamedTuple):
     seal: int | None = None
     role: str | None = None
     source: str | None = None
+    aliases: tuple[str, ...] = ()
 
 
 class Known(NamedTuple):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from spector.kernel.base import Kernel
 from spector.kernel.choose import get_kernel
 from spector.kernel.postings import PostingsTable, Words
+from spector.lexical.aliases import HAS_ALIAS
 from spector.lexical.analysis import Term, term_hash
 from spector.lexical.columns import FieldTable
 from spector.lexical.postings import Stack
@@ -180,6 +181,33 @@ class WordView:
             gate = self._table.allow_of(allow if self._whole else allow & self.alive)
         hits = self._kernel.lexical_best(self._table, words, lookup.positions, k, gate)
         return hits["row"].astype(np.int64), hits["score"].copy()
+
+    # -- names --------------------------------------------------------------------------------
+
+    @cached_property
+    def has_aliases(self) -> bool:
+        """Whether any memory has a name to be found by."""
+        return bool(self.n_rows and self.having([HAS_ALIAS], most=1)[0][1])
+
+    def having(self, terms: Sequence[str], most: int) -> list[tuple[Rows, int]]:
+        """Per term up to ``most`` memories that have it in their text or their names, and how
+        many do in all."""
+        ascending = sorted({term_hash(term, self._key) for term in terms})
+        known = np.array(ascending, np.uint64)
+        _, counts = self._kernel.lexical_find(self._table, known, self._living)
+        place = dict(zip(ascending, counts.tolist(), strict=True))
+        out = []
+        for term in terms:
+            count = place[term_hash(term, self._key)]
+            wanted = bool(count and most)
+            out.append((self._rows_of(term, most) if wanted else np.zeros(0, np.int64), count))
+        return out
+
+    def _rows_of(self, term: str, most: int) -> Rows:
+        one = np.array([term_hash(term, self._key)], np.uint64)
+        positions, _ = self._kernel.lexical_find(self._table, one)
+        rows = self._kernel.lexical_having(self._table, one, positions, most, self._living)
+        return np.asarray(rows, np.int64)
 
     # -- rows ---------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -10,6 +10,7 @@ from spector.clock import iso_of_ms
 from spector.config import Config
 from spector.read.abstain import has_likeness, judge, least_of, relevances
 from spector.read.excerpt import cue_words, excerpt
+from spector.read.newer import outdated
 from spector.read.pick import near_the_best, unrepeated
 from spector.read.quote import FRAME, Block, Line, line_of, quoted, standing_section
 from spector.read.tokens import TokenCounter
@@ -173,6 +174,7 @@ class Desk:
         hits = HitList(
             unrepeated(hits), hits.stats, signals=hits.signals, is_survey=hits.is_survey
         )
+        draft.marks = _marks_of(hits[:k], cue or "")
         near = near_the_best(hits[:k], cut) if has_likeness(hits.signals) else hits
         kept = {hit.id for hit in near}
         survey = hits.is_survey  # each is as good an answer as the other
@@ -229,6 +231,8 @@ class _Draft:
         self._count = counter
         self._max = max_tokens
         self._words = cue_words(cue)
+        #: id -> "older" or "newer", of memories that answer the same
+        self.marks: Mapping[int, str] = {}
         self._block = Block(section)
         #: tokens of the words that have been counted
         self._known: dict[str, int] = {}
@@ -303,9 +307,14 @@ class _Draft:
         if limit < 1:
             return None
         if cost(hit.text) <= limit:
-            return line_of(hit, quoted(hit.text), whole=whole, cut=False)
+            return line_of(
+                hit, quoted(hit.text), whole=whole, cut=False, mark=self.marks.get(hit.id, "")
+            )
         part = excerpt(hit.text, self._words, limit, cost)
-        return line_of(hit, quoted(part), whole=whole, cut=True) if part else None
+        if not part:
+            return None
+        mark = self.marks.get(hit.id, "")
+        return line_of(hit, quoted(part), whole=whole, cut=True, mark=mark)
 
     def _price(self, line: Line | None) -> int:
         """Tokens of a line and of the heading that it needs."""
@@ -349,3 +358,10 @@ def _without(hits: HitList, some: Sequence[Hit]) -> HitList:
         abstained=hits.abstained, reason=hits.reason or "it is quoted as an instruction",
         is_survey=hits.is_survey,
     )  # fmt: skip
+
+
+def _marks_of(hits: Sequence[Hit], cue: str) -> dict[int, str]:
+    """Which of the best hits are older than another one that answers the cue anew, which newer."""
+    newer = outdated(hits, cue) if cue else {}
+    marks = {each: "newer" for several in newer.values() for each in several}
+    return marks | dict.fromkeys(newer, "older")

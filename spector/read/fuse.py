@@ -23,9 +23,10 @@ from spector.kernel.choose import get_kernel
 from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
-from spector.lexical.analysis import Term, is_identifier, is_sign
+from spector.lexical.analysis import Term, is_sign
 from spector.lexical.view import Lookup
-from spector.read.ground import Ground, NormCache
+from spector.read.ground import CERTAIN, Ground, NormCache, header_column
+from spector.read.named import FEW, Aliased
 from spector.read.rank import (
     TYPICAL_DEVIATION,
     deviation,
@@ -43,8 +44,6 @@ F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-#: memories that may be asked for by name at once
-FEW: Final = 10
 #: words that a cue which only names something has at most; longer ones ask something about it
 _NAME_WORDS: Final = 2
 #: what others have said falls by so many times the weight of ``about``: behind nearly all that the
@@ -67,6 +66,8 @@ class Asked:
         said_by: code of the one speaker whose words are asked for ("what did I say about ..."), by
             store; -1 for nobody.
         is_name: the cue is a word or two and no question, see `spector.read.route.is_name`.
+        names: groups of terms; a memory with all of a group is named, see `identifying`.
+        aliased: rows by store whose alias the cue has, see `spector.read.named.aliased`.
     """
 
     kind: str
@@ -75,6 +76,8 @@ class Asked:
     about: tuple[int, ...] = ()
     said_by: tuple[int, ...] = ()
     is_name: bool = False
+    names: tuple[tuple[int, ...], ...] = ()
+    aliased: Aliased | None = None
     _df: list[I64] = field(default_factory=list, repr=False, compare=False)
 
     def df(self) -> I64:
@@ -124,7 +127,7 @@ class Fuser:
         spread = corpus.spread
         if spread is None:
             spread = deviation(likeness) if query.vector is not None else TYPICAL_DEVIATION
-        evidence, named = self._terms(grounds, asked, corpus, profile)
+        evidence, named = self._terms(snap, grounds, asked, corpus, profile)
         gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
         words = evidence.get("words")
         full = max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
@@ -146,6 +149,8 @@ class Fuser:
         )
         ranked.likeness = likeness
         if words is not None:
+            if named is not None:  # who is named is found, whatever else the cue says
+                words = np.where(named, np.nextafter(np.float32(full), np.float32(0)), words)
             # the best evidence of words among what may be an answer, by that of all its terms
             ranked.words, ranked.full = words, full
             ranked.coverage = max(0.0, _highest(words, gone)) / full
@@ -205,14 +210,15 @@ class Fuser:
     # -- words and the rest ---------------------------------------------------------------------
 
     def _terms(
-        self, grounds: Sequence[Ground], asked: Asked, corpus: Corpus, profile: ScoringProfile
+        self, snap: Snapshot, grounds: Sequence[Ground], asked: Asked, corpus: Corpus,
+        profile: ScoringProfile,
     ) -> tuple[dict[str, F32], NDArray[np.bool_] | None]:
         """Evidence by term, (N,) f32 each, in deviations; and which rows the cue names."""
         ranking = profile.ranking
         found = [_terms_of(ground, asked, corpus, ranking) for ground in grounds]
         return (
             {name: _joined([each[name] for each, _ in found]) for name in found[0][0]},
-            _named([own for _, own in found], asked, profile),
+            _named(snap, grounds, [own for _, own in found], asked, profile),
         )
 
 
@@ -321,33 +327,45 @@ def first_of_all(profile: ScoringProfile) -> float:
 
 
 def _named(
-    own: Sequence[NDArray[np.uint8]], asked: Asked, profile: ScoringProfile
+    snap: Snapshot, grounds: Sequence[Ground], own: Sequence[NDArray[np.uint8]], asked: Asked,
+    profile: ScoringProfile,
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all words of a cue that is
-    nothing but a name, when few have them, and those with an identifier of any cue. Where it is
-    nothing but emoji or characters, the vector says nothing, so all that have them. None when there
-    are none.
+    nothing but a name, when few have them, those with an identifier or number of any cue, and those
+    with an alias in it. Where the cue is nothing but emoji or characters, the vector says nothing,
+    so all that have them. None when there are none.
 
     A question names whom it asks about, and what says no more than that name is no answer to it.
 
     Args:
         own: per store (t, n), how often each memory has each term in its own text.
     """
-    if not profile.ranking.by_name or not asked.terms:
+    if not profile.ranking.by_name:
         return None
-    df = asked.df()
-    choices = [[n] for n, term in enumerate(asked.terms) if is_identifier(term.text) and df[n]]
-    signs = asked.is_name and all(is_sign(term.text) for term in asked.terms)
-    if asked.is_name and (signs or len(df) <= _NAME_WORDS) and (df > 0).all():
+    choices = [list(group) for group in asked.names]
+    signs = bool(asked.terms) and asked.is_name and all(is_sign(t.text) for t in asked.terms)
+    short = signs or 0 < len(asked.terms) <= _NAME_WORDS
+    if asked.is_name and short and (asked.df() > 0).all():
         choices.append(list(range(len(asked.terms))))
-    if not choices:
+    if not choices and not asked.aliased:
         return None
     named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
+    if asked.aliased:
+        rows = asked.aliased.rows
+        named |= np.concatenate([_called(snap, each, rows[each.store]) for each in grounds])
     for choice in choices:
         having = np.concatenate([(each[choice] > 0).all(axis=0) for each in own])
         if signs or np.count_nonzero(having) <= FEW:
             named |= having
     return named if named.any() else None
+
+
+def _called(snap: Snapshot, ground: Ground, rows: I64) -> NDArray[np.bool_]:
+    """(n,) which memories are some rows; what few believe does not choose its own name."""
+    out = np.isin(ground.rows[: len(ground)], rows) if len(rows) else np.zeros(len(ground), bool)
+    at = np.flatnonzero(out)
+    out[at] = header_column(snap, ground.part[at], ground.slot[at], "confidence") >= CERTAIN
+    return out
 
 
 def _by_ranks(

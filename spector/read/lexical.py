@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spector.lexical.analysis import Term, cue_terms, is_stop
+from spector.lexical.aliases import name_words
+from spector.lexical.analysis import Analysed, Term, analyse, cue_terms, is_stop
 from spector.lexical.view import Lookup, WordView
 from spector.read.facts import MARK_VERSION, mark_of
 from spector.read.fuse import Asked
+from spector.read.named import aliased, identifying
 from spector.read.names import names_of
 from spector.read.request import RecallRequest
 from spector.read.route import Kind, is_name, kind
@@ -73,8 +76,10 @@ class LexicalChannel:
         how = kind_of(request)
         weight = ranking.words(how)
         topic = request.topic
-        words = cue if topic is None else topic.text
+        words = analyse(cue if topic is None else topic.text)
         terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
+        looked_up = tuple(_looked_up(view, terms) for view in views)
+        df = sum((lookup.df for lookup in looked_up[1:]), looked_up[0].df)
         said_by = self._said_by(views, topic) if ranking.about else ()
         asks_about = ranking.about and not any(code >= 0 for code in said_by) and (
             topic is None or topic.kind is not Frame.SUMMARY  # a summary is of both sides
@@ -82,7 +87,9 @@ class LexicalChannel:
         return Asked(
             kind=how,
             terms=terms,
-            words=tuple(_looked_up(view, terms) for view in views),
+            words=looked_up,
+            names=_names(words, terms, df) if ranking.by_name else (),
+            aliased=aliased(views, cue) if ranking.by_name else None,
             about=self._about(views, cue) if asks_about else (),
             said_by=said_by,
             is_name=ranking.by_name and topic is None and is_name(cue),
@@ -150,11 +157,19 @@ def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool | Non
     known = {term.text for term, df in zip(asked.terms, asked.df().tolist(), strict=True) if df}
     names = names_of(cue)
     for name in names:
+        if asked.aliased and asked.aliased.words.issuperset(name_words(name)):
+            continue
         terms = [term for term in cue_terms(name) if not is_stop(term.text)]
         terms = [term for term in terms if term.text not in known]
         if terms and not any(view.df(terms).all() for view in views):
             return False
     return True if names else None
+
+
+def _names(
+    words: Analysed, terms: tuple[Term, ...], df: NDArray[np.int64]
+) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(tuple, identifying(words, terms, df)))
 
 
 def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:

@@ -154,10 +154,11 @@ def _cut(name: str) -> str:
     return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}\u2026"
 
 
-def line_of(hit: Hit, words: str, *, whole: bool, cut: bool) -> Line:
+def line_of(hit: Hit, words: str, *, whole: bool, cut: bool, mark: str = "") -> Line:
     """The line of a memory.
 
     ``words``: as ``quoted`` makes them. ``whole``: with time and source. ``cut``: an excerpt.
+    ``mark``: "older" or "newer" than another one that answers the same.
     """
     who = origin_beside(hit, words)
     parts = [who] if who else []
@@ -165,6 +166,8 @@ def line_of(hit: Hit, words: str, *, whole: bool, cut: bool) -> Line:
         parts.append(f"(from {label(hit.source)})")
     if hit.confidence < 0.995:
         parts.append(f"(certainty {hit.confidence:.2f})")
+    if mark:
+        parts.append(f"({mark})")
     if hit.record.superseded:  # asked for by name: it must not pass for what holds now
         until = hit.record.valid_until
         parts.append("(superseded)" if until is None else f"(superseded {until:%Y-%m-%d})")

@@ -89,6 +89,11 @@ class Ranked(Sequence[Candidate]):
         """The first ``count``, made when they are looked at, too."""
         return self if count >= self._count else _Top(self, count)
 
+    def first_rows(self, count: int) -> I64:
+        """Numbers of the first ``count`` rows, in their order."""
+        self._sort(count)
+        return self._order[:count]
+
     def only(self, codes: NDArray[np.uint64]) -> None:
         """Keep what is at one of these places (see `code_of`)."""
         self._left = np.concatenate([self._order, self._left])

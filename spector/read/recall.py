@@ -25,9 +25,11 @@ from spector.kernel.query import Query
 from spector.layout import Flag
 from spector.lexical.view import WordView
 from spector.read.among import allowed, conditions, partitions_of
+from spector.read.flood import DEEP, WINDOW, believed, is_doubted, without_floods
 from spector.read.fuse import Asked, is_open
 from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in, kind_of
+from spector.read.newer import LOOKED_AT, newer_first
 from spector.read.noticed import Noticer, is_scoped
 from spector.read.phases import lacks_words, query_of, scored_all, stats_of
 from spector.read.pick import (
@@ -349,6 +351,9 @@ class Reader:
         if not any(view.n_rows for view in views):
             return self._scanned(snap, request, query, filters)
         asked = self._lexical.asked(snap, views, request)
+        wide = request
+        if request.newest and query.profile.ranking.newer:
+            wide = replace(request, k=max(request.k, LOOKED_AT))
         if self._weigher.is_small(views):
             result = None
             if select is not None or not is_open(query) or lacks_words(snap, views):
@@ -357,16 +362,21 @@ class Reader:
             if result is None:  # every record was scored, but for those whose state forbids it
                 result = scored_all(snap, len(ranked))
             apart = self._standing.set_aside(snap, views, ranked, request.beside)
-            hits = self._confirmed(snap, request, query, filters, ranked)
+            hits = self._confirmed(snap, wide, query, filters, ranked)
         else:
             hits, result, ranked, apart = self._best_of_many(
-                snap, request, query, filters, (views, asked, select, chosen)
+                snap, wide, query, filters, (views, asked, select, chosen)
             )
         signals = None
         if request.topic is None or not request.topic.is_survey:  # of everything, nothing is judged
             signals = self._noticer.signals(
-                snap, request, query, filters, (views, asked, chosen), ranked, hits
+                snap, request, query, filters, (views, asked, chosen), ranked, hits[: request.k]
             )
+        if is_doubted(hits):
+            known = (views, asked, select, chosen)
+            hits = self._without_floods(snap, wide, query, filters, known, ranked, hits)
+        if wide is not request:
+            hits = newer_first(hits, request.cue or "")[: request.k]
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
@@ -377,6 +387,24 @@ class Reader:
             hits, stats_of(snap, select, result, self._kernel.name), signals=signals,
             standing=tuple(standing),
         )
+
+    def _without_floods(
+        self, snap: Snapshot, request: RecallRequest, query: Query,
+        filters: Sequence[SqlFilter | None], known: _Known, ranked: Ranked, hits: list[Hit],
+    ) -> list[Hit]:
+        """The hits with floods of one origin behind what others say about the cue."""
+
+        def others() -> list[Hit]:
+            deep = ranked
+            if not ranked.is_whole:
+                more = replace(request, k=min(max(request.k, DEEP), self._config.max_k))
+                deep = self._best_of_many(snap, more, query, filters, known)[2]
+            some = believed(snap, deep)
+            return self._confirmer.first(snap, request.k, query, filters, some)[0]
+
+        if len(hits) < WINDOW:
+            hits = self._confirmer.first(snap, WINDOW, query, filters, ranked)[0]
+        return without_floods(hits, request.k, others)
 
     def _confirmed(
         self, snap: Snapshot, request: RecallRequest, query: Query,

@@ -161,6 +161,8 @@ class RecallRequest:
     mmr: float | None = None
     #: hits of one session at most; None: any number
     per_session: int | None = None
+    #: how things are is asked, so of two statements the newer one comes first
+    newest: bool = False
     #: (p, dim) f32 unit vectors of questions about something else; None where there are none
     probes: NDArray[np.float32] | None = None
     #: share of the best score that a hit of the semantic tier must have; 0: any

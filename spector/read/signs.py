@@ -16,7 +16,7 @@ from typing import Final
 from spector.read.plain import composed, is_turkish, plain
 
 __all__ = [
-    "ASSISTANTS", "FIRST_PERSON", "USERS", "Speakers", "about", "asks", "prefers",
+    "ASSISTANTS", "FIRST_PERSON", "USERS", "Speakers", "about", "asks", "is_of_time", "prefers",
     "terms_of_time",
 ]
 
@@ -110,6 +110,11 @@ def terms_of_time(text: str, most: int = 2, folded: str | None = None) -> int:
     found = (match.group() for match in _WORD.finditer(folded))
     counted = (True for word in found if word in known or _is_year(word))
     return sum(itertools.islice(counted, most))
+
+
+def is_of_time(word: str) -> bool:
+    """Whether a folded word is one of time: a month, a weekday, "ago", "week"."""
+    return word in _TIME_BOTH
 
 
 def _is_year(word: str) -> bool:

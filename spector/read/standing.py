@@ -27,7 +27,7 @@ from spector.lexical.analysis import cue_terms, is_stop
 from spector.lexical.view import WordView
 from spector.read.among import conditions, partitions_of
 from spector.read.facts import INSTRUCTS, forms_of
-from spector.read.ground import NOWHERE, header_column, places_of
+from spector.read.ground import CERTAIN, NOWHERE, header_column, places_of
 from spector.read.hits import Confirmer
 from spector.read.instructions import instruction
 from spector.read.lexical import kind_of
@@ -61,8 +61,6 @@ _CONSIDERED: Final = 256
 _FILTERS: Final = 64
 #: conditions that are kept
 _KEPT: Final = 4096
-#: confidence, 0..255, from which words without a role are believed to be the user's
-_CERTAIN: Final = 127
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,7 +333,7 @@ def _of_store(snap: Snapshot, n: int, view: WordView) -> _Found:
     rows, part, slot = rows[there], part[there], slot[there]
     if len(rows):
         sure = forms_of(view.marks(rows)).vouched
-        sure |= (header_column(snap, part, slot, "confidence") >= _CERTAIN) & (
+        sure |= (header_column(snap, part, slot, "confidence") >= CERTAIN) & (
             header_column(snap, part, slot, "tier") != TierCode.PROCEDURAL
         )
         rows, part, slot = rows[sure], part[sure], slot[sure]

@@ -155,6 +155,7 @@ class Weigher:
         found = np.concatenate([
             by_score[by_score >= 0],
             self._by_words(snap, n, view, query, asked, by_words, allow),
+            asked.aliased.rows[n] if asked.aliased else np.zeros(0, np.int64),
         ])
         near = view.neighbours(found, REACH)
         return ground_of(snap, n, view, marked(len(view), [found, near.ravel()]))

@@ -27,12 +27,13 @@ from spector.lexical.index import WordIndex
 from spector.lexical.keeping import Kept
 from spector.lexical.source import Extent, Known, Text
 from spector.lexical.view import WordView
+from spector.records import aliases_in
 from spector.spoken import speaker_in, words_of
 from spector.store.segment import Partition
 from spector.store.store import Store, View
 from spector.store.word_files import WordFiles
 
-__all__ = ["Words", "speaker_of"]
+__all__ = ["Words", "aliases_of", "speaker_of"]
 
 #: as bytes: one text that is none must not keep all others from being found
 _TEXTS: Final = (
@@ -233,7 +234,7 @@ def _text_of(row: tuple[Any, ...]) -> Text | None:
     speaker = speaker_of(role, metadata)
     return Text(
         record_id, segment_id, slot, event_ms, session, speaker, words_of(text or "", speaker),
-        seal if _is_seal(seal) else None, role, source,
+        seal if _is_seal(seal) else None, role, source, aliases_of(metadata),
     )
 
 
@@ -252,6 +253,16 @@ def _is_place(value: object) -> bool:
 
 def _is_seal(value: object) -> bool:
     return value is None or (type(value) is int and 0 <= value <= 0xFFFF_FFFF)
+
+
+def aliases_of(metadata_json: object) -> tuple[str, ...]:
+    """The names that metadata give a memory, of their text in the catalog."""
+    if type(metadata_json) is not str or '"aliases"' not in metadata_json:
+        return ()
+    try:
+        return aliases_in(json.loads(metadata_json))
+    except (ValueError, RecursionError):
+        return ()
 
 
 def speaker_of(role: object, metadata_json: object) -> str | None:

@@ -20,6 +20,7 @@ from spector.write.fields import (
     check_metadata,
     check_scope,
     check_text,
+    parse_aliases,
     parse_enum,
     parse_flag,
     parse_number,
@@ -29,13 +30,14 @@ from spector.write.fields import (
     parse_vector,
 )
 
-__all__ = ["FIELDS", "Draft", "make_draft"]
+__all__ = ["FIELDS", "Draft", "make_draft", "with_aliases"]
 
 #: keyword arguments of remember, which are also the keys of remember_many's dictionaries
 FIELDS = (
     "tier", "tags", "importance", "valence", "arousal", "event_time", "valid_from", "valid_until",
     "metadata", "session_id", "agent_id", "user_id", "source", "confidence", "pinned", "vector",
     "immutable", "unresolved", "category", "modality", "role", "parents", "supersedes",
+    "aliases",
 )
 _KNOWN = frozenset(FIELDS) | {"text", "content"}
 
@@ -100,6 +102,8 @@ def make_draft(
             f"expected a text or a message, got {type(item).__name__}",
             hint='pass a str, or a dict like {"role": "user", "content": "..."}',
         )
+    if fields.get("aliases") is not None:
+        fields = with_aliases(fields, None)
     about = reading("text")
     with about:
         parsed: dict[str, Any] = {"text": check_text(text, config)}
@@ -117,6 +121,26 @@ def make_draft(
     draft = object.__new__(Draft)
     draft.__dict__ = parsed
     return draft
+
+
+def with_aliases(fields: Mapping[str, Any], kept: Any) -> dict[str, Any]:
+    """Fields of a memory with its aliases where they are stored: in the metadata.
+
+    Args:
+        fields: as they were given; ``aliases`` (None: no more) goes before those of ``metadata``.
+        kept: the metadata where none are given.
+
+    Raises:
+        InvalidInputError: they are no names, too many, or too long.
+    """
+    out = dict(fields)
+    names = parse_aliases(out.pop("aliases"))
+    metadata = out.get("metadata", kept)
+    if metadata is not None and not isinstance(metadata, Mapping):
+        return out  # which its own parser refuses
+    rest = {key: value for key, value in (metadata or {}).items() if key != "aliases"}
+    out["metadata"] = {**rest, "aliases": list(names)} if names else rest or None
+    return out
 
 
 def _check_window(start_ms: int, end_ms: int) -> None:

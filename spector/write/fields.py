@@ -27,6 +27,7 @@ from spector.errors import (
 )
 from spector.given import items_of, said, shown
 from spector.kernel.products import squared
+from spector.lexical.aliases import MOST_ALIASES, name_words
 from spector.records import Hit, MemoryRecord, UserSummary
 from spector.store.scope import SCOPES
 from spector.unicode import normalize
@@ -37,6 +38,7 @@ __all__ = [
     "check_scope",
     "check_text",
     "id_of",
+    "parse_aliases",
     "parse_enum",
     "parse_flag",
     "parse_move",
@@ -139,6 +141,41 @@ def _clean_tag(tag: str, max_bytes: int) -> str:
             hint="put long values into metadata, or raise Config.max_tag_bytes",
         )
     return clean
+
+
+def parse_aliases(aliases: Any) -> tuple[str, ...]:
+    """Distinct names in the order given, trimmed; one text is one name."""
+    if aliases is None:
+        return ()
+    if isinstance(aliases, str):
+        aliases = (aliases,)
+    if not isinstance(aliases, Iterable) or isinstance(aliases, (bytes, Mapping)):
+        raise InvalidInputError(
+            f"aliases must be names, got {type(aliases).__name__}",
+            hint='write it like aliases=["Ledger DB", "pgpay"]',
+        )
+    out: dict[str, None] = {}
+    for alias in items_of(aliases, "aliases", InvalidInputError):
+        if not isinstance(alias, str) or not name_words(alias):
+            raise InvalidInputError(
+                f"an alias must be a name, got {shown(alias)}", hint="leave it out"
+            )
+        name = " ".join(alias.split())
+        if len(name) > _ALIAS_CHARS or not name.isprintable():
+            raise InvalidInputError(
+                f"alias {shown(name)} is no name of at most {_ALIAS_CHARS} printable characters",
+                hint="shorten it; a description belongs into the text",
+            )
+        out[name] = None
+        if len(out) > MOST_ALIASES:
+            raise InvalidInputError(
+                f"more than {MOST_ALIASES} aliases", hint="keep the names that people use"
+            )
+    return tuple(out)
+
+
+#: characters of an alias
+_ALIAS_CHARS = 120
 
 
 def unit_interval(value: Any, name: str) -> float | None:

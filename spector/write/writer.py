@@ -24,7 +24,7 @@ from spector.errors import (
 )
 from spector.given import said
 from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_DTYPE, Flag
-from spector.records import ForgetReport, MemoryRecord
+from spector.records import ForgetReport, MemoryRecord, aliases_in
 from spector.spoken import Opening, folded_name, speaker_in, words_of
 from spector.store import rows as catalog_rows
 from spector.store.catalog import Row, verify_row
@@ -728,7 +728,10 @@ def _words_of(row: Row) -> tuple[object, ...]:
 
 def _indexed_of(memory: Row | Draft) -> tuple[object, ...]:
     """What the index of words knows of a memory and its record does not."""
-    return (memory.text, speaker_in(memory.role, memory.metadata), memory.role, memory.source)
+    return (
+        memory.text, speaker_in(memory.role, memory.metadata), memory.role, memory.source,
+        aliases_in(memory.metadata),
+    )
 
 
 def _with_flag(block: bytes, flag: Flag) -> bytes:

@@ -531,6 +531,20 @@ def test_inspect_shows_the_header_of_one_record(run: Run, filled: Path) -> None:
     assert str(record) in run("inspect", filled, record).out
 
 
+def test_an_alias_is_given_and_taken_away_from_the_shell(run: Run, tmp_path: Path) -> None:
+    mind = tmp_path / "mind"
+    made = run("remember", mind, "Postgres 14 on host pg-3", "--alias", "Ledger DB", "--alias",
+               "pgpay", "--json").json  # fmt: skip
+    assert made["metadata"] == {"aliases": ["Ledger DB", "pgpay"]}
+    for n in range(5):
+        run("remember", mind, f"Lunch number {n} was soup")
+    (hit, *_) = run("recall", mind, "who runs the ledgre db", "--json").json["hits"]
+    assert hit["id"] == made["id"]
+    changed = run("update", mind, made["id"], "--alias", "Cash Box", "--json").json
+    assert changed["metadata"] == {"aliases": ["Cash Box"]}
+    assert run("update", mind, made["id"], "--clear", "aliases", "--json").json["metadata"] == {}
+
+
 def test_a_memory_supersedes_another_from_the_shell(run: Run, tmp_path: Path) -> None:
     mind = tmp_path / "mind"
     old = run("remember", mind, "I live in Berlin", "--event-time", "2026-03-10T00:00Z", "--json")

@@ -26,7 +26,7 @@ from tests.conftest import NOW
 DIM = 16
 OFF = Ranking(
     near=0, words_fact=0, words_talk=0, words_request=0, about=0, preference=0, short=0, question=0,
-    time_words=0, by_name=False, by_time=False,
+    time_words=0, by_name=False, by_time=False, newer=False,
 )
 
 
@@ -203,6 +203,22 @@ def _a_name_alone_puts_its_memory_first(memory: Memory) -> None:
     assert memory.recall("palimpsest", vector=CUE, k=1)[0].id == named
     unnamed = of(memory, "palimpsest", named, by_name=False)
     assert 0 < unnamed["lexical"] < of(memory, "palimpsest", named)["lexical"]
+
+
+@case("newer")
+def _the_newer_of_two_statements_comes_first(memory: Memory) -> None:
+    old, new = (
+        memory.remember(text, vector=near_to(CUE, cosine, 4), event_time=time).id
+        for text, cosine, time in (
+            ("my locker code is 3307", 0.9, "2026-01-01"),
+            ("my locker code is 91", 0.8, "2026-02-01"),
+        )
+    )
+    assert memory.recall("What is my locker code?", vector=CUE, k=1)[0].id == new
+    assert of(memory, "What is my locker code?", new)["newer"] > 0
+    assert "newer" not in of(memory, "What is my locker code?", new, newer=False)
+    chosen = profile(newer=False)
+    assert memory.recall("What is my locker code?", vector=CUE, k=1, profile=chosen)[0].id == old
 
 
 @case("fusion", "rrf_k")

@@ -135,8 +135,11 @@ def test_the_words_of_a_cue_decide_between_equals(memory: Memory, profile: str) 
 
 def test_likeness_and_evidence_of_our_presets_are_on_one_scale() -> None:
     """Where words weigh less than likeness, a strength outweighs the answer that says it."""
-    for name in ("balanced", "importance", "recent", "spector"):
+    for name in ("balanced", "recent", "spector"):
         assert PROFILES[name].w_lexical == PROFILES[name].w_similarity, name
+    vital = PROFILES["importance"]  # its likeness counts as a memory of middling importance has it
+    usual = vital.w_similarity * (1 + 0.5 * vital.w_importance)
+    assert vital.w_lexical == pytest.approx(usual)
 
 
 def test_spector_multiplies_so_that_strength_without_likeness_is_nothing(memory: Memory) -> None:

@@ -28,7 +28,8 @@ _LABEL = rf"(?:[^\W_][\w.@+-]{{0,31}}|{_STRING})"
 LINE = re.compile(
     r"- (?P<id>\d+)(?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?"
     rf"(?: (?P<who>{_LABEL}))?(?: \(as (?P<name>{_STRING})\))?"
-    rf"(?: \(from (?P<source>{_LABEL})\))?(?: \(certainty \d\.\d\d\))?(?: \(excerpt\))?"
+    rf"(?: \(from (?P<source>{_LABEL})\))?(?: \(certainty \d\.\d\d\))?"
+    r"(?: \((?:older|newer)\))?(?: \(excerpt\))?"
     rf": (?P<words>{_STRING})"
 )
 HEADING = re.compile(r"# \d{4}-\d\d-\d\d(, another session)?")

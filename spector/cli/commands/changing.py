@@ -32,7 +32,8 @@ __all__ = ["add_pin", "add_reinforce", "add_resolve", "add_unpin", "add_update"]
 
 #: what --clear takes -> the argument of ``Memory.update``
 _CLEARED: Final = {
-    "tags": "tags", "metadata": "metadata", "role": "role", "source": "source",
+    "tags": "tags", "metadata": "metadata", "aliases": "aliases", "role": "role",
+    "source": "source",
     "valid-from": "valid_from", "valid-until": "valid_until",
 }  # fmt: skip
 _SCOPES: Final = {"user": "user_id", "agent": "agent_id", "session": "session_id"}

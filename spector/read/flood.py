@@ -1,0 +1,110 @@
+"""One origin of little certainty does not push out what others say.
+
+Whoever can have a document imported can fill the hits of a question with fifty paraphrases of it.
+So of the memories of one origin that few believe, a share of the hits keeps its places, and the
+rest stands behind what others say about the cue, if they do. Where all it says is one thing again
+and again, or the question, none of it stands before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from spector.layout import RECORD_DTYPE
+from spector.read.ground import CERTAIN
+from spector.read.hits import image_of
+from spector.read.pick import vectors_of
+from spector.read.ranked import Ranked
+from spector.read.rescore import scored_below
+from spector.read.signs import asks
+from spector.read.snapshot import Candidate, Snapshot
+from spector.records import Hit
+
+__all__ = ["DEEP", "WINDOW", "believed", "is_doubted", "without_floods"]
+
+_CONFIDENCE_AT: Final = RECORD_DTYPE.fields["confidence"][1]  # type: ignore[index]
+#: of the hits, for each such origin
+_SHARE: Final = 4
+#: what others say counts from this share of the best score: a document that alone knows about the
+#: cue keeps its places
+_ABOUT: Final = 0.5
+#: candidates among which others are looked for, and so many of them are put to the catalog
+_LOOKED_AT: Final = 8192
+_CONFIRMED: Final = 256
+#: hits that are asked of a large store, whose candidates a flood may fill
+DEEP: Final = 512
+#: best hits that tell whether an origin has too much
+WINDOW: Final = 10
+#: mean cosine of an origin's hits from which they say one thing
+_ONE_THING: Final = 0.75
+
+
+def is_doubted(hits: Sequence[Hit]) -> bool:
+    """Whether any hit is of little certainty."""
+    return any(image_of(hit)[_CONFIDENCE_AT] < CERTAIN for hit in hits)
+
+
+def believed(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
+    """The best candidates that are no less than fairly certain, in their order."""
+    rows = ranked.first_rows(min(len(ranked), _LOOKED_AT))
+    part, slot = ranked.part[rows], ranked.slot[rows]
+    certain = np.zeros(len(rows), np.bool_)
+    for each in np.unique(part).tolist():
+        mine = part == each
+        data = snap.table.parts[each].data
+        certain[mine] = data[slot[mine], _CONFIDENCE_AT] >= CERTAIN
+    return [ranked[at] for at in np.flatnonzero(certain)[:_CONFIRMED].tolist()]
+
+
+def without_floods(
+    hits: Sequence[Hit], k: int, others: Callable[[], Sequence[Hit]]
+) -> list[Hit]:
+    """The best k with floods behind what others say.
+
+    Args:
+        hits: best first, at least k and `WINDOW` of them where there are.
+        others: gives the best hits that are believed; asked only when an origin has too much.
+    """
+    window = max(k, WINDOW)
+    flood = _too_much(hits[:window], window // _SHARE)
+    if not flood:
+        return list(hits[:k])
+    about = [hit for hit in others() if hit.score >= _ABOUT * hits[0].score]
+    if not about or hits[0].score <= 0:
+        return list(hits[:k])
+    last = about[:k][-1].score
+    known = {hit.id for hit in hits}
+    every = [*hits, *(hit for hit in about if hit.id not in known)]
+    moved = [scored_below(hit, last, "origin") if hit.id in flood else hit for hit in every]
+    return sorted(moved, key=lambda hit: -hit.score)[:k]
+
+
+def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
+    """Ids of what a doubted origin has beyond its share: all, where it is one thing."""
+    by_origin: dict[tuple[object, ...], list[Hit]] = {}
+    for hit in hits:
+        if image_of(hit)[_CONFIDENCE_AT] < CERTAIN:
+            by_origin.setdefault(_origin(hit), []).append(hit)
+    out: set[int] = set()
+    for mine in by_origin.values():
+        if len(mine) > most:
+            telling = [] if _is_one_thing(mine) else [hit for hit in mine if not asks(hit.text)]
+            out |= {hit.id for hit in mine} - {hit.id for hit in telling[:most]}
+    return out
+
+
+def _is_one_thing(hits: Sequence[Hit]) -> bool:
+    vectors = vectors_of(hits)
+    lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    mean = (vectors / np.maximum(lengths, np.float32(1e-12))[:, None]).mean(axis=0)
+    return float(mean @ mean) >= _ONE_THING
+
+
+def _origin(hit: Hit) -> tuple[object, ...]:
+    named = hit.metadata.get("speaker")
+    return hit.source, hit.role, named if isinstance(named, str) else None, hit.user_id, (
+        hit.agent_id
+    )

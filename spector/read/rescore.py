@@ -1,0 +1,44 @@
+"""Moving a hit among others: to just above or below another, with a term that says by how much."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from dataclasses import replace
+from functools import partial
+
+from spector.records import Explanation, Hit
+
+__all__ = ["scored_above", "scored_below"]
+
+
+def scored_above(hit: Hit, least: float, term: str) -> Hit:
+    """The hit with a score just above ``least``; itself where it has one."""
+    return hit if hit.score > least else _moved(hit, least, term, math.inf)
+
+
+def scored_below(hit: Hit, most: float, term: str) -> Hit:
+    """The hit with a score just below ``most``; itself where it has one."""
+    return hit if hit.score < most else _moved(hit, most, term, -math.inf)
+
+
+def _moved(hit: Hit, bound: float, term: str, towards: float) -> Hit:
+    """A term is added that takes the score to the first number beyond a bound that it can reach."""
+    why = hit.explain()
+    more, step = bound - why.score, math.ulp(max(abs(bound), abs(why.score)))
+    while True:
+        more += math.copysign(step, towards)
+        evidence = {**why.evidence, term: why.evidence.get(term, 0.0) + more}
+        score = functools.reduce(operator.add, evidence.values(), why.fused)
+        if (score - bound) * math.copysign(1.0, towards) > 0:
+            break
+        step *= 2
+    explainer = partial(_explained, hit, evidence)
+    if hit._found is not None:
+        return Hit.of(hit._found, score, explainer, hit.also)
+    return Hit(record=hit.record, score=score, explainer=explainer, also=hit.also)
+
+
+def _explained(hit: Hit, evidence: dict[str, float]) -> Explanation:
+    return replace(hit.explain(), evidence=dict(evidence))

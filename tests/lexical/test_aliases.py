@@ -1,0 +1,84 @@
+"""An alias is looked up with at most one typo, exactly: as the edit distance says, no more.
+
+Mechanism: names are indexed with what a slip makes of them, and a cue is looked up in the ways that
+meet those terms; no text is compared. Guard: for random names and random edits the terms meet if
+and only if the distance by a table of the textbook is at most 1.
+"""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from spector.lexical.aliases import MOST_ALIASES, alias_terms, name_words, slips_of, spans
+
+NAMES = st.text(string.ascii_lowercase[:4], min_size=1, max_size=9)
+
+
+def distance(a: str, b: str) -> int:
+    """Optimal string alignment: insertions, deletions, substitutions, swapped neighbours."""
+    rows = [[i + j if 0 in (i, j) else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            rows[i][j] = min(
+                rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + (a[i - 1] != b[j - 1])
+            )
+            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
+                rows[i][j] = min(rows[i][j], rows[i - 2][j - 2] + 1)
+    return rows[-1][-1]
+
+
+def is_met(cue: str, alias: str) -> bool:
+    words = name_words(cue)
+    (whole,) = [each for each in spans(words) if each.stop - each.start == len(words)]
+    asked = {whole.term}
+    for wrong in range(len(words)):
+        asked.update(slips_of(words, whole, wrong))
+    return not asked.isdisjoint(alias_terms([alias]))
+
+
+@given(NAMES, NAMES)
+@example("abcda", "abcad")
+@example("abcd", "abcda")
+@example("bbbbb", "bbbb")
+def test_one_typo_is_met_and_two_are_not(cue: str, alias: str) -> None:
+    expected = cue == alias or (len(alias) >= 5 and distance(cue, alias) <= 1)
+    assert is_met(cue, alias) == expected
+
+
+@given(st.data())
+def test_any_single_slip_in_a_name_of_two_words_is_met(data: st.DataObject) -> None:
+    alias = "ledger house"
+    at = data.draw(st.integers(0, len(alias) - 2).filter(lambda n: " " not in alias[n : n + 2]))
+    letter = data.draw(st.sampled_from("xyz"))
+    slips = [
+        alias[:at] + alias[at + 1 :], alias[:at] + letter + alias[at:],
+        alias[:at] + letter + alias[at + 1 :],
+        alias[:at] + alias[at + 1] + alias[at] + alias[at + 2 :],
+    ]
+    for slip in slips:
+        assert is_met(slip, alias), slip
+
+
+@pytest.mark.parametrize(
+    ("cue", "alias"), [("room 4712", "Room 4711"), ("room 471", "Room 4711"), ("anne", "Anna")]
+)
+def test_another_number_and_a_short_name_are_no_slip(cue: str, alias: str) -> None:
+    assert not is_met(cue, alias)
+
+
+@pytest.mark.parametrize(
+    ("cue", "alias"),
+    [("SAATCI MEMO", "Saatçi Memo"), ("istanbul ofisi", "İstanbul Ofisi"), ("田中", "田中"),
+     ("ledgerdb", "Ledger DB"), ("Zoe", "Zoë")],
+)
+def test_case_marks_and_blanks_are_no_difference(cue: str, alias: str) -> None:
+    assert is_met(cue, alias)
+
+
+def test_terms_are_bounded_whatever_a_memory_says() -> None:
+    assert len(alias_terms(["x" * 100_000])) <= 2
+    assert len(alias_terms([f"name number {n}" for n in range(1000)])) <= MOST_ALIASES * 3 * 64

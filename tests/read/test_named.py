@@ -1,0 +1,93 @@
+"""In a store where all memories are alike, a number or name in a sentence finds its memory.
+
+Mechanism: only identifiers that stand joined (INC-2219) came first by name; the "4711" of "order
+4711" was one word among others, and where all likenesses are equal their noise outweighed it.
+Damage: of sixty orders some question about an order brought another order first. Guard: sixty
+numbers in several ways of asking, counts and dates that are no names, and five stores of one kind.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import spector
+from tests.read.one_kind import STORES, Store, fill, withheld
+
+STATES = ("shipped", "waiting for payment", "packed", "returned", "on hold", "delivered")
+TOWNS = ("Bursa", "Leeds", "Ankara", "Graz", "Mersin")
+
+
+def first_of(text: str, cue: str, numbers: list[int]) -> list[int]:
+    """The numbers whose memory does not come first when they are asked for."""
+    with spector.open(":memory:") as memory:
+        ids = {
+            n: memory.remember(
+                text.format(n=n, state=STATES[n * 7 % 6], town=TOWNS[n * 3 % 5]), user_id="u",
+                session_id="s", role="user",
+            ).id
+            for n in numbers
+        }
+        return [
+            n for n in numbers
+            if memory.recall(cue.format(n=n), k=1, user_id="u")[0].id != ids[n]
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "cue", "first"),
+    [
+        ("Order {n} for {town} is {state}.", "what is the status of order {n}?", 4682),
+        ("Order {n} for {town} is {state}.", "Has {n} been shipped yet?", 4682),
+        ("Order {n} for {town} is {state}.", "{n} numaralı siparişin durumu ne?", 4682),
+        ("Room {n} in {town} is {state}.", "Is room {n} free?", 1),
+        ("Patient {n} from {town}: visit {state}.", "How is patient {n} doing?", 2001),
+        ("Server srv{n:03d} in {town} is {state}.", "is srv{n:03d} up?", 1),
+        ("{n} numaralı oda {town} için {state}.", "{n} numaralı oda boş mu?", 1),
+        ("Invoice INV-{n} from {town} is {state}.", "what about invoice {n}?", 310),
+    ],
+)
+def test_a_number_in_a_sentence_finds_its_memory(text: str, cue: str, first: int) -> None:
+    assert first_of(text, cue, list(range(first, first + 60))) == []
+
+
+@pytest.mark.parametrize(
+    "cue",
+    ["What did I do 3 weeks ago?", "What happened in 2023?", "What did we plan for 8 May 2023?",
+     "Who are the 3 children?", "2 gün önce ne oldu?", "When did we sell 3,600 tickets?"],
+)
+def test_what_counts_or_dates_something_is_no_name(cue: str) -> None:
+    with spector.open(":memory:") as memory:
+        for n in range(1, 9):
+            memory.remember(f"The weather report of 2023 has {n} pages, 3 of them in colour.")
+        memory.remember("The hall has 600 seats.")
+        memory.remember("The children are Noor, Emil and Ada, and we plan a picnic in May.")
+        hits = memory.recall(cue, k=10)
+    assert not any("name" in hit.explain().evidence for hit in hits)
+
+
+def test_a_number_that_many_memories_have_names_none() -> None:
+    with spector.open(":memory:") as memory:
+        memory.remember_many(f"Order 4711, note {n}: the customer called." for n in range(20))
+        hits = memory.recall("what is the status of order 4711?", k=20)
+    assert not any("name" in hit.explain().evidence for hit in hits)
+
+
+@pytest.mark.parametrize("store", STORES, ids=lambda store: store.name)
+def test_in_a_store_of_one_kind_the_answer_comes_first(store: Store) -> None:
+    assert len(store.texts) >= 40
+    assert len(store.questions) == 8
+    with spector.open(":memory:") as memory:
+        ids = fill(memory, store)
+        wrong = [
+            question.cue for question in store.questions
+            if memory.recall(question.cue, k=1, user_id="u")[0].id != ids[question.answer]
+        ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["orders", "patients", "servers"])
+def test_a_context_does_not_withhold_what_is_asked_for_by_its_number(name: str) -> None:
+    (store,) = [each for each in STORES if each.name == name]
+    with spector.open(":memory:") as memory:
+        fill(memory, store)
+        assert withheld(memory, store) == []

@@ -1,0 +1,196 @@
+"""Of two statements that answer one question the newer stands first, asked for how things are.
+
+Mechanism: nothing but ``supersedes`` tells a store that a later statement took the place of an
+earlier one, and both are about equally like the cue. Damage: "Where do I work?" was answered by the
+job of last year. Guard: pairs in English and Turkish of which at least eight of ten come newer
+first in both profiles that do it, twenty that are about somebody or something else and stay, cues
+about the past, what others say, and that nothing but an order changes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import spector
+from spector import Memory
+from spector.read.newer import asks_for_now
+
+FILL = (
+    "The cabin has a tiled stove.", "Retro moved to Thursdays.", "My aunt's dog is called Biscuit.",
+    "We ordered curtains for the study.", "The lift in block B is broken.", "I left the bike at the"
+    " station.", "The invoice is due on Monday.", "Balkona domates diktim.",
+    "Yağmur yüzünden maç iptal oldu.", "The kettle needs descaling.",
+)
+#: (older, newer, cue)
+PAIRS = (
+    ("I bank with Halden.", "I now bank with Corvus.", "Which bank do I use?"),
+    ("My locker code is 3307.", "My new locker code is 9125.", "What is my locker code?"),
+    ("I go swimming on Tuesdays.", "I don't swim on Tuesdays anymore, I go on Saturdays.",
+     "When do I go swimming?"),
+    ("Our landlord is Mr. Brandt.", "Our landlord is Mrs. Ilic.", "Who is our landlord?"),
+    ("Guests may park in the yard.", "Guests may not park in the yard.",
+     "May guests park in the yard?"),
+    ("The backup runs at 02:00.", "The backup runs at 04:30.", "When does the backup run?"),
+    ("Ankara'da çalışıyorum.", "Artık İzmir'de çalışıyorum.", "Nerede çalışıyorum?"),
+    ("Kapı şifresi 4410.", "Kapı şifresi 7725 oldu.", "Kapı şifresi ne?"),
+    ("Yoga dersi pazartesi akşamı.", "Yoga dersi çarşamba sabahı.", "Yoga dersi ne zaman?"),
+    ("Çayı iki şekerle içiyorum.", "Çayı artık şekersiz içiyorum.", "Çayı nasıl içiyorum?"),
+)
+#: the newer one is about somebody or something else, or of an event
+OTHERS = (
+    ("I bank with Halden.", "My cousin banks with Corvus.", "Which bank do I use?"),
+    ("My locker code is 3307.", "My sister's locker code is 9125.", "What is my locker code?"),
+    ("I go swimming on Tuesdays.", "Ada goes swimming on Saturdays.", "When do I go swimming?"),
+    ("Our landlord is Mr. Brandt.", "Our landlord was on holiday in June.", "Who is our landlord?"),
+    ("The red kettle is in the kitchen.", "The blue kettle is in the attic.",
+     "Where is the red kettle?"),
+    ("The backup runs at 02:00.", "The report runs at 04:30.", "When does the backup run?"),
+    ("Ankara'da çalışıyorum.", "Kardeşim İzmir'de okuyor.", "Nerede çalışıyorum?"),
+    ("Kapı şifresi 4410.", "Kasa anahtarı Elif'te.", "Kapı şifresi ne?"),
+    ("Order 5120 is packed.", "Order 5121 is shipped.", "What is the status of order 5120?"),
+    ("Emre Bursa'da oturuyor.", "Selin Adana'da oturuyor.", "Emre nerede oturuyor?"),
+)
+OLD, NEW = "2026-01-10T09:00:00Z", "2026-05-20T09:00:00Z"
+
+
+def told(memory: Memory, text: str, at: str, **more: Any) -> int:
+    message = {"role": "user", "content": text}
+    return memory.remember(message, user_id="u", event_time=at, **more).id
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with spector.open(":memory:", clock=spector.ManualClock(1_781_524_800_000)) as memory:
+        for n, text in enumerate(FILL):
+            told(memory, text, f"2026-0{1 + n % 5}-1{n % 9}T09:00:00Z", session_id=f"s{n}")
+        yield memory
+
+
+def pair(memory: Memory, old: str, new: str) -> tuple[int, int]:
+    older = told(memory, old, OLD, session_id="a")
+    return older, told(memory, new, NEW, session_id="b")
+
+
+@pytest.mark.parametrize("profile", ["balanced", "recent"])
+def test_the_newer_of_two_statements_comes_first(memory: Memory, profile: str) -> None:
+    ids = [(*pair(memory, old, new), cue) for old, new, cue in PAIRS]
+    for each, _, _ in ids:  # one pair at a time in the store
+        memory.forget(each)
+    right = 0
+    for (old, _, cue), (_, newer, _) in zip(PAIRS, ids, strict=True):
+        older = told(memory, old, OLD, session_id="a")
+        right += memory.recall(cue, k=1, user_id="u", profile=profile)[0].id == newer
+        memory.forget(older)
+    assert right >= 8
+
+
+@pytest.mark.parametrize(("old", "new", "cue"), OTHERS)
+def test_what_is_about_something_else_is_no_newer_answer(
+    memory: Memory, old: str, new: str, cue: str
+) -> None:
+    pair(memory, old, new)
+    hits = memory.recall(cue, user_id="u")
+    assert "newer" not in {name for hit in hits[:2] for name in hit.explain().evidence}
+
+
+@pytest.mark.parametrize(
+    "cue",
+    ["Where do I live?", "What is my phone number?", "Who's my dentist", "my phone number",
+     "Is parking allowed on Fridays?", "What do I like to drink now?", "our current landlord",
+     "Nerede yaşıyorum?", "Telefon numaram ne?", "Şu an hangi ilacı alıyorum?",
+     "Annemin adı ne?"],
+)
+def test_a_question_in_the_present_tense_asks_for_now(cue: str) -> None:
+    assert asks_for_now(cue)
+
+
+@pytest.mark.parametrize(
+    "cue",
+    ["Where did I live before?", "What was my phone number?", "Where have I worked?",
+     "What is my old address?", "What is the name of my first school?",
+     "Who was my dentist in 2023", "Eskiden nerede yaşıyordum?",
+     "I met Ann at the station today and we talked about her new job.", "Önceki numaram ne?",
+     "Geçen yıl nerede oturuyordum?", "Recipes", "a\nb now?"],
+)
+def test_a_cue_about_the_past_does_not(cue: str) -> None:
+    assert not asks_for_now(cue)
+
+
+@pytest.mark.parametrize(
+    "more", [{"as_of": "2026-06-01"}, {"time_range": ("2026-01-01", None)}], ids=["as_of", "range"]
+)
+def test_a_moment_or_stretch_that_is_asked_for_changes_no_order(
+    memory: Memory, more: dict[str, Any]
+) -> None:
+    pair(memory, *PAIRS[0][:2])
+    hits = memory.recall(PAIRS[0][2], user_id="u", **more)
+    assert not any("newer" in hit.explain().evidence for hit in hits)
+
+
+def test_it_can_be_switched_off(memory: Memory) -> None:
+    older, newer = pair(memory, *PAIRS[0][:2])
+    balanced = spector.PROFILES["balanced"]
+    ranking = dataclasses.replace(balanced.ranking, newer=False)
+    plain = dataclasses.replace(balanced, ranking=ranking)
+    assert memory.recall(PAIRS[0][2], k=1, user_id="u")[0].id == newer
+    assert memory.recall(PAIRS[0][2], k=1, user_id="u", profile=plain)[0].id == older
+
+
+@pytest.mark.parametrize(
+    "new",
+    [{"role": "assistant"}, {"source": "page.html"}, {"confidence": 0.3}, {"user_id": None}],
+    ids=["assistant", "page", "doubted", "of no user"],
+)
+def test_what_others_say_does_not_overrule_the_user(memory: Memory, new: dict[str, Any]) -> None:
+    told(memory, "My locker code is 3307.", OLD)
+    more = {"user_id": "u", "role": "user", **new}
+    memory.remember("My new locker code is 9125.", event_time=NEW, **more)
+    hits = memory.recall("What is my locker code?", k=2)
+    assert not any("newer" in hit.explain().evidence for hit in hits)
+
+
+def test_of_several_the_newest_stands_first_and_the_oldest_last(memory: Memory) -> None:
+    ids = [
+        told(memory, f"My locker code is {code}.", f"2026-0{month}-01T09:00:00Z")
+        for month, code in ((2, 9125), (4, 3307), (3, 6650))
+    ]
+    hits = memory.recall("What is my locker code?", k=3, user_id="u")
+    assert [hit.id for hit in hits] == [ids[1], ids[2], ids[0]]
+
+
+@pytest.mark.parametrize("cue", ["Which order is on hold?", "What is with the orders?"])
+def test_what_numbers_tell_apart_and_lists_are_no_versions(memory: Memory, cue: str) -> None:
+    for n, state in enumerate(("packed", "on hold", "shipped")):
+        told(memory, f"Order {4711 + n} is {state}.", f"2026-03-0{n + 1}T09:00:00Z")
+    hits = memory.recall(cue, user_id="u")
+    for n, dish in enumerate(("lentil soup", "lemon tart", "fish stew", "rye bread", "plum jam")):
+        told(memory, f"The order book has {dish}.", f"2026-04-0{n + 1}T09:00:00Z")
+    hits += memory.recall(cue, user_id="u")
+    assert not any("newer" in hit.explain().evidence for hit in hits)
+    assert "er)" not in memory.context(cue, user_id="u", always=True).text
+
+
+def test_only_the_order_changes_and_the_scores_say_so(memory: Memory) -> None:
+    for old, new, _ in PAIRS:
+        pair(memory, old, new)
+    for _, _, cue in PAIRS:
+        hits = memory.recall(cue, k=20, user_id="u")
+        scores = [hit.score for hit in hits]
+        assert scores == sorted(scores, reverse=True)
+        assert all(hit.score == hit.explain().score for hit in hits)
+        plain = memory.recall(cue, k=20, user_id="u", as_of="2026-06-14T12:00:00Z")
+        assert {hit.id for hit in plain} == {hit.id for hit in hits}
+
+
+def test_a_context_says_which_is_older(memory: Memory) -> None:
+    assert "er)" not in memory.context(PAIRS[1][2], user_id="u", always=True).text
+    pair(memory, *PAIRS[1][:2])
+    lines = memory.context(PAIRS[1][2], user_id="u").text.splitlines()
+    (old,) = [line for line in lines if "3307" in line]
+    (new,) = [line for line in lines if "9125" in line]
+    assert "(older)" in old
+    assert "(newer)" in new

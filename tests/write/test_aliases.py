@@ -1,0 +1,191 @@
+"""``aliases=`` is a field that is written with a memory, and a cue with one of them finds it.
+
+Mechanism: what people call a thing is often in no memory of it ("Ledger DB" for the Postgres on
+pg-3). Guard: the field in every verb that writes, what it refuses, where it lives, and recall by it
+with a typo, in scopes, after changes, over a reopening and beside a writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spector
+from spector import InvalidInputError, Memory
+
+DIM = 16
+LIKE = np.ones(DIM)
+
+
+def noise(count: int, seed: int = 3) -> list[dict[str, Any]]:
+    vectors = LIKE + 0.1 * np.random.default_rng(seed).normal(size=(count, DIM))
+    return [{"text": f"note {n} on the payments team", "vector": v, "user_id": "u"}
+            for n, v in enumerate(vectors)]
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """Forty notes that are liker to every cue than what is looked for."""
+    with spector.open(":memory:", embedder=None, dim=DIM) as memory:
+        memory.remember_many(noise(40))
+        yield memory
+
+
+def first(memory: Memory, cue: str, **more: Any) -> int:
+    return memory.recall(cue, vector=LIKE, k=1, user_id="u", **more)[0].id
+
+
+def remember(memory: Memory, aliases: Any, **more: Any) -> int:
+    return memory.remember(
+        "Postgres 14 on host pg-3", vector=-LIKE, user_id="u", aliases=aliases, **more
+    ).id
+
+
+@pytest.mark.parametrize(
+    "cue",
+    ["Who runs the Ledger DB?", "who runs the ledgre db", "ldger db please", "is ledgerdb up?",
+     "pgpya", "The Ledger DB's owner?"],
+)
+def test_a_cue_with_an_alias_finds_its_memory(memory: Memory, cue: str) -> None:
+    found = remember(memory, ["Ledger DB", "pgpay"])
+    assert first(memory, cue) == found
+    assert first(memory, cue, profile="recent") == found
+
+
+@pytest.mark.parametrize("cue", ["Who runs the DB?", "Who runs the ledgers dbs?", "Who is it?"])
+def test_another_name_does_not(memory: Memory, cue: str) -> None:
+    remember(memory, ["Ledger DB", "IT"])
+    hits = memory.recall(cue, vector=LIKE, k=41, user_id="u")
+    assert not any("name" in hit.explain().evidence for hit in hits)
+
+
+def test_a_word_that_memories_have_is_no_typo(memory: Memory) -> None:
+    remember(memory, "Horse")
+    memory.remember("the house is red", vector=LIKE, user_id="u")
+    hits = memory.recall("Who painted the house?", vector=LIKE, k=42, user_id="u")
+    assert not any("name" in hit.explain().evidence for hit in hits)
+    assert "name" in memory.recall("where is the hrose", vector=LIKE, k=1)[0].explain().evidence
+
+
+def test_of_names_within_one_another_the_longest_counts(memory: Memory) -> None:
+    remember(memory, "Ledger")
+    longer = memory.remember("the replica", vector=-LIKE, user_id="u", aliases="Ledger Copy").id
+    assert first(memory, "how old is the ledger copy?") == longer
+
+
+def test_what_many_memories_are_called_names_none_of_them(memory: Memory) -> None:
+    for _ in range(12):
+        remember(memory, "Ledger DB")
+    hits = memory.recall("the Ledger DB?", vector=LIKE, k=52, user_id="u")
+    assert not any("name" in hit.explain().evidence for hit in hits)
+
+
+def test_names_stay_within_their_scope(memory: Memory) -> None:
+    other = memory.remember("a secret", vector=-LIKE, user_id="v", aliases="Ledger DB").id
+    assert other not in [hit.id for hit in memory.recall("Ledger DB", vector=LIKE, k=50,
+                                                         user_id="u")]
+
+
+def test_what_few_believe_does_not_choose_its_own_name(memory: Memory) -> None:
+    remember(memory, "Ledger DB", source="page.html", confidence=0.2)
+    hits = memory.recall("Ledger DB?", vector=LIKE, k=41, user_id="u")
+    assert not any("name" in hit.explain().evidence for hit in hits)
+
+
+def test_a_large_store_finds_it_as_well() -> None:
+    config = spector.Config(rank_all_records=100)
+    with spector.open(":memory:", embedder=None, dim=DIM, config=config) as memory:
+        memory.remember_many(noise(900))
+        found = remember(memory, "Ledger DB")
+        assert first(memory, "who runs the ledgre db?") == found
+
+
+def test_it_is_kept_in_the_metadata_and_read_from_there(memory: Memory) -> None:
+    record = memory.remember(
+        "a", vector=LIKE, aliases=["  Ledger   DB ", "pgpay", "pgpay"], metadata={"x": 1}
+    )
+    assert record.aliases == ("Ledger DB", "pgpay")
+    assert record.metadata == {"x": 1, "aliases": ["Ledger DB", "pgpay"]}
+    assert memory.get(record.id).aliases == record.aliases
+    assert memory.recall("pgpay", vector=LIKE, k=1)[0].aliases == record.aliases
+    assert memory.remember("b", vector=LIKE).aliases == ()
+    own = memory.remember("c", vector=LIKE, metadata={"aliases": "Kiosk"})
+    assert own.aliases == ("Kiosk",)
+
+
+def test_remember_many_takes_them_by_item_and_for_all(memory: Memory) -> None:
+    one, two = memory.remember_many(
+        [{"text": "one", "vector": LIKE, "aliases": "Uno"}, {"text": "two", "vector": LIKE}],
+        aliases=["Todo"],
+    )
+    assert one.aliases == ("Uno",)
+    assert two.aliases == ("Todo",)
+
+
+def test_an_update_changes_and_takes_them_away(memory: Memory) -> None:
+    found = remember(memory, "Ledger DB", metadata={"x": 1})
+    assert memory.update(found, metadata={"y": 2}).aliases == ("Ledger DB",)
+    changed = memory.update(found, aliases=["Cash Box"])
+    assert changed.metadata == {"y": 2, "aliases": ["Cash Box"]}
+    assert first(memory, "where is the csah box?") == found
+    assert first(memory, "where is the ledger db?") != found
+    assert memory.update(found, aliases=None).metadata == {"y": 2}
+    assert first(memory, "where is the cash box?") != found
+    assert memory.update(found, text="Ledger DB is gone", vector=LIKE).aliases == ()
+
+
+def test_a_forgotten_or_superseded_memory_is_not_found(memory: Memory) -> None:
+    found = remember(memory, "Ledger DB")
+    newer = memory.remember(
+        "Postgres 16 on pg-4", vector=-LIKE, user_id="u", supersedes=found, aliases="Ledger DB"
+    ).id
+    assert first(memory, "Ledger DB?") == newer
+    memory.forget(newer)
+    assert newer not in [hit.id for hit in memory.recall("Ledger DB?", vector=LIKE, k=50)]
+
+
+def test_they_outlive_the_process_and_are_seen_by_a_reader(tmp_path: Path) -> None:
+    with spector.open(tmp_path / "m", embedder=None, dim=DIM) as memory:
+        memory.remember_many(noise(40))
+        found = remember(memory, "Ledger DB")
+        assert first(memory, "ledgre db") == found
+        with spector.open(tmp_path / "m", embedder=None, dim=DIM, mode="r") as reader:
+            assert first(reader, "ledgre db") == found
+            later = memory.remember("x", vector=-LIKE, user_id="u", aliases="Cash Box").id
+            assert first(reader, "csah box") == later
+    with spector.open(tmp_path / "m", embedder=None, dim=DIM) as memory:
+        assert first(memory, "ledgre db") == found
+
+
+def test_a_name_with_a_typo_is_no_unknown_name() -> None:
+    with spector.open(":memory:") as memory:
+        memory.remember_many(f"Lunch number {n} was soup." for n in range(30))
+        memory.remember("Postgres 14 on host pg-3", aliases="Ledger")
+        context = memory.context("Who looks after the Ledgre?")
+    assert "pg-3" in context.text
+
+
+@pytest.mark.parametrize(
+    "wrong", [3, ["a", 3], [""], ["  "], ["!?"], {"a": 1}, b"x", ["x" * 200], ["a\nb\0c"],
+              [f"n{n}" for n in range(40)]],
+)
+def test_what_is_no_name_is_refused(memory: Memory, wrong: Any) -> None:
+    before = len(memory)
+    with pytest.raises(InvalidInputError, match="alias"):
+        memory.remember("a", vector=LIKE, aliases=wrong)
+    with pytest.raises(InvalidInputError, match="alias"):
+        memory.remember_many([{"text": "a", "vector": LIKE, "aliases": wrong}])
+    assert len(memory) == before
+
+
+def test_an_exported_memory_comes_back_with_them(memory: Memory, tmp_path: Path) -> None:
+    remember(memory, ["Ledger DB"])
+    memory.export(tmp_path / "out.jsonl")
+    with spector.open(":memory:", embedder=None, dim=DIM) as other:
+        other.import_(tmp_path / "out.jsonl")
+        hit = other.recall("ledgre db", vector=LIKE, k=1)[0]
+    assert (hit.text, hit.aliases) == ("Postgres 14 on host pg-3", ("Ledger DB",))
