@@ -35,6 +35,7 @@ from bench.recall.ledger import Ledger, digest, digest_of_code
 from bench.recall.lexical import K1, B
 from bench.recall.metrics import Outcome
 from bench.recall.product import Product
+from bench.recall.protocol import command as protocol
 from bench.recall.sets import LOADERS, NoDataError, load
 from bench.recall.shape import DataSet
 from bench.recall.stages import stage_table
@@ -52,6 +53,9 @@ FOLDS: Final = 5
 
 
 def main(arguments: list[str] | None = None, prog: str = "python -m bench.recall") -> int:
+    words = sys.argv[1:] if arguments is None else arguments
+    if words and words[0] in protocol.VERBS:
+        return protocol.main(words)
     options = _parse(arguments, prog)
     if options.verb == "report":
         source = Path(options.file) if options.file else report.newest()
@@ -71,11 +75,6 @@ def main(arguments: list[str] | None = None, prog: str = "python -m bench.recall
         return 2
     if options.verb == "times":
         return _print_times(sets, embedder, folder, options.store)
-    if options.verb == "vectors":
-        for data in sets:
-            for template, by_parts in _templates(data, options):
-                vectors_of(data, embedder, folder, template, by_parts)
-        return 0
     run = measure(sets, embedder, folder, options)
     stamp = run["started"].replace(":", "").replace("-", "")[:13]
     default = results.RESULTS / f"recall-{stamp}-{run['commit'][:7]}.json"

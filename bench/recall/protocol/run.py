@@ -1,0 +1,70 @@
+"""A set in one way of writing: which questions, which vectors."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from bench.recall import sets
+from bench.recall.protocol.ask import Manner, Row, asked_of, texts_asked
+from bench.recall.protocol.beliefs import beliefs
+from bench.recall.protocol.chat import prefeval_chat
+from bench.recall.protocol.ways import WAYS, text_of
+from bench.recall.shape import DataSet
+from bench.recall.vectors import Memoised, Shelf, default_folder
+from spector.embed import MiniLMEmbedder
+
+__all__ = ["SETS", "embed_all", "loaded", "measure"]
+
+#: name -> (way -> how it is read); a way that would be the same as another is left out
+SETS: Final[dict[str, dict[str, Callable[[Path], DataSet]]]] = {
+    "locomo": dict.fromkeys(WAYS, sets.locomo_turns),
+    "beam": dict.fromkeys(WAYS, sets.beam),
+    "prefeval-chat": dict.fromkeys(WAYS, prefeval_chat),
+    # its memories have no speaker, but the turns of a cue may have
+    "madial": {"role": sets.madial_named, "words": sets.madial},
+    "prefeval": {"role": sets.prefeval},
+    "beliefs": {"role": beliefs},
+}
+#: sets of one tier
+_TIERS: Final = {"beliefs": "semantic"}
+
+
+def loaded(name: str, way: str) -> DataSet | None:
+    """A set as it is read for a way; None where that would be the same as for another."""
+    reader = SETS[name].get(way)
+    if reader is None:
+        return None
+    return reader(Path() if reader is beliefs else sets.data_root())
+
+
+def measure(name: str, way: str, options: argparse.Namespace) -> list[Row]:
+    """The rows of a set; empty where this way is the same as another."""
+    data = loaded(name, way)
+    if data is None:
+        return []
+    manner = Manner(
+        way=way, times=options.times, tier=_TIERS.get(name), others=options.others,
+        selective=name in _TIERS, silence=not options.no_silence,
+    )  # fmt: skip
+    return list(asked_of(data, manner, embedder_of(options)))
+
+
+def embedder_of(options: argparse.Namespace, threads: int = 1) -> Memoised:
+    folder = Path(options.cache) if options.cache else default_folder()
+    return Memoised(MiniLMEmbedder(threads=threads), Shelf(folder))
+
+
+def embed_all(options: argparse.Namespace) -> None:
+    """Every text that the sets will need, on the shelf; shortest first."""
+    texts: dict[str, None] = {}
+    for name in options.sets:
+        for way in options.adapters:
+            data = loaded(name, way)
+            if data is not None:
+                items = (item for store in data.stores for item in store.items)
+                texts.update(dict.fromkeys(text_of(item, way) for item in items))
+                texts.update(dict.fromkeys(texts_asked(data, options.others)))
+    embedder_of(options, threads=options.jobs).keep(texts)
