@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -14,10 +14,11 @@ import spector
 from bench.recall.protocol.names import Names, swapped
 from bench.recall.protocol.ways import message_of, told_until
 from bench.recall.shape import DataSet, Item, Question, Store
+from spector import ScoringProfile
 from spector.clock import ManualClock
 from spector.embed import Embedder
 
-__all__ = ["Manner", "Row", "asked_of", "texts_asked"]
+__all__ = ["Manner", "Row", "asked_of", "asked_with", "texts_asked"]
 
 #: where any@10 looks
 FIRST: Final = 10
@@ -41,7 +42,7 @@ class Manner:
         way: a key of ``WAYS``. times: a key of ``TIMES``.
         others: other stores that each question is put to.
         selective: ask with ``selective=True`` as well.
-        profile: another scoring profile than the default.
+        silence: ask for contexts, too. config: fields of ``Config``.
     """
 
     way: str = "role"
@@ -50,8 +51,7 @@ class Manner:
     others: int = 1
     selective: bool = False
     silence: bool = True
-    profile: Any = None
-    config: dict[str, Any] = field(default_factory=dict)
+    config: tuple[tuple[str, Any], ...] = ()
 
 
 def asked_of(data: DataSet, manner: Manner, embedder: Embedder) -> Iterator[Row]:
@@ -76,6 +76,24 @@ def asked_of(data: DataSet, manner: Manner, embedder: Embedder) -> Iterator[Row]
                 yield mind.silence(each, kind)
                 bar.update()
     bar.close()
+
+
+def asked_with(
+    data: DataSet, manner: Manner, embedder: Embedder, profiles: Mapping[str, ScoringProfile]
+) -> dict[str, list[Row]]:
+    """Profile -> the rows of own questions, without contexts; each store is told once."""
+    out: dict[str, list[Row]] = {name: [] for name in profiles}
+    total = len(data.answerable) * len(profiles)
+    bar = tqdm(total=total, desc=f"{data.name}: {manner.way}", unit="cue", disable=None)
+    for store, questions in data.by_store():
+        with _told(store, replace(manner, silence=False), embedder) as mind:
+            for name, profile in profiles.items():
+                for question in questions:
+                    if question.gold:
+                        out[name].append(mind.own(question, profile=profile))
+                        bar.update()
+    bar.close()
+    return out
 
 
 def texts_asked(data: DataSet, others: int = 1) -> list[str]:
@@ -115,7 +133,7 @@ def _told(store: Store, manner: Manner, embedder: Embedder) -> _Mind:
     clock = ManualClock(told_until(store))
     memory = spector.open(
         ":memory:", embedder=embedder, clock=clock, durability="relaxed",
-        config=spector.Config(**manner.config),
+        config=spector.Config(**dict(manner.config)),
     )  # fmt: skip
     try:
         records = memory.remember_many(
@@ -138,7 +156,6 @@ class _Mind:
         self._memory, self._clock, self._names, self._manner = memory, clock, names, manner
         self._until = told_until(store)
         self._instructions = {item.id for item in store.items if _is_instruction(item)}
-        self._options = {"profile": manner.profile} if manner.profile is not None else {}
 
     def __enter__(self) -> _Mind:
         return self
@@ -146,11 +163,12 @@ class _Mind:
     def __exit__(self, *_: object) -> None:
         self._memory.close()
 
-    def own(self, question: Question) -> Row:
-        """Of a question to its own store."""
-        row = self.silence(question, "own" if question.gold else "none") | self._recalled(question)
+    def own(self, question: Question, **options: Any) -> Row:
+        """Of a question to its own store; options of ``recall``."""
+        row = self.silence(question, "own" if question.gold else "none")
+        row |= self._recalled(question, **options)
         if self._manner.selective:
-            found = self._memory.recall(question.cue, selective=True, **self._options)
+            found = self._memory.recall(question.cue, selective=True, **options)
             row["selective_hits"] = len(found)
             row["selective_found"] = len(self._gold_among(found, question))
         return row
@@ -163,12 +181,12 @@ class _Mind:
             "kind": kind,
         }  # fmt: skip
         if self._manner.silence:
-            said = self._memory.context(question.cue, max_tokens=_TOKENS, **self._options)
+            said = self._memory.context(question.cue, max_tokens=_TOKENS)
             row["quoted"], row["tokens"] = len(said.hits), said.tokens
         return row
 
-    def _recalled(self, question: Question) -> Row:
-        hits = self._memory.recall(question.cue, **self._options)
+    def _recalled(self, question: Question, **options: Any) -> Row:
+        hits = self._memory.recall(question.cue, **options)
         standing = tuple(getattr(hits, "standing", ()))
         shown = [*hits[: FIRST - len(standing)], *standing, *hits[FIRST - len(standing) :]]
         rank: dict[str, int] = {}

@@ -1,9 +1,11 @@
-"""``python -m bench.recall quick | compare | fit | vectors``: measure a change in a minute or two.
+"""``python -m bench.recall quick | compare | ablate | fit | vectors``: judge a change in minutes.
 
 python -m bench.recall quick                         every set in every way; prints one table
 python -m bench.recall quick --sets beam --adapters role name --out new.json
 python -m bench.recall quick --of /work/other        the product of another folder
 python -m bench.recall compare old.json new.json     paired by question; sd of a group bootstrap
+python -m bench.recall ablate                        what each term of the ranking is worth
+python -m bench.recall fit                           the weights, on the groups that develop
 python -m bench.recall vectors                       embed what is missing
 """
 
@@ -22,7 +24,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
 
-VERBS: Final = ("quick", "compare", "vectors", "fit")
+VERBS: Final = ("quick", "compare", "vectors", "ablate", "fit")
 _HOME: Final = Path(__file__).resolve().parents[3]
 #: run the command with the product of another folder
 _OF: Final = """
@@ -44,10 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _compare(options)
     if options.verb == "vectors":
         return _vectors(options)
-    if options.verb == "fit":
-        from bench.recall.protocol.fit import fit
+    if options.verb in ("ablate", "fit"):
+        from bench.recall.protocol import terms
 
-        return fit(options)
+        return {"ablate": terms.ablate, "fit": terms.fit}[options.verb](options, _today(options))
     return _quick(options)
 
 
@@ -141,6 +143,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--of", metavar="FOLDER", help="measure the product of this folder")
     parser.add_argument("--cache", metavar="FOLDER", help="of vectors; or SPECTOR_BENCH_CACHE")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--laps", type=int, default=2, help="fit: over all weights, at most")
     parser.add_argument("--out", metavar="FILE", help="where to save the rows")
     options = parser.parse_args(arguments)
     if options.verb == "compare" and len(options.files) != 2:

@@ -16,7 +16,7 @@ from bench.recall.shape import DataSet
 from bench.recall.vectors import Memoised, Shelf, default_folder
 from spector.embed import MiniLMEmbedder
 
-__all__ = ["SETS", "embed_all", "loaded", "measure"]
+__all__ = ["SETS", "TIERS", "embed_all", "embedder_of", "loaded", "measure"]
 
 #: name -> (way -> how it is read); a way that would be the same as another is left out
 SETS: Final[dict[str, dict[str, Callable[[Path], DataSet]]]] = {
@@ -29,7 +29,7 @@ SETS: Final[dict[str, dict[str, Callable[[Path], DataSet]]]] = {
     "beliefs": {"role": beliefs},
 }
 #: sets of one tier
-_TIERS: Final = {"beliefs": "semantic"}
+TIERS: Final = {"beliefs": "semantic"}
 
 
 def loaded(name: str, way: str) -> DataSet | None:
@@ -46,8 +46,8 @@ def measure(name: str, way: str, options: argparse.Namespace) -> list[Row]:
     if data is None:
         return []
     manner = Manner(
-        way=way, times=options.times, tier=_TIERS.get(name), others=options.others,
-        selective=name in _TIERS, silence=not options.no_silence,
+        way=way, times=options.times, tier=TIERS.get(name), others=options.others,
+        selective=name in TIERS, silence=not options.no_silence,
     )  # fmt: skip
     return list(asked_of(data, manner, embedder_of(options)))
 
