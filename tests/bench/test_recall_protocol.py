@@ -23,7 +23,10 @@ from bench.recall.protocol.beliefs import beliefs
 from bench.recall.protocol.folds import FOLDS, fold_of, part_of
 from bench.recall.protocol.judge import MEASURES, gain, mean_of, of_part, spread
 from bench.recall.protocol.names import Names, swapped
+from bench.recall.protocol.page import sections
+from bench.recall.protocol.settle import settled
 from bench.recall.protocol.tables import compare_table, quick_table, worse_of
+from bench.recall.protocol.terms import WITHOUT, _picked, profile_without, worth, worth_table
 from bench.recall.protocol.ways import message_of
 from bench.recall.shape import Item, Question, Store
 from bench.recall.vectors import Memoised, Shelf
@@ -187,3 +190,45 @@ def test_compare_reads_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[s
     out = capsys.readouterr().out
     assert "b over a" in out
     assert "+100.0 (0.0)" in out
+
+
+# -- terms, and the page ------------------------------------------------------------------------
+
+
+def test_a_term_that_does_not_exist_is_no_arm() -> None:
+    known = [title for title in WITHOUT if profile_without(title) is not None]
+    assert {"neighbours' words", "whom the cue is about", "length"} <= set(known)
+    assert profile_without("whom the cue is about").ranking.about == 0  # type: ignore[union-attr]
+
+
+def test_a_term_is_worth_what_it_gives_in_the_way_it_helps_less() -> None:
+    whole, none = ([_row(n, rank, f"g{n}") for n in range(20)] for rank in (1, None))
+    found = {"locomo": {"role": {"all": whole, "t": none}, "name": {"all": whole, "t": whole}}}
+    told = worth(found, ODD)["t"]["locomo"]
+    assert told["report"] == told["develop"] == [0, 0]
+    found["locomo"]["name"]["t"] = none
+    told = worth(found, ODD)["t"]["locomo"]
+    assert told["report"][0] == 100
+    assert "| yes" in "\n".join(worth_table({"t": {"locomo": told}}))
+
+
+def test_the_fit_takes_more_than_a_tie_and_prefers_no_term() -> None:
+    assert _picked({"0": -1.0, "0.5": 0.05, "2": 0.3}) == "2"
+    assert _picked({"0": -1.0, "0.5": 0.05, "2": 0.09}) is None
+    assert _picked({"0": 0.0, "0.5": 0.0, "2": 0.0}) == "0"
+    assert _picked({"0": -0.2, "0.5": 0.0}) is None
+
+
+def test_the_page_says_what_was_settled() -> None:
+    rows = {"locomo": {way: [_row(n, 1, f"g{n}") for n in range(20)] for way in ("role", "name")}}
+    base = {"commit": "old", "rows": {"locomo": {"role": [
+        _row(n, None, f"g{n}") for n in range(20)
+    ]}}}  # fmt: skip
+    run = {"commit": "new", "started": "2026-11-25T10:00:00", "times": "real", "rows": rows}
+    gone = {"dates": {"locomo": {"develop": [1.2, 0.3], "report": [0.1, 0.3]}}}
+    told = settled(run, ODD, base, {}, gone)
+    page = "\n".join(sections(told))
+    assert "| **100.0** |" in page
+    assert "+100.0 (0.0)" in page
+    assert "-1.2 (0.3) / -0.1 (0.3)" in page
+    assert "nan" not in page

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 import spector
 from bench.recall.protocol.names import Names, swapped
-from bench.recall.protocol.ways import message_of, told_until
+from bench.recall.protocol.ways import message_of
 from bench.recall.shape import DataSet, Item, Question, Store
 from spector import ScoringProfile
 from spector.clock import ManualClock
@@ -109,7 +109,7 @@ def _foreign(data: DataSet, others: int) -> dict[str, list[tuple[str, Question]]
         return {}
     names = [store.name for store in data.stores]
     known = {store.name: Names(store) for store in data.stores}
-    until = {store.name: told_until(store) + _DAY for store in data.stores}
+    until = {store.name: store.until() + _DAY for store in data.stores}
     out: dict[str, list[tuple[str, Question]]] = {name: [] for name in names}
     for step in range(1, min(len(names), others + 1)):
         for each in data.answerable:
@@ -130,7 +130,7 @@ def _put(each: Question, id_: str, cue: str, now: datetime) -> Question:
 
 
 def _told(store: Store, manner: Manner, embedder: Embedder) -> _Mind:
-    clock = ManualClock(told_until(store))
+    clock = ManualClock(store.until())
     memory = spector.open(
         ":memory:", embedder=embedder, clock=clock, durability="relaxed",
         config=spector.Config(**dict(manner.config)),
@@ -154,7 +154,7 @@ class _Mind:
         manner: Manner,
     ) -> None:  # fmt: skip
         self._memory, self._clock, self._names, self._manner = memory, clock, names, manner
-        self._until = told_until(store)
+        self._until = store.until()
         self._instructions = {item.id for item in store.items if _is_instruction(item)}
 
     def __enter__(self) -> _Mind:

@@ -6,6 +6,8 @@ python -m bench.recall quick --of /work/other        the product of another fold
 python -m bench.recall compare old.json new.json     paired by question; sd of a group bootstrap
 python -m bench.recall ablate                        what each term of the ranking is worth
 python -m bench.recall fit                           the weights, on the groups that develop
+python -m bench.recall settle new.json --base old.json --terms t.json --removed r.json
+                                                     keep the figures; ``report`` makes the page
 python -m bench.recall vectors                       embed what is missing
 """
 
@@ -24,7 +26,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
 
-VERBS: Final = ("quick", "compare", "vectors", "ablate", "fit")
+VERBS: Final = ("quick", "compare", "vectors", "ablate", "fit", "settle")
 _HOME: Final = Path(__file__).resolve().parents[3]
 #: run the command with the product of another folder
 _OF: Final = """
@@ -44,9 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _of_folder(options.of, list(arguments or sys.argv[1:]))
     if options.verb == "compare":
         return _compare(options)
+    if options.verb == "settle":
+        return _settle(options)
     if options.verb == "vectors":
         return _vectors(options)
-    if options.verb in ("ablate", "fit"):
+    if options.verb in ("ablate", "fit", "settle"):
         from bench.recall.protocol import terms
 
         return {"ablate": terms.ablate, "fit": terms.fit}[options.verb](options, _today(options))
@@ -97,9 +101,29 @@ def _compare(options: argparse.Namespace) -> int:
           "=: under 2 sd")  # fmt: skip
     for part in ("all", "develop", "report") if options.part == "each" else (options.part,):
         print(f"\n{part}")
-        rows = ({name: ways for name, ways in each["rows"].items() if name in options.sets}
-                for each in (this, that))  # fmt: skip
-        print("\n".join(compare_table(*rows, _today(options), part)))
+        old, new = ({name: ways for name, ways in each["rows"].items() if name in options.sets}
+                    for each in (this, that))  # fmt: skip
+        print("\n".join(compare_table(old, new, _today(options), part)))
+    return 0
+
+
+def _settle(options: argparse.Namespace) -> int:
+    from bench import results
+    from bench.recall.protocol.settle import lines_removed, settled
+
+    def read(path: str | None) -> dict[str, Any] | None:
+        told: dict[str, Any] | None = json.loads(Path(path).read_text("utf-8")) if path else None
+        return told
+
+    run = read(options.files[0])
+    assert run is not None
+    told = settled(run, _today(options), *map(read, (options.base, options.terms, options.removed)))
+    if options.since:
+        told["lines"] = lines_removed(options.since)
+    stamp = run["started"].replace(":", "").replace("-", "")[:13]
+    path = results.RESULTS / f"protocol-{stamp}.json"
+    results.save(told, path)
+    print(f"saved as {os.path.relpath(path)}; the page: python -m bench.recall report")
     return 0
 
 
@@ -131,7 +155,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         prog="python -m bench.recall", description="What recall brings back, by the protocol."
     )
     parser.add_argument("verb", choices=VERBS)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="compare: two results")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="compare: two; settle: one")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--adapters", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--times", choices=TIMES, default="real", help="of events")
@@ -143,9 +167,15 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--of", metavar="FOLDER", help="measure the product of this folder")
     parser.add_argument("--cache", metavar="FOLDER", help="of vectors; or SPECTOR_BENCH_CACHE")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--base", metavar="FILE", help="settle: results to compare with")
+    parser.add_argument("--terms", metavar="FILE", help="settle: what ablate saved")
+    parser.add_argument("--removed", metavar="FILE", help="settle: the same of removed terms")
+    parser.add_argument("--since", metavar="COMMIT", help="settle: count lines removed since")
+    parser.add_argument("--without", nargs="+", metavar="TERM", help="ablate: these alone")
     parser.add_argument("--laps", type=int, default=2, help="fit: over all weights, at most")
     parser.add_argument("--out", metavar="FILE", help="where to save the rows")
     options = parser.parse_args(arguments)
-    if options.verb == "compare" and len(options.files) != 2:
-        parser.error("compare takes two files of results")
+    wanted = {"compare": 2, "settle": 1}.get(options.verb, 0)
+    if len(options.files) != wanted:
+        parser.error(f"{options.verb} takes {wanted} files of results")
     return options

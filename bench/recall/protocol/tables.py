@@ -11,11 +11,20 @@ from bench.recall.protocol.ask import Row
 from bench.recall.protocol.judge import MEASURES, Measure, gain, mean_of, of_part, spread
 from bench.recall.protocol.ways import HEADLINE
 
-__all__ = ["aligned", "compare_table", "shown", "worse_of"]
+__all__ = [
+    "PAIRS", "SHORT", "aligned", "category_table", "compare_table", "quick_table", "shown",
+    "worse_of",
+]
 
 #: set -> way -> rows
 Rows = Mapping[str, Mapping[str, Sequence[Row]]]
-_WAYS: Final = {"role": "role=", "name": "Name: text", "words": "words only"}
+#: how a way is called in a table
+SHORT: Final = {"role": "role=", "name": "Name: text", "words": "words only"}
+
+
+#: (way of the one, way of the other) that are compared: each with itself, and what a name in the
+#: text alone gets with what role= got
+PAIRS: Final = (("role", "role"), ("name", "name"), ("words", "words"), ("role", "name"))
 
 
 def worse_of(ways: Mapping[str, Sequence[Row]]) -> str:
@@ -34,7 +43,7 @@ def quick_table(rows: Rows, day: date) -> list[str]:
         for way, told in ways.items():
             spreads = spread(told, MEASURES["any10"])
             body.append([
-                name, _WAYS[way] + ("*" if way == headline else ""), str(_own(told)),
+                name, SHORT[way] + ("*" if way == headline else ""), str(_own(told)),
                 *(shown(mean_of(told, each), each) for each in MEASURES.values()),
                 *(shown(mean_of(of_part(told, part, day), MEASURES["any10"]), MEASURES["any10"])
                   for part in ("develop", "report")),
@@ -49,7 +58,7 @@ def quick_table(rows: Rows, day: date) -> list[str]:
 def category_table(rows: Rows, measure: Measure) -> list[str]:
     """Set and category x way."""
     ways = list(dict.fromkeys(way for told in rows.values() for way in told))
-    body = [["set", "category", "n", *(_WAYS[way] for way in ways)]]
+    body = [["set", "category", "n", *(SHORT[way] for way in ways)]]
     for name, told in rows.items():
         first = next(iter(told.values()))
         listed = dict.fromkeys(row["category"] for row in first if row["kind"] == "own")
@@ -63,23 +72,17 @@ def category_table(rows: Rows, measure: Measure) -> list[str]:
     return aligned(body) if len(body) > 1 else []
 
 
-def compare_table(
-    this: Rows, that: Rows, day: date, part: str = "all", crossed: bool = True
-) -> list[str]:
-    """The gain of ``that`` over ``this`` by set, way and measure, and its sd; ``=``: under 2 sd.
-
-    ``crossed``: also "Name: text" against the other's role=.
-    """
+def compare_table(this: Rows, that: Rows, day: date, part: str = "all") -> list[str]:
+    """The gain of ``that`` over ``this`` by set, way and measure, and its sd; ``=``: under 2 sd."""
     shown_measures = {name: each for name, each in MEASURES.items() if name != "tokens"}
     body = [["set", "way", "n", *(each.title for each in shown_measures.values())]]
     for name in this:
-        pairs = [(way, way) for way in this[name] if way in that.get(name, {})]
-        if crossed and "role" in this[name] and "name" in that.get(name, {}):
-            pairs.append(("role", "name"))
-        for before, after in pairs:
+        for before, after in PAIRS:
+            if before not in this[name] or after not in that.get(name, {}):
+                continue
             both = this[name][before], that[name][after]
             old, new = (of_part(rows, part, day) for rows in both)
-            title = _WAYS[after] if before == after else "Name: text, was role="
+            title = SHORT[after] if before == after else "Name: text, was role="
             found = {key: gain(old, new, each) for key, each in shown_measures.items()}
             body.append([
                 name, title, str(found["any10"].questions),

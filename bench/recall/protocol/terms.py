@@ -84,9 +84,10 @@ def _with(constants: Mapping[str, Any]) -> ScoringProfile:
 def ablate(options: argparse.Namespace, day: date) -> int:
     """What is lost without each term, by set: in the groups that develop and those that report."""
     profiles = {"all": _DEFAULT}
-    profiles |= {title: found for title in WITHOUT if (found := profile_without(title))}
-    found = _ask(options, profiles)
-    told = worth(found, day)
+    wanted = options.without or WITHOUT
+    profiles |= {title: found for title in wanted if (found := profile_without(title))}
+    asked = _ask(options, profiles)
+    told = worth(asked, day)
     if options.out:
         Path(options.out).write_text(json.dumps(told, indent=1), encoding="utf-8")
     print("Points lost without a term, worse way of writing: develop / report (sd)")

@@ -7,15 +7,11 @@ the text, so every run is made in all ways; the worse of ``role`` and ``name`` i
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any, Final
 
-from bench.recall.shape import Item, Store
+from bench.recall.shape import SOME_DAY, Item
 
-__all__ = ["HEADLINE", "TIMES", "WAYS", "message_of", "text_of", "told_until"]
-
-#: the instant of sets that have no time, and of all memories when times are fixed
-SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
+__all__ = ["HEADLINE", "TIMES", "WAYS", "message_of", "text_of"]
 
 Form = Callable[[Item], dict[str, Any]]
 
@@ -48,7 +44,3 @@ def message_of(
     message = {**WAYS[way](item), **TIMES[times](item), "session_id": item.session or None}
     return {**message, "tier": tier} if tier else message
 
-
-def told_until(store: Store) -> datetime:
-    """When the last text was told; some fixed day for texts without a time."""
-    return max((item.time for item in store.items if item.time), default=SOME_DAY)
