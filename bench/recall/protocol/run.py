@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench.recall import sets
 from bench.recall.protocol.ask import Manner, Row, asked_of, texts_asked
@@ -40,16 +41,27 @@ def loaded(name: str, way: str) -> DataSet | None:
     return reader(Path() if reader is beliefs else sets.data_root())
 
 
-def measure(name: str, way: str, options: argparse.Namespace) -> list[Row]:
-    """The rows of a set; empty where this way is the same as another."""
+def measure(
+    name: str, way: str, options: argparse.Namespace, config: Sequence[str] | None = None
+) -> list[Row]:
+    """The rows of a set; empty where this way is the same as another.
+
+    ``config``: fields as ``name=value``, else those of the options.
+    """
     data = loaded(name, way)
     if data is None:
         return []
     manner = Manner(
         way=way, times=options.times, tier=TIERS.get(name), others=options.others,
         selective=name in TIERS, silence=not options.no_silence,
+        config=tuple(_field(each) for each in (options.config if config is None else config)),
     )  # fmt: skip
     return list(asked_of(data, manner, embedder_of(options)))
+
+
+def _field(told: str) -> tuple[str, Any]:
+    name, _, value = told.partition("=")
+    return name, json.loads(value)
 
 
 def embedder_of(options: argparse.Namespace, threads: int = 1) -> Memoised:
