@@ -6,6 +6,8 @@ python -m bench.recall quick --of /work/other        the product of another fold
 python -m bench.recall compare old.json new.json     paired by question; sd of a group bootstrap
 python -m bench.recall ablate                        what each term of the ranking is worth
 python -m bench.recall fit                           the weights, on the groups that develop
+python -m bench.recall curve --config abstain_below=0.3 abstain_below=0.4
+                                                     what a constant decides, for each value
 python -m bench.recall settle new.json --base old.json --terms t.json --removed r.json
                                                      keep the figures; ``report`` makes the page
 python -m bench.recall vectors                       embed what is missing
@@ -26,7 +28,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
 
-VERBS: Final = ("quick", "compare", "vectors", "ablate", "fit", "settle")
+VERBS: Final = ("quick", "compare", "vectors", "ablate", "fit", "curve", "settle")
 _HOME: Final = Path(__file__).resolve().parents[3]
 #: run the command with the product of another folder
 _OF: Final = """
@@ -50,10 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _settle(options)
     if options.verb == "vectors":
         return _vectors(options)
-    if options.verb in ("ablate", "fit", "settle"):
-        from bench.recall.protocol import terms
+    if options.verb in ("ablate", "fit", "curve"):
+        from bench.recall.protocol import curve, terms
 
-        return {"ablate": terms.ablate, "fit": terms.fit}[options.verb](options, _today(options))
+        verbs = {"ablate": terms.ablate, "fit": terms.fit, "curve": curve.curve}
+        return verbs[options.verb](options, _today(options))
     return _quick(options)
 
 
@@ -171,6 +174,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--terms", metavar="FILE", help="settle: what ablate saved")
     parser.add_argument("--removed", metavar="FILE", help="settle: the same of removed terms")
     parser.add_argument("--since", metavar="COMMIT", help="settle: count lines removed since")
+    parser.add_argument("--config", nargs="+", metavar="FIELD=VALUE", default=[],
+                        help="of Config; curve: each is measured by itself")  # fmt: skip
     parser.add_argument("--without", nargs="+", metavar="TERM", help="ablate: these alone")
     parser.add_argument("--laps", type=int, default=2, help="fit: over all weights, at most")
     parser.add_argument("--out", metavar="FILE", help="where to save the rows")

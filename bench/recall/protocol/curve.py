@@ -1,4 +1,4 @@
-"""A setting of ``Config`` against what it decides: a constant is chosen from a curve, not by hand."""
+"""A setting of ``Config`` against what it decides: constants are chosen from a curve."""
 
 from __future__ import annotations
 
