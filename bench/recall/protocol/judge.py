@@ -99,6 +99,7 @@ MEASURES: Final[dict[str, Measure]] = {
     "stranger": Measure("sil.str", _silent("stranger")),
     "swapped": Measure("sil.swap", _silent("swapped")),
     "none": Measure("sil.none", _silent("none")),
+    "withheld": Measure("withheld", _silent("own"), -1),
     "lost": Measure("lost", _lost, -1),
     "spoken": Measure("quoted", _spoken, -1, 1.0),
     "tokens": Measure(

@@ -49,7 +49,7 @@ _INTRO: Final = (
 _SILENCE: Final = (
     "Share of cues that `context` answers with nothing: questions of another conversation "
     "(strangers), the same with the names of the store that is asked (swapped), questions that "
-    "nothing in their own store answers (none). lost: any@10 of answerable questions that fall "
+    "nothing in their own store answers (none), answerable ones (withheld). lost: any@10 of answerable questions that fall "
     "silent. quoted: memories of a context to an unanswerable one, where it speaks."
 )
 _TERMS: Final = (
@@ -110,12 +110,12 @@ def worse_way(ways: Mapping[str, Any], measure: str) -> str:
 
 def silence_table(told: Figures) -> list[str]:
     """A row a set and way that has one of the figures."""
-    shown = ("stranger", "swapped", "none", "lost", "spoken")
-    names = ("strangers", "swapped", "none", "lost", "quoted")
+    shown = ("stranger", "swapped", "none", "withheld", "lost", "spoken")
+    names = ("strangers", "swapped", "none", "withheld", "lost", "quoted")
     body = [["set", "way", *names]]
     for name, ways in told["sets"].items():
         for way, each in ways.items():
-            if any(key in each["all"] for key in ("stranger", "swapped", "none")):
+            if any(key in each["all"] for key in ("stranger", "swapped", "none")) or name == "kinds":
                 body.append([TITLES[name], SHORT[way], *(
                     _in_unit(each["all"].get(key), key) for key in shown
                 )])  # fmt: skip

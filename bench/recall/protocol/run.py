@@ -12,6 +12,7 @@ from bench.recall import sets
 from bench.recall.protocol.ask import Manner, Row, asked_of, texts_asked
 from bench.recall.protocol.beliefs import beliefs
 from bench.recall.protocol.chat import prefeval_chat
+from bench.recall.protocol.kinds import kinds
 from bench.recall.protocol.ways import WAYS, text_of
 from bench.recall.shape import DataSet
 from bench.recall.vectors import Memoised, Shelf, default_folder
@@ -20,7 +21,7 @@ from spector.embed import MiniLMEmbedder
 __all__ = ["SETS", "TIERS", "embed_all", "embedder_of", "loaded", "measure"]
 
 #: name -> (way -> how it is read); a way that would be the same as another is left out
-SETS: Final[dict[str, dict[str, Callable[[Path], DataSet]]]] = {
+SETS: Final[dict[str, dict[str, Callable[[Path], DataSet | None]]]] = {
     "locomo": dict.fromkeys(WAYS, sets.locomo_turns),
     "beam": dict.fromkeys(WAYS, sets.beam),
     "prefeval-chat": dict.fromkeys(WAYS, prefeval_chat),
@@ -28,6 +29,7 @@ SETS: Final[dict[str, dict[str, Callable[[Path], DataSet]]]] = {
     "madial": {"role": sets.madial_named, "words": sets.madial},
     "prefeval": {"role": sets.prefeval},
     "beliefs": {"role": beliefs},
+    "kinds": {"role": kinds},
 }
 #: sets of one tier
 TIERS: Final = {"beliefs": "semantic"}
@@ -38,7 +40,7 @@ def loaded(name: str, way: str) -> DataSet | None:
     reader = SETS[name].get(way)
     if reader is None:
         return None
-    return reader(Path() if reader is beliefs else sets.data_root())
+    return reader(Path() if reader in (beliefs, kinds) else sets.data_root())
 
 
 def measure(

@@ -40,6 +40,7 @@ WITHOUT: Final[dict[str, dict[str, Any]]] = {
     "questions": {"question": 0.0},
     "words of time": {"time_words": 0.0},
     "names first": {"by_name": False},
+    "times that cues name": {"by_time": False},
     "statements of preference": {"preference": 0.0},
     "standing": {"standing": 0.0},
     "date": {"date": 0.0},
