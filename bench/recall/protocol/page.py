@@ -49,8 +49,8 @@ _INTRO: Final = (
 _SILENCE: Final = (
     "Share of cues that `context` answers with nothing: questions of another conversation "
     "(strangers), the same with the names of the store that is asked (swapped), questions that "
-    "nothing in their own store answers (none), answerable ones (withheld). lost: any@10 of answerable questions that fall "
-    "silent. quoted: memories of a context to an unanswerable one, where it speaks."
+    "nothing in their own store answers (none), answerable ones (withheld). lost: any@10 of "
+    "answerable questions that fall silent. quoted: memories of a context to an unanswerable one, where it speaks."
 )
 _TERMS: Final = (
     "Points lost on the develop / report folds when a term is left out (standard deviation), "
@@ -115,7 +115,7 @@ def silence_table(told: Figures) -> list[str]:
     body = [["set", "way", *names]]
     for name, ways in told["sets"].items():
         for way, each in ways.items():
-            if any(key in each["all"] for key in ("stranger", "swapped", "none")) or name == "kinds":
+            if name == "kinds" or {"stranger", "swapped", "none"} & set(each["all"]):
                 body.append([TITLES[name], SHORT[way], *(
                     _in_unit(each["all"].get(key), key) for key in shown
                 )])  # fmt: skip
