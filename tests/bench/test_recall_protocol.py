@@ -17,14 +17,16 @@ from typing import Any
 
 import pytest
 
-from bench.recall.protocol import command
+from bench import results
+from bench.recall.protocol import command, terms
+from bench.recall.protocol import run as run_of_sets
 from bench.recall.protocol.ask import Manner, _Mind, asked_of, texts_asked
 from bench.recall.protocol.beliefs import beliefs
 from bench.recall.protocol.folds import FOLDS, fold_of, part_of
 from bench.recall.protocol.judge import MEASURES, gain, mean_of, of_part, spread
 from bench.recall.protocol.names import Names, swapped
 from bench.recall.protocol.page import sections
-from bench.recall.protocol.settle import settled
+from bench.recall.protocol.settle import newest, settled
 from bench.recall.protocol.tables import compare_table, quick_table, worse_of
 from bench.recall.protocol.terms import WITHOUT, _picked, profile_without, worth, worth_table
 from bench.recall.protocol.ways import message_of
@@ -232,3 +234,49 @@ def test_the_page_says_what_was_settled() -> None:
     assert "+100.0 (0.0)" in page
     assert "-1.2 (0.3) / -0.1 (0.3)" in page
     assert "nan" not in page
+
+
+# -- the commands ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sets are one small one, and no model is loaded; children are forks, which see it."""
+    sets = {"locomo": dict.fromkeys(("role", "name"), lambda _: a_set())}
+    monkeypatch.setattr(run_of_sets, "SETS", sets)
+    monkeypatch.setattr(run_of_sets, "embedder_of", lambda *_, **__: Recording())
+    monkeypatch.setattr(terms, "embedder_of", lambda *_, **__: Recording())
+    monkeypatch.setattr(run_of_sets.sets, "data_root", Path)
+
+
+@pytest.mark.usefixtures("small")
+def test_quick_saves_what_compare_settle_and_the_page_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(tmp_path / "new.json")
+    assert command.main(["quick", "--out", file, "--jobs", "1", "--times", "absent"]) == 0
+    assert "Name: text" in capsys.readouterr().out
+    saved = json.loads(Path(file).read_text("utf-8"))
+    assert set(saved["rows"]["locomo"]) == {"role", "name"}
+    assert saved["times"] == "absent"
+    assert command.main(["compare", file, file, "--part", "all"]) == 0
+    assert "| 0 " in capsys.readouterr().out
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    assert command.main(["settle", file, "--base", file, "--day", "2026-11-25"]) == 0
+    told = newest(tmp_path)
+    assert told is not None
+    assert told["gains"]["locomo"]["name over role"]["all"]["any10"][0] == 0
+    assert "## Silence" in sections(told)
+
+
+@pytest.mark.usefixtures("small")
+def test_terms_and_curves_are_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = str(tmp_path / "terms.json")
+    arguments = ["ablate", "--without", "length", "words", "no such", "--jobs", "1", "--out", file]
+    assert command.main(arguments) == 0
+    assert set(json.loads(Path(file).read_text("utf-8"))) == {"length", "words"}
+    config = [f"abstain_below={value}" for value in (0, 1)]
+    assert command.main(["curve", "--config", *config, "--jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "abstain_below=0 " in out
+    assert "abstain_below=1 " in out

@@ -50,7 +50,8 @@ _SILENCE: Final = (
     "Share of cues that `context` answers with nothing: questions of another conversation "
     "(strangers), the same with the names of the store that is asked (swapped), questions that "
     "nothing in their own store answers (none), answerable ones (withheld). lost: any@10 of "
-    "answerable questions that fall silent. quoted: memories of a context to an unanswerable one, where it speaks."
+    "answerable questions that fall silent. quoted: memories of a context to an unanswerable "
+    "one, where it speaks."
 )
 _TERMS: Final = (
     "Points lost on the develop / report folds when a term is left out (standard deviation), "

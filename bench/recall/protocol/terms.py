@@ -74,7 +74,7 @@ def _known(constants: Mapping[str, Any]) -> dict[str, Any]:
 
 def profile_without(title: str) -> ScoringProfile | None:
     """The default profile without a term; None when there is no such term."""
-    constants = _known(WITHOUT[title])
+    constants = _known(WITHOUT.get(title, {}))
     return _with(constants) if constants else None
 
 
@@ -85,8 +85,10 @@ def _with(constants: Mapping[str, Any]) -> ScoringProfile:
 def ablate(options: argparse.Namespace, day: date) -> int:
     """What is lost without each term, by set: in the groups that develop and those that report."""
     profiles = {"all": _DEFAULT}
-    wanted = options.without or WITHOUT
-    profiles |= {title: found for title in wanted if (found := profile_without(title))}
+    profiles |= {
+        title: found for title in options.without or WITHOUT
+        if (found := profile_without(title))
+    }  # fmt: skip
     asked = _ask(options, profiles)
     told = worth(asked, day)
     if options.out:
