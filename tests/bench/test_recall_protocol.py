@@ -280,3 +280,12 @@ def test_terms_and_curves_are_measured(capsys: pytest.CaptureFixture[str], tmp_p
     out = capsys.readouterr().out
     assert "abstain_below=0 " in out
     assert "abstain_below=1 " in out
+
+
+def test_the_product_of_another_folder_is_measured_by_this_harness(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "spector").mkdir()
+    (tmp_path / "spector" / "__init__.py").write_text("raise SystemExit('the other one')")
+    assert command.main(["quick", f"--of={tmp_path}", "--sets", "beliefs"]) == 1
+    assert "the other one" in capfd.readouterr().err

@@ -61,8 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _of_folder(folder: str, arguments: list[str]) -> int:
-    at = arguments.index("--of")
-    rest = arguments[:at] + arguments[at + 2 :]
+    taken = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    taken.add_argument("--of")
+    _, rest = taken.parse_known_args(arguments)
     where = str(Path(folder).resolve())
     environment = {**os.environ, "SPECTOR_BENCH_OF": where}
     command = [sys.executable, "-c", _OF, where, str(_HOME), *rest]
