@@ -1,13 +1,13 @@
 """``python -m bench.recall``: ask every set's questions of every arm, and make the page of it.
 
-python -m bench.recall                     all sets, all arms, ablations, choices on other folds,
-                                           times; saves JSON
+python -m bench.recall                     all sets and arms, times; saves JSON
 python -m bench.recall --sets locomo beam --arms bm25 spector
-python -m bench.recall --parts arms        without ablations, choices and times
-python -m bench.recall vectors             only embed what is missing
+python -m bench.recall --parts arms        without times
 python -m bench.recall times               how long a recall of 6,000 turns takes, and its stages
 python -m bench.recall times --store PATH  the same of a store that is there
-python -m bench.recall report              docs/recall.md and docs/recall.svg from the newest run
+python -m bench.recall report              docs/recall.md and docs/recall.svg from the newest runs
+python -m bench.recall quick               the protocol: see bench/recall/protocol/command.py for
+                                           this and compare, ablate, fit, settle, vectors
 """
 
 from __future__ import annotations
@@ -25,33 +25,31 @@ from typing import Any, Final
 
 from bench import machine, results
 from bench.data import NOW
-from bench.recall import report
-from bench.recall.ablations import ABLATIONS, LADDER, LAST_STEP, SETTINGS, ablations_of
+from bench.recall import report, tables
 from bench.recall.arms import ARMS, Arm
-from bench.recall.chosen import OBJECTIVES, chosen_figures
-from bench.recall.evaluate import Asked, ask_all, ask_together
-from bench.recall.figures import ablation_figures, arm_figures
+from bench.recall.evaluate import Asked, ask_all
+from bench.recall.figures import arm_figures
 from bench.recall.ledger import Ledger, digest, digest_of_code
 from bench.recall.lexical import K1, B
-from bench.recall.metrics import Outcome
-from bench.recall.product import Product
+from bench.recall.protocol import command as protocol
 from bench.recall.sets import LOADERS, NoDataError, load
 from bench.recall.shape import DataSet
 from bench.recall.stages import stage_table
 from bench.recall.timing import of_store, timings
-from bench.recall.vectors import Memoised, Vectors, default_folder, no_vectors, vectors_of
+from bench.recall.vectors import Memoised, Shelf, Vectors, default_folder, no_vectors, vectors_of
 from spector.clock import ManualClock
 from spector.embed import Embedder, MiniLMEmbedder
 
 #: sets whose questions have known answers
 SETS: Final = tuple(name for name in LOADERS if name != "memorybank")
-PARTS: Final = ("arms", "ablation", "ladder", "chosen", "times")
-#: sets for which one change at a time is shown
-ABLATED: Final = ("locomo", "beam", "madial", "madial-named", "prefeval")
+PARTS: Final = ("arms", "times")
 FOLDS: Final = 5
 
 
 def main(arguments: list[str] | None = None, prog: str = "python -m bench.recall") -> int:
+    words = sys.argv[1:] if arguments is None else arguments
+    if words and words[0] in protocol.VERBS:
+        return protocol.main(words)
     options = _parse(arguments, prog)
     if options.verb == "report":
         source = Path(options.file) if options.file else report.newest()
@@ -71,11 +69,6 @@ def main(arguments: list[str] | None = None, prog: str = "python -m bench.recall
         return 2
     if options.verb == "times":
         return _print_times(sets, embedder, folder, options.store)
-    if options.verb == "vectors":
-        for data in sets:
-            for template, by_parts in _templates(data, options):
-                vectors_of(data, embedder, folder, template, by_parts)
-        return 0
     run = measure(sets, embedder, folder, options)
     stamp = run["started"].replace(":", "").replace("-", "")[:13]
     default = results.RESULTS / f"recall-{stamp}-{run['commit'][:7]}.json"
@@ -98,7 +91,7 @@ def _print_times(
         cues = [(each.cue, vectors[each.id]) for each in data.questions]
         times = of_store(store, cues, ManualClock(NOW))
     print(f"{times['turns']:,} memories, load {os.getloadavg()[0]:.1f}")
-    print("\n".join([*report.tables.times_table({"times": times}), "",
+    print("\n".join([*tables.times_table({"times": times}), "",
                      *stage_table(times["stages_us"])]))
     return 0
 
@@ -111,10 +104,6 @@ def measure(
     commit, load_before = machine.describe_commit(), os.getloadavg()[0]
     code = digest_of_code()
     told = _told_of(sets, embedder, folder, f"{started:%Y%m%dT%H%M%S}", options)
-    settings: dict[str, dict[str, list[Outcome]]] = {name: {} for name in SETTINGS}
-    for each in told.values():
-        for name, outcomes in each.settings.items():
-            settings[name][each.name] = outcomes
     times = timings(sets, embedder, folder) if "times" in options.parts else {}
     if times:
         times["code"] = digest_of_code()
@@ -132,7 +121,6 @@ def measure(
         "machine": machine.describe_machine(),
         "versions": machine.describe_versions(),
         "sets": {name: told[name].figures for name in (data.name for data in sets)},
-        "chosen": chosen_figures(settings, sets, FOLDS) if "chosen" in options.parts else {},
         "arms_of_earlier_runs": sum(each.reused for each in told.values()),
         "times": times,
         "load_average": [round(load_before, 2), round(os.getloadavg()[0], 2)],
@@ -146,8 +134,6 @@ class _Told:
 
     name: str
     figures: dict[str, Any]
-    #: outcomes of each of the settings that a choice may fall on
-    settings: dict[str, list[Outcome]]
     #: arms that lines of earlier runs answered
     reused: int
 
@@ -176,15 +162,12 @@ def _of_set(
     ledger = Ledger(folder / "runs", f"{run}-{data.name}", embedder.fingerprint)
     asking = _Asking(data, embedder, folder, ledger, options.again)
     figures = _figures_of(asking, options)
-    settings = {}
-    if "chosen" in options.parts and data.name in OBJECTIVES:
-        settings = asking.outcomes(SETTINGS)
     # processes of one run may start at different times
-    return _Told(data.name, {**figures, "code": digest_of_code()}, settings, ledger.reused)
+    return _Told(data.name, {**figures, "code": digest_of_code()}, ledger.reused)
 
 
 def _embedder(options: argparse.Namespace) -> Memoised:
-    return Memoised(MiniLMEmbedder(threads=options.threads))
+    return Memoised(MiniLMEmbedder(threads=options.threads), Shelf(_folder(options)))
 
 
 def _folder(options: argparse.Namespace) -> Path:
@@ -210,27 +193,6 @@ class _Asking:
         self._ledger.add(self.data, name, arm, asked)
         return asked
 
-    def outcomes(self, arms: dict[str, Arm]) -> dict[str, list[Outcome]]:
-        """Own questions only."""
-        unknown: dict[str, Product] = {}
-        for name, arm in arms.items():
-            known = None if self._again else self._ledger.find(self.data, arm, foreign=False)
-            if isinstance(arm, Product) and known is None and arm.tells_like(Product()):
-                unknown[name] = arm
-        if unknown:
-            found = ask_together(unknown, self.data, self._vectors(Product()))
-            for name, asked in found.items():
-                self._ledger.add(self.data, name, unknown[name], asked)
-        return {
-            name: (found[name] if name in unknown else self.ask(name, arm, foreign=False)).outcomes
-            for name, arm in arms.items()
-        }
-
-    def compared(self, arms: dict[str, Arm], steps: bool = False) -> dict[str, Any]:
-        """What the arms change, one by one."""
-        titles = {name: arm.title for name, arm in arms.items()}
-        return ablation_figures(self.outcomes(arms), titles, steps)
-
     def _vectors(self, arm: Arm) -> Vectors:
         form = (arm.template if arm.needs_vectors else "", arm.by_parts)
         if form not in self._made:
@@ -255,35 +217,17 @@ def _figures_of(asking: _Asking, options: argparse.Namespace) -> dict[str, Any]:
         arms = {name: arm for name, arm in ARMS.items() if name in options.arms}
         asked = {name: asking.ask(name, arm) for name, arm in arms.items()}
         figures["arms"] = arm_figures(data, asked, FOLDS)
-    if "ablation" in options.parts and data.name in ABLATED:
-        figures["ablation"] = {
-            base: asking.compared(arms)
-            for base, arms in ablations_of(data).items() if base in options.bases
-        }  # fmt: skip
-    if "ladder" in options.parts and data.name in ABLATED:
-        figures["ladder"] = asking.compared(LADDER, steps=True)
-        figures["ladder"]["spector"]["title"] = LAST_STEP
     return figures
-
-
-def _templates(data: DataSet, options: argparse.Namespace) -> list[tuple[str, bool]]:
-    """What has to be embedded: (template, by parts) of the arms that read vectors."""
-    arms = [arm for name, arm in ARMS.items() if name in options.arms]
-    if "ablation" in options.parts and data.name in ABLATED:
-        for base, changed in ablations_of(data).items():
-            arms += changed.values() if base in options.bases else ()
-    return sorted({(arm.template, arm.by_parts) for arm in arms if arm.needs_vectors})
 
 
 def _parse(arguments: list[str] | None, prog: str) -> argparse.Namespace:
     about = (__doc__ or "").partition(": ")[2].split("\n\n")[0]
     parser = argparse.ArgumentParser(prog=prog, description=about)
-    verbs = ["run", "vectors", "times", "report"]
+    verbs = ["run", "times", "report"]
     parser.add_argument("verb", nargs="?", choices=verbs, default="run")
     parser.add_argument("--sets", nargs="+", choices=LOADERS, default=list(SETS))
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--bases", nargs="*", choices=ABLATIONS, default=list(ABLATIONS))
     parser.add_argument("--cache", metavar="FOLDER", help=f"vectors; default {default_folder()}")
     parser.add_argument("--threads", type=int, default=None, help="of the embedder")
     parser.add_argument(

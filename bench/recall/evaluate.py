@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +9,6 @@ from tqdm import tqdm
 
 from bench.recall.arms import Arm
 from bench.recall.metrics import Outcome, estimated_tokens, judged
-from bench.recall.product import Product
 from bench.recall.shape import DataSet, Question
 from bench.recall.vectors import Vectors
 
@@ -51,28 +49,6 @@ def ask_all(
                 answer = ask(question, vectors.cues[question.id.removesuffix(f" to {store.name}")])
                 asked.foreign.append(judged(question, answer, tokens))
                 bar.update()
-    bar.close()
-    return asked
-
-
-def ask_together(
-    arms: Mapping[str, Product], data: DataSet, vectors: Vectors
-) -> dict[str, Asked]:
-    """Own questions only, of arms of the product that differ in how they ask: each store is told
-    once."""
-    first, *others = arms.values()
-    assert all(first.tells_like(each) for each in others), "the arms remember differently"
-    asked = {name: Asked([], [], []) for name in arms}
-    bar = tqdm(total=len(data.questions) * len(arms), desc=data.name, unit="cue", disable=None)
-    for store, questions in data.by_store():
-        tokens = {item.id: estimated_tokens(item.text) for item in store.items}
-        with first.told(store, vectors.items[store.name], vectors.embedder) as mind:
-            for name, arm in arms.items():
-                for question in questions:
-                    answer = mind.answer(arm, question, vectors.cues[question.id])
-                    into = asked[name].outcomes if question.gold else asked[name].unanswerable
-                    into.append(judged(question, answer, tokens))
-                    bar.update()
     bar.close()
     return asked
 

@@ -54,31 +54,6 @@ def metrics_of(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
-def ablation_figures(
-    outcomes: Mapping[str, Sequence[Outcome]], titles: Mapping[str, str], steps: bool = False
-) -> dict[str, Any]:
-    """Arm -> what changes when its one setting does.
-
-    The first arm is what all others are compared with; with ``steps`` each is compared with the one
-    before it.
-    """
-    figures: dict[str, Any] = {}
-    before = ""
-    for name, each in outcomes.items():
-        figures[name] = {"title": titles[name], "all": _rounded(summary(each))}
-        if before:
-            figures[name]["change"] = {
-                metric: _as_list(difference(outcomes[before], each, METRICS[metric]))
-                for metric in _HEADLINES
-            }
-            figures[name]["categories"] = {
-                category: _rounded(summary(part)) for category, part in by_category(each).items()
-            }
-        if steps or not before:
-            before = name
-    return figures
-
-
 def _silence(each: Asked, parts: Sequence[Sequence[str]]) -> dict[str, Any]:
     """False returns as the arm is, and by a threshold on its evidence found on other folds."""
     out: dict[str, Any] = {}

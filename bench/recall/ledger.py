@@ -123,7 +123,7 @@ def digest(stores: Sequence[Store], questions: Sequence[Question]) -> str:
 
 #: sources of the harness that come after the answers
 _AFTER = {"report.py", "tables.py", "figures.py", "timing.py", "paired.py", "abstention.py",
-          "chosen.py", "ledger.py", "__main__.py", "ablations.py"}  # fmt: skip
+          "ledger.py", "__main__.py"}  # fmt: skip
 
 
 @lru_cache(maxsize=4)

@@ -1,14 +1,14 @@
-"""Differences between arms on the same questions, with intervals; choices made on other folds."""
+"""Differences between arms on the same questions, with intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from bench.recall.metrics import Metric, Outcome, mean
+from bench.recall.metrics import Metric, Outcome
 
 SEED: Final = 20_261_122
 RESAMPLES: Final = 10_000
@@ -64,47 +64,3 @@ def _bootstrap(values: Sequence[tuple[str, float]], resamples: int, seed: int) -
     means = total[draws].sum(axis=1) / count[draws].sum(axis=1)
     low, high = np.percentile(means, [2.5, 97.5])
     return Difference(float(total.sum() / count.sum()), float(low), float(high))
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOut:
-    """Outcomes of each set when every fold used what was best on the other folds."""
-
-    outcomes: dict[str, list[Outcome]]
-    #: the setting that each fold used
-    chosen: tuple[str, ...]
-
-
-def held_out(
-    settings: Mapping[str, Mapping[str, Sequence[Outcome]]],
-    folds: Sequence[Mapping[str, Sequence[str]]],
-    objectives: Mapping[str, Metric],
-) -> HeldOut:
-    """One choice of setting for all sets, tested where it was not made.
-
-    Args:
-        settings: setting -> set -> outcomes of all questions.
-        folds: for each fold, the groups of each set that it tests. Together they hold all groups.
-        objectives: what counts on each set; a setting's worth is the mean over the sets.
-    """
-    outcomes: dict[str, list[Outcome]] = {name: [] for name in objectives}
-    chosen = []
-    for fold in folds:
-        best = max(settings, key=lambda each: _worth(settings[each], fold, objectives))
-        chosen.append(best)
-        for name in objectives:
-            tested = set(fold.get(name, ()))
-            outcomes[name] += [each for each in settings[best][name] if each.group in tested]
-    return HeldOut(outcomes, tuple(chosen))
-
-
-def _worth(
-    results: Mapping[str, Sequence[Outcome]],
-    fold: Mapping[str, Sequence[str]],
-    objectives: Mapping[str, Metric],
-) -> float:
-    worth = []
-    for name, metric in objectives.items():
-        tested = set(fold.get(name, ()))
-        worth.append(mean(metric, [each for each in results[name] if each.group not in tested]))
-    return float(np.mean(worth))

@@ -1,4 +1,5 @@
-"""spector itself, through its public API, given the texts and vectors that the other arms have."""
+"""spector itself, through its public API, given the texts that the other arms have, and the
+embedder: it embeds what it makes of texts and cues. Without an embedder their vectors are given."""
 
 from __future__ import annotations
 
@@ -6,12 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import spector
 from bench.recall.metrics import Answer, K
-from bench.recall.shape import Item, Question, Store
+from bench.recall.shape import SOME_DAY, Item, Question, Store
 from bench.recall.vectors import TEMPLATES, Matrix, Row
 from spector import Hit, HitList, ScoringProfile
 from spector.clock import ManualClock
@@ -19,8 +19,6 @@ from spector.embed import Embedder
 from spector.read.abstain import judge
 from spector.records import Signals
 
-#: the instant of sets that have no time
-_SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
 #: parts that are recalled for each item that is wanted
 _PARTS: Final = 16
 #: only words count: similarity is the one other term that this profile would have
@@ -35,7 +33,7 @@ MODES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """``spector.open``, ``remember_many``, ``recall``. Vectors of texts and cues are given.
+    """``spector.open``, ``remember_many``, ``recall``.
 
     Attributes:
         mode: a key of ``MODES``, or with ``options`` the name of arms of one's own.
@@ -73,51 +71,50 @@ class Product:
         with self.told(store, vectors, embedder) as mind:
             yield lambda question, vector: mind.answer(self, question, vector)
 
-    def tells_like(self, other: Product) -> bool:
-        """Whether both remember the same in the same way, and only ask differently."""
-        mine, theirs = ((p.template, p.config, p.path) for p in (self, other))
-        return mine == theirs
-
     @contextmanager
     def told(
         self, store: Store, vectors: Matrix, embedder: Embedder | None
     ) -> Iterator[Mind]:
         """A memory that has been told a store."""
-        clock = ManualClock(told_until(store))
+        clock = ManualClock(store.until())
         with spector.open(
             self.path, embedder=embedder, dim=vectors.shape[1], clock=clock, durability="relaxed",
             config=spector.Config(**dict(self.config)),
         ) as memory:  # fmt: skip
-            yield Mind(memory, clock, store, vectors, self.template)
+            yield Mind(memory, clock, store, None if embedder else vectors, self.template)
 
 
 class Mind:
     """A memory with the texts of a store, and which item each memory belongs to."""
 
     def __init__(
-        self, memory: spector.Memory, clock: ManualClock, store: Store, vectors: Matrix,
+        self, memory: spector.Memory, clock: ManualClock, store: Store, vectors: Matrix | None,
         template: str,
     ) -> None:  # fmt: skip
+        """``vectors``: of the texts; None: the memory embeds texts and cues by itself, which it
+        must where it changes them."""
         owner = {part.id: item.id for item in store.items for part in item.parts or (item,)}
         named = remember_texts(memory, store.texts(by_parts=True), vectors, template)
-        self._memory, self._clock, self._until = memory, clock, told_until(store)
+        self._memory, self._clock, self._until = memory, clock, store.until()
         self._item_of = {record_id: owner[name] for record_id, name in named.items()}
+        self._embeds = vectors is None
         self._depth = K if len(owner) == len(store.items) else K * _PARTS
 
     def answer(self, arm: Product, question: Question, vector: Row) -> Answer:
         """What an arm's way of asking brings back."""
         options = dict(MODES[arm.mode][1] if arm.options is None else arm.options)
         self._clock.set(question.now or self._until)
+        given = None if self._embeds else vector
         start = time.process_time()
         if arm.context_tokens:
             context = self._memory.context(
-                question.cue, vector=vector, k=self._depth, max_tokens=arm.context_tokens,
+                question.cue, vector=given, k=self._depth, max_tokens=arm.context_tokens,
                 **options,
             )  # fmt: skip
             hits: Sequence[Hit] = context.hits
             sure, tokens = None, float(context.tokens)
         else:
-            found = self._memory.recall(question.cue, vector=vector, k=self._depth, **options)
+            found = self._memory.recall(question.cue, vector=given, k=self._depth, **options)
             hits, sure, tokens = found, evidence_of(found), None
         cpu_ms = (time.process_time() - start) * 1e3
         best: dict[str, float] = {}
@@ -136,14 +133,12 @@ class Mind:
 
 
 def remember_texts(
-    memory: spector.Memory, texts: Sequence[Item], vectors: Matrix, template: str
+    memory: spector.Memory, texts: Sequence[Item], vectors: Matrix | None, template: str
 ) -> dict[int, str]:
     """Tell a memory these texts; returns the item of each record."""
-    rows: Sequence[dict[str, Any]] = [
-        _as_message(item, vector, template)
-        for item, vector in zip(texts, vectors, strict=True)
-    ]
-    records = memory.remember_many(rows)
+    rows: Sequence[Row | None] = [None] * len(texts) if vectors is None else list(vectors)
+    told = [_as_message(*each, template) for each in zip(texts, rows, strict=True)]
+    records = memory.remember_many(told)
     return {record.id: item.id for record, item in zip(records, texts, strict=True)}
 
 
@@ -153,17 +148,12 @@ def evidence_of(hits: HitList) -> float | None:
     return None if hits.signals is None else judge(hits.signals, 0.0).probability
 
 
-def told_until(store: Store) -> datetime:
-    """When the last text was told; some fixed day for texts without a time."""
-    return max((item.time for item in store.items if item.time), default=_SOME_DAY)
-
-
-def _as_message(item: Item, vector: Row, template: str) -> dict[str, Any]:
+def _as_message(item: Item, vector: Row | None, template: str) -> dict[str, Any]:
     return {
         "text": TEMPLATES[template](item),
         "vector": vector,
         "role": item.speaker or None,
         "session_id": item.session or None,
-        "event_time": item.time or _SOME_DAY,
+        "event_time": item.time or SOME_DAY,
         "metadata": {"order": item.order},
     }

@@ -9,40 +9,29 @@ from bench import results
 from bench.machine import REPO
 from bench.recall import tables
 from bench.recall.arms import ARMS
+from bench.recall.protocol import page as protocol
+from bench.recall.protocol import settle
 from bench.recall.sets import LOADERS
 from bench.rivals import svg
 
 PAGE: Final = REPO / "docs" / "recall.md"
 PLOT: Final = "recall.svg"
-STEPS: Final = "recall-steps.svg"
 #: a bar each
 _DRAWN: Final = (
     "bm25", "bm25-near", "dense", "rrf60", "zsum", "turns", "spector-text", "spector-vector",
     "spector",
 )  # fmt: skip
 
-_ABLATION: Final = (
-    "Each arm differs in one setting from the one in the first row: the turn formula, or the "
-    "product's default profile. Points, with the interval of the paired difference."
-)
-_LADDER: Final = (
-    "The product with one more idea in each row; the last row is its default. Points gained over "
-    "the row above, with the interval of the paired difference."
-)
 _METHOD: Final = (
-    "Every arm gets the same texts and the same vectors, and is asked the same questions. A store "
-    "is one conversation (all memories of MADial, all preferences of PrefEval); nothing is trained "
-    "and no language model runs.",
+    "Every arm gets the same texts and is asked the same questions, who speaks told as `role=`; "
+    "the product embeds by itself, the others are given its vectors.",
     "",
     "- any@10: a gold item is among the first ten. all@10: every gold item is. frac@10: the share "
-    "of the gold items that are. MRR@10: one over the rank of the first.",
-    "- precision: the share of what was returned that is gold. noise: items returned that are not "
-    "gold, for each that is. silent: questions that have an answer and got nothing. tokens: what "
-    "the items cost a reader, words and punctuation x 0.98. cpu ms: processor time of one recall "
-    "as the arm is asked here, in memory, the vector of the cue given.",
+    "of the gold items that are.",
+    "- precision: the share of what was returned that is gold. silent: questions that have an "
+    "answer and got nothing. tokens: what the items cost a reader, words and punctuation x 0.98.",
     "- Intervals are 95 %, from 10,000 bootstrap draws of whole conversations (of topics in "
-    "PrefEval, of dialogues in MADial); differences are paired by question, and bold when the "
-    "interval leaves 0 out. Five conversations make a rough interval.",
+    "PrefEval, of dialogues in MADial). Five conversations make a rough interval.",
     "- The paraphrases were written for this project (bench/recall/paraphrases.py): no question "
     "shares a word with its answer, so whoever decides by words withholds it.",
     "- Malformed evidence is repaired, not dropped; a question counts when an item that it names "
@@ -77,10 +66,8 @@ def check_one_code(run: dict[str, Any]) -> None:
 def write_page(run: dict[str, Any], page: Path = PAGE) -> None:
     check_one_code(run)
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(docs_page(run), encoding="utf-8")
+    page.write_text(docs_page(run, settle.newest()), encoding="utf-8")
     (page.parent / PLOT).write_text(plot(run), encoding="utf-8")
-    if any("ladder" in each for each in run["sets"].values()):
-        (page.parent / STEPS).write_text(steps_plot(run), encoding="utf-8")
 
 
 def newest(folder: Path = results.RESULTS) -> Path:
@@ -93,9 +80,17 @@ def newest(folder: Path = results.RESULTS) -> Path:
     return found[-1]
 
 
-def docs_page(run: dict[str, Any]) -> str:
-    lines = [
-        "# What recall brings back",
+def docs_page(run: dict[str, Any], told: dict[str, Any] | None = None) -> str:
+    """The page of a run of the arms, after what the protocol found (``told``)."""
+    lines = ["# What recall brings back", ""]
+    if told is not None:
+        lines += [
+            f"Made by `python -m bench.recall`; protocol of {told['commit']}, "
+            f"{told['started'][:10]}" + (f", before: {told['base']}." if "base" in told else "."),
+            "", *protocol.sections(told), "",
+        ]  # fmt: skip
+    lines += [
+        "## Beside plain arms",
         "",
         f"Made by `python -m bench.recall`; spector {run['versions']['spector']}, commit "
         f"{run['commit'][:10]}{'+' if run['dirty'] else ''}, code {run.get('code', 'unknown')}, "
@@ -105,52 +100,28 @@ def docs_page(run: dict[str, Any]) -> str:
         "",
         f"![any@10 of each arm]({PLOT})",
     ]
-    lines += _if_any("## What was aimed at", _aims_words(run), tables.aims_table(run))
     for figures in run["sets"].values():
         if "arms" in figures:
             lines += ["", *_set(figures)]
-    ladders = [each for each in run["sets"].values() if "ladder" in each]
-    if ladders:
-        lines += ["", "## What each idea bought", "", _LADDER, "", f"![any@10 by step]({STEPS})"]
-    for figures in ladders:
-        lines += ["", f"### {figures['title']}", "", *tables.ladder_table(figures["ladder"])]
-    ablations = [each for each in run["sets"].values() if "ablation" in each]
-    if ablations:
-        lines += ["", "## One change at a time", "", _ABLATION]
-    for figures in ablations:
-        for each in figures["ablation"].values():
-            lines += ["", f"### {figures['title']}", "", *tables.ablation_table(each)]
     lines += _if_any("## Times", _times_words(run), tables.times_table(run))
-    lines += _if_any(
-        "## The same measurement?",
-        "Figures that were known of plain arms before, from another program, and what this one "
-        "finds.",
-        tables.floor_table(run),
-    )
     return "\n".join([*lines, "", "## The run", "", *_absent(run), *_facts(run)]) + "\n"
 
 
 def _absent(run: dict[str, Any]) -> list[str]:
     """What a whole run would have had."""
     sets = [name for name in LOADERS if name not in run["sets"] and name != "memorybank"]
-    parts = [] if any("ablation" in each for each in run["sets"].values()) else ["ablations"]
-    parts += [] if run.get("times") else ["times"]
+    parts = [] if run.get("times") else ["times"]
     named = ", ".join([*(f"set {name}" for name in sets), *parts])
     return [f"Not measured in this run: {named}.", ""] if named else []
 
 
 def summary(run: dict[str, Any]) -> str:
     """The tables alone, for the terminal."""
-    parts = []
-    for figures in run["sets"].values():
-        if "arms" in figures:
-            parts.append("\n".join([figures["title"], *tables.main_table(figures)]))
-            parts.append("\n".join(tables.category_table(figures)))
-        parts += [
-            "\n".join([figures["title"], *tables.ablation_table(each)])
-            for each in figures.get("ablation", {}).values()
-        ]
-    parts += ["\n".join(tables.times_table(run)), "\n".join(tables.floor_table(run))]
+    parts = [
+        "\n".join([figures["title"], *tables.main_table(figures)])
+        for figures in run["sets"].values() if "arms" in figures
+    ]
+    parts.append("\n".join(tables.times_table(run)))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -165,56 +136,12 @@ def plot(run: dict[str, Any]) -> str:
     return svg.bars("A gold item among the first ten", "any@10", groups)
 
 
-def steps_plot(run: dict[str, Any]) -> str:
-    """any@10 by set and step of the ladder as SVG."""
-    groups = {
-        figures["title"].replace(", ", "\n"): {
-            told["title"]: told["all"]["any"] for told in figures["ladder"].values()
-        }
-        for figures in run["sets"].values() if "ladder" in figures
-    }  # fmt: skip
-    return svg.bars("A gold item among the first ten, idea by idea", "any@10", groups)
-
-
 def _set(figures: dict[str, Any]) -> list[str]:
     size = (
         f"{figures['questions']:,} questions to {figures['items']:,} items in "
         f"{figures['stores']} store{'s' if figures['stores'] > 1 else ''}."
     )
-    lines = [f"## {figures['title']}", "", size, "", *tables.main_table(figures)]
-    if len(next(iter(figures["arms"].values()))["categories"]) > 1:
-        lines += ["", *tables.category_table(figures)]
-    silence = tables.abstention_table(figures)
-    if silence:
-        lines += [
-            "",
-            "Questions of up to four other conversations, whose answer is not in the store: how "
-            "many bring something back as the arm is, and with a threshold that is set on the "
-            "other folds so that 80 % of them get nothing; the last column is what the answerable "
-            "ones then lose. The threshold of a plain arm is on how much of the cue's words its "
-            "best text covers, plus the best cosine; that of spector on the probability of an "
-            "answer by which a context says nothing, of a context that is never silent on its best "
-            "score.",
-            "",
-            *silence,
-        ]
-    return lines
-
-
-def _aims_words(run: dict[str, Any]) -> str:
-    chosen = run.get("chosen") or {}
-    words = (
-        "One set of defaults for all sets, no language model; bold: reached. The terms and their "
-        "weights were found with all of these conversations in view (bench/LOG.md)."
-    )
-    if not chosen:
-        return words
-    picked = "; ".join(dict.fromkeys(chosen["chosen"]))
-    return (
-        f"{words} Last column: each fold of conversations judged by the best of "
-        f"{len(chosen['settings'])} settings (the defaults, and each weight taken away, halved, "
-        f"doubled) on the other folds. They chose: {picked}."
-    )
+    return [f"### {figures['title']}", "", size, "", *tables.main_table(figures)]
 
 
 def _if_any(title: str, words: str, table: list[str]) -> list[str]:

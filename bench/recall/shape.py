@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Final
+
+#: the instant of texts that have no time
+SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,10 @@ class Store:
         if not by_parts:
             return self.items
         return tuple(part for item in self.items for part in item.parts or (item,))
+
+    def until(self) -> datetime:
+        """When the last text was told; some fixed day for texts without a time."""
+        return max((item.time for item in self.items if item.time), default=SOME_DAY)
 
     def place_of(self) -> dict[str, int]:
         """Item id -> its row in everything that is computed for this store."""

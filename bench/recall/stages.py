@@ -7,6 +7,7 @@ than a recall takes by itself, and the table is for proportions.
 from __future__ import annotations
 
 import functools
+import importlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-import spector
 from bench.results import round_to
 
 __all__ = ["stage_table", "stages_of"]
@@ -22,34 +22,53 @@ __all__ = ["stage_table", "stages_of"]
 _Spent = dict[str, float]
 
 
-def _places() -> dict[str, tuple[tuple[Any, str], ...]]:
-    """Name of a stage -> the functions that it is."""
-    from spector.kernel.choose import get_kernel
-    from spector.kernel.parallel import ParallelKernel
-    from spector.lexical.view import WordView
-    from spector.read import hits, lexical, noticed, ranked, recall, weigh
-    from spector.read.fuse import Fuser
+#: name of a stage -> the functions that it is, as module:owner.name
+_STAGES: dict[str, tuple[str, ...]] = {
+    "arguments, and everything between the rest": ("spector:Memory.recall",),
+    "the snapshot, entered and left; the answer": ("spector.read.recall:Reader.recall",),
+    "the query": ("spector.read.recall:query_of",),
+    "time that the cue names": (
+        "spector.read.lexical:LexicalChannel.time_of", "spector.read.told:Told.add",
+        "spector.read.recall:_named_time",
+    ),
+    "cue into terms, looked up": ("spector.read.lexical:LexicalChannel.asked",),
+    "scan": ("spector.kernel.parallel:ParallelKernel.scan",),
+    "best by words": ("spector.lexical.view:WordView.best",),
+    "candidates and those around them": (
+        "spector.read.weigh:ground_of", "spector.read.weigh:whole_ground",
+    ),
+    "scores and cosines": ("spector.kernel.parallel:ParallelKernel.score",),
+    "lengths of mixed vectors": ("kernel:mixed_norms",),
+    "words counted": (
+        "spector.lexical.view:WordView.counts", "spector.lexical.view:WordView.field_lines",
+    ),
+    "words weighed with those around": ("kernel:words_around",),
+    "evidence added up": ("spector.read.fuse:Fuser.ranked",),
+    "the best sorted": ("spector.read.ranked:Ranked._sort",),
+    "hits confirmed": ("spector.read.hits:Confirmer.first",),
+    "- their rows": ("spector.read.hits:Confirmer._rows",),
+    "names that nobody has": ("spector.read.noticed:knows_names",),
+}  # fmt: skip
 
-    kernel = type(get_kernel())
-    return {
-        "arguments, and everything between the rest": ((spector.Memory, "recall"),),
-        "the snapshot, entered and left; the answer": ((recall.Reader, "recall"),),
-        "the query": ((recall, "query_of"),),
-        "time that the cue names": ((recall, "_named_time"),),
-        "cue into terms, looked up": ((lexical.LexicalChannel, "asked"),),
-        "scan": ((ParallelKernel, "scan"),),
-        "best by words": ((WordView, "best"),),
-        "candidates and those around them": ((weigh, "ground_of"), (weigh, "whole_ground")),
-        "scores and cosines": ((ParallelKernel, "score"),),
-        "lengths of mixed vectors": ((kernel, "mixed_norms"),),
-        "words counted": ((WordView, "counts"), (WordView, "field_lines")),
-        "words weighed with those around": ((kernel, "words_around"),),
-        "evidence added up": ((Fuser, "ranked"),),
-        "the best sorted": ((ranked.Ranked, "_sort"),),
-        "hits confirmed": ((hits.Confirmer, "first"),),
-        "- their rows": ((hits.Confirmer, "_rows"),),
-        "names that nobody has": ((noticed, "knows_names"),),
-    }
+
+def _places() -> dict[str, tuple[tuple[Any, str], ...]]:
+    """Name of a stage -> (owner, name) of its functions that this version has."""
+    found = {stage: tuple(filter(None, map(_place, names))) for stage, names in _STAGES.items()}
+    return {stage: places for stage, places in found.items() if places}
+
+
+def _place(dotted: str) -> tuple[Any, str] | None:
+    from spector.kernel.choose import get_kernel
+
+    module, _, path = dotted.partition(":")
+    *owners, name = path.split(".")
+    try:
+        owner: Any = type(get_kernel()) if module == "kernel" else importlib.import_module(module)
+        for each in owners:
+            owner = getattr(owner, each)
+    except (ModuleNotFoundError, AttributeError):
+        return None
+    return (owner, name) if hasattr(owner, name) else None
 
 
 @contextmanager

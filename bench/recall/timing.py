@@ -14,7 +14,7 @@ import numpy as np
 import spector
 from bench import machine
 from bench.recall.metrics import K
-from bench.recall.product import remember_texts, told_until
+from bench.recall.product import remember_texts
 from bench.recall.shape import DataSet, Item, Store
 from bench.recall.stages import stages_of
 from bench.recall.vectors import Matrix, Row, Vectors, vectors_of
@@ -43,7 +43,7 @@ def timings(sets: Sequence[DataSet], embedder: Embedder, folder: Path) -> dict[s
         return {}
     vectors = vectors_of(data, embedder, folder, "plain")
     store, rows = _grown(data, vectors, TURNS)
-    clock = ManualClock(told_until(store))
+    clock = ManualClock(store.until())
     opened = partial(spector.open, embedder=embedder, clock=clock, threads=1)
     with tempfile.TemporaryDirectory(dir=machine.scratch_root()) as place:
         with opened(f"{place}/mind") as memory:

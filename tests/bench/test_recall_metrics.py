@@ -29,7 +29,7 @@ from bench.recall.metrics import (
     reciprocal_rank,
     summary,
 )
-from bench.recall.paired import difference, held_out, interval
+from bench.recall.paired import difference, interval
 from bench.recall.shape import DataSet, Item, Question, Store, folds
 
 LENGTHS = {"a": 1.0, "b": 2.0, "c": 4.0, "d": 8.0}
@@ -189,34 +189,6 @@ def test_folds_are_of_whole_groups_each_in_one_and_nearly_equal() -> None:
     assert parts == [("p",), ("q", "t"), ("r", "s")]
     assert folds(data, 3) == parts
     assert len(folds(data, 50)) == 5
-
-
-def test_a_fold_is_judged_by_what_was_best_on_the_others() -> None:
-    """Setting x wins on group a only, y on b and c: a fold that tests a must not know that."""
-    def made(good: str) -> list[Outcome]:
-        return [outcome(1 if g in good else None, name=g, group=g) for g in "abc"]
-
-    found = held_out(
-        {"x": {"set": made("a")}, "y": {"set": made("bc")}},
-        [{"set": ("a",)}, {"set": ("b",)}, {"set": ("c",)}],
-        {"set": any_at},
-    )
-    # testing b: x and y each win one of a and c, and the first of equals is taken
-    assert found.chosen == ("y", "x", "x")
-    assert [any_at(each) for each in found.outcomes["set"]] == [0, 0, 0]
-
-
-def test_one_choice_is_made_for_all_sets() -> None:
-    one, two = [outcome(1, name="p", group="p")], [outcome(None, name="p", group="p")]
-    other = [outcome(None, name="q", group="q"), outcome(1, name="r", group="r")]
-    better = [outcome(1, name="q", group="q"), outcome(1, name="r", group="r")]
-    found = held_out(
-        {"x": {"one": one, "two": other}, "y": {"one": two, "two": better}},
-        [{"two": ("q",)}],
-        {"one": any_at, "two": any_at},
-    )
-    assert found.chosen == ("x",)
-    assert found.outcomes["two"] == [other[0]]
 
 
 # -- silence ----------------------------------------------------------------------------------

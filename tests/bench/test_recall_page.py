@@ -1,6 +1,6 @@
 """From outcomes to the figures of a run and its page.
 
-Mechanism: metrics of arms, ladders, choices on other folds; tables, words and plots. Damage if
+Mechanism: metrics of arms; tables, words and plots. Damage if
 wrong: a page that tells other figures than were measured, or leaves an arm out. Guard: outcomes
 whose figures are plain, a run of every arm on a small set.
 """
@@ -17,13 +17,10 @@ import pytest
 
 from bench.recall import __main__ as command
 from bench.recall import report
-from bench.recall.ablations import LADDER, SETTINGS
 from bench.recall.arms import ARMS
-from bench.recall.chosen import chosen_figures
 from bench.recall.evaluate import ask_all
-from bench.recall.figures import ablation_figures, arm_figures
+from bench.recall.figures import arm_figures
 from bench.recall.ledger import digest_of_code
-from bench.recall.metrics import Outcome, any_at
 from bench.recall.vectors import Vectors, vectors_of
 from tests.bench.recall_samples import Recording, a_set
 
@@ -40,7 +37,6 @@ def vectors(tmp_path: Path) -> Vectors:
 def run(vectors: Vectors) -> dict[str, Any]:
     data = a_set()
     asked = {name: ask_all(name, arm, data, vectors) for name, arm in ARMS.items()}
-    ablation = {n: asked[n].outcomes for n in ("turns", "bm25")}
     return {
         "versions": {"spector": "0"}, "commit": "c" * 40, "dirty": False,
         "started": "2026-11-22T09:00:00Z", "embedder": "e", "elapsed_s": 1.0,
@@ -49,20 +45,14 @@ def run(vectors: Vectors) -> dict[str, Any]:
         "sets": {"locomo": {
             "title": "LoCoMo, turns", "digest": "d", "stores": 2, "items": 8, "questions": 3,
             "notes": [], "arms": arm_figures(data, asked, 5),
-            "ablation": {
-                "turns": ablation_figures(ablation, {"turns": "the formula", "bm25": "words"})
-            },
         }},
     }  # fmt: skip
 
 
-def test_the_page_has_every_arm_every_category_and_the_told_floors(run: dict[str, Any]) -> None:
+def test_the_page_has_every_arm(run: dict[str, Any]) -> None:
     page = report.docs_page(run)
     for arm in ARMS.values():
         assert f"| {arm.title} |" in page
-    assert "| x | 2 |" in page
-    assert "| LoCoMo, turns | BM25 | any@10 | 68.0 |" in page
-    assert "brings something back" in page
     assert "nan" not in page.lower().split()
 
 
@@ -84,65 +74,6 @@ def test_evidence_that_is_always_the_same_gets_no_threshold(vectors: Vectors) ->
     same = replace(asked, foreign=[replace(each, top_score=1.0) for each in asked.foreign])
     told = arm_figures(data, {"dense": same}, 5)["dense"]["abstention"]
     assert set(told) == {"false_returns"}
-
-
-def test_a_ladder_compares_each_step_with_the_one_before(vectors: Vectors) -> None:
-    asked = {name: ask_all(name, ARMS[name], a_set(), vectors) for name in ("dense", "bm25")}
-    right, wrong = asked["bm25"].outcomes, asked["dense"].outcomes
-    assert [any_at(each, 1) for each in right] == [1, 1, 1]
-    far = [replace(each, ranks=(None,) * len(each.ranks)) for each in wrong]
-    titles = {name: name for name in "abc"}
-    steps = ablation_figures({"a": far, "b": right, "c": right}, titles, steps=True)
-    assert "change" not in steps["a"]
-    assert steps["b"]["change"]["any"][0] == 1
-    assert steps["c"]["change"]["any"][0] == 0
-    fixed = ablation_figures({"a": far, "b": right, "c": right}, titles)
-    assert fixed["c"]["change"]["any"][0] == 1
-
-
-def test_steps_of_the_ladder_end_at_the_default() -> None:
-    assert list(LADDER)[-1] == "spector"
-    assert LADDER["spector"] == SETTINGS["spector"] == ARMS["spector"]
-    assert len({repr(arm) for arm in LADDER.values()}) == len(LADDER)
-    assert len({repr(arm) for arm in SETTINGS.values()}) == len(SETTINGS)
-
-
-def test_a_setting_is_judged_where_it_was_not_chosen(vectors: Vectors) -> None:
-    """"good" is best on the first group and worst on the second: each fold gets what the other
-    fold chose, so both are judged by the worse one."""
-    data = a_set()
-    outcomes = ask_all("bm25", ARMS["bm25"], data, vectors).outcomes
-
-    def found(*groups: str) -> list[Outcome]:
-        return [replace(each, ranks=(1 if each.group in groups else None,)) for each in outcomes]
-
-    settings = {"good": {"locomo": found("one")}, "bad": {"locomo": found("two")}}
-    told = chosen_figures(settings, [data], 2)
-    assert told["chosen"] == ["bad", "good"]
-    assert told["sets"]["locomo"]["all"]["any"] == 0
-    assert told["sets"]["locomo"]["all"]["questions"] == 3
-    assert chosen_figures({**settings, "not asked": {}}, [data], 2) == {}
-
-
-def test_aims_are_told_beside_what_was_reached(run: dict[str, Any]) -> None:
-    run["chosen"] = {
-        "settings": ["a", "b"], "chosen": ["a", "a"],
-        "sets": {"locomo": run["sets"]["locomo"]["arms"]["bm25"]},
-    }  # fmt: skip
-    run["times"] = {
-        "turns": 40, "not_in_the_first_recall": 0,
-        **{name: {"best": 1.0, "p50": 2.0, "p95": 3.0, "p99": 4.0} for name in (
-            "recall_ms", "recall_cpu_ms", "recall_with_embedding_ms",
-            "recall_with_embedding_cpu_ms", "write_to_readable_ms",
-        )},
-    }  # fmt: skip
-    run["sets"]["locomo"]["ladder"] = run["sets"]["locomo"]["ablation"]["turns"]
-    page = report.docs_page(run)
-    assert "| LoCoMo, turns | any@10 | 90 | **100.0 (100-100)** | 100.0 (100-100) |" in page
-    assert "| 40 turns | ms p50, vector of the cue given | < 3 | **2.0** | |" in page
-    assert "They chose: a." in page
-    assert "## What each idea bought" in page
-    assert report.steps_plot(run).startswith("<svg")
 
 
 # -- one run, one code ------------------------------------------------------------------------
@@ -175,15 +106,14 @@ def test_a_page_is_made_of_one_code_only(run: dict[str, Any], tmp_path: Path) ->
 
 def test_a_set_is_told_with_the_code_it_was_measured_with(tmp_path: Path) -> None:
     """Also what a process of its own hands back: it must survive being pickled."""
-    options = Namespace(arms=["bm25"], parts=["arms", "chosen"], bases=[], again=False, jobs=1)
+    options = Namespace(arms=["bm25"], parts=["arms"], again=False, jobs=1)
     (told,) = command._told_of([a_set()], Recording(), tmp_path, "run", options).values()
     assert told.name == "locomo"
     assert told.figures["code"] == digest_of_code()
-    assert set(told.settings) == set(SETTINGS)
     assert (tmp_path / "runs" / "run-locomo.jsonl").exists()
     assert pickle.loads(pickle.dumps(told)) == told
     again = command._told_of([a_set()], Recording(), tmp_path, "next", options)["locomo"]
-    assert again.reused == 1 + len(SETTINGS)
+    assert again.reused == 1
     assert again.figures["code"] == told.figures["code"]
     assert again.figures["arms"]["bm25"]["folds"] == told.figures["arms"]["bm25"]["folds"]
 

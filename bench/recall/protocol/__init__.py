@@ -1,0 +1,1 @@
+"""The protocol that recall is judged by: see design note "Recall that generalises", section 4."""
