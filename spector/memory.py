@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -63,18 +63,22 @@ from spector.read.options import (
     refuse_strange,
 )
 from spector.read.parts import split
+from spector.read.quote import Layout
 from spector.read.recall import Reader
 from spector.read.request import (
     EVERYTHING,
     RecallRequest,
     Selection,
     make_selection,
+    parse_always,
     parse_as_of,
     parse_budget,
     parse_cue,
     parse_k,
     parse_kind,
+    parse_layout,
     parse_switch,
+    pinned_request,
 )
 from spector.read.tokens import token_counter
 from spector.read.wishes import Wishes
@@ -129,6 +133,10 @@ __all__ = ["Memory"]
 Progress = Callable[[int, int | None], None]
 #: what a memory is given once and for all
 _ONCE = frozenset({"tier", "parents", "supersedes"})
+#: the arguments of a recall that say which memories are meant
+_SELECTING = ("tiers", "tags", "any_tags", "time_range", "where", *SCOPES)
+#: tokens that a quoted memory takes at least
+_LEAST_OF_LINE = 4
 #: seconds for which a proof that the catalog's tables agree is enough for what an index leads to
 _TRUSTED_S = 60.0
 #: threads that have called a verb of any memory
@@ -690,15 +698,18 @@ class Memory(Sole):
         max_tokens: int = 1000,
         k: int = 20,
         tokenizer: str | Callable[[str], int] | None = None,
-        always: bool = False,
+        layout: Layout = "compact",
+        ids: bool = False,
+        always: bool | Literal["pinned"] = False,
         learn: bool = False,
         **recall: Unpack[RecallArguments],
     ) -> Context:
         """Memories for a cue as one block of text for a prompt, within a budget of tokens.
 
-        Sessions stand in the order of time, each under its date. Every memory is a line of its own:
-        id, time, who, and its words as a JSON string, so that nothing remembered can end its
-        quotation and pose as an instruction. Memories that stand out are quoted in full, others
+        Memories stand in the order of time under their dates, each a line of its own with its words
+        as a JSON string, so that nothing remembered can end its quotation and pose as an
+        instruction. Who spoke, and the source, is in each line where the lines differ in it, and
+        said once where they do not. Memories that stand out are quoted in full, others
         by the part that the cue is about (``Config.context_full``), the rest is left out
         (``Config.context_abbreviated``), and so is what says the same again.
 
@@ -707,26 +718,35 @@ class Memory(Sole):
             k: memories that are considered.
             tokenizer: an OpenAI model or encoding for exact counts (needs ``spector[tokens]``), a
                 function from a str to its number of tokens, or None for an estimate.
+            layout: "compact", or "full": also ids, times of day, sessions, and in every line who
+                spoke and the source; it costs two to three times as many tokens beside the words.
+            ids: the compact lines begin with the ids of their memories.
             always: look for memories even when the cue is small talk ("thanks!"), and quote the
-                best ones even when none of them seems to answer.
-            learn: let the memories that are quoted count as used.
+                best ones even when none of them seems to answer. "pinned": quote the pinned
+                memories that pass the filters before all others, whatever the cue: all that fit,
+                newest first, in a section of their own; what is quoted beside them is as usual.
+            learn: let the memories that are quoted for the cue count as used.
             **recall: any other argument of :meth:`recall`, ``options`` included.
 
         Returns:
-            ``.text`` (also ``str()``), ``.tokens``, ``.hits``, ``.skipped`` and why. The text is
-            empty, and ``.reason`` says why, when nothing was found or nothing seems to answer.
+            ``.text`` (also ``str()``), ``.tokens``, ``.hits``, ``.pinned``, ``.skipped`` and why.
+            No memory is quoted for the cue, and ``.reason`` says why, when nothing was found or
+            nothing seems to answer.
         """
         refuse_strange(recall)
         self._ensure(write=parse_switch(learn, "learn"))
-        desk = Desk(token_counter(tokenizer), parse_budget(max_tokens), self._config)
+        budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
+        desk = Desk(token_counter(tokenizer), budget, self._config, layout=laid_out, ids=with_ids)
         text, wanted = parse_cue(cue, self._config), parse_k(k, self._config)
-        if not parse_switch(always, "always") and text is not None:
+        ever = parse_always(always)
+        pinned = self._pinned(budget, recall) if ever == "pinned" else ()
+        if ever is not True and text is not None:
             decision = gate(text)
             if not decision.needed:
-                return desk.empty(unneeded(decision), abstained=True)
+                return desk.empty(unneeded(decision), abstained=True, pinned=pinned)
         fetched = min(max(wanted, CROWD), self._config.max_k)
         hits = self.recall(text, k=fetched, **recall)
-        found = desk.context(hits, text, wanted, always=always)
+        found = desk.context(hits, text, wanted, always=ever is True, pinned=pinned)
         if learn and found.hits:
             scope = Scope(**{name: recall.get(name) for name in SCOPES})  # type: ignore[arg-type]
             self._writer.note_use([hit.id for hit in found.hits], scope)
@@ -1390,6 +1410,27 @@ class Memory(Sole):
             return given
         made = embedded(self._embedder, more if given is not None else [text, *more])
         return centroid(made, given) if more else made[0]
+
+    def _pinned(self, budget: int, recall: RecallArguments) -> list[Hit]:
+        """The pinned memories that a recall's filters let through, newest first.
+
+        No more than a text of ``budget`` tokens may have room for.
+        """
+        chosen = self._selection({name: recall.get(name) for name in _SELECTING}, "context")
+        moment, chosen = parse_as_of(recall.get("as_of"), chosen)
+        options = recall.get("options")
+        include = recall.get("include", () if options is None else options.include)
+        drop, replaced = parse_include(include), False
+        if moment is not None and drop & Flag.SUPERSEDED:
+            drop, replaced = int(drop & ~Flag.SUPERSEDED), True
+        hits = self._reader.recall(pinned_request(
+            chosen, min(max(1, budget // _LEAST_OF_LINE), self._config.max_k),
+            self._now_ms() if moment is None else moment, drop_flags=drop, replaced=replaced,
+        ))  # fmt: skip
+        scope = _scope_of(chosen)
+        if not scope.is_open:
+            confine(hits, partial(self._within, scope=scope))
+        return sorted(hits, key=lambda hit: (hit.record.event_ms, hit.id), reverse=True)
 
     def _with_parts(self, request: RecallRequest, hits: HitList) -> HitList:
         """The answer to a cue and to its parts; embeds only what has a part."""

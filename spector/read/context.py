@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from spector.clock import iso_of_ms
 from spector.config import Config
 from spector.read.abstain import in_turn, judge, least_of
 from spector.read.excerpt import cue_words, excerpt
-from spector.read.quote import FRAME, Block, Line, line_of, origin_of, quoted
+from spector.read.quote import Block, Layout, Line, line_of, origin_of, quoted
 from spector.read.tokens import TokenCounter
 from spector.records import Hit, HitList
 
@@ -22,8 +22,11 @@ _ABBREVIATED_TOKENS: Final = 40
 _SHARE: Final = 4
 #: a text of more characters a token than that is not counted: it does not fit
 _CHARS_PER_TOKEN: Final = 16
+#: above the pinned memories
+_PINNED: Final = "pinned"
 _NO_ROOM: Final = "no room left in the budget"
 _TOO_LONG: Final = "too long"
+_BEGINNING: Final = "too long: its beginning is quoted before all others"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +72,11 @@ class Context:
         exact: False when the count is an estimate.
         quotes: every hit that was considered and what became of it, in the order in which they
             were given room: best first, but for standing instructions, which take turns.
-        reason: why the text is empty.
-        abstained: nothing is said on purpose: no memory seems to answer, or the cue is small talk
-            and nothing was looked for; ``reason`` says which.
+        pinned: the pinned memories that are in the text whatever the cue, in a section of their
+            own, newest first; of ``always="pinned"``.
+        reason: why no memory is quoted for the cue.
+        abstained: none is quoted on purpose: no memory seems to answer, or the cue is small talk
+            and nothing was looked for; ``reason`` says which. There may be ``pinned`` ones.
     """
 
     text: str = ""
@@ -82,6 +87,7 @@ class Context:
     quotes: tuple[Quote, ...] = field(default=(), repr=False)
     reason: str = ""
     abstained: bool = False
+    pinned: tuple[Hit, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         return self.text
@@ -91,7 +97,7 @@ class Context:
 
     @property
     def hits(self) -> tuple[Hit, ...]:
-        """The hits that are in the text, best first."""
+        """The hits for the cue that are in the text, best first."""
         return tuple(quote.hit for quote in self.quotes if quote.form != "skipped")
 
     @property
@@ -104,7 +110,8 @@ class Context:
         return {
             "text": self.text, "tokens": self.tokens, "max_tokens": self.max_tokens,
             "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
-            "abstained": self.abstained, "quotes": [quote.to_dict() for quote in self.quotes],
+            "abstained": self.abstained, "pinned": [hit.id for hit in self.pinned],
+            "quotes": [quote.to_dict() for quote in self.quotes],
         }  # fmt: skip
 
 
@@ -114,65 +121,132 @@ class Desk:
     Args:
         max_tokens: of the whole text.
         config: ``abstain_below``, ``context_full`` and ``context_abbreviated`` are used.
+        layout, ids: see `Block`.
     """
 
-    def __init__(self, counter: TokenCounter, max_tokens: int, config: Config) -> None:
+    def __init__(
+        self, counter: TokenCounter, max_tokens: int, config: Config, *,
+        layout: Layout = "compact", ids: bool = False,
+    ) -> None:
         self._counter = counter
         self._max = max_tokens
         self._config = config
+        self._layout, self._ids = layout, ids
 
-    def empty(self, reason: str, *, abstained: bool = False) -> Context:
-        """Nothing, and why."""
+    def empty(
+        self, reason: str, *, abstained: bool = False, pinned: Sequence[Hit] | _Section = ()
+    ) -> Context:
+        """No memory for the cue, and why; those that are pinned are quoted all the same."""
+        first = pinned if isinstance(pinned, _Section) else self._pinned(pinned)
+        text = self._block(first.text).text()
         return Context(
-            max_tokens=self._max, tokenizer=self._counter.name, exact=self._counter.exact,
-            reason=reason, abstained=abstained,
+            text=text, tokens=self._counter(text) if text else 0, max_tokens=self._max,
+            tokenizer=self._counter.name, exact=self._counter.exact, reason=reason,
+            abstained=abstained, pinned=first.hits,
         )  # fmt: skip
 
     def context(
-        self, hits: HitList, cue: str | None, k: int, *, always: bool = False
+        self, hits: HitList, cue: str | None, k: int, *, always: bool = False,
+        pinned: Sequence[Hit] = (),
     ) -> Context:
         """The block of the best k of ``hits``, and what became of each.
 
         Args:
             hits: of one recall, more than k of them, so that there is a crowd to stand out from.
             always: also when none of them seems to answer.
+            pinned: memories that are quoted before all others, as many as fit.
         """
+        first = self._pinned(pinned)
         if not hits:
-            return self.empty(hits.reason or "nothing found", abstained=hits.abstained)
+            reason = hits.reason or "nothing found"
+            return self.empty(reason, abstained=hits.abstained, pinned=first)
         verdict = judge(hits.signals, 0.0 if always else self._config.abstain_below)
         if verdict.silent:
-            return self.empty(verdict.reason, abstained=True)
+            return self.empty(verdict.reason, abstained=True, pinned=first)
         least = least_of(hits.signals, self._config.context_abbreviated)
-        draft = _Draft(self._counter, self._max, cue or "", (self._config.context_full, least))
+        draft = _Draft(
+            self._counter, self._max, cue or "", (self._config.context_full, least),
+            self._block(first.text), first,
+        )  # fmt: skip
         found = in_turn(hits, k)
         repeated = _repeated([hit for hit, _ in found])
         quotes, tokens = draft.settle([
             draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
             for (hit, value), reason in zip(found, repeated, strict=True)
         ])  # fmt: skip
-        text = draft.text()
+        said = any(quote.form != "skipped" for quote in quotes)
         return replace(
-            self.empty("" if text else "no memory fits the budget"),
-            text=text, tokens=tokens, quotes=tuple(quotes),
+            self.empty("" if said else "no memory fits the budget"),
+            text=draft.text(), tokens=tokens, quotes=tuple(quotes), pinned=first.hits,
         )  # fmt: skip
+
+    def _block(self, section: str = "") -> Block:
+        return Block(self._layout, ids=self._ids, section=section)
+
+    def _pinned(self, hits: Sequence[Hit]) -> _Section:
+        """Those that fit, in their order, each whole or, where it is too long, by its beginning."""
+        reasons = _repeated(hits)
+        unlike = [hit for hit, reason in zip(hits, reasons, strict=True) if not reason]
+        return self._section(_PINNED, unlike, self._max)
+
+    def _section(self, title: str, hits: Iterable[Hit], room: int) -> _Section:
+        """A section of its own before all other lines, of at most ``room`` tokens with the frame.
+
+        A memory that does not fit gives way to the next one.
+        """
+        block = self._block()
+        left = room - self._counter(f"{block.frame}{title}:\n")
+        kept: dict[int, tuple[Hit, Line]] = {}
+        for hit in hits:
+            for limit in (left, _ABBREVIATED_TOKENS):
+                line = _line(hit, min(limit, left), self._counter)
+                price = self._counter(block.section("", [line])) if line is not None else 0
+                if line is not None and price <= left:
+                    kept[hit.id] = hit, line
+                    left -= price
+                    break
+            if left < 1:
+                break
+        while kept:
+            text = block.section(title, [line for _, line in kept.values()])
+            if self._counter(self._block(text).text()) <= room:
+                cut = frozenset(line.id for _, line in kept.values() if line.cut)
+                return _Section(tuple(hit for hit, _ in kept.values()), text, cut)
+            kept.popitem()
+        return _NO_SECTION
+
+
+class _Section(NamedTuple):
+    """Memories that are quoted whatever the cue, their text, and which of them are cut."""
+
+    hits: tuple[Hit, ...]
+    text: str
+    cut: frozenset[int]
+
+
+_NO_SECTION: Final = _Section((), "", frozenset())
 
 
 class _Draft:
     """The block under construction: what is in it, and what is left of the budget."""
 
     def __init__(
-        self, counter: TokenCounter, max_tokens: int, cue: str, relevance: tuple[float, float]
+        self, counter: TokenCounter, max_tokens: int, cue: str, relevance: tuple[float, float],
+        block: Block, section: _Section,
     ) -> None:
         #: from which a memory is quoted in full, and from which it is quoted at all
         self._full, self._least = relevance
         self._count = counter
         self._max = max_tokens
         self._words = cue_words(cue)
-        self._block = Block()
+        self._block = block
+        #: memory -> why it is not in full in the section, "" if it is
+        self._elsewhere = {hit.id: _BEGINNING if hit.id in section.cut else ""
+                           for hit in section.hits}  # fmt: skip
         #: tokens of the words that have been counted
         self._known: dict[str, int] = {}
         #: tokens that are left, were every line counted by itself
-        self._left = max_tokens - counter(FRAME)
+        self._left = max_tokens - counter(block.frame)
         self._share = max(_ABBREVIATED_TOKENS, max_tokens // _SHARE)
 
     def text(self) -> str:
@@ -181,6 +255,9 @@ class _Draft:
     def consider(self, quote: Quote, reason: str) -> Quote:
         """Put a hit into the block in the form it deserves, if there is room."""
         hit = quote.hit
+        if hit.id in self._elsewhere:  # where it costs nothing more
+            why = self._elsewhere[hit.id]
+            return replace(quote, form="abbreviated" if why else "full", reason=why)
         if not reason and not hit.text.strip():
             reason = "its words are lost"
         if not reason and quote.relevance < self._least:
@@ -190,7 +267,7 @@ class _Draft:
         whole = quote.relevance >= self._full
         limits = (self._share, _ABBREVIATED_TOKENS) if whole else (_ABBREVIATED_TOKENS,)
         for limit in limits:
-            line = self._line(hit, limit, whole=whole)
+            line = _line(hit, limit, self._tokens, self._words, whole=whole)
             tokens = self._price(line)
             if line is None or tokens > self._left:
                 continue
@@ -212,10 +289,10 @@ class _Draft:
                 quotes[n] = self._widened(quote)
         place = {quote.hit.id: n for n, quote in enumerate(quotes)}
         # a tokenizer may make more of the block than of its lines one by one
-        while self._block and (total := self._count(self.text())) > self._max:
+        while (total := self._count(self.text())) > self._max and self._block:
             n = place[self._block.drop_last()]
             quotes[n] = replace(quotes[n], form="skipped", tokens=0, reason=_NO_ROOM)
-        return quotes, total if self._block else 0
+        return quotes, total if self.text() else 0
 
     def _widened(self, quote: Quote) -> Quote:
         """The same memory with as much of its text as the budget still allows."""
@@ -223,7 +300,7 @@ class _Draft:
         room = self._left + quote.tokens
         words = room - (quote.tokens - self._tokens(before.words))
         for limit in (words, words * 9 // 10):  # what a line costs is not quite its parts' sum
-            line = self._line(quote.hit, limit, whole=True)
+            line = _line(quote.hit, limit, self._tokens, self._words)
             tokens = self._price(line)
             if line is not None and quote.tokens < tokens <= room:
                 self._block.put(line)
@@ -231,29 +308,14 @@ class _Draft:
                 return _written(quote, line, tokens, "")
         return quote
 
-    def _line(self, hit: Hit, limit: int, *, whole: bool) -> Line | None:
-        """The line of a memory with at most ``limit`` tokens of its words."""
-
-        def cost(text: str) -> int:
-            if len(text) > _CHARS_PER_TOKEN * limit:
-                return limit + 1
-            return self._tokens(quoted(text))
-
-        if limit < 1:
-            return None
-        if cost(hit.text) <= limit:
-            return line_of(hit, quoted(hit.text), whole=whole, cut=False)
-        part = excerpt(hit.text, self._words, limit, cost)
-        return line_of(hit, quoted(part), whole=whole, cut=True) if part else None
-
     def _price(self, line: Line | None) -> int:
-        """Tokens of a line and of the heading that it needs."""
+        """Tokens of a line and of what else the block needs for it."""
         if line is None:
             return 0
-        *headings, shown = self._block.added_by(line)
+        *others, shown = self._block.added_by(line)
         head = shown.removesuffix(f"{line.words}\n")
         # one more for what a space or a line break may cost by itself
-        return sum(map(self._tokens, (*headings, head, line.words))) + 1
+        return sum(map(self._tokens, (*others, head, line.words))) + 1
 
     def _tokens(self, text: str) -> int:
         """Tokens of a part of the block; each is counted once."""
@@ -261,6 +323,28 @@ class _Draft:
         if found is None:
             found = self._known[text] = self._count(text)
         return found
+
+
+def _line(
+    hit: Hit, limit: int, count: Callable[[str], int], words: frozenset[str] = frozenset(), *,
+    whole: bool = True,
+) -> Line | None:
+    """The line of a memory with at most ``limit`` tokens of its words; None if there is none.
+
+    ``words``: of the cue, which an excerpt is about.
+    """
+
+    def cost(text: str) -> int:
+        if len(text) > _CHARS_PER_TOKEN * limit:
+            return limit + 1
+        return count(quoted(text))
+
+    if limit < 1:
+        return None
+    if cost(hit.text) <= limit:
+        return line_of(hit, quoted(hit.text), whole=whole, cut=False)
+    part = excerpt(hit.text, words, limit, cost)
+    return line_of(hit, quoted(part), whole=whole, cut=True) if part else None
 
 
 def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
