@@ -186,7 +186,9 @@ class Desk:
     def _pinned(self, hits: Sequence[Hit]) -> _Section:
         """Those that fit, in their order, each whole or, where it is too long, by its beginning."""
         reasons = _repeated(hits)
-        unlike = [hit for hit, reason in zip(hits, reasons, strict=True) if not reason]
+        unlike = [
+            hit for hit, reason in zip(hits, reasons, strict=True) if not reason and hit.text.strip()
+        ]
         return self._section(_PINNED, unlike, self._max)
 
     def _section(self, title: str, hits: Iterable[Hit], room: int) -> _Section:
@@ -198,13 +200,13 @@ class Desk:
         left = room - self._counter(f"{block.frame}{title}:\n")
         kept: dict[int, tuple[Hit, Line]] = {}
         for hit in hits:
-            for limit in (left, _ABBREVIATED_TOKENS):
-                line = _line(hit, min(limit, left), self._counter)
-                price = self._counter(block.section("", [line])) if line is not None else 0
-                if line is not None and price <= left:
-                    kept[hit.id] = hit, line
-                    left -= price
-                    break
+            line = _line(hit, left, self._counter)
+            if line is not None and line.cut:
+                line = _line(hit, min(left, _ABBREVIATED_TOKENS), self._counter)
+            price = self._counter(block.section("", [line])) if line is not None else 0
+            if line is not None and price <= left:
+                kept[hit.id] = hit, line
+                left -= price
             if left < 1:
                 break
         while kept:
