@@ -185,10 +185,8 @@ class Desk:
 
     def _pinned(self, hits: Sequence[Hit]) -> _Section:
         """Those that fit, in their order, each whole or, where it is too long, by its beginning."""
-        reasons = _repeated(hits)
-        unlike = [
-            hit for hit, reason in zip(hits, reasons, strict=True) if not reason and hit.text.strip()
-        ]
+        said = [hit for hit in hits if hit.text.strip()]
+        unlike = [hit for hit, why in zip(said, _repeated(said), strict=True) if not why]
         return self._section(_PINNED, unlike, self._max)
 
     def _section(self, title: str, hits: Iterable[Hit], room: int) -> _Section:
