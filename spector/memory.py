@@ -719,7 +719,7 @@ class Memory(Sole):
             tokenizer: an OpenAI model or encoding for exact counts (needs ``spector[tokens]``), a
                 function from a str to its number of tokens, or None for an estimate.
             layout: "compact", or "full": also ids, times of day, sessions, and in every line who
-                spoke and the source; it costs two to three times as many tokens beside the words.
+                spoke and the source; it costs two to seven times as many tokens beside the words.
             ids: the compact lines begin with the ids of their memories.
             always: look for memories even when the cue is small talk ("thanks!"), and quote the
                 best ones even when none of them seems to answer. "pinned": quote the pinned
@@ -1418,8 +1418,7 @@ class Memory(Sole):
         """
         chosen = self._selection({name: recall.get(name) for name in _SELECTING}, "context")
         moment, chosen = parse_as_of(recall.get("as_of"), chosen)
-        options = recall.get("options")
-        include = recall.get("include", () if options is None else options.include)
+        include = recall.get("include", getattr(recall.get("options"), "include", ()))
         drop, replaced = parse_include(include), False
         if moment is not None and drop & Flag.SUPERSEDED:
             drop, replaced = int(drop & ~Flag.SUPERSEDED), True

@@ -37,7 +37,7 @@ class Quote:
         form: "full": all its words, time and origin; "abbreviated": the part that the cue is
             about; "skipped".
         relevance: 0..1, how far it stands out from the crowd behind the best hit.
-        tokens: of its line, 0 when skipped.
+        tokens: of its line, 0 when skipped or quoted among the pinned ones.
         reason: why it is not there in full; empty when it is.
     """
 
