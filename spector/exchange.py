@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -146,6 +147,8 @@ def import_lines(
     for start, batch in _batches(path, vectors, min(_BATCH, batch_records), limit):
         try:
             given = batch if change is None else [change(dict(entry)) for entry in batch]
+            given = [e if "recorded_at" in line else _with_source(e, path)
+                     for e, line in zip(given, batch, strict=True)]  # fmt: skip
             drafts = [draft_of(_arguments(entry, new_ids)) for entry in given]
             for entry, draft in zip(batch, drafts, strict=True):
                 draft.restored = _restored(entry)
@@ -281,6 +284,14 @@ _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
         f"a list of {', '.join(name.lower() for name in Flag.__members__)}",
     ),
 }
+
+
+def _with_source(entry: dict[str, Any], path: str) -> dict[str, Any]:
+    """A line of no export of ours that does not say who said it, with its file's name for a source:
+    what a file brings must not pass for the user's own words."""
+    if entry.get("role") or entry.get("source"):
+        return entry
+    return {**entry, "source": os.path.basename(path).encode(errors="replace").decode()}
 
 
 def _arguments(entry: dict[str, Any], new_ids: dict[int, int]) -> dict[str, Any]:

@@ -80,6 +80,7 @@ from spector.read.request import (
     parse_switch,
     pinned_request,
 )
+from spector.read.roles import may_instruct
 from spector.read.tokens import token_counter
 from spector.read.wishes import Wishes
 from spector.receipt import Purged
@@ -137,6 +138,8 @@ _ONCE = frozenset({"tier", "parents", "supersedes"})
 _SELECTING = ("tiers", "tags", "any_tags", "time_range", "where", *SCOPES)
 #: tokens that a quoted memory takes at least
 _LEAST_OF_LINE = 4
+#: instructions without a condition that a context has room for at most
+_RULES = 16
 #: seconds for which a proof that the catalog's tables agree is enough for what an index leads to
 _TRUSTED_S = 60.0
 #: threads that have called a verb of any memory
@@ -194,7 +197,11 @@ class Memory(Sole):
             dim=self.dim,
         )
         self._kernel = ParallelKernel(get_kernel(), threads)
-        self._reader = Reader(router, self._kernel, config)
+        # past the cache, whose place is for cues
+        model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
+        self._reader = Reader(
+            router, self._kernel, config, embed=None if model is None else partial(embedded, model)
+        )
         self._wishes = Wishes(embedder)
         self._vectors = Vectors(
             dim=self.dim, fingerprint=opened[0].store.meta.get("fingerprint") or "",
@@ -382,6 +389,8 @@ class Memory(Sole):
                 # before the lock: a model, and more so a server, would keep every writer waiting
                 text = check_text(changes["text"], self._config)
                 changes["vector"] = embedded(self._embedder, [text])[0]
+            if "text" in changes:
+                self._reader.expect([check_text(changes["text"], self._config)])
             with self._opened[0].store.lock:
                 before = self._record_of(record_id, scope)
                 if not scope.is_open and changes.get("user_id", before.user_id) != before.user_id:
@@ -683,11 +692,13 @@ class Memory(Sole):
                 hits, wanted, below=self._config.abstain_below,
                 least=self._config.context_abbreviated,
             )
+        hits.request = request
         scope = _scope_of(selection)
         if not scope.is_open:
-            confine(hits, partial(self._within, scope=scope))
-        if learn and hits:
-            self._writer.note_use([hit.id for hit in hits], _scope_of(selection))
+            confine((*hits, *hits.standing), partial(self._within, scope=scope))
+        used = [hit.id for hit in (*hits, *hits.standing)]
+        if learn and used:
+            self._writer.note_use(used, _scope_of(selection))
         return hits
 
     @verb
@@ -740,16 +751,19 @@ class Memory(Sole):
         text, wanted = parse_cue(cue, self._config), parse_k(k, self._config)
         ever = parse_always(always)
         pinned = self._pinned(budget, recall) if ever == "pinned" else ()
-        if ever is not True and text is not None:
-            decision = gate(text)
-            if not decision.needed:
-                return desk.empty(unneeded(decision), abstained=True, pinned=pinned)
+        small_talk = None if text is None or (decision := gate(text)).needed else decision
+        if ever is not True and small_talk is not None:
+            return desk.empty(unneeded(small_talk), abstained=True, pinned=pinned)
         fetched = min(max(wanted, CROWD), self._config.max_k)
         hits = self.recall(text, k=fetched, **recall)
-        found = desk.context(hits, text, wanted, always=ever is True, pinned=pinned)
-        if learn and found.hits:
+        rules = () if small_talk else self._always(hits)
+        found = desk.context(
+            hits, text, wanted, always=ever is True, rules=rules, pinned=pinned
+        )  # fmt: skip
+        used = [hit.id for hit in (*found.hits, *found.standing)]
+        if learn and used:
             scope = Scope(**{name: recall.get(name) for name in SCOPES})  # type: ignore[arg-type]
-            self._writer.note_use([hit.id for hit in found.hits], scope)
+            self._writer.note_use(used, scope)
         return found
 
     @verb
@@ -1278,6 +1292,9 @@ class Memory(Sole):
             opened.store.ensure_usable()
 
     def _remember(self, drafts: Sequence[Draft]) -> list[MemoryRecord]:
+        self._reader.expect(
+            draft.text for draft in drafts if may_instruct(draft.role, None, draft.source)
+        )
         records = self._writer.remember(drafts)
         self.daemon.note_writes(len(drafts))
         return records
@@ -1430,6 +1447,15 @@ class Memory(Sole):
         if not scope.is_open:
             confine(hits, partial(self._within, scope=scope))
         return sorted(hits, key=lambda hit: (hit.record.event_ms, hit.id), reverse=True)
+
+    def _always(self, hits: HitList) -> Sequence[Hit]:
+        """The instructions that hold for every cue, in the scope of a recall, newest first."""
+        assert isinstance(hits.request, RecallRequest), "the recall that a context is made of"
+        found = self._reader.always(hits.request, _RULES)
+        scope = _scope_of(hits.request.selection)
+        if not scope.is_open:
+            confine(found, partial(self._within, scope=scope))
+        return found
 
     def _with_parts(self, request: RecallRequest, hits: HitList) -> HitList:
         """The answer to a cue and to its parts; embeds only what has a part."""

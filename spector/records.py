@@ -430,17 +430,32 @@ class HitList(list[Hit]):
         abstained: nothing was returned on purpose: no memory seems to answer, or the cue is small
             talk and nothing was looked for; ``reason`` says which.
         reason: why it is empty, when a decision made it so.
+        standing: at most two instructions of the user that hold and fit the cue, the one that fits
+            best first; they are no hits and not counted in k. Their score is the likeness of the
+            cue to their condition, or the usual one where the cue asks for the instruction itself.
+        request: what the list answers, for whoever has to ask more of the same.
     """
 
     def __init__(
         self, hits: list[Hit] | None = None, stats: ScanStats | None = None, *,
         signals: Signals | None = None, abstained: bool = False, reason: str = "",
+        standing: tuple[Hit, ...] = (),
     ) -> None:  # fmt: skip
         super().__init__(hits or [])
+        self.standing = standing
+        self.request: object = None
         self.stats = stats or ScanStats()
         self.signals = signals
         self.abstained = abstained
         self.reason = reason
+
+    def __repr__(self) -> str:
+        if not self.standing:
+            return super().__repr__()
+        return f"HitList({super().__repr__()}, standing={self.standing!r})"
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "request": None}  # it belongs to the memory that answered
 
     def by_session(self) -> dict[str | None, list[Hit]]:
         """The hits by session, sessions in the order of their best hit; None: without a session."""

@@ -40,7 +40,7 @@ _RANKINGS: Final[dict[str, dict[str, Any]]] = {
     "without days that memories tell of": {"told": 0.0},
     "without days of events": {"events": False},
     "times favour and never restrict": {"restrict": False},
-    "without standing instructions": {"standing": 0.0},
+    "without preferences": {"preference": 0.0},
     "without the length prior": {"short": 0.0},
     "without the question prior": {"question": 0.0},
     "without words of time": {"time_words": 0.0},
@@ -99,7 +99,7 @@ def _ladder() -> dict[str, Arm]:
     kinds = ("words_fact", "words_talk", "words_request")
     none: dict[str, Any] = {
         "near": 0.0, "request_shift": 0.0, "pairs": 0.0, "before": (), "after": (), "about": 0.0,
-        "date": 0.0, "told": 0.0, "events": False, "restrict": False, "standing": 0.0,
+        "date": 0.0, "told": 0.0, "events": False, "restrict": False, "preference": 0.0,
         "short": 0.0, "question": 0.0, "time_words": 0.0, "by_name": False,
         **dict.fromkeys(kinds, 0.0),
     }  # fmt: skip
@@ -159,7 +159,7 @@ ABLATIONS: Final[dict[str, dict[str, Arm]]] = {
 }
 
 LADDER: Final = _ladder()
-LAST_STEP: Final = "+ standing instructions, names first: the default"
+LAST_STEP: Final = "+ preferences, names first: the default"
 #: the default and its neighbours, for the choice on other conversations
 SETTINGS: Final = _neighbours()
 

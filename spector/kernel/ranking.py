@@ -58,8 +58,8 @@ class Ranking:
     events: bool = True
     #: "what did we talk about last week": only what was told in that time, if anything was
     restrict: bool = True
-    #: an instruction that holds until it is revoked, when the cue is a request
-    standing: float = 3.0
+    #: the user says what he likes or avoids, and the cue is a request
+    preference: float = 0.5
     #: taken from texts shorter than ``short_words``, by the logarithm of their share
     short: float = 0.8
     short_words: float = 30.0

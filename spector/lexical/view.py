@@ -74,6 +74,7 @@ class WordView:
         self._whole = alive == len(columns["id"])
         self._turkish = turkish
         self._kernel: Kernel = get_kernel()
+        self._marked: dict[int, Rows] = {}
         #: rows that are memories
         self.n_rows = alive
         #: mean of ``sizes`` over all memories; 1 for none
@@ -261,6 +262,18 @@ class WordView:
     def marks(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) what the index's ``mark`` said of each text, 0 to 255."""
         return self._of("marks", rows)
+
+    def marked(self, bits: int) -> Rows:
+        """Memories whose mark has all of some bits; kept, as the view never changes."""
+        found = self._marked.get(bits)
+        if found is None:
+            found = np.flatnonzero((self._columns["marks"] & np.uint8(bits)) == bits)
+            found = self._marked[bits] = found[self.alive[found]]
+        return found
+
+    def seals(self, rows: Rows) -> NDArray[np.int64]:
+        """(n,) what differs when anything of a memory does; -1 where the store has none."""
+        return self._of("seal", rows)
 
     def event_ms(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) when it happened, milliseconds since 1970 UTC."""

@@ -10,16 +10,15 @@ research", "What stands out" and "Silence by the store's own likeness".
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from spector.records import Hit, HitList, Signals
+from spector.records import HitList, Signals
 
 __all__ = [
-    "CROWD", "Verdict", "evidence", "in_turn", "judge", "least_of", "relevances", "selected",
+    "CROWD", "Verdict", "evidence", "judge", "least_of", "relevances", "selected",
 ]
 
 #: hits that a recall should have for ``relevances``: the best, and as many of the crowd
@@ -98,35 +97,13 @@ def selected(hits: HitList, k: int, *, below: float, least: float) -> HitList:
         kept, reason = [], verdict.reason
     else:
         from_here = least_of(hits.signals, least)
-        worth = {hit.id for hit, value in in_turn(hits, k) if value >= from_here}
-        kept = [hit for hit in hits[:k] if hit.id in worth]
+        relevance = relevances([hit.score for hit in hits])[:k]
+        kept = [hit for hit, value in zip(hits, relevance, strict=False) if value >= from_here]
         reason = hits.reason
     return HitList(
         kept, hits.stats, signals=hits.signals, abstained=bool(hits) and verdict.silent,
-        reason=reason,
+        reason=reason, standing=hits.standing,
     )  # fmt: skip
-
-
-def in_turn(hits: HitList, k: int) -> list[tuple[Hit, float]]:
-    """The best k hits and their relevance, in the order in which they are given room.
-
-    When help is asked for, what holds until it is revoked ("always answer briefly") is lifted above
-    all else, whatever the cue is about; it must not make what the cue *is* about look irrelevant,
-    nor take its room. So the others are compared without it, and both take turns, the best of the
-    others first.
-    """
-    scores = [hit.score for hit in hits]
-    relevance = relevances(scores)
-    lifts = [0.0] * len(hits)
-    if hits.signals is not None and hits.signals.kind == "request":
-        lifts = [hit.explain().evidence.get("standing", 0.0) for hit in hits]
-    if not any(lifts[:k]):
-        return list(zip(hits[:k], relevance, strict=False))
-    bare = relevances([score - lift for score, lift in zip(scores, lifts, strict=True)])
-    others = [(hits[n], bare[n]) for n in range(min(k, len(hits))) if not lifts[n]]
-    standing = [(hits[n], relevance[n]) for n in range(min(k, len(hits))) if lifts[n]]
-    turns = itertools.zip_longest(others, standing)
-    return [each for pair in turns for each in pair if each is not None]
 
 
 def evidence(signals: Signals) -> float:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from spector.clock import iso_of_ms
 from spector.config import Config
-from spector.read.abstain import in_turn, judge, least_of
+from spector.read.abstain import judge, least_of, relevances
 from spector.read.excerpt import cue_words, excerpt
 from spector.read.quote import Block, Layout, Line, line_of, origin_of, quoted
 from spector.read.tokens import TokenCounter
@@ -20,9 +20,12 @@ __all__ = ["Context", "Desk", "Quote"]
 _ABBREVIATED_TOKENS: Final = 40
 #: a memory takes at most this share of the budget while others wait
 _SHARE: Final = 4
+#: of the budget, what instructions that hold may take with their heading
+_STANDING_SHARE: Final = 0.15
 #: a text of more characters a token than that is not counted: it does not fit
 _CHARS_PER_TOKEN: Final = 16
-#: above the pinned memories
+#: titles of the sections
+_STANDING: Final = "standing instructions of the user or the system, where they apply"
 _PINNED: Final = "pinned"
 _NO_ROOM: Final = "no room left in the budget"
 _TOO_LONG: Final = "too long"
@@ -50,10 +53,7 @@ class Quote:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: id, time and score of the hit, and the fields above."""
         return {
-            "id": self.hit.id,
-            "event_time": iso_of_ms(self.hit.record.event_ms),
-            "session_id": self.hit.session_id,
-            "score": round(self.hit.score, 6),
+            **_named(self.hit),
             "form": self.form,
             "relevance": round(self.relevance, 4),
             "tokens": self.tokens,
@@ -70,13 +70,16 @@ class Context:
         tokens: of the text, never more than ``max_tokens``.
         tokenizer: who counted: "estimate", an encoding, or "yours".
         exact: False when the count is an estimate.
-        quotes: every hit that was considered and what became of it, in the order in which they
-            were given room: best first, but for standing instructions, which take turns.
+        quotes: every hit that was considered and what became of it, best first.
+        standing: the instructions that hold and are in the text, in a section of their own that
+            takes 15 % of ``max_tokens`` at most: those that fit the cue, then those that always
+            hold, newest first. They are no hits.
         pinned: the pinned memories that are in the text whatever the cue, in a section of their
             own, newest first; of ``always="pinned"``.
         reason: why no memory is quoted for the cue.
         abstained: none is quoted on purpose: no memory seems to answer, or the cue is small talk
-            and nothing was looked for; ``reason`` says which. There may be ``pinned`` ones.
+            and nothing was looked for; ``reason`` says which. There may be ``standing`` and
+            ``pinned`` ones.
     """
 
     text: str = ""
@@ -87,6 +90,7 @@ class Context:
     quotes: tuple[Quote, ...] = field(default=(), repr=False)
     reason: str = ""
     abstained: bool = False
+    standing: tuple[Hit, ...] = field(default=(), repr=False)
     pinned: tuple[Hit, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
@@ -110,7 +114,8 @@ class Context:
         return {
             "text": self.text, "tokens": self.tokens, "max_tokens": self.max_tokens,
             "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
-            "abstained": self.abstained, "pinned": [hit.id for hit in self.pinned],
+            "abstained": self.abstained, "standing": [_named(hit) for hit in self.standing],
+            "pinned": [_named(hit) for hit in self.pinned],
             "quotes": [quote.to_dict() for quote in self.quotes],
         }  # fmt: skip
 
@@ -134,41 +139,46 @@ class Desk:
         self._layout, self._ids = layout, ids
 
     def empty(
-        self, reason: str, *, abstained: bool = False, pinned: Sequence[Hit] | _Section = ()
+        self, reason: str, *, abstained: bool = False, pinned: Sequence[Hit] = (),
+        standing: Sequence[Hit] = (),
     ) -> Context:
-        """No memory for the cue, and why; those that are pinned are quoted all the same."""
-        first = pinned if isinstance(pinned, _Section) else self._pinned(pinned)
+        """No memory for the cue, and why; what stands or is pinned is quoted all the same."""
+        return self._empty(self._first(standing, pinned), reason, abstained=abstained)
+
+    def _empty(self, first: _First, reason: str, *, abstained: bool = False) -> Context:
         text = self._block(first.text).text()
         return Context(
             text=text, tokens=self._counter(text) if text else 0, max_tokens=self._max,
             tokenizer=self._counter.name, exact=self._counter.exact, reason=reason,
-            abstained=abstained, pinned=first.hits,
+            abstained=abstained, standing=first.standing.hits, pinned=first.pinned.hits,
         )  # fmt: skip
 
     def context(
         self, hits: HitList, cue: str | None, k: int, *, always: bool = False,
-        pinned: Sequence[Hit] = (),
+        rules: Sequence[Hit] = (), pinned: Sequence[Hit] = (),
     ) -> Context:
         """The block of the best k of ``hits``, and what became of each.
 
         Args:
             hits: of one recall, more than k of them, so that there is a crowd to stand out from.
             always: also when none of them seems to answer.
-            pinned: memories that are quoted before all others, as many as fit.
+            rules: instructions that hold whatever the cue is about, beside ``hits.standing``.
+            pinned: memories that are quoted before all others for the cue, as many as fit.
         """
-        first = self._pinned(pinned)
+        first = self._first((*hits.standing, *rules), pinned)
+        hits = _without(hits, first.standing.hits)
         if not hits:
             reason = hits.reason or "nothing found"
-            return self.empty(reason, abstained=hits.abstained, pinned=first)
+            return self._empty(first, reason, abstained=hits.abstained)
         verdict = judge(hits.signals, 0.0 if always else self._config.abstain_below)
         if verdict.silent:
-            return self.empty(verdict.reason, abstained=True, pinned=first)
+            return self._empty(first, verdict.reason, abstained=True)
         least = least_of(hits.signals, self._config.context_abbreviated)
         draft = _Draft(
             self._counter, self._max, cue or "", (self._config.context_full, least),
-            self._block(first.text), first,
+            self._block(first.text), first.pinned,
         )  # fmt: skip
-        found = in_turn(hits, k)
+        found = list(zip(hits[:k], relevances([hit.score for hit in hits]), strict=False))
         repeated = _repeated([hit for hit, _ in found])
         quotes, tokens = draft.settle([
             draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
@@ -176,31 +186,41 @@ class Desk:
         ])  # fmt: skip
         said = any(quote.form != "skipped" for quote in quotes)
         return replace(
-            self.empty("" if said else "no memory fits the budget"),
-            text=draft.text(), tokens=tokens, quotes=tuple(quotes), pinned=first.hits,
+            self._empty(first, "" if said else "no memory fits the budget"),
+            text=draft.text(), tokens=tokens, quotes=tuple(quotes),
         )  # fmt: skip
 
     def _block(self, section: str = "") -> Block:
         return Block(self._layout, ids=self._ids, section=section)
 
-    def _pinned(self, hits: Sequence[Hit]) -> _Section:
-        """Those that fit, in their order, each whole or, where it is too long, by its beginning."""
-        said = [hit for hit in hits if hit.text.strip()]
-        unlike = [hit for hit, why in zip(said, _repeated(said), strict=True) if not why]
-        return self._section(_PINNED, unlike, self._max)
+    def _first(self, standing: Sequence[Hit], pinned: Sequence[Hit]) -> _First:
+        """What is quoted before all else: instructions in their share, then what is pinned."""
+        rules = self._section(_STANDING, standing, share=_STANDING_SHARE, whole=True)
+        stands = {hit.id for hit in rules.hits}
+        kept = [hit for hit in pinned if hit.id not in stands]
+        return _First(rules, self._section(_PINNED, kept, before=rules.text))
 
-    def _section(self, title: str, hits: Iterable[Hit], room: int) -> _Section:
-        """A section of its own before all other lines, of at most ``room`` tokens with the frame.
+    def _section(
+        self, title: str, hits: Sequence[Hit], *, before: str = "", share: float = 1.0,
+        whole: bool = False,
+    ) -> _Section:
+        """A section of its own behind ``before``, of at most a share of the budget.
 
-        A memory that does not fit gives way to the next one.
+        Its memories in their order; one that does not fit gives way to the next. With ``whole``
+        none is cut, else one that is too long is quoted by its beginning.
         """
-        block = self._block()
-        left = room - self._counter(f"{block.frame}{title}:\n")
+        frame = self._counter(self._block(before).frame)
+        room = min(int(share * self._max), self._max - frame)
+        block, left = self._block(), room - self._counter(f"{title}:\n")
         kept: dict[int, tuple[Hit, Line]] = {}
-        for hit in hits:
-            line = _line(hit, left, self._counter)
+        said = [hit for hit in hits if hit.text.strip()]
+        for hit, repeated in zip(said, _repeated(said), strict=True):
+            if repeated:
+                continue
+            line = _line(hit, left, self._counter, whole=not whole)
             if line is not None and line.cut:
-                line = _line(hit, min(left, _ABBREVIATED_TOKENS), self._counter)
+                shorter = min(left, _ABBREVIATED_TOKENS)
+                line = None if whole else _line(hit, shorter, self._counter)
             price = self._counter(block.section("", [line])) if line is not None else 0
             if line is not None and price <= left:
                 kept[hit.id] = hit, line
@@ -209,7 +229,8 @@ class Desk:
                 break
         while kept:
             text = block.section(title, [line for _, line in kept.values()])
-            if self._counter(self._block(text).text()) <= room:
+            whole_text = self._block(before + text).text()
+            if self._counter(text) <= room and self._counter(whole_text) <= self._max:
                 cut = frozenset(line.id for _, line in kept.values() if line.cut)
                 return _Section(tuple(hit for hit, _ in kept.values()), text, cut)
             kept.popitem()
@@ -225,6 +246,17 @@ class _Section(NamedTuple):
 
 
 _NO_SECTION: Final = _Section((), "", frozenset())
+
+
+class _First(NamedTuple):
+    """The sections before all other lines."""
+
+    standing: _Section
+    pinned: _Section
+
+    @property
+    def text(self) -> str:
+        return self.standing.text + self.pinned.text
 
 
 class _Draft:
@@ -352,6 +384,25 @@ def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
     reason = reason or (_TOO_LONG if line.cut else "")
     form = "abbreviated" if reason else "full"
     return replace(quote, form=form, tokens=tokens, reason=reason)
+
+
+def _named(hit: Hit) -> dict[str, Any]:
+    """Which memory, JSON-ready."""
+    return {
+        "id": hit.id, "event_time": iso_of_ms(hit.record.event_ms), "session_id": hit.session_id,
+        "score": round(hit.score, 6),
+    }  # fmt: skip
+
+
+def _without(hits: HitList, some: Sequence[Hit]) -> HitList:
+    """The hits but for those that are quoted elsewhere: part of them may be an instruction."""
+    gone = {hit.id for hit in some}
+    if not any(hit.id in gone for hit in hits):
+        return hits
+    return HitList(
+        [hit for hit in hits if hit.id not in gone], hits.stats, signals=hits.signals,
+        abstained=hits.abstained, reason=hits.reason or "it is quoted as an instruction",
+    )  # fmt: skip
 
 
 def _repeated(hits: Sequence[Hit]) -> list[str]:

@@ -10,18 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.lexical.source import Text
+from spector.read.instructions import instruction
 from spector.read.plain import plain
 from spector.read.roles import may_instruct
-from spector.read.signs import asks, standing, terms_of_time
+from spector.read.signs import asks, prefers, terms_of_time
 
-__all__ = ["MARK_VERSION", "Forms", "forms_of", "mark_of"]
+__all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of"]
 
 #: another number whenever a text may get another mark: marks are kept in files
-MARK_VERSION: Final = 2
+MARK_VERSION: Final = 3
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_STANDING: Final = 1
-_TIME_SHIFT, _TIME_MASK = 1, 3
+#: the low bits: words of time, 0 to 2, and three more for a preference; or an instruction, which is
+#: ranked by no form
+_FORM_MASK: Final = 7
+_PREFERS: Final = 3
+_INSTRUCTS_TOO: Final = 6
+_INSTRUCTS: Final = 7
+#: bits that the mark of an instruction has, and no other
+INSTRUCTS: Final = 6
 _QUESTION_SHIFT: Final = 3
 #: no question, or one so long that it is none to speak of
 _NO_QUESTION: Final = 31
@@ -29,9 +36,17 @@ _NO_QUESTION: Final = 31
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forms:
-    """(n,) each: an instruction that holds; words of time, 0..2; words of a question, or inf."""
+    """(n,) each.
 
-    standing: NDArray[np.bool_]
+    Attributes:
+        instructs: the text, or a part of it, is an instruction that holds. wholly: all of it.
+        prefers: it says what its speaker likes.
+        time_words: words of time, 0..2. questions: words of a question, or inf.
+    """
+
+    instructs: NDArray[np.bool_]
+    wholly: NDArray[np.bool_]
+    prefers: NDArray[np.bool_]
     time_words: NDArray[np.float32]
     questions: NDArray[np.float32]
 
@@ -42,11 +57,14 @@ def mark_of(memory: Text) -> int:
     words, folded = _NO_QUESTION, plain(text)
     if asks(text):
         words = min(len(_WORD.findall(text.partition("[shares ")[0])), _NO_QUESTION)
-    return (
-        (standing(text, folded) and _may_instruct(memory)) * _STANDING
-        | min(terms_of_time(text, 2, folded), 2) << _TIME_SHIFT
-        | words << _QUESTION_SHIFT
-    )
+    own = _may_instruct(memory)
+    told = instruction(text, folded) if own else None
+    if told is not None:
+        form = _INSTRUCTS if told.whole else _INSTRUCTS_TOO
+    else:
+        form = min(terms_of_time(text, 2, folded), 2)
+        form += _PREFERS * (own and prefers(text, folded))
+    return form | words << _QUESTION_SHIFT
 
 
 def _may_instruct(memory: Text) -> bool:
@@ -58,8 +76,9 @@ def forms_of(marks: NDArray[np.int64]) -> Forms:
     """What marks (n,) say."""
     questions = (marks >> _QUESTION_SHIFT).astype(np.float32)
     questions[questions == _NO_QUESTION] = np.inf
+    form = marks & _FORM_MASK
+    instructs = form >= _INSTRUCTS_TOO
     return Forms(
-        (marks & _STANDING) != 0,
-        (marks >> _TIME_SHIFT & _TIME_MASK).astype(np.float32),
-        questions,
+        instructs, form == _INSTRUCTS, (form >= _PREFERS) & ~instructs,
+        np.where(instructs, 0, form % _PREFERS).astype(np.float32), questions,
     )

@@ -1,6 +1,6 @@
 """The kernel's score and the evidence of the read path, added up on one scale.
 
-    score = fused + w_lexical * sd * (w (W + 0.3 P) + about + date + standing + form)
+    score = fused + w_lexical * sd * (w (W + 0.3 P) + about + date + preference + form)
                   + w_similarity * (likeness with neighbours - cosine)
 
 ``fused`` is the kernel's score and stays what it is. ``sd`` is the standard deviation of the cue's
@@ -132,7 +132,7 @@ class Fuser:
         spread = corpus.spread
         if spread is None:
             spread = deviation(wanted) if query.vector is not None else TYPICAL_DEVIATION
-        evidence, named = self._terms(snap, grounds, asked, corpus, profile)
+        evidence, named = self._terms(grounds, asked, corpus, profile)
         gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
         words = evidence.get("words")
         full = max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
@@ -232,12 +232,11 @@ class Fuser:
     # -- words and the rest ---------------------------------------------------------------------
 
     def _terms(
-        self, snap: Snapshot, grounds: Sequence[Ground], asked: Asked, corpus: Corpus,
-        profile: ScoringProfile,
+        self, grounds: Sequence[Ground], asked: Asked, corpus: Corpus, profile: ScoringProfile
     ) -> tuple[dict[str, F32], NDArray[np.bool_] | None]:
         """Evidence by term, (N,) f32 each, in deviations; and which rows the cue names."""
         ranking = profile.ranking
-        found = [_terms_of(snap, ground, asked, corpus, ranking) for ground in grounds]
+        found = [_terms_of(ground, asked, corpus, ranking) for ground in grounds]
         return (
             {name: _joined([each[name] for each, _ in found]) for name in found[0][0]},
             _named([own for _, own in found], asked, profile),
@@ -260,7 +259,7 @@ def _sound(cosines: F32) -> F32:
 
 
 def _terms_of(
-    snap: Snapshot, ground: Ground, asked: Asked, corpus: Corpus, ranking: Ranking
+    ground: Ground, asked: Asked, corpus: Corpus, ranking: Ranking
 ) -> tuple[dict[str, F32], NDArray[np.uint8]]:
     """Evidence of one ground, and (t, n) how often each memory has each word itself."""
     out: dict[str, F32] = {}
@@ -299,8 +298,8 @@ def _terms_of(
         out["date"] = np.float32(ranking.date) * near
     if asked.kind == "fact" and (ranking.short or ranking.question or ranking.time_words):
         out |= ground.of_forms(ranking)
-    elif asked.kind == "request" and ranking.standing:
-        out["standing"] = np.float32(ranking.standing) * ground.standing(snap)
+    elif asked.kind == "request" and ranking.preference:
+        out["preference"] = np.float32(ranking.preference) * ground.forms().prefers
     return out, own
 
 

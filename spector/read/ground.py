@@ -33,9 +33,6 @@ __all__ = [
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
-#: confidence, 0..255, from which words without a speaker are believed to be the user's
-_CERTAIN: Final = 127
-
 
 @dataclass(slots=True, eq=False)
 class Ground:
@@ -65,7 +62,6 @@ class Ground:
     _fields: I64 | None = None
     _speakers: I64 | None = None
     _forms: Forms | None = None
-    _standing: NDArray[np.bool_] | None = None
     _surroundings: tuple[Any, Surroundings] | None = None
     _form_terms: tuple[Any, dict[str, F32]] | None = None
 
@@ -120,16 +116,6 @@ class Ground:
         if self._forms is None:
             self._forms = forms_of(self.words.marks(self.rows[: len(self)]))
         return self._forms
-
-    def standing(self, snap: Snapshot) -> NDArray[np.bool_]:
-        """(n,) which texts are instructions that hold; without a speaker, only what is certain."""
-        if self._standing is None:
-            found = self.forms().standing.copy()
-            unnamed = [code for code, name in enumerate(self.words.speakers()) if not name]
-            for row in np.flatnonzero(found & np.isin(self.speakers(), unnamed)).tolist():
-                found[row] = snap.confidence(int(self.part[row]), int(self.slot[row])) >= _CERTAIN
-            self._standing = found
-        return self._standing
 
     def of_forms(self, ranking: Ranking) -> dict[str, F32]:
         """The terms that they earn, see `spector.read.rank.of_forms`."""

@@ -15,7 +15,7 @@ from spector.kernel.reference import score_terms
 from spector.kernel.tags import RESERVED
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, RECORD_PROOF, Flag
 from spector.read.snapshot import Candidate, Snapshot
-from spector.records import Explanation, Hit, HitList, MemoryRecord
+from spector.records import Explanation, Hit, MemoryRecord
 from spector.store.catalog import StoredRow, decoded, rounded, verify_stored
 from spector.store.files import Bytes
 from spector.store.filters import SqlFilter
@@ -225,7 +225,7 @@ class _Found:
         return to_record(decoded(self._row), header_of(self.image), self.tier, self._newer)
 
 
-def confine(hits: HitList, within: Callable[[MemoryRecord], MemoryRecord]) -> None:
+def confine(hits: Sequence[Hit], within: Callable[[MemoryRecord], MemoryRecord]) -> None:
     """Have the records of hits be what ``within`` makes of them, where they may have links."""
     for hit in hits:
         if isinstance(hit._found, _Found) and hit._found.may_have_links:

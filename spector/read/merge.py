@@ -37,10 +37,13 @@ def merged(lists: Sequence[HitList], k: int) -> HitList:
         for hit in hits:
             first.setdefault(hit.id, hit)
             above[hit.id] = above.get(hit.id, 0.0) + (hit.score - floor) / len(lists)
+    for hit in whole.standing:  # a part may have it as an ordinary hit
+        above.pop(hit.id, None)
     best = sorted(above, key=lambda each: (-above[each], each))[:k]
     return HitList(
         [_rescored(first[each], base + above[each]) for each in best], whole.stats,
         signals=whole.signals, abstained=whole.abstained, reason=whole.reason,
+        standing=whole.standing,
     )  # fmt: skip
 
 

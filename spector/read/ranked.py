@@ -114,6 +114,27 @@ class Ranked(Sequence[Candidate]):
         self._is_fresh = False
         self.allowed = codes
 
+    def set_aside(self, ids: I64) -> I64:
+        """Keep some memories out, also of what is noticed; returns their rows that would pass."""
+        rows = self.rows_of(ids)
+        rows = rows[self._fused[rows] > -np.inf]
+        if not len(rows):
+            return rows
+        kept = np.ones(len(self.ids), np.bool_)
+        kept[rows] = False
+        left = np.concatenate([self._order, self._left])
+        self._left, self._order = left[kept[left]], self._order[:0]
+        self._count, self._is_fresh = len(self._left), False
+        coverage, cosine = self.noticed(rows)
+        if coverage >= self.coverage or (cosine is not None and cosine >= self.cosine):
+            coverage, cosine = self.noticed(self.passing())
+            self.coverage, self.cosine = coverage, -1.0 if cosine is None else cosine
+        return rows
+
+    def candidates(self, rows: I64) -> list[Candidate]:
+        """Candidates of some rows, best first, whether they are kept out or not."""
+        return self._made(rows[np.lexsort((self.ids[rows], -self._total[rows]))])
+
     def codes(self, rows: I64) -> NDArray[np.uint64]:
         """(n,) u64 places of some rows."""
         return code_of(self.part[rows], self.slot[rows])

@@ -9,7 +9,7 @@ truncates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +34,7 @@ from spector.read.request import RecallRequest, within
 from spector.read.route import Kind
 from spector.read.signs import Speakers
 from spector.read.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
+from spector.read.standing import MOST, Embed, Standing, is_looked_for
 from spector.read.told import Told
 from spector.read.weigh import BY_SCORE, BY_WORDS, Weigher
 from spector.read.when import TimeRange, resolve
@@ -67,10 +68,16 @@ _Known = tuple[
 ]
 
 
+#: what is made of one request in one snapshot
+_Answer = Callable[[Snapshot, RecallRequest], HitList]
+
+
 class Reader:
     """The read path over all tiers of a memory. Thread-safe, takes no lock while it scans."""
 
-    def __init__(self, router: TierRouter, kernel: Scanner, config: Config) -> None:
+    def __init__(
+        self, router: TierRouter, kernel: Scanner, config: Config, *, embed: Embed | None = None
+    ) -> None:
         self._router = router
         self._stores = tuple(router.stores())
         self._kernel = kernel
@@ -80,6 +87,7 @@ class Reader:
         self._weigher = Weigher(kernel, len(self._stores), config)
         self._noticer = Noticer(kernel)
         self._told = Told()
+        self._standing = Standing(router, kernel, self._confirmer, config, embed)
         self._cached: Snapshot | None = None
         #: hits wanted and tags of the gate -> candidates that were enough the last time
         self._enough: dict[tuple[int, ...], int] = {}
@@ -101,7 +109,25 @@ class Reader:
         Raises:
             StoreError: memories kept moving; never an answer that may lack one.
         """
-        hits = self._attempt(requests)
+        return self._answers(requests, self._picked)
+
+    def always(self, request: RecallRequest, most: int) -> HitList:
+        """The newest instructions that hold whatever a cue is about, in the scope of a recall."""
+        if not is_looked_for(request):
+            return HitList()
+        return self._answers(
+            [request],
+            lambda snap, asked: HitList(
+                self._standing.always(snap, self._lexical.at(snap), asked, most)
+            ),
+        )[0]
+
+    def expect(self, texts: Iterable[str]) -> None:
+        """Make ready for texts that are about to be written; see `Standing.expect`."""
+        self._standing.expect(texts)
+
+    def _answers(self, requests: Sequence[RecallRequest], answer: _Answer) -> list[HitList]:
+        hits = self._attempt(requests, answer)
         if hits is not None:
             return hits
         requests = [replace(request, by_catalog=True) for request in requests]
@@ -109,11 +135,11 @@ class Reader:
             for store in self._stores:
                 if not store.files.durable:
                     store.await_view()
-            hits = self._attempt(requests)
+            hits = self._attempt(requests, answer)
             if hits is not None:
                 return hits
         with self._stores[0].lock:  # writers of this process wait for once
-            hits = self._attempt(requests)
+            hits = self._attempt(requests, answer)
         if hits is None:
             raise StoreError(
                 "memories kept moving while they were recalled", hint="try again in a moment"
@@ -124,6 +150,7 @@ class Reader:
         """Forget what was made of memories to rank others; the next recall makes it anew."""
         self._weigher.let_go()
         self._noticer.let_go()
+        self._standing.let_go()
 
     def close(self) -> None:
         """Keep nothing of the stores, which are closed: no map, no words, no cache."""
@@ -131,6 +158,7 @@ class Reader:
         self._enough.clear()
         self._lexical.let_go()
         self._noticer.let_go()
+        self._standing.let_go()
         self._weigher = Weigher(self._kernel, len(self._stores), self._config)
         self._told = Told()
 
@@ -138,10 +166,12 @@ class Reader:
         """Who was known to speak when a cue was last looked up in words."""
         return self._lexical.known_speakers()
 
-    def _attempt(self, requests: Sequence[RecallRequest]) -> list[HitList] | None:
+    def _attempt(
+        self, requests: Sequence[RecallRequest], answer: _Answer
+    ) -> list[HitList] | None:
         """Recalls in one snapshot; None when they must be done again."""
         try:
-            hits, views = self._in_snapshot(requests, ())
+            hits, views = self._in_snapshot(requests, answer, ())
         except Moved:
             return None
         by_flags = any(
@@ -158,16 +188,27 @@ class Reader:
         return hits if settled else None
 
     def _in_snapshot(
-        self, requests: Sequence[RecallRequest], views: tuple[View, ...]
+        self, requests: Sequence[RecallRequest], answer: _Answer, views: tuple[View, ...]
     ) -> tuple[list[HitList], tuple[View, ...]]:
         """The hits and the views of all stores; those given are held already."""
         if len(views) == len(self._stores):
             snap = self._snapshot(views)
-            return [self._picked(snap, request) for request in requests], views
+            return [answer(snap, request) for request in requests], views
         with self._stores[len(views)].snapshot() as view:
-            return self._in_snapshot(requests, (*views, view))
+            return self._in_snapshot(requests, answer, (*views, view))
 
     def _picked(self, snap: Snapshot, request: RecallRequest) -> HitList:
+        """The best k, and the instructions that stand beside them."""
+        if request.cue is None or not is_looked_for(request):
+            return self._best(snap, request)
+        fitting = self._standing.fitting(snap, self._lexical.at(snap), request)
+        hits = self._best(snap, replace(request, beside=tuple(hit.id for hit in fitting)))
+        asked = [hit for hit in hits.standing if hit.id not in {each.id for each in fitting}]
+        most = MOST if kind_of(request) is Kind.REQUEST else 1
+        hits.standing = (*asked, *fitting)[:most]
+        return hits
+
+    def _best(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """The best k, or of more than those the most different ones and few of each session."""
         if request.mmr is None and request.per_session is None:
             return self._recall_in(snap, request)
@@ -181,8 +222,9 @@ class Reader:
             want = min(4 * want, most)
         if request.mmr is not None:
             picked = most_diverse(picked, wanted, request.mmr)
-        out = HitList(picked[:wanted], hits.stats, signals=hits.signals)
-        return out
+        return HitList(
+            picked[:wanted], hits.stats, signals=hits.signals, standing=hits.standing
+        )
 
     def _recall_in(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """The answer in one snapshot; the time that the cue speaks of is looked for first.
@@ -316,10 +358,11 @@ class Reader:
             ranked = self._weigher.all_of(snap, views, query, asked, result, chosen)
             if result is None:  # every record was scored, but for those whose state forbids it
                 result = scored_all(snap, len(ranked))
+            apart = self._standing.set_aside(snap, views, ranked, request.beside)
             self._told.add(snap, ranked, asked.time, query.profile.ranking)
             hits = self._confirmed(snap, request, query, filters, ranked)
         else:
-            hits, result, ranked = self._best_of_many(
+            hits, result, ranked, apart = self._best_of_many(
                 snap, request, query, filters, (views, asked, select, chosen)
             )
         signals = self._noticer.signals(
@@ -328,7 +371,13 @@ class Reader:
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
-        return HitList(hits, stats_of(snap, select, result, self._kernel.name), signals=signals)
+        least = hits[0].score if hits else -np.inf
+        asked_for = [each for each in apart if each.score > least]
+        standing, _ = self._confirmer.first(snap, 1, query, filters, asked_for)
+        return HitList(
+            hits, stats_of(snap, select, result, self._kernel.name), signals=signals,
+            standing=tuple(standing),
+        )
 
     def _confirmed(
         self, snap: Snapshot, request: RecallRequest, query: Query,
@@ -346,8 +395,8 @@ class Reader:
     def _best_of_many(
         self, snap: Snapshot, request: RecallRequest, query: Query,
         filters: Sequence[SqlFilter | None], known: _Known,
-    ) -> tuple[list[Hit], ScanResult, Ranked]:
-        """The first k of as many candidates as it takes."""
+    ) -> tuple[list[Hit], ScanResult, Ranked, Sequence[Candidate]]:
+        """The first k of as many candidates as it takes; and the instructions among them."""
         views, asked, select, chosen = known
         filtered = any(f is not None for f in filters)
         want, by_words, allow = max(2 * request.k, BY_SCORE), max(request.k, BY_WORDS), None
@@ -359,11 +408,12 @@ class Reader:
                 snap, views, query, asked, result, chosen, by_words, allow
             )
             self._told.add(snap, ranked, asked.time, query.profile.ranking)
+            apart = self._standing.set_aside(snap, views, ranked, request.beside)
             if allow is not None:
                 ranked.only(allow.codes)
             hits, _ = self._confirmer.first(snap, request.k, query, filters, ranked)
             if len(hits) == request.k or len(result) < want:
-                return hits, result, ranked
+                return hits, result, ranked, apart
             if filtered and allow is None:
                 allow = allowed(snap, request)
             else:

@@ -188,6 +188,8 @@ class RecallRequest:
     kind: str = ""
     #: the time that the cue speaks of, once it has been looked for
     time: TimeRange | None = None
+    #: memories that stand beside the hits, and are none
+    beside: tuple[int, ...] = ()
     #: the mean vector of requests, made when it is needed first; None without an embedder
     wish: Callable[[], NDArray[np.float32] | None] = _no_wish
 

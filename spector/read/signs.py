@@ -1,4 +1,4 @@
-"""What a text or cue shows by its wording: instructions, words of time, whom it is about.
+"""What a text or cue shows by its wording: likings, words of time, whom it is about.
 
 Pure functions, no LLM, linear time. The English rules are those of "Ranking research" in
 bench/LOG.md, where each was measured; the Turkish ones are their translations and were not, for
@@ -16,7 +16,7 @@ from typing import Final
 from spector.read.plain import composed, is_turkish, plain
 
 __all__ = [
-    "ASSISTANTS", "FIRST_PERSON", "USERS", "Speakers", "about", "asks", "standing",
+    "ASSISTANTS", "FIRST_PERSON", "USERS", "Speakers", "about", "asks", "prefers",
     "terms_of_time",
 ]
 
@@ -28,21 +28,24 @@ USERS: Final = frozenset(("user", "human", "kullanici"))
 FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|our|us)\b")
 _WORD: Final = re.compile(r"[^\W_]+")
 
-_STANDING_FIRST: Final = re.compile(
-    r"\s*(?:please\s+)?(?:always|never|from now on|whenever|every time|in future|going forward"
-    r"|remember to|make sure|be sure to|keep in mind|do not|don't)\b"
+_PREFERS: Final = re.compile(
+    r"\bi(?: (?:really|always|usually|generally|mostly|also|just|absolutely|personally|much|still"
+    r"|do|don't|do not|never|would|can't|cannot)){0,3}"
+    r" (?:prefer|like|love|enjoy|avoid|hate|dislike|detest|favou?r|stand)\b(?! to know\b)"
+    r"|\bi'd (?:rather|prefer)\b|\bi(?:'m| am) (?:not )?(?:a (?:\w+ )?fan of|fond of|keen on)\b"
+    r"|\bmy (?:\w+ ){0,2}favou?rites?\b"
 )
-_STANDING_ANYWHERE: Final = re.compile(
-    r"\b(?:when|whenever|if|every time|each time) i (?:ask|request|say|mention|tell you)\b"
-)
-_STANDING_FIRST_TR: Final = re.compile(
-    r"\s*(?:lutfen\s+)?(?:her zaman|hep|asla|hicbir zaman|sakin|bundan (?:sonra|boyle)"
-    r"|unutma|aklinda (?:tut|bulunsun)|dikkat et|emin ol)\b"
-)
-_STANDING_ANYWHERE_TR: Final = re.compile(
-    r"\bbundan (?:sonra|boyle)\b"
-    r"|\b(?:sordugumda|sorarsam|istedigimde|istersem|soyledigimde|soylersem|dedigimde|dersem"
-    r"|bahsettigimde|bahsedersem)\b"
+#: "I would like to book ..." is a wish for now
+_WISHES: Final = re.compile(r"\bi would (?:like|love)\b")
+#: texts without any of these have no need for the expressions, which take longer
+_STEMS: Final = ("prefer", "like", "love", "enjoy", "avoid", "hate", "detest", "favo", "stand",
+                 "rather", "fan of", "fond", "keen")  # fmt: skip
+_STEMS_TR: Final = ("sev", "bayil", "hoslan", "begen", "kacin", "tercih", "nefret", "favori")
+_PREFERS_TR: Final = re.compile(
+    r"\b(?:sever|seviyor|bayilir|bayiliyor|hoslanir|hoslaniyor|kacinir|kaciniyor)(?:im|um)\b"
+    r"|\b(?:sevme|hoslanma|begenme|bayilma)(?:m|yorum)\b|\b(?:sevmi|hoslanmi|begenmi)yorum\b"
+    r"|\b(?:tercih|nefret) (?:ed(?:er|iyor)(?:im|um)|etmem|etmiyorum)\b"
+    r"|\ben (?:cok )?sevdigim\b|\bfavori\w{0,8}(?:m|miz)\b"
 )
 
 _TIME: Final = frozenset(
@@ -72,23 +75,20 @@ _ALSO_WORDS: Final = frozenset(
 _MOST_WORDS_OF_A_NAME: Final = 4
 
 
-def standing(text: str, folded: str | None = None) -> bool:
-    """Whether the text is an instruction that holds until revoked ("Always use metric units").
+def prefers(text: str, folded: str | None = None) -> bool:
+    """Whether a text says what its speaker likes or avoids ("I prefer trains", "sevmem").
 
-    Term *standing* of the ranking formula: such a memory is favoured when the cue is a request and
-    it was the user's to give (`spector.read.roles`). Turkish: "bundan sonra ...", "... sorduğumda",
-    "asla ...".
+    Term *preference* of the ranking formula, for requests. A question and a wish for now ("I would
+    like to book ...") say no such thing.
     """
     folded = plain(text) if folded is None else folded
-    if _STANDING_FIRST.match(folded) or "from now on" in folded:
-        return True
-    if " i " in folded and _STANDING_ANYWHERE.search(folded):
-        return True
-    if _STANDING_FIRST_TR.match(folded):
-        return is_turkish(text, folded)
-    if text.isascii():  # its rules for anywhere need a language that is not in doubt
-        return False
-    return bool(_STANDING_ANYWHERE_TR.search(folded)) and is_turkish(text, folded)
+    if any(map(folded.__contains__, _STEMS)):
+        found = _PREFERS.search(folded)
+        if found and not _WISHES.match(found.group()):
+            return not asks(text)
+    if any(map(folded.__contains__, _STEMS_TR)) and _PREFERS_TR.search(folded):
+        return not asks(text)
+    return False
 
 
 def terms_of_time(text: str, most: int = 2, folded: str | None = None) -> int:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
 from spector.kernel.base import Edit, Part, PartTable, Scanner
-from spector.layout import headers_of
 from spector.store.links import has_windows
 from spector.store.segment import Partition
 from spector.store.store import Store, View
@@ -113,12 +112,6 @@ class Snapshot:
             if store.files.durable:
                 self.validity[n, superseded] = found
         return found
-
-    def confidence(self, position: int, slot: int) -> int:
-        """0..255, of the record in a slot of the partition at a position in the table."""
-        store = self.store_of(position)
-        partition = self.views[store].partitions[position - self.offsets[store]]
-        return int(headers_of(partition.data[slot : slot + 1])["confidence"][0])
 
     def store_of(self, position: int) -> int:
         """Index of the store whose partition is at a position in the table."""

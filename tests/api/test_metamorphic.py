@@ -241,11 +241,14 @@ def a_store_within_the_limit_is_ranked_whole(path: Path) -> None:
     for limit in (100, 1000):
         with own_vectors(config=Config(rank_all_records=limit)) as memory:
             memory.remember_many([
-                {"text": "Always use metric units" if n == middling else f"n {n}",
+                {"text": "I prefer hot food" if n == middling else f"n {n}",
                  "vector": given[n]} for n in range(400)
             ])
-            hits = memory.recall("Can you suggest a recipe?", vector=cue, k=10)
-            found.append("Always use metric units" in texts(hits))
+            liked = dataclasses.replace(
+                spector.PROFILES["balanced"], ranking=spector.Ranking(preference=3.0)
+            )
+            hits = memory.recall("Can you suggest a recipe?", vector=cue, k=10, profile=liked)
+            found.append("I prefer hot food" in texts(hits))
     assert found == [False, True]
 
 

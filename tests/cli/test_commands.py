@@ -137,6 +137,35 @@ def test_words_of_the_cue_do_not_widen_a_filter(run: Run, filled: Path) -> None:
     assert {hit["tier"] for hit in found["hits"]} == {"procedural"}
 
 
+def test_recall_shows_the_instructions_that_fit_in_a_section_of_their_own(
+    run: Run, filled: Path
+) -> None:
+    rule = "Whenever I ask for recipes, list the calories."
+    run("remember", filled, rule, "--role", "user")
+    run("remember", filled, "Never use emojis.", "--role", "user")
+    cue = "Can you suggest recipes?"
+    found = run("recall", filled, cue, "--json").json
+    assert [each["text"] for each in found["standing"]] == [rule]
+    assert rule not in [hit["text"] for hit in found["hits"]]
+    hits, _, section = run("recall", filled, cue).out.partition("standing instructions")
+    assert rule in section
+    assert rule not in hits
+    assert "condition" in run("recall", filled, cue, "--explain").out
+    assert "standing instructions" not in run("recall", filled, "the cat").out
+    alone = run("recall", filled, cue, "--where", '{"nothing": 1}')
+    assert alone.code == 1
+
+
+def test_context_shows_the_instructions_that_hold(run: Run, filled: Path) -> None:
+    run("remember", filled, "Never use emojis.", "--role", "user")
+    result = run("context", filled, "which morning for deploys", "--explain")
+    assert result.code == 0
+    assert result.out.index("standing instructions") < result.out.index("Never use emojis.")
+    assert "an instruction that holds" in result.out
+    found = run("context", filled, "which morning for deploys", "--json").json
+    assert len(found["standing"]) == 1
+
+
 def test_recall_that_finds_nothing_exits_1_with_an_empty_list(run: Run, filled: Path) -> None:
     result = run("recall", filled, "x", "--tag", "no-such-tag", "--json")
     assert result.code == 1

@@ -243,26 +243,6 @@ def test_nothing_found_is_no_silence(memory: Memory) -> None:
         assert not found.abstained
 
 
-def test_an_instruction_does_not_take_the_room_of_a_preference(memory: Memory) -> None:
-    """ "Always ..." is lifted above all else when help is asked for, whatever the cue is about."""
-    axes = np.eye(memory.dim, dtype=np.float32)
-    for n in range(30):
-        text = f"Note {n} about the {WORDS[n % 10]} in town."
-        memory.remember(text, vector=axes[2 + n] + 0.1 * (n % 5) * axes[0])
-    wish = memory.remember("I prefer trains.", role="user", vector=0.4 * axes[0] + 0.9 * axes[1])
-    rule = memory.remember("Always answer me in short sentences.", role="user", vector=axes[1])
-    cue, vector = "Can you recommend how I should travel?", axes[0]
-    assert memory.recall(cue, vector=vector, k=1)[0].id == rule.id, "a recall's order stays"
-    both = memory.context(cue, vector=vector)
-    assert [quote.hit.id for quote in both.quotes[:2]] == [wish.id, rule.id]
-    assert [quote.form for quote in both.quotes[:2]] == ["full", "full"]
-    assert both.quotes[0].relevance == 1.0
-    room = next(n for n in range(30, 200) if memory.context(cue, vector=vector, max_tokens=n))
-    least = memory.context(cue, vector=vector, max_tokens=room)
-    assert [hit.id for hit in least.hits] == [wish.id]
-
-
-
 def test_a_context_tells_itself_as_json(told: Memory) -> None:
     context = told.context("violin", max_tokens=200)
     document = json.loads(json.dumps(context.to_dict()))
@@ -296,11 +276,12 @@ def test_a_selective_recall_and_a_context_know_when_there_is_no_answer(told: Mem
 @pytest.fixture
 def pinned(told: Memory) -> list[int]:
     """Three pinned memories of one user, oldest first, and one of another."""
-    for n, text in enumerate(("I am allergic to walnuts.", "Call me Bee.", "Never ring at night.")):
+    texts = ("I am allergic to walnuts.", "I live at Elm Road.", "My gate code is 4711.")
+    for n, text in enumerate(texts):
         told.remember(
             text, user_id="bee", role="user", pinned=True, event_time=f"2026-09-0{n + 1}T08:00:00Z"
         )
-    told.remember("I am not Bee.", user_id="cam", pinned=True)
+    told.remember("My gate code is 1212.", user_id="cam", pinned=True)
     return [record.id for record in told.records(user_id="bee")]
 
 
@@ -317,11 +298,12 @@ def test_pinned_memories_are_quoted_whatever_the_cue(
     context = told.context(cue, always="pinned", user_id="bee")
     assert [hit.id for hit in context.pinned] == pinned[::-1], "the newest first"
     assert pinned_in(context) == [hit.text for hit in context.pinned]
-    assert context.text.index("pinned:\n") < context.text.index("Never ring")
+    assert context.text.index("pinned:\n") < context.text.index("gate code")
     assert not told.context(cue, user_id="bee").pinned
     assert told.context(cue, always=True, user_id="bee").pinned == ()
     assert context.tokens == token_counter(None)(context.text) <= 1000
-    assert json.loads(json.dumps(context.to_dict()))["pinned"] == pinned[::-1]
+    document = json.loads(json.dumps(context.to_dict()))
+    assert [each["id"] for each in document["pinned"]] == pinned[::-1]
 
 
 def test_pinned_memories_do_not_answer_for_the_cue(told: Memory, pinned: list[int]) -> None:

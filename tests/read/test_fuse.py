@@ -26,7 +26,7 @@ from tests.conftest import NOW
 DIM = 16
 OFF = Ranking(
     near=0, request_shift=0, words_fact=0, words_talk=0, words_request=0, pairs=0, about=0, date=0,
-    standing=0, short=0, question=0, time_words=0, by_name=False, events=False, restrict=False,
+    preference=0, short=0, question=0, time_words=0, by_name=False, events=False, restrict=False,
 )
 
 
@@ -212,15 +212,15 @@ def _a_time_of_telling_restricts(memory: Memory) -> None:
     assert set(ids(memory.recall(cue, vector=CUE, profile=profile(restrict=False)))) == {old, new}
 
 
-@case("standing")
-def _an_instruction_that_holds_comes_with_a_request(memory: Memory) -> None:
-    told, said = tell(memory, "user: Always use metric units", "assistant: Always use metric units",
-                      session=None)  # fmt: skip
+@case("preference")
+def _what_the_user_likes_comes_with_a_request(memory: Memory) -> None:
+    told, said = tell(memory, "user: I prefer dishes without cheese",
+                      "assistant: I prefer dishes without cheese", session=None)  # fmt: skip
     cue = "Can you suggest a recipe?"
-    assert of(memory, cue, told)["standing"] > 0
-    assert "standing" not in of(memory, cue, said)
-    assert "standing" not in of(memory, cue, told, standing=0.0)
-    assert "standing" not in of(memory, "Which units were they?", told)
+    assert of(memory, cue, told)["preference"] > 0
+    assert "preference" not in of(memory, cue, said)
+    assert "preference" not in of(memory, cue, told, preference=0.0)
+    assert "preference" not in of(memory, "Which dishes were they?", told)
 
 
 @case("short", "short_words", "question", "question_words", "time_words")

@@ -18,10 +18,11 @@ import pytest
 from spector.clock import to_ms
 from spector.read.gate import gate
 from spector.read.hyde import hypotheses
+from spector.read.instructions import instruction
 from spector.read.parts import split
 from spector.read.plain import is_turkish, plain
 from spector.read.route import kind, route
-from spector.read.signs import about, asks, standing, terms_of_time
+from spector.read.signs import about, asks, prefers, terms_of_time
 from spector.read.told import spans_told
 from spector.read.when import when
 
@@ -34,18 +35,20 @@ UNITS = [
     "2023-05-08 ", "from May to ", "the ", "Ann ", "she ", "/a ", "i", "ı", "İ", "ş", "q\u0307",
     "\u0301", "\u0301\u0323", "\ud800", "\x00", "ne ", "mi ", "maliyi", "didi", "di ", "hi ", "ha",
     "9", "99999999 ", "\U0001f44d", "你", "한", "ه", "\u200d", "\u202e", "ﬃ", "ẞ", "when i ask ",
+    "never ", "sorduğumda ", "when i ask about ", "from now on, ", "i prefer ",
     "(", "[shares ", "\\", "in 2023 ", "please ", "whenever ", "dan önce ", "the week of ",
 ]  # fmt: skip
 READERS: dict[str, Callable[[str], object]] = {
     "gate": gate, "route": route, "kind": kind, "split": lambda cue: split(cue, ["Ann", "Bob Lee"]),
-    "when": lambda cue: when(cue, NOW, years=range(1900, 2100)), "standing": standing, "asks": asks,
+    "when": lambda cue: when(cue, NOW, years=range(1900, 2100)), "asks": asks,
+    "instruction": instruction, "prefers": prefers,
     "about": lambda cue: about(cue, ["Ann", "Bob Lee"]), "terms_of_time": terms_of_time,
     "hyde": hypotheses, "told": lambda cue: spans_told(cue, NOW),
     "turkish": lambda cue: is_turkish(cue, plain(cue)),
 }  # fmt: skip
 MODULES = (
-    "dates", "events", "gate", "hyde", "parts", "plain", "route", "signs", "timejoin", "told",
-    "when",
+    "dates", "events", "gate", "hyde", "instructions", "parts", "plain", "route", "signs",
+    "timejoin", "told", "when",
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
-"""Instructions that hold, words of time, questions, and whom a cue is about.
+"""Likings, words of time, questions, and whom a cue is about.
 
-Mechanism: terms of the ranking formula are given by the wording of a text. Damage without it: a
-rule of the user is lost among facts; a question outranks its answer; "What will Ann do?" is about
+Mechanism: terms of the ranking formula are given by the wording of a text. Damage without it: what
+the user likes is lost among facts; a question outranks its answer; "What will Ann do?" is about
 Will.
 Guard: tables, and changes that must not matter.
 """
@@ -12,33 +12,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.read.signs import Speakers, about, asks, standing, terms_of_time
+from spector.read.signs import Speakers, about, asks, prefers, terms_of_time
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "Always answer in metric units.", "Please never call me Annie", "From now on be brief",
-        "When I ask about code, show Python.", "Keep in mind that I am vegan",
-        "I would like tables. Whenever I request a plan, add costs.", "don't use emojis",
-        "Bundan sonra kısa cevap ver.", "Lütfen asla emoji kullanma.", "Her zaman Türkçe yaz",
-        "Tarif sorduğumda kalori de yaz.",
+        "I prefer the aisle.", "Honestly, I really don't like cilantro", "My favourite tea is mint",
+        "i can't stand loud bars", "I'm not a big fan of musicals.", "I'd rather walk",
+        "My all time favorite film", "Treni tercih ederim", "En sevdiğim renk yeşil",
+        "Mantar sevmem, çok ağır.", "Balık yemeyi çok seviyorum",
     ],
 )  # fmt: skip
-def test_an_instruction_that_holds_is_seen(text: str) -> None:
-    assert standing(text)
-    assert standing(text.upper().replace("İ", "I"))
+def test_a_preference_is_seen(text: str) -> None:
+    assert prefers(text)
+    assert prefers(text.upper().replace("İ", "I"))
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "", "I always loved the sea.", "She never called.", "What should I do?", "They asked when",
-        "The house that we will always remember", "Onu asla unutmam", "Biz hep birlikte gittik",
+        "", "Ann likes tea.", "What do I prefer?", "It looks like rain",
+        "I would like to book a table",
+        "I like what?", "The favourite won", "Onu kim sever bilmem", "We walked home",
     ],
 )  # fmt: skip
-def test_a_story_is_no_instruction(text: str) -> None:
-    assert not standing(text)
+def test_other_texts_say_no_liking(text: str) -> None:
+    assert not prefers(text)
 
 
 @pytest.mark.parametrize(
@@ -110,5 +110,5 @@ def test_any_text_is_about_a_speaker_or_nobody(cue: str, speakers: list[str]) ->
 @given(st.text())
 def test_any_text_has_signs(text: str) -> None:
     assert 0 <= terms_of_time(text) <= 2
-    assert standing(text) in (True, False)
+    assert prefers(text) in (True, False)
     assert asks(text) in (True, False)

@@ -73,7 +73,8 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--learn", action="store_true", help="count the hits as used")
 
 
-_RECALL = """Find the memories that fit a cue, best first; without a cue, the strongest ones.
+_RECALL = """Find the memories that fit a cue, best first; without a cue, the strongest ones. What
+the user told to do for such a cue ("when I ask for recipes, ...") is shown after them.
 Nothing is changed unless --learn is given. Exit code 1: nothing found."""
 
 
@@ -103,15 +104,21 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     cue = question.pop("cue")
     with open_memory(args, "rw" if args.learn else "r") as memory:
         hits = memory.recall(cue, k=args.k, selective=args.selective, **question)
-    console.document({"cue": cue, "k": args.k, "hits": list(hits), "stats": hits.stats,
+    console.document({"cue": cue, "k": args.k, "hits": list(hits),
+                      "standing": list(hits.standing), "stats": hits.stats,
                       "abstained": hits.abstained, "reason": hits.reason})  # fmt: skip
     if not hits:
         console.note(hits.reason or "nothing found")
-        return 1
     if not console.as_json:
-        show_memories(console, hits, full=args.full)
+        if hits:
+            show_memories(console, hits, full=args.full)
+        if hits.standing:
+            console.say(f"{chr(10) if hits else ''}standing instructions that fit the cue:")
+            show_memories(console, hits.standing, full=args.full)
+    if not hits:
+        return 0 if hits.standing else 1
     if args.explain and not console.as_json:
-        for n, hit in enumerate(hits, 1):
+        for n, hit in enumerate((*hits, *hits.standing), 1):
             console.say()
             console.say(f"{n}. {hit.id}  {hit.explain()}")
         console.say()
@@ -158,8 +165,8 @@ def add_context(commands: Any) -> None:
 
 
 _CONTEXT = """Write the memories that fit a cue as one block of text for a prompt: quoted as data,
-in the order of time, within a budget of tokens. Exit code 1: there is nothing to say, and stderr
-says why."""
+in the order of time, within a budget of tokens, after the instructions of the user that hold. Exit
+code 1: there is nothing to say, and stderr says why."""
 
 
 def run_context(args: argparse.Namespace, console: Console) -> int:
@@ -174,14 +181,16 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
         console.note(context.reason)
     if context and not console.as_json:
         console.data(context.text.removesuffix("\n"))
-    if args.explain and context.quotes:
+    if args.explain and (context.quotes or context.standing):
         about = "" if context.exact else "about "
         console.say(f"\n{about}{counted(context.tokens, 'token')} by {context.tokenizer}")
         console.table(
             [Column("relevance", right=True), Column("form"), Column("tokens", right=True),
              Column("id"), Column("why", flexible=True)],
-            [(f"{quote.relevance:.2f}", quote.form, quote.tokens, quote.hit.id, quote.reason)
-             for quote in context.quotes],
+            [*(("", "standing", "", hit.id, "an instruction that holds")
+               for hit in context.standing),
+             *((f"{quote.relevance:.2f}", quote.form, quote.tokens, quote.hit.id, quote.reason)
+               for quote in context.quotes)],
         )  # fmt: skip
     return 0 if context else 1
 
