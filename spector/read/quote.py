@@ -196,7 +196,7 @@ class Block:
     def section(self, title: str, lines: Iterable[Line]) -> str:
         """Lines in their order, each with its date, under a title of their own; "" for none."""
         shown = "".join(map(self._page.apart, lines))
-        return f"{title}:\n{shown}" if shown else ""
+        return self._page.title(title) + shown if shown else ""
 
     def line(self, record_id: int) -> Line:
         return self._lines[record_id]
@@ -253,6 +253,9 @@ class _Page(Protocol):
 
     def heading(self, common: _Common) -> str: ...
 
+    def title(self, text: str) -> str:
+        """Of lines that stand apart."""
+
     def body(self, lines: Sequence[Line], common: _Common) -> Iterator[str]:
         """The lines, which are in the order of time, and their dates."""
 
@@ -268,6 +271,9 @@ class _Full:
 
     def heading(self, common: _Common) -> str:
         return _OPEN + _FULL_HEADING
+
+    def title(self, text: str) -> str:
+        return f"# {text}\n"
 
     def body(self, lines: Sequence[Line], common: _Common) -> Iterator[str]:
         days: set[str] = set()
@@ -322,6 +328,9 @@ class _Compact:
         who = f"; by {common.who}" if common.who else ""
         source = f"; from {common.source}" if common.source else ""
         return f"{_OPEN}{_HEADING}{ids}{who}{source}:\n"
+
+    def title(self, text: str) -> str:
+        return f"{text}:\n"
 
     def body(self, lines: Sequence[Line], common: _Common) -> Iterator[str]:
         last = ""
