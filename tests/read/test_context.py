@@ -296,11 +296,11 @@ def test_a_selective_recall_and_a_context_know_when_there_is_no_answer(told: Mem
 @pytest.fixture
 def pinned(told: Memory) -> list[int]:
     """Three pinned memories of one user, oldest first, and one of another."""
-    for n, text in enumerate(("I am allergic to walnuts.", "Call me Bee.", "Never ring at night.")):
+    for n, text in enumerate(("I am allergic to walnuts.", "I live at Elm Road.", "My gate code is 4711.")):
         told.remember(
             text, user_id="bee", role="user", pinned=True, event_time=f"2026-09-0{n + 1}T08:00:00Z"
         )
-    told.remember("I am not Bee.", user_id="cam", pinned=True)
+    told.remember("My gate code is 1212.", user_id="cam", pinned=True)
     return [record.id for record in told.records(user_id="bee")]
 
 
@@ -317,7 +317,7 @@ def test_pinned_memories_are_quoted_whatever_the_cue(
     context = told.context(cue, always="pinned", user_id="bee")
     assert [hit.id for hit in context.pinned] == pinned[::-1], "the newest first"
     assert pinned_in(context) == [hit.text for hit in context.pinned]
-    assert context.text.index("pinned:\n") < context.text.index("Never ring")
+    assert context.text.index("pinned:\n") < context.text.index("gate code")
     assert not told.context(cue, user_id="bee").pinned
     assert told.context(cue, always=True, user_id="bee").pinned == ()
     assert context.tokens == token_counter(None)(context.text) <= 1000
