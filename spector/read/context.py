@@ -50,10 +50,7 @@ class Quote:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: id, time and score of the hit, and the fields above."""
         return {
-            "id": self.hit.id,
-            "event_time": iso_of_ms(self.hit.record.event_ms),
-            "session_id": self.hit.session_id,
-            "score": round(self.hit.score, 6),
+            **_named(self.hit),
             "form": self.form,
             "relevance": round(self.relevance, 4),
             "tokens": self.tokens,
@@ -110,7 +107,7 @@ class Context:
         return {
             "text": self.text, "tokens": self.tokens, "max_tokens": self.max_tokens,
             "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
-            "abstained": self.abstained, "pinned": [hit.id for hit in self.pinned],
+            "abstained": self.abstained, "pinned": [_named(hit) for hit in self.pinned],
             "quotes": [quote.to_dict() for quote in self.quotes],
         }  # fmt: skip
 
@@ -352,6 +349,14 @@ def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
     reason = reason or (_TOO_LONG if line.cut else "")
     form = "abbreviated" if reason else "full"
     return replace(quote, form=form, tokens=tokens, reason=reason)
+
+
+def _named(hit: Hit) -> dict[str, Any]:
+    """Which memory, JSON-ready."""
+    return {
+        "id": hit.id, "event_time": iso_of_ms(hit.record.event_ms), "session_id": hit.session_id,
+        "score": round(hit.score, 6),
+    }  # fmt: skip
 
 
 def _repeated(hits: Sequence[Hit]) -> list[str]:

@@ -296,7 +296,8 @@ def test_a_selective_recall_and_a_context_know_when_there_is_no_answer(told: Mem
 @pytest.fixture
 def pinned(told: Memory) -> list[int]:
     """Three pinned memories of one user, oldest first, and one of another."""
-    for n, text in enumerate(("I am allergic to walnuts.", "I live at Elm Road.", "My gate code is 4711.")):
+    texts = ("I am allergic to walnuts.", "I live at Elm Road.", "My gate code is 4711.")
+    for n, text in enumerate(texts):
         told.remember(
             text, user_id="bee", role="user", pinned=True, event_time=f"2026-09-0{n + 1}T08:00:00Z"
         )
@@ -321,7 +322,8 @@ def test_pinned_memories_are_quoted_whatever_the_cue(
     assert not told.context(cue, user_id="bee").pinned
     assert told.context(cue, always=True, user_id="bee").pinned == ()
     assert context.tokens == token_counter(None)(context.text) <= 1000
-    assert json.loads(json.dumps(context.to_dict()))["pinned"] == pinned[::-1]
+    document = json.loads(json.dumps(context.to_dict()))
+    assert [each["id"] for each in document["pinned"]] == pinned[::-1]
 
 
 def test_pinned_memories_do_not_answer_for_the_cue(told: Memory, pinned: list[int]) -> None:
