@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -12,7 +13,7 @@ from spector.read.abstain import judge, least_of, relevances
 from spector.read.excerpt import cue_words, excerpt
 from spector.read.quote import Block, Layout, Line, line_of, origin_of, quoted
 from spector.read.tokens import TokenCounter
-from spector.records import Hit, HitList
+from spector.records import Hit, HitList, Signals
 
 __all__ = ["Context", "Desk", "Quote"]
 
@@ -22,6 +23,10 @@ _ABBREVIATED_TOKENS: Final = 40
 _SHARE: Final = 4
 #: of the budget, what instructions that hold may take with their heading
 _STANDING_SHARE: Final = 0.15
+#: memories that are quoted where it is doubtful whether any of them answers
+_IN_DOUBT: Final = 2
+#: share of the cue's words that are all but all of them
+_COVERED: Final = 0.95
 #: a text of more characters a token than that is not counted: it does not fit
 _CHARS_PER_TOKEN: Final = 16
 #: titles of the sections
@@ -125,7 +130,7 @@ class Desk:
 
     Args:
         max_tokens: of the whole text.
-        config: ``abstain_below``, ``context_full`` and ``context_abbreviated`` are used.
+        config: ``abstain_below`` and those that begin with ``context`` are used.
         layout, ids: see `Block`.
     """
 
@@ -179,16 +184,23 @@ class Desk:
             self._block(first.text), first.pinned,
         )  # fmt: skip
         found = list(zip(hits[:k], relevances([hit.score for hit in hits]), strict=False))
-        repeated = _repeated([hit for hit, _ in found])
+        reasons = _repeated([hit for hit, _ in found])
+        if not always and self._is_doubtful(hits.signals, verdict.probability):
+            reasons = _beyond(_IN_DOUBT, reasons, verdict.probability)
         quotes, tokens = draft.settle([
             draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
-            for (hit, value), reason in zip(found, repeated, strict=True)
+            for (hit, value), reason in zip(found, reasons, strict=True)
         ])  # fmt: skip
         said = any(quote.form != "skipped" for quote in quotes)
         return replace(
             self._empty(first, "" if said else "no memory fits the budget"),
             text=draft.text(), tokens=tokens, quotes=tuple(quotes),
         )  # fmt: skip
+
+    def _is_doubtful(self, signals: Signals | None, probability: float) -> bool:
+        """Whether it may be that nothing answers; not where a memory has all words of the cue."""
+        unsure = probability < self._config.context_sure
+        return unsure and signals is not None and signals.coverage < _COVERED
 
     def _block(self, section: str = "") -> Block:
         return Block(self._layout, ids=self._ids, section=section)
@@ -384,6 +396,16 @@ def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
     reason = reason or (_TOO_LONG if line.cut else "")
     form = "abbreviated" if reason else "full"
     return replace(quote, form=form, tokens=tokens, reason=reason)
+
+
+def _beyond(most: int, reasons: Sequence[str], probability: float) -> list[str]:
+    """The reasons for leaving hits out, with one for each beyond the first ``most`` without."""
+    doubt = f"probability of an answer {probability:.2f}: no more than {most} are quoted"
+    places = itertools.accumulate(not reason for reason in reasons)
+    return [
+        reason or (doubt if place > most else "")
+        for place, reason in zip(places, reasons, strict=True)
+    ]
 
 
 def _named(hit: Hit) -> dict[str, Any]:

@@ -225,6 +225,25 @@ def test_silence_when_nothing_seems_to_answer() -> None:
     assert silenced(Signals(coverage=1.0), Config()).text
 
 
+def test_in_doubt_only_the_best_are_quoted() -> None:
+    """Ten memories were quoted for three of four questions that none of them answers."""
+    doubtful = HitList(
+        [hit(f"The capital is town {n}.", n=n) for n in (5, 4, 3, 2, 1)],
+        signals=Signals(coverage=0.55),
+    )
+    config = Config(context_sure=0.999, context_abbreviated=0.0)
+
+    def quoted(config: Config, *, always: bool = False) -> list[int]:
+        desk = Desk(token_counter(None), 500, config)
+        found = desk.context(doubtful, "what is it?", 5, always=always)
+        assert found.text
+        return [each.id for each in found.hits]
+
+    assert quoted(config) == [5, 4], "the best two"
+    assert quoted(config, always=True) == [5, 4, 3, 2, 1]
+    assert quoted(Config(context_sure=0.0, context_abbreviated=0.0)) == [5, 4, 3, 2, 1]
+
+
 @pytest.mark.parametrize("cue", ["thanks!", "Good morning", "/clear", "teşekkürler"])
 def test_small_talk_needs_no_memory(told: Memory, cue: str) -> None:
     context = told.context(cue)
