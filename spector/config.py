@@ -18,7 +18,7 @@ _MAY_BE_ZERO = frozenset(
     {
         "default_importance", "default_confidence", "tombstone_ratio", "cache_entries",
         "cluster_records", "erase_after_s", "index_rows_per_recall", "recall_confidence",
-        "abstain_below", "context_full", "context_abbreviated",
+        "abstain_below", "context_full", "context_abbreviated", "context_sure",
     }
 )
 
@@ -97,6 +97,9 @@ class Config:
     #: second is for questions of fact, three quarters of it for situations and requests
     context_full: float = 0.7
     context_abbreviated: float = 0.55
+    #: probability of an answer below which ``context`` quotes the two best memories at most; 0
+    #: quotes all that stand out
+    context_sure: float = 0.88
 
     # scan index
     #: a smaller partition is scanned straight
@@ -155,6 +158,7 @@ class Config:
         for name in (
             "default_importance", "default_confidence", "tombstone_ratio", "utility_rate",
             "stability_failure_factor", "abstain_below", "context_full", "context_abbreviated",
+            "context_sure",
         ):
             if getattr(self, name) > 1:
                 raise InvalidInputError(

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -67,6 +67,7 @@ from spector.read.options import (
 )
 from spector.read.parts import split
 from spector.read.probes import Probes
+from spector.read.quote import Layout
 from spector.read.recall import Reader
 from spector.read.request import (
     EVERYTHING,
@@ -75,12 +76,15 @@ from spector.read.request import (
     asked_topic,
     by_importance,
     make_selection,
+    parse_always,
     parse_as_of,
     parse_budget,
     parse_cue,
     parse_k,
     parse_kind,
+    parse_layout,
     parse_switch,
+    pinned_request,
     usual_k,
 )
 from spector.read.roles import may_instruct, speaker_opening
@@ -138,6 +142,10 @@ __all__ = ["Memory"]
 Progress = Callable[[int, int | None], None]
 #: what a memory is given once and for all
 _ONCE = frozenset({"tier", "parents", "supersedes"})
+#: the arguments of a recall that say which memories are meant
+_SELECTING = ("tiers", "tags", "any_tags", "time_range", "where", *SCOPES)
+#: tokens that a quoted memory takes at least
+_LEAST_OF_LINE = 4
 #: instructions without a condition that a context has room for at most
 _RULES = 16
 #: seconds for which a proof that the catalog's tables agree is enough for what an index leads to
@@ -738,15 +746,18 @@ class Memory(Sole):
         max_tokens: int = 1000,
         k: int | None = None,
         tokenizer: str | Callable[[str], int] | None = None,
-        always: bool = False,
+        layout: Layout = "compact",
+        ids: bool = False,
+        always: bool | Literal["pinned"] = False,
         learn: bool = False,
         **recall: Unpack[RecallArguments],
     ) -> Context:
         """Memories for a cue as one block of text for a prompt, within a budget of tokens.
 
-        Sessions stand in the order of time, each under its date. Every memory is a line of its own:
-        id, time, who, and its words as a JSON string, so that nothing remembered can end its
-        quotation and pose as an instruction. Memories that stand out are quoted in full, others
+        Memories stand in the order of time under their dates, each a line of its own with its words
+        as a JSON string, so that nothing remembered can end its quotation and pose as an
+        instruction. Who spoke, and the source, is in each line where the lines differ in it, and
+        said once where they do not. Memories that stand out are quoted in full, others
         by the part that the cue is about (``Config.context_full``), the rest is left out
         (``Config.context_abbreviated``), and so is what says the same again.
 
@@ -755,24 +766,33 @@ class Memory(Sole):
             k: memories that are considered; None for 20, or 40 as for :meth:`recall`.
             tokenizer: an OpenAI model or encoding for exact counts (needs ``spector[tokens]``), a
                 function from a str to its number of tokens, or None for an estimate.
+            layout: "compact", or "full": also ids, times of day, sessions, and in every line who
+                spoke and the source; it costs two to seven times as many tokens beside the words.
+            ids: the compact lines begin with the ids of their memories.
             always: look for memories even when the cue is small talk ("thanks!"), and quote the
-                best ones even when none of them seems to answer.
-            learn: let the memories that are quoted count as used.
+                best ones even when none of them seems to answer. "pinned": quote the pinned
+                memories that pass the filters before all others, whatever the cue: all that fit,
+                newest first, in a section of their own; what is quoted beside them is as usual.
+            learn: let the memories that are quoted for the cue count as used.
             **recall: any other argument of :meth:`recall`, ``options`` included.
 
         Returns:
-            ``.text`` (also ``str()``), ``.tokens``, ``.hits``, ``.skipped`` and why. The text is
-            empty, and ``.reason`` says why, when nothing was found or nothing seems to answer.
+            ``.text`` (also ``str()``), ``.tokens``, ``.hits``, ``.pinned``, ``.skipped`` and why.
+            No memory is quoted for the cue, and ``.reason`` says why, when nothing was found or
+            nothing seems to answer.
         """
         refuse_strange(recall)
         self._ensure(write=parse_switch(learn, "learn"))
-        desk = Desk(token_counter(tokenizer), parse_budget(max_tokens), self._config)
+        budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
+        desk = Desk(token_counter(tokenizer), budget, self._config, layout=laid_out, ids=with_ids)
         text, notes = parse_cue(cue, self._config)
         topic = asked_topic(text, recall.get("kind") or "")
         wanted = parse_k(k, self._config, usual_k(topic, 20))
+        ever = parse_always(always)
+        pinned = self._pinned(budget, recall) if ever == "pinned" else ()
         small_talk = None if text is None or (decision := gate(text)).needed else decision
-        if not parse_switch(always, "always") and small_talk is not None:
-            return desk.empty(unneeded(small_talk), abstained=True)
+        if ever is not True and small_talk is not None:
+            return desk.empty(unneeded(small_talk), abstained=True, pinned=pinned)
         fetched = min(max(wanted, CROWD), self._config.max_k)
         self._probes.beside(text, make=True)
         cut = cut_of(recall)
@@ -780,8 +800,8 @@ class Memory(Sole):
         hits = self.recall(text, k=fetched, **recall)
         rules = () if small_talk else self._always(hits)
         found = desk.context(
-            hits, text if topic is None else topic.text or text, wanted, cut=cut, always=always,
-            rules=rules,
+            hits, text if topic is None else topic.text or text, wanted, cut=cut,
+            always=ever is True, rules=rules, pinned=pinned,
         )
         found = replace(found, notes=(*notes, *hits.notes))
         used = [hit.id for hit in (*found.hits, *found.standing)]
@@ -1481,6 +1501,26 @@ class Memory(Sole):
             return given
         made = embedded(self._embedder, more if given is not None else [text, *more])
         return centroid(made, given) if more else made[0]
+
+    def _pinned(self, budget: int, recall: RecallArguments) -> list[Hit]:
+        """The pinned memories that a recall's filters let through, newest first.
+
+        No more than a text of ``budget`` tokens may have room for.
+        """
+        chosen = self._selection({name: recall.get(name) for name in _SELECTING}, "context")
+        moment, chosen = parse_as_of(recall.get("as_of"), chosen)
+        include = recall.get("include", getattr(recall.get("options"), "include", ()))
+        drop, replaced = parse_include(include), False
+        if moment is not None and drop & Flag.SUPERSEDED:
+            drop, replaced = int(drop & ~Flag.SUPERSEDED), True
+        hits = self._reader.recall(pinned_request(
+            chosen, min(max(1, budget // _LEAST_OF_LINE), self._config.max_k),
+            self._now_ms() if moment is None else moment, drop_flags=drop, replaced=replaced,
+        ))  # fmt: skip
+        scope = _scope_of(chosen)
+        if not scope.is_open:
+            confine(hits, partial(self._within, scope=scope))
+        return sorted(hits, key=lambda hit: (hit.record.event_ms, hit.id), reverse=True)
 
     def _always(self, hits: HitList) -> Sequence[Hit]:
         """The instructions that hold for every cue, in the scope of a recall, newest first."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -12,9 +13,9 @@ from spector.read.abstain import has_likeness, judge, least_of, relevances
 from spector.read.excerpt import cue_words, excerpt
 from spector.read.newer import outdated
 from spector.read.pick import near_the_best, unrepeated
-from spector.read.quote import FRAME, Block, Line, line_of, quoted, standing_section
+from spector.read.quote import Block, Layout, Line, line_of, quoted
 from spector.read.tokens import TokenCounter
-from spector.records import Hit, HitList
+from spector.records import Hit, HitList, Signals
 
 __all__ = ["Context", "Desk", "Quote"]
 
@@ -24,11 +25,19 @@ _ABBREVIATED_TOKENS: Final = 40
 _SHARE: Final = 4
 #: of the budget, what instructions that hold may take with their heading
 _STANDING_SHARE: Final = 0.15
+#: memories that are quoted where it is doubtful whether any of them answers
+_IN_DOUBT: Final = 2
+#: share of the cue's words that are all but all of them
+_COVERED: Final = 0.95
 #: a text of more characters a token than that is not counted: it does not fit
 _CHARS_PER_TOKEN: Final = 16
+#: titles of the sections
+_STANDING: Final = "standing instructions of the user or the system, where they apply"
+_PINNED: Final = "pinned"
+_FAR: Final = "its score is far below the best"
 _NO_ROOM: Final = "no room left in the budget"
 _TOO_LONG: Final = "too long"
-_FAR: Final = "its score is far below the best"
+_BEGINNING: Final = "too long: its beginning is quoted before all others"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +48,7 @@ class Quote:
         form: "full": all its words, time and origin; "abbreviated": the part that the cue is
             about; "skipped".
         relevance: 0..1, how far it stands out from the crowd behind the best hit.
-        tokens: of its line, 0 when skipped.
+        tokens: of its line, 0 when skipped or quoted among the pinned ones.
         reason: why it is not there in full; empty when it is.
     """
 
@@ -73,10 +82,13 @@ class Context:
         standing: the instructions that hold and are in the text, in a section of their own that
             takes 15 % of ``max_tokens`` at most: those that fit the cue, then those that always
             hold, newest first. They are no hits.
-        reason: why no memory is quoted.
+        pinned: the pinned memories that are in the text whatever the cue, in a section of their
+            own, newest first; of ``always="pinned"``.
+        reason: why no memory is quoted for the cue.
         notes: how the cue was read, where that is not what was asked; see `HitList.notes`.
         abstained: none is quoted on purpose: no memory seems to answer, or the cue is small talk
-            and nothing was looked for; ``reason`` says which. There may be ``standing`` ones.
+            and nothing was looked for; ``reason`` says which. There may be ``standing`` and
+            ``pinned`` ones.
     """
 
     text: str = ""
@@ -88,6 +100,7 @@ class Context:
     reason: str = ""
     abstained: bool = False
     standing: tuple[Hit, ...] = field(default=(), repr=False)
+    pinned: tuple[Hit, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -98,7 +111,7 @@ class Context:
 
     @property
     def hits(self) -> tuple[Hit, ...]:
-        """The hits that are in the text, best first."""
+        """The hits for the cue that are in the text, best first."""
         return tuple(quote.hit for quote in self.quotes if quote.form != "skipped")
 
     @property
@@ -113,6 +126,7 @@ class Context:
             "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
             "abstained": self.abstained, "notes": list(self.notes),
             "standing": [_named(hit) for hit in self.standing],
+            "pinned": [_named(hit) for hit in self.pinned],
             "quotes": [quote.to_dict() for quote in self.quotes],
         }  # fmt: skip
 
@@ -122,32 +136,37 @@ class Desk:
 
     Args:
         max_tokens: of the whole text.
-        config: ``abstain_below``, ``context_full`` and ``context_abbreviated`` are used.
+        config: ``abstain_below`` and those that begin with ``context`` are used.
+        layout, ids: see `Block`.
     """
 
-    def __init__(self, counter: TokenCounter, max_tokens: int, config: Config) -> None:
+    def __init__(
+        self, counter: TokenCounter, max_tokens: int, config: Config, *,
+        layout: Layout = "compact", ids: bool = False,
+    ) -> None:
         self._counter = counter
         self._max = max_tokens
         self._config = config
+        self._layout, self._ids = layout, ids
 
     def empty(
-        self, reason: str, *, abstained: bool = False, standing: _Standing | None = None
+        self, reason: str, *, abstained: bool = False, pinned: Sequence[Hit] = (),
+        standing: Sequence[Hit] = (),
     ) -> Context:
-        """No memory, and why; instructions that hold are quoted all the same."""
-        if standing is not None and standing.hits:
-            text = Block(standing.section).text()
-            return replace(
-                self.empty(reason, abstained=abstained), text=text, tokens=self._counter(text),
-                standing=standing.hits,
-            )  # fmt: skip
+        """No memory for the cue, and why; what stands or is pinned is quoted all the same."""
+        return self._empty(self._first(standing, pinned), reason, abstained=abstained)
+
+    def _empty(self, first: _First, reason: str, *, abstained: bool = False) -> Context:
+        text = self._block(first.text).text()
         return Context(
-            max_tokens=self._max, tokenizer=self._counter.name, exact=self._counter.exact,
-            reason=reason, abstained=abstained,
+            text=text, tokens=self._counter(text) if text else 0, max_tokens=self._max,
+            tokenizer=self._counter.name, exact=self._counter.exact, reason=reason,
+            abstained=abstained, standing=first.standing.hits, pinned=first.pinned.hits,
         )  # fmt: skip
 
     def context(
         self, hits: HitList, cue: str | None, k: int, *, cut: float = 0.0, always: bool = False,
-        rules: Sequence[Hit] = (),
+        rules: Sequence[Hit] = (), pinned: Sequence[Hit] = (),
     ) -> Context:
         """The block of the best k of ``hits``, and what became of each.
 
@@ -156,20 +175,20 @@ class Desk:
             cut: see `RecallOptions`.
             always: also when none of them seems to answer.
             rules: instructions that hold whatever the cue is about, beside ``hits.standing``.
+            pinned: memories that are quoted before all others for the cue, as many as fit.
         """
-        standing = self._standing((*hits.standing, *rules))
-        hits = _without(hits, standing.hits)
+        first = self._first((*hits.standing, *rules), pinned)
+        hits = _without(hits, first.standing.hits)
         if not hits:
-            return self.empty(
-                hits.reason or "nothing found", abstained=hits.abstained, standing=standing
-            )
+            reason = hits.reason or "nothing found"
+            return self._empty(first, reason, abstained=hits.abstained)
         verdict = judge(hits.signals, 0.0 if always else self._config.abstain_below)
         if verdict.silent:
-            return self.empty(verdict.reason, abstained=True, standing=standing)
+            return self._empty(first, verdict.reason, abstained=True)
         least = least_of(hits.signals, self._config.context_abbreviated)
         draft = _Draft(
             self._counter, self._max, cue or "", (self._config.context_full, least),
-            standing.section,
+            self._block(first.text), first.pinned,
         )  # fmt: skip
         hits = HitList(
             unrepeated(hits), hits.stats, signals=hits.signals, is_survey=hits.is_survey
@@ -177,46 +196,92 @@ class Desk:
         draft.marks = _marks_of(hits[:k], cue or "")
         near = near_the_best(hits[:k], cut) if has_likeness(hits.signals) else hits
         kept = {hit.id for hit in near}
-        survey = hits.is_survey  # each is as good an answer as the other
+        reasons = ["" if hit.id in kept else _FAR for hit in hits[:k]]
+        # of a survey each is as good an answer as the other
+        survey = hits.is_survey
         values = [1.0] * len(hits) if survey else relevances([hit.score for hit in hits])
+        if not always and self._is_doubtful(hits.signals, verdict.probability):
+            reasons = _beyond(_IN_DOUBT, reasons, verdict.probability)
         quotes, tokens = draft.settle([
-            draft.consider(
-                Quote(hit=hit, form="full", relevance=value), "" if hit.id in kept else _FAR
-            )
-            for hit, value in zip(hits[:k], values, strict=False)
+            draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
+            for hit, value, reason in zip(hits[:k], values, reasons, strict=False)
         ])  # fmt: skip
-        text = draft.text()
-        quoted_any = any(quote.form != "skipped" for quote in quotes)
+        said = any(quote.form != "skipped" for quote in quotes)
         return replace(
-            self.empty("" if quoted_any else "no memory fits the budget"),
-            text=text, tokens=tokens, quotes=tuple(quotes), standing=standing.hits,
+            self._empty(first, "" if said else "no memory fits the budget"),
+            text=draft.text(), tokens=tokens, quotes=tuple(quotes),
         )  # fmt: skip
 
-    def _standing(self, hits: Sequence[Hit]) -> _Standing:
-        """The first of some instructions, each whole, as many as their share has room for."""
-        room = int(_STANDING_SHARE * self._max)
-        kept: list[Hit] = []
-        lines: list[Line] = []
-        section = ""
-        for hit in unrepeated(hits):
-            if len(hit.text) > _CHARS_PER_TOKEN * room:
-                continue
-            line = line_of(hit, quoted(hit.text), whole=False, cut=False)
-            longer = standing_section([*lines, line])
-            # with the frame: alone it must fit as well
-            whole = Block(longer).text()
-            if self._counter(longer) <= room and self._counter(whole) <= self._max:
-                kept.append(hit)
-                lines.append(line)
-                section = longer
-        return _Standing(tuple(kept), section)
+    def _is_doubtful(self, signals: Signals | None, probability: float) -> bool:
+        """Whether it may be that nothing answers; not where a memory has all words of the cue."""
+        unsure = probability < self._config.context_sure
+        return unsure and signals is not None and signals.coverage < _COVERED
+
+    def _block(self, section: str = "") -> Block:
+        return Block(self._layout, ids=self._ids, section=section)
+
+    def _first(self, standing: Sequence[Hit], pinned: Sequence[Hit]) -> _First:
+        """What is quoted before all else: instructions in their share, then what is pinned."""
+        rules = self._section(_STANDING, standing, share=_STANDING_SHARE, whole=True)
+        stands = {hit.id for hit in rules.hits}
+        kept = [hit for hit in pinned if hit.id not in stands]
+        return _First(rules, self._section(_PINNED, kept, before=rules.text))
+
+    def _section(
+        self, title: str, hits: Sequence[Hit], *, before: str = "", share: float = 1.0,
+        whole: bool = False,
+    ) -> _Section:
+        """A section of its own behind ``before``, of at most a share of the budget.
+
+        Its memories in their order; one that does not fit gives way to the next. With ``whole``
+        none is cut, else one that is too long is quoted by its beginning.
+        """
+        frame = self._counter(self._block(before).frame)
+        room = min(int(share * self._max), self._max - frame)
+        block, left = self._block(), room - self._counter(f"{title}:\n")
+        kept: dict[int, tuple[Hit, Line]] = {}
+        said = [hit for hit in hits if hit.text.strip()]
+        for hit in unrepeated(said):
+            line = _line(hit, left, self._counter, whole=not whole)
+            if line is not None and line.cut:
+                shorter = min(left, _ABBREVIATED_TOKENS)
+                line = None if whole else _line(hit, shorter, self._counter)
+            price = self._counter(block.section("", [line])) if line is not None else 0
+            if line is not None and price <= left:
+                kept[hit.id] = hit, line
+                left -= price
+            if left < 1:
+                break
+        while kept:
+            text = block.section(title, [line for _, line in kept.values()])
+            whole_text = self._block(before + text).text()
+            if self._counter(text) <= room and self._counter(whole_text) <= self._max:
+                cut = frozenset(line.id for _, line in kept.values() if line.cut)
+                return _Section(tuple(hit for hit, _ in kept.values()), text, cut)
+            kept.popitem()
+        return _NO_SECTION
 
 
-class _Standing(NamedTuple):
-    """Instructions that are quoted, and their section."""
+class _Section(NamedTuple):
+    """Memories that are quoted whatever the cue, their text, and which of them are cut."""
 
     hits: tuple[Hit, ...]
-    section: str
+    text: str
+    cut: frozenset[int]
+
+
+_NO_SECTION: Final = _Section((), "", frozenset())
+
+
+class _First(NamedTuple):
+    """The sections before all other lines."""
+
+    standing: _Section
+    pinned: _Section
+
+    @property
+    def text(self) -> str:
+        return self.standing.text + self.pinned.text
 
 
 class _Draft:
@@ -224,7 +289,7 @@ class _Draft:
 
     def __init__(
         self, counter: TokenCounter, max_tokens: int, cue: str, relevance: tuple[float, float],
-        section: str = "",
+        block: Block, section: _Section,
     ) -> None:
         #: from which a memory is quoted in full, and from which it is quoted at all
         self._full, self._least = relevance
@@ -233,11 +298,14 @@ class _Draft:
         self._words = cue_words(cue)
         #: id -> "older" or "newer", of memories that answer the same
         self.marks: Mapping[int, str] = {}
-        self._block = Block(section)
+        self._block = block
+        #: memory -> why it is not in full in the section, "" if it is
+        self._elsewhere = {hit.id: _BEGINNING if hit.id in section.cut else ""
+                           for hit in section.hits}  # fmt: skip
         #: tokens of the words that have been counted
         self._known: dict[str, int] = {}
         #: tokens that are left, were every line counted by itself
-        self._left = max_tokens - counter(FRAME + section)
+        self._left = max_tokens - counter(block.frame)
         self._share = max(_ABBREVIATED_TOKENS, max_tokens // _SHARE)
 
     def text(self) -> str:
@@ -246,6 +314,9 @@ class _Draft:
     def consider(self, quote: Quote, reason: str) -> Quote:
         """Put a hit into the block in the form it deserves, if there is room."""
         hit = quote.hit
+        if hit.id in self._elsewhere:  # where it costs nothing more
+            why = self._elsewhere[hit.id]
+            return replace(quote, form="abbreviated" if why else "full", reason=why)
         if not reason and not hit.text.strip():
             reason = "its words are lost"
         if not reason and quote.relevance < self._least:
@@ -277,10 +348,10 @@ class _Draft:
                 quotes[n] = self._widened(quote)
         place = {quote.hit.id: n for n, quote in enumerate(quotes)}
         # a tokenizer may make more of the block than of its lines one by one
-        while self._block and self._count(self.text()) > self._max:
+        while (total := self._count(self.text())) > self._max and self._block:
             n = place[self._block.drop_last()]
             quotes[n] = replace(quotes[n], form="skipped", tokens=0, reason=_NO_ROOM)
-        return quotes, self._count(self.text())
+        return quotes, total if self.text() else 0
 
     def _widened(self, quote: Quote) -> Quote:
         """The same memory with as much of its text as the budget still allows."""
@@ -288,7 +359,7 @@ class _Draft:
         room = self._left + quote.tokens
         words = room - (quote.tokens - self._tokens(before.words))
         for limit in (words, words * 9 // 10):  # what a line costs is not quite its parts' sum
-            line = self._line(quote.hit, limit, whole=True)
+            line = self._line(quote.hit, limit)
             tokens = self._price(line)
             if line is not None and quote.tokens < tokens <= room:
                 self._block.put(line)
@@ -296,34 +367,18 @@ class _Draft:
                 return _written(quote, line, tokens, "")
         return quote
 
-    def _line(self, hit: Hit, limit: int, *, whole: bool) -> Line | None:
-        """The line of a memory with at most ``limit`` tokens of its words."""
-
-        def cost(text: str) -> int:
-            if len(text) > _CHARS_PER_TOKEN * limit:
-                return limit + 1
-            return self._tokens(quoted(text))
-
-        if limit < 1:
-            return None
-        if cost(hit.text) <= limit:
-            return line_of(
-                hit, quoted(hit.text), whole=whole, cut=False, mark=self.marks.get(hit.id, "")
-            )
-        part = excerpt(hit.text, self._words, limit, cost)
-        if not part:
-            return None
+    def _line(self, hit: Hit, limit: int, *, whole: bool = True) -> Line | None:
         mark = self.marks.get(hit.id, "")
-        return line_of(hit, quoted(part), whole=whole, cut=True, mark=mark)
+        return _line(hit, limit, self._tokens, self._words, whole=whole, mark=mark)
 
     def _price(self, line: Line | None) -> int:
-        """Tokens of a line and of the heading that it needs."""
+        """Tokens of a line and of what else the block needs for it."""
         if line is None:
             return 0
-        *headings, shown = self._block.added_by(line)
+        *others, shown = self._block.added_by(line)
         head = shown.removesuffix(f"{line.words}\n")
         # one more for what a space or a line break may cost by itself
-        return sum(map(self._tokens, (*headings, head, line.words))) + 1
+        return sum(map(self._tokens, (*others, head, line.words))) + 1
 
     def _tokens(self, text: str) -> int:
         """Tokens of a part of the block; each is counted once."""
@@ -333,11 +388,43 @@ class _Draft:
         return found
 
 
+def _line(
+    hit: Hit, limit: int, count: Callable[[str], int], words: frozenset[str] = frozenset(), *,
+    whole: bool = True, mark: str = "",
+) -> Line | None:
+    """The line of a memory with at most ``limit`` tokens of its words; None if there is none.
+
+    ``words``: of the cue, which an excerpt is about.
+    """
+
+    def cost(text: str) -> int:
+        if len(text) > _CHARS_PER_TOKEN * limit:
+            return limit + 1
+        return count(quoted(text))
+
+    if limit < 1:
+        return None
+    if cost(hit.text) <= limit:
+        return line_of(hit, quoted(hit.text), whole=whole, cut=False, mark=mark)
+    part = excerpt(hit.text, words, limit, cost)
+    return line_of(hit, quoted(part), whole=whole, cut=True, mark=mark) if part else None
+
+
 def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
     """The quote of a hit whose line is in the block; without a reason it is there in full."""
     reason = reason or (_TOO_LONG if line.cut else "")
     form = "abbreviated" if reason else "full"
     return replace(quote, form=form, tokens=tokens, reason=reason)
+
+
+def _beyond(most: int, reasons: Sequence[str], probability: float) -> list[str]:
+    """The reasons for leaving hits out, with one for each beyond the first ``most`` without."""
+    doubt = f"probability of an answer {probability:.2f}: no more than {most} are quoted"
+    places = itertools.accumulate(not reason for reason in reasons)
+    return [
+        reason or (doubt if place > most else "")
+        for place, reason in zip(places, reasons, strict=True)
+    ]
 
 
 def _named(hit: Hit) -> dict[str, Any]:

@@ -157,7 +157,7 @@ class RecallArguments(RareArguments, total=False):
     options: RecallOptions | None
 
 
-_OF_CONTEXT: Final = ("max_tokens", "tokenizer", "always")
+_OF_CONTEXT: Final = ("max_tokens", "tokenizer", "always", "layout", "ids")
 _NAMES: Final = tuple(field.name for field in fields(RecallOptions))
 
 

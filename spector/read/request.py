@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from spector.kernel.profile import MOST_WEIGHT, ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.kernel.tags import scope_tag, tags_mask
 from spector.read.long_cue import shortened
+from spector.read.quote import LAYOUTS, Layout
 from spector.read.spans import Span
 from spector.read.topic import Topic, topic_of
 from spector.store.filters import SqlFilter, compile_where
@@ -25,7 +26,7 @@ from spector.store.links import LINKED_SQL, SUPERSEDED_SQL
 
 __all__ = [
     "EVERYTHING", "RecallRequest", "Selection", "asked_topic", "by_importance", "make_selection",
-    "usual_k",
+    "pinned_request", "usual_k",
 ]  # fmt: skip
 
 _TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
@@ -127,6 +128,29 @@ class Selection:
 
 
 EVERYTHING: Final = Selection()
+
+
+#: a condition on ``record``: PINNED is set, in the first byte of its mutable block
+_PINNED_SQL: Final = (
+    "substr(hex(substr(record.mutable, 1, 1)), 2, 1) IN ('2','3','6','7','A','B','E','F')"
+)
+_NEWEST: Final = ScoringProfile(
+    name="newest", w_similarity=0.0, w_recency=1.0, recency_scale_days=1000.0
+)
+
+
+def pinned_request(
+    selection: Selection, k: int, now_ms: int, *, drop_flags: int, replaced: bool
+) -> RecallRequest:
+    """The request for the pinned memories of a selection, about newest first."""
+    where = selection.where
+    pinned = SqlFilter(_PINNED_SQL if where is None else f"({where.sql}) AND {_PINNED_SQL}",
+                       () if where is None else where.params)  # fmt: skip
+    return RecallRequest(
+        cue=None, vector=None, k=k, selection=replace(selection, where=pinned), profile=_NEWEST,
+        now_ms=now_ms, drop_flags=drop_flags, replaced=replaced,
+        min_importance=1.0,  # which pinned memories pass: the scan drops nearly all others
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -277,6 +301,28 @@ def parse_budget(max_tokens: Any) -> int:
         )
     return int(max_tokens)
 
+
+
+def parse_always(always: Any) -> bool | Literal["pinned"]:
+    """Whether a context is never silent; "pinned": it is never without the pinned memories."""
+    if isinstance(always, str) and always == "pinned":
+        return "pinned"
+    if not isinstance(always, (bool, np.bool_)):
+        raise InvalidInputError(
+            f'always must be True, False or "pinned", got {shown(always)}',
+            hint="leave it out for the default",
+        )
+    return bool(always)
+
+
+def parse_layout(layout: Any, ids: Any) -> tuple[Layout, bool]:
+    """How a context is laid out, and whether its lines have their ids."""
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        raise InvalidInputError(
+            f"layout must be one of {', '.join(LAYOUTS)}, got {shown(layout)}",
+            hint="leave it out for the compact one",
+        )
+    return layout, parse_switch(ids, "ids")
 
 
 def parse_as_of(

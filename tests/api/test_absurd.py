@@ -102,6 +102,8 @@ def _calls(memory: Memory, record_id: int, folder: Path) -> dict[str, Callable[[
         "learn": lambda v: memory.recall("x", learn=v),
         "vector": lambda v: memory.recall(vector=v),
         "tokens": lambda v: memory.context("x", max_tokens=v),
+        "layout": lambda v: memory.context("x", layout=v),
+        "always": lambda v: memory.context("x", always=v),
         "open": lambda v: spector.open(v, embedder=None, dim=3).close(),
         "check": spector.check, "repair": lambda v: spector.repair(v, folder / "r"),
         "restore": lambda v: spector.restore(v, folder / "r"),

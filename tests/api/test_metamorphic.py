@@ -663,6 +663,21 @@ def hits_that_stand_out_less_are_shortened_or_left_out(path: Path) -> None:
     assert whole > shorter
 
 
+@case(CONFIG, "context_sure")
+def in_doubt_a_context_quotes_two_memories_at_most(path: Path) -> None:
+    quoted = []
+    for sure in (0.0, 1.0):
+        opened, rows = _told(
+            context_sure=sure, context_abbreviated=0.0, context_full=0.0, abstain_below=0.0
+        )
+        with opened as memory:
+            memory.remember_many(rows)
+            found = memory.context("Where is the violin of Ann?", vector=vector(1), max_tokens=9999)
+            quoted.append(len(found.hits))
+            assert any("probability of an answer" in each.reason for each in found.skipped) == sure
+    assert quoted[0] > quoted[1] == 2
+
+
 @case(RECALL, "as_of")
 def as_of_a_moment_nothing_later_is_known(path: Path) -> None:
     with mind() as memory:

@@ -199,7 +199,25 @@ def test_context_prints_a_block_for_a_prompt(run: Run, filled: Path) -> None:
     assert result.out.startswith("<memories>\n")
     assert result.out.endswith("</memories>\n")
     assert '"Deploys happen on Tuesday mornings"' in result.out
-    assert "# 2026-09-07" in result.out
+    assert "7 Sep 2026:" in result.out
+    full = run("context", filled, "when do deploys happen?", "--layout", "full")
+    assert "# 2026-09-07" in full.out
+    with_ids = run("context", filled, "when do deploys happen?", "--ids", "--json")
+    first = with_ids.json["quotes"][0]["id"]
+    assert f"- {first}" in full.out
+    assert f"- {first}" in with_ids.json["text"]
+    assert f"- {first}" not in result.out
+
+
+def test_context_quotes_what_is_pinned_first(run: Run, filled: Path) -> None:
+    kept = run("remember", filled, "Never deploy on Fridays", "--pin", "--json")
+    assert kept.code == 0
+    small_talk = run("context", filled, "--pinned", "thanks!")
+    assert small_talk.code == 0
+    assert "pinned:" in small_talk.out
+    assert "Never deploy on Fridays" in small_talk.out
+    assert "no memory is needed" in small_talk.err
+    assert run("context", filled, "thanks!", "--pinned", "--always").code == 2
 
 
 def test_context_json_says_what_became_of_each_memory(run: Run, filled: Path) -> None:
@@ -220,7 +238,7 @@ def test_context_without_anything_to_say_exits_with_one_and_says_why(
 
 
 def test_context_explains_what_it_left_out(run: Run, filled: Path) -> None:
-    result = run("context", filled, "deploys", "-n", "90", "--explain")
+    result = run("context", filled, "deploys", "-n", "50", "--explain")
     assert "relevance" in result.out
     assert "no room left in the budget" in result.out
 

@@ -399,7 +399,9 @@ def test_a_locomo_turn_is_found_and_quoted_with_its_speaker(tmp_path: Path) -> N
         memory.remember_many(read(path))
         (hello,) = [record for record in memory if record.text == "Hello"]
         assert [h.id for h in memory.recall("what did Ann say?", k=1)] == [hello.id]
-        assert 'Ann (from locomo): "Hello"' in memory.context("what did Ann say?").text
+        assert 'Ann (from locomo): "Hello"' in memory.context(
+            "what did Ann say?", layout="full"
+        ).text
 
 
 def test_locomo_bad_date_names_the_session(tmp_path: Path) -> None:

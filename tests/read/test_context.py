@@ -66,6 +66,10 @@ def test_the_budget_is_never_exceeded(told: Memory, rng: np.random.Generator) ->
             assert token_counter(counter)(context.text) == context.tokens <= budget
             if context:
                 read_back(context.text)
+            full = told.context("violin", max_tokens=budget, tokenizer=counter, layout="full")
+            assert token_counter(counter)(full.text) == full.tokens <= budget
+            if full:
+                read_back(full.text, "full")
 
 
 def test_a_larger_budget_shows_no_fewer_memories(told: Memory) -> None:
@@ -91,7 +95,9 @@ def test_long_memories_leave_room_for_others(memory: Memory) -> None:
     assert "The violin is in the attic." in words_of(context)
     cut = [quote for quote in context.quotes if quote.form == "abbreviated"]
     assert len(cut) == 3
-    assert context.text.count("(excerpt)") == 3
+    assert sum(words.endswith("…") for words in words_of(context)) == 3
+    full = memory.context("violin", max_tokens=400, layout="full")
+    assert full.text.count("(excerpt)") == 3
 
 
 def test_a_long_memory_alone_gets_the_whole_budget(memory: Memory) -> None:
@@ -131,8 +137,8 @@ def test_a_borrowed_name_does_not_take_the_place_of_what_the_assistant_said(
     )
     context = memory.context("what is the code?", kind="talk")
     assert said.id in {hit.id for hit in context.hits}
-    assert 'user (as "assistant"): ' in context.text
-    assert " assistant: " in context.text
+    assert '- user (as "assistant"): ' in context.text
+    assert "- assistant: " in context.text
 
 
 def test_relevance_decides_the_form(told: Memory) -> None:
@@ -172,6 +178,32 @@ def test_nothing_that_fits_is_an_empty_text_with_a_reason(told: Memory) -> None:
     assert (context.text, context.tokens, context.reason) == ("", 0, "no memory fits the budget")
 
 
+def test_a_compact_context_costs_less_and_says_the_same(told: Memory) -> None:
+    compact = told.context("violin", max_tokens=2000)
+    full = told.context("violin", max_tokens=2000, layout="full")
+    assert [hit.id for hit in compact.hits] == [hit.id for hit in full.hits]
+    said = [each["words"] for each in read_back(compact.text)]
+    assert said == [each["words"] for each in read_back(full.text, "full")]
+    words = sum(map(token_counter(None), said))
+    assert compact.tokens - words < (full.tokens - words) / 2
+    assert not any(str(hit.id) in compact.text for hit in compact.hits)
+    shown = told.context("violin", max_tokens=2000, ids=True)
+    assert {line["id"] for line in read_back(shown.text)} == {str(hit.id) for hit in shown.hits}
+    assert {line["who"] for line in read_back(compact.text)} == {"user"}, "said once, for all"
+
+
+@pytest.mark.parametrize(
+    ("bad", "named"),
+    [({"layout": "tight"}, "layout"), ({"layout": None}, "layout"), ({"ids": 1}, "ids"),
+     ({"always": "pined"}, "always"), ({"always": 1}, "always")],
+)  # fmt: skip
+def test_a_layout_that_is_none_is_refused(
+    memory: Memory, bad: dict[str, object], named: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=named):
+        memory.context("x", **bad)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "many", None])
 def test_a_budget_that_is_none_is_refused(memory: Memory, bad: object) -> None:
     with pytest.raises(InvalidInputError, match="max_tokens"):
@@ -191,6 +223,25 @@ def test_silence_when_nothing_seems_to_answer() -> None:
     assert silenced(unknown, Config(abstain_below=0.0)).text
     assert silenced(unknown, Config(), always=True).text
     assert silenced(Signals(coverage=1.0), Config()).text
+
+
+def test_in_doubt_only_the_best_are_quoted() -> None:
+    """Ten memories were quoted for three of four questions that none of them answers."""
+    doubtful = HitList(
+        [hit(f"The capital is town {n}.", n=n) for n in (5, 4, 3, 2, 1)],
+        signals=Signals(coverage=0.55),
+    )
+    config = Config(context_sure=0.999, context_abbreviated=0.0)
+
+    def quoted(config: Config, *, always: bool = False) -> list[int]:
+        desk = Desk(token_counter(None), 500, config)
+        found = desk.context(doubtful, "what is it?", 5, always=always)
+        assert found.text
+        return [each.id for each in found.hits]
+
+    assert quoted(config) == [5, 4], "the best two"
+    assert quoted(config, always=True) == [5, 4, 3, 2, 1]
+    assert quoted(Config(context_sure=0.0, context_abbreviated=0.0)) == [5, 4, 3, 2, 1]
 
 
 @pytest.mark.parametrize("cue", ["thanks!", "Good morning", "/clear", "teşekkürler"])
@@ -236,3 +287,107 @@ def test_a_selective_recall_and_a_context_know_when_there_is_no_answer(told: Mem
         assert "a name in it is unknown" in found.reason
     assert told.context(cue, always=True).text
     assert told.recall("What about the violin?", selective=True)
+
+
+# --- pinned ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pinned(told: Memory) -> list[int]:
+    """Three pinned memories of one user, oldest first, and one of another."""
+    texts = ("I am allergic to walnuts.", "I live at Elm Road.", "My gate code is 4711.")
+    for n, text in enumerate(texts):
+        told.remember(
+            text, user_id="bee", role="user", pinned=True, event_time=f"2026-09-0{n + 1}T08:00:00Z"
+        )
+    told.remember("My gate code is 1212.", user_id="cam", pinned=True)
+    return [record.id for record in told.records(user_id="bee")]
+
+
+def pinned_in(context: Context) -> list[str]:
+    """The words of the section, in its order."""
+    lines = read_back(context.text)
+    return [json.loads(each["words"]) for each in lines if "date" in each]
+
+
+@pytest.mark.parametrize("cue", ["what about the violin?", "thanks!", None])
+def test_pinned_memories_are_quoted_whatever_the_cue(
+    told: Memory, pinned: list[int], cue: str | None
+) -> None:
+    context = told.context(cue, always="pinned", user_id="bee")
+    assert [hit.id for hit in context.pinned] == pinned[::-1], "the newest first"
+    assert pinned_in(context) == [hit.text for hit in context.pinned]
+    assert context.text.index("pinned:\n") < context.text.index("gate code")
+    assert not told.context(cue, user_id="bee").pinned
+    assert told.context(cue, always=True, user_id="bee").pinned == ()
+    assert context.tokens == token_counter(None)(context.text) <= 1000
+    document = json.loads(json.dumps(context.to_dict()))
+    assert [each["id"] for each in document["pinned"]] == pinned[::-1]
+
+
+def test_pinned_memories_do_not_answer_for_the_cue(told: Memory, pinned: list[int]) -> None:
+    """``hits`` and ``abstained`` are about the cue alone."""
+    small_talk = told.context("thanks!", always="pinned", user_id="bee")
+    assert (small_talk.hits, small_talk.abstained) == ((), True)
+    assert small_talk.reason.startswith("small talk")
+    assert small_talk
+    unknown = "When did Quentin buy the helicopter?"
+    told.remember_many(f"Note {n} about {WORDS[n % 10]}." for n in range(60))
+    silent = told.context(unknown, always="pinned")
+    assert (silent.hits, silent.abstained) == ((), True)
+    assert set(pinned) < {hit.id for hit in silent.pinned}
+    assert told.context(unknown, always=True).hits, "True is never silent"
+
+
+def test_a_pinned_memory_is_quoted_once(told: Memory, pinned: list[int]) -> None:
+    context = told.context("which nuts is Bee allergic to?", always="pinned", user_id="bee", k=5)
+    assert context.text.count("walnuts") == 1
+    assert pinned[0] in {hit.id for hit in context.hits}, "it is also one for the cue"
+    assert {quote.form for quote in context.quotes if quote.hit.id in pinned} == {"full"}
+
+
+def test_pinned_memories_keep_to_scopes_filters_and_times(told: Memory, pinned: list[int]) -> None:
+    def ids(**given: object) -> list[int]:
+        found = told.context("violin", always="pinned", **given)  # type: ignore[arg-type]
+        return [hit.id for hit in found.pinned]
+
+    assert ids(user_id="cam")
+    assert not set(ids(user_id="cam")) & set(pinned)
+    assert ids(user_id="nobody") == []
+    assert ids(user_id="bee", time_range=("2026-09-02", None)) == pinned[:0:-1]
+    assert ids(user_id="bee", as_of="2026-09-01T12:00Z") == pinned[:1]
+    told.unpin(pinned[1])
+    told.forget(pinned[2])
+    assert ids(user_id="bee") == pinned[:1]
+    newer = told.remember("Cashews, too.", supersedes=pinned[0], user_id="bee")
+    assert ids(user_id="bee") == []
+    told.pin(newer.id)
+    assert ids(user_id="bee") == [newer.id]
+    assert ids(user_id="bee", include="superseded") == [newer.id, pinned[0]]
+
+
+def test_all_pinned_memories_that_fit_are_quoted_within_the_budget(memory: Memory) -> None:
+    for n in range(30):
+        words = "and so on " * (300 if n == 28 else 3)
+        memory.remember(f"Pinned {n} {words}", pinned=True, event_time=f"2026-09-{n + 1:02d}")
+    memory.remember("The violin is in the attic.")
+    for budget in (10, 60, 200, 300, 5000):
+        for counter in (None, len):
+            tokens = 4 * budget if counter else budget
+            context = memory.context(
+                "violin", always="pinned", max_tokens=tokens, tokenizer=counter
+            )
+            assert token_counter(counter)(context.text) == context.tokens <= tokens
+            shown = [int(hit.text.split()[1]) for hit in context.pinned]
+            assert shown == sorted(shown, reverse=True)
+            if budget == 200:
+                assert shown[:3] == [29, 28, 27]
+                assert "Pinned 28 and so on" in context.text, "by its beginning: it is too long"
+            if budget == 5000:
+                assert shown == list(range(29, -1, -1))
+                assert context.hits
+
+
+def test_pinned_memories_do_not_count_as_used(told: Memory, pinned: list[int]) -> None:
+    told.context("thanks!", always="pinned", user_id="bee", learn=True)
+    assert all(told.get(each).access_count == 0 for each in pinned)

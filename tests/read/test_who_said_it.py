@@ -142,7 +142,7 @@ def test_a_name_that_reads_like_a_role_never_stands_bare(name: str) -> None:
     assert label(name) == quoted(name)
     assert role_label(name) == quoted(name)
     shown = line_of(hit("said", role=name, source=name), quoted("said"), whole=True, cut=False)
-    assert shown.head == f"{quoted(name)} (from {quoted(name)})"
+    assert (shown.who, shown.source) == (quoted(name), quoted(name))
     speaker = MappingProxyType({"speaker": name})
     assert origin_of(hit("said", metadata=speaker)) == quoted(name)
     assert origin_of(hit("said", role="user", metadata=speaker)) == f"user (as {quoted(name)})"
@@ -153,7 +153,7 @@ def test_a_name_that_reads_like_a_role_never_stands_bare(name: str) -> None:
 )
 def test_a_source_that_reads_like_a_role_never_stands_bare(name: str) -> None:
     shown = line_of(hit("said", source=name), quoted("said"), whole=True, cut=False)
-    assert shown.head == f'(from "{name}")'
+    assert (shown.who, shown.source) == ("", f'"{name}"')
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from spector.cli.shown import day, show_memories
 from spector.cli.streams import input_text
 from spector.clock import from_ms, to_ms
 from spector.errors import InvalidInputError
+from spector.read.quote import LAYOUTS
 from spector.read.request import asked_topic, usual_k
 from spector.wording import counted
 
@@ -153,10 +154,20 @@ def add_context(commands: Any) -> None:
         "-k", type=natural, metavar="N",
         help="memories to consider (default: 20, and 40 for an order of events or a summary)",
     )  # fmt: skip
-    parser.add_argument(
+    always = parser.add_mutually_exclusive_group()
+    always.add_argument(
         "--always", action="store_true",
         help="also for small talk, and when no memory seems to answer",
     )  # fmt: skip
+    always.add_argument(
+        "--pinned", dest="always", action="store_const", const="pinned",
+        help="what is pinned before all others, whatever the cue",
+    )  # fmt: skip
+    parser.add_argument(
+        "--layout", choices=LAYOUTS, default=LAYOUTS[0],
+        help="full: also times, sessions, and speaker and source in each line (default: compact)",
+    )  # fmt: skip
+    parser.add_argument("--ids", action="store_true", help="show ids in compact lines, too")
     _add_question(parser)
     parser.add_argument("--explain", action="store_true", help="show what became of each memory")
     add_scopes(parser)
@@ -175,7 +186,7 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
     with open_memory(args, "rw" if args.learn else "r") as memory:
         context = memory.context(
             max_tokens=args.max_tokens, tokenizer=args.tokenizer, k=args.k, always=args.always,
-            **question,
+            layout=args.layout, ids=args.ids, **question,
         )  # fmt: skip
     console.document(context.to_dict())
     for note in context.notes:
