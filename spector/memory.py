@@ -1645,8 +1645,12 @@ def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str,
     """Changes with the aliases where they are stored: other metadata leave them as they are."""
     if "aliases" in changes:
         return with_aliases(changes, before.metadata)
-    if "metadata" in changes and "aliases" not in (changes["metadata"] or ()):
-        return with_aliases({**changes, "aliases": before.aliases}, None)
+    metadata = changes.get("metadata")
+    if "metadata" in changes and (metadata is None or isinstance(metadata, Mapping)):
+        with reading("metadata"):
+            drops = metadata is None or "aliases" not in metadata
+        if drops:
+            return with_aliases({**changes, "aliases": before.aliases}, None)
     return dict(changes)
 
 

@@ -24,7 +24,7 @@ _ABBREVIATED_TOKENS: Final = 40
 #: a memory takes at most this share of the budget while others wait
 _SHARE: Final = 4
 #: of the budget, what instructions that hold may take with their heading
-_STANDING_SHARE: Final = 0.15
+_STANDING_PERCENT: Final = 15
 #: memories that are quoted where it is doubtful whether any of them answers
 _IN_DOUBT: Final = 2
 #: share of the cue's words that are all but all of them
@@ -222,22 +222,22 @@ class Desk:
 
     def _first(self, standing: Sequence[Hit], pinned: Sequence[Hit]) -> _First:
         """What is quoted before all else: instructions in their share, then what is pinned."""
-        rules = self._section(_STANDING, standing, share=_STANDING_SHARE, whole=True)
+        rules = self._section(_STANDING, standing, percent=_STANDING_PERCENT, whole=True)
         stands = {hit.id for hit in rules.hits}
         kept = [hit for hit in pinned if hit.id not in stands]
         return _First(rules, self._section(_PINNED, kept, before=rules.text))
 
     def _section(
-        self, title: str, hits: Sequence[Hit], *, before: str = "", share: float = 1.0,
+        self, title: str, hits: Sequence[Hit], *, before: str = "", percent: int = 100,
         whole: bool = False,
     ) -> _Section:
-        """A section of its own behind ``before``, of at most a share of the budget.
+        """A section of its own behind ``before``, of at most so many percent of the budget.
 
         Its memories in their order; one that does not fit gives way to the next. With ``whole``
         none is cut, else one that is too long is quoted by its beginning.
         """
         frame = self._counter(self._block(before).frame)
-        room = min(int(share * self._max), self._max - frame)
+        room = min(self._max * percent // 100, self._max - frame)
         block, left = self._block(), room - self._counter(f"{title}:\n")
         kept: dict[int, tuple[Hit, Line]] = {}
         said = [hit for hit in hits if hit.text.strip()]

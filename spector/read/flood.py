@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from spector.kernel.products import lengths, squared
 from spector.layout import RECORD_DTYPE
 from spector.read.ground import CERTAIN
 from spector.read.hits import image_of
@@ -98,9 +99,8 @@ def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
 
 def _is_one_thing(hits: Sequence[Hit]) -> bool:
     vectors = vectors_of(hits)
-    lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
-    mean = (vectors / np.maximum(lengths, np.float32(1e-12))[:, None]).mean(axis=0)
-    return float(mean @ mean) >= _ONE_THING
+    mean = (vectors / np.maximum(lengths(vectors), np.float32(1e-12))[:, None]).mean(axis=0)
+    return squared(mean) >= _ONE_THING
 
 
 def _origin(hit: Hit) -> tuple[object, ...]:

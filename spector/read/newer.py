@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.products import cosine_table, lengths
 from spector.lexical.analysis import analyse, is_stop
 from spector.read.names import names_of
 from spector.read.pick import vectors_of
@@ -324,9 +325,8 @@ def _count(newer: Mapping[int, tuple[int, ...]], hit: int) -> int:
 
 def _cosines(hits: Sequence[Hit]) -> NDArray[np.float32]:
     vectors = vectors_of(hits)
-    lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))[:, None]
-    vectors = vectors / np.maximum(lengths, np.float32(1e-12))
-    return np.asarray(vectors @ vectors.T, np.float32)
+    vectors = vectors / np.maximum(lengths(vectors), np.float32(1e-12))[:, None]
+    return np.asarray(cosine_table(vectors, vectors), np.float32)
 
 
 def _may_replace(one: Hit, other: Hit) -> bool:

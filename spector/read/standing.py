@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from spector.config import Config
 from spector.errors import StoreClosedError
 from spector.kernel.base import Scanner
-from spector.kernel.products import lengths, norm
+from spector.kernel.products import dots, lengths, norm
 from spector.kernel.profile import get_profile
 from spector.layout import Flag, TierCode
 from spector.lexical.analysis import cue_terms, is_stop
@@ -292,7 +292,7 @@ class Standing:
             within.matrix = self._learn(within.topics)
         if request.vector is not None and within.matrix is not None:
             least = _LEAST_OF_REQUEST if wanted else _LEAST
-            cosines = (within.matrix @ request.vector / norm(request.vector)).tolist()
+            cosines = (dots(within.matrix, request.vector) / norm(request.vector)).tolist()
             return [cosine if cosine >= least else 0.0 for cosine in cosines]
         cue = _words(request.cue or "")
         least = _WORDS_OF_REQUEST if wanted else _WORDS

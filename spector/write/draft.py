@@ -138,7 +138,8 @@ def with_aliases(fields: Mapping[str, Any], kept: Any) -> dict[str, Any]:
     metadata = out.get("metadata", kept)
     if metadata is not None and not isinstance(metadata, Mapping):
         return out  # which its own parser refuses
-    rest = {key: value for key, value in (metadata or {}).items() if key != "aliases"}
+    with reading("metadata"):
+        rest = {key: value for key, value in (metadata or {}).items() if key != "aliases"}
     out["metadata"] = {**rest, "aliases": list(names)} if names else rest or None
     return out
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.errors import CatalogCorruptError, InvalidMetadataError, PartitionCorruptError
+from spector.kernel.products import dots, norm
 from spector.kernel.quantize import normalize, quantize
 from spector.layout import (
     HEADER_BYTES,
@@ -112,5 +113,5 @@ def is_vector_of(image: Bytes, vector: NDArray[np.float32]) -> bool:
     if not header_of(image)["scale"]:
         return False
     codes = image[HEADER_BYTES : HEADER_BYTES + len(vector)].view(np.int8).astype(np.float32)
-    norms = float(np.linalg.norm(codes) * np.linalg.norm(vector))
-    return norms > 0.0 and float(codes @ vector) >= _SAME * norms
+    norms = norm(codes) * norm(vector)
+    return norms > 0.0 and float(dots(codes[None], vector)[0]) >= _SAME * norms
