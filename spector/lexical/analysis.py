@@ -48,7 +48,7 @@ __all__ = [
 #: another number whenever the same memory may give other terms, or be chained otherwise
 ANALYSIS_VERSION: Final = 2
 JOIN: Final = " "
-SIGN: Final = "\\x1c"
+SIGN: Final = "\x1c"
 
 #: parts and characters of what counts as one joined identifier
 _JOINED_PARTS: Final = 8

@@ -496,6 +496,16 @@ def what_is_superseded_gives_way(path: Path) -> None:
         assert ids(memory.recall("in")) == [new.id]
 
 
+@case(REMEMBER, "aliases")
+def a_name_in_the_cue_finds_what_is_called_so(path: Path) -> None:
+    with mind() as memory:
+        memory.remember_many([f"how is the river, {n}" for n in range(5)])
+        for aliases, first in ((None, False), (["Old Meadow Stream"], True)):
+            named = memory.remember("brook", aliases=aliases)
+            best = memory.recall("how is the Old Meadow Stream?", k=1)
+            assert (ids(best) == [named.id]) is first
+
+
 # -- recall ---------------------------------------------------------------------------------------
 
 

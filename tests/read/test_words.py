@@ -102,7 +102,9 @@ def test_turns_without_a_speaker_are_neighbours(memory: Memory) -> None:
     other = _SAME[::-1].copy()
     for session, place in (("s", "Lisbon"), ("t", "Oslo")):
         memory.remember(f"we talked about {place} again", vector=other, session_id=session)
-        memory.remember("the flat has a door of that colour", vector=_SAME, session_id=session)
+        memory.remember(
+            f"the flat has a door of that colour, {session}", vector=_SAME, session_id=session
+        )
     for place, session in (("Lisbon", "s"), ("Oslo", "t")):
         hits = memory.recall(f"which door has the flat in {place}?", vector=_SAME, k=4)
         doors = [hit.session_id for hit in hits if "door" in hit.text]
