@@ -20,6 +20,8 @@ NOBODY = -1
 class Ranking:
     """What decides an order: ``base[i] + slope[i] * cosine`` over the members.
 
+    With no base at all it is a product, in which a cosine below 0 counts as 0.
+
     members: (n,) bool, None for all records.
     base, slope: (n,) float32 per record, both None for the plain cosine.
     """
@@ -33,6 +35,8 @@ class Ranking:
         if self.base is None or self.slope is None:
             return sims
         shape = (-1, *([1] * (sims.ndim - 1)))
+        if not self.base.any():
+            sims = np.maximum(sims, np.float32(0))
         fused = self.base[rows].reshape(shape) + self.slope[rows].reshape(shape) * sims
         return np.asarray(fused, np.float32)
 

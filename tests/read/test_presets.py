@@ -65,7 +65,7 @@ def test_importance_lets_an_old_vital_memory_win_over_fresh_chatter(memory: Memo
         {"text": f"the server was slow, line {n}", "vector": like(0.6), "importance": 0.1}
         for n in range(20)
     )
-    vital = "never restart the server while wages are paid"
+    vital = "a restart of the server loses the wages of that day"
     memory.remember(vital, vector=like(0.4), importance=0.95, event_time=ago(400))
     assert first(memory, "importance") == vital
     assert first(memory, "balanced") != vital
