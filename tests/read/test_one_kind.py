@@ -151,11 +151,14 @@ def test_answerable_questions_are_not_withheld(
 
 
 def test_what_is_quoted_has_the_answer(minds: dict[str, Memory]) -> None:
+    """In doubt two memories are quoted: answers right behind them are the price of that."""
     lost = [
-        (name, cue) for name, (_, asked) in STORES.items() for cue, word in asked
+        (name, cue, word) for name, (_, asked) in STORES.items() for cue, word in asked
         if word not in minds[name].context(cue).text
     ]
-    assert len(lost) <= 4, lost
+    assert len(lost) <= 5, lost
+    found = [any(word in hit.text for hit in minds[name].recall(cue)) for name, cue, word in lost]
+    assert all(found), "ranked behind the ten best"
 
 
 def test_questions_about_something_else_are_met_with_silence(minds: dict[str, Memory]) -> None:

@@ -254,12 +254,12 @@ def test_a_context_says_the_name_once(mind: Memory) -> None:
     )
     for record in found:
         line = line_of(_hit_of(record), quoted(record.text), whole=True, cut=False)
-        assert line.head == "", "the words say it"
+        assert line.who == "", "the words say it"
         part = line_of(_hit_of(record), quoted("hello"), whole=True, cut=True)
-        assert part.head == (origin_of(record) or "")
+        assert part.who == (origin_of(record) or "")
     assert origin_of(found[2]) == '"user"', "which is what it says of itself"
     given = mind.remember("Ann: hello", vector=CUE, role="user")
-    assert line_of(_hit_of(given), quoted(given.text), whole=True, cut=False).head == "user"
+    assert line_of(_hit_of(given), quoted(given.text), whole=True, cut=False).who == "user"
 
 
 def _hit_of(record: MemoryRecord) -> Hit:
