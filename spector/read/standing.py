@@ -59,6 +59,8 @@ _WORDS: Final = 0.5
 _CONSIDERED: Final = 256
 #: filters whose instructions are kept until the store changes
 _FILTERS: Final = 64
+#: tier of how something is done, which a cue asks for
+_OF_METHODS: Final = int(TierCode.PROCEDURAL)
 #: conditions that are kept
 _KEPT: Final = 4096
 
@@ -334,7 +336,7 @@ def _of_store(snap: Snapshot, n: int, view: WordView) -> _Found:
     if len(rows):
         sure = forms_of(view.marks(rows)).vouched
         sure |= (header_column(snap, part, slot, "confidence") >= CERTAIN) & (
-            header_column(snap, part, slot, "tier") != TierCode.PROCEDURAL
+            header_column(snap, part, slot, "tier") != _OF_METHODS
         )
         rows, part, slot = rows[sure], part[sure], slot[sure]
     return _Found(

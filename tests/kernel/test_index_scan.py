@@ -416,9 +416,10 @@ def test_records_without_a_vector_are_found(kernel: Kernel) -> None:
     headers_of(rows)["scale"][::3] = 0
     headers_of(rows)["importance"][::3] += 5
     table = kernel.prepare([indexed(kernel, Part(rows, 700), 48)])
+    profile = ScoringProfile(w_similarity=0.5, w_importance=0.35)  # a product has nothing of them
     for recall_confidence in (0.0, 3.0):
         query = make_query(
-            now_ms=NOW_MS, vector=rng.standard_normal(48), profile="importance",
+            now_ms=NOW_MS, vector=rng.standard_normal(48), profile=profile,
             recall_confidence=recall_confidence,
         )  # fmt: skip
         got = assert_same_answer(kernel, table, query, 10, "no vector")
