@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import spector
@@ -64,7 +64,7 @@ class Recalls:
             )
         assert not wrong, f"{wrong}; exact={exact}, {given}, found {found}"
         for hit in hits:
-            assert hit.record == oracle.records[hit.id]
+            assert hit.record == _within(oracle, oracle.records[hit.id], asked.user_id)
 
     def by_text(
         self, memory: spector.Memory, oracle: Oracle, given: Mapping[str, Any], cue: str,
@@ -104,3 +104,18 @@ class Recalls:
         self.compared += 1
         assert (found[:1] == [record.id]) == valid, f"{cue}: {found}, valid: {valid}"
         assert valid or record.id not in found
+
+
+def _within(oracle: Oracle, record: MemoryRecord, user_id: str | None) -> MemoryRecord:
+    """What a recall for one user shows of a record: no link to a living memory of another one."""
+    if user_id is None:
+        return record
+
+    def kept(ids: tuple[int, ...]) -> tuple[int, ...]:
+        known = oracle.records
+        return tuple(each for each in ids if each not in known or known[each].user_id == user_id)
+
+    return replace(
+        record, parents=kept(record.parents), supersedes=kept(record.supersedes),
+        superseded_by=kept(record.superseded_by),
+    )
