@@ -34,7 +34,6 @@ from spector.store.resources import (
     postpone,
     take,
 )
-from spector.store.sql import Reading
 from spector.store.store import Store
 from spector.tiers.router import default_tiers
 from tests.fakes import FakeEmbedder
@@ -226,40 +225,57 @@ def test_a_store_whose_closing_is_interrupted_twice_is_closed_by_the_end_of_the_
         memory.remember("north", vector=[0, 1, 0])
 
 
-@pytest.mark.parametrize("where", [":memory:", "mind"])
-def test_a_look_at_the_catalog_that_never_saw_its_exit_is_given_back_by_the_call(
-    tmp_path: Path, where: str
+def test_a_look_at_a_catalog_in_memory_that_never_saw_its_exit_frees_its_lock() -> None:
+    """Or every other thread waits for it for good."""
+    with spector.open(":memory:", embedder=None, dim=3) as memory:
+        memory.remember("north", vector=[0, 1, 0])
+        catalog = memory._opened[0].store.catalog
+        free: list[bool] = []
+
+        def ask() -> None:
+            free.append(catalog.only.acquire(blocking=False))
+            if free[-1]:
+                catalog.only.release()
+
+        def ask_elsewhere() -> None:
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join()
+
+        @entry
+        def work() -> None:
+            catalog.reading().__enter__()
+            ask_elsewhere()
+            raise Cut
+
+        with pytest.raises(Cut):
+            work()
+        ask_elsewhere()
+        assert free == [False, True]
+        assert memory.count() == 1
+
+
+@pytest.mark.parametrize("look", ["reading", "snapshot"])
+def test_a_look_at_a_catalog_that_never_saw_its_exit_gives_its_connection_back(
+    tmp_path: Path, look: str
 ) -> None:
-    """Or every other thread waits for the lock; or a descriptor stays with each interrupt."""
-    path = where if where == ":memory:" else tmp_path / where
-    with spector.open(path, embedder=None, dim=3) as memory:
+    """Or a descriptor, and with a snapshot the log's growth, stay with each interrupt."""
+    with spector.open(tmp_path / "mind", embedder=None, dim=3) as memory:
         memory.remember("north", vector=[0, 1, 0])
         catalog = memory._opened[0].store.catalog
         lent: list[object] = []
 
         @entry
         def work() -> None:
-            lent.append(Reading(catalog).__enter__())
+            lent.append(getattr(catalog, look)().__enter__())
+            assert len(catalog._lent) == 1
             raise Cut
 
         with pytest.raises(Cut):
             work()
-        if catalog.in_memory:
-            assert lent == [catalog.main]
-            free: list[bool] = []
-
-            def ask() -> None:
-                free.append(catalog.only.acquire(blocking=False))
-                if free[0]:
-                    catalog.only.release()
-
-            thread = threading.Thread(target=ask)
-            thread.start()
-            thread.join()
-            assert free == [True]
-        else:
-            assert lent[0] not in catalog._connections
-            assert catalog._lent == {}
+        assert lent[0] not in catalog._connections
+        assert catalog._lent == {}
+        assert getattr(catalog.pinned, "connection", None) is None
         assert memory.count() == 1
 
 
