@@ -21,3 +21,10 @@ def test_a_hit_and_a_record_print_as_one_short_line(memory: Memory) -> None:
 
 def test_a_short_text_prints_whole(memory: Memory) -> None:
     assert "text='x')" in repr(memory.remember("x"))
+
+
+def test_a_text_is_cut_only_when_it_is_longer_than_what_is_shown(memory: Memory) -> None:
+    """Or a text that is shown whole looks as if more of it followed."""
+    whole, cut = "w" * 60, "c" * 61
+    assert f"text={whole!r})" in repr(memory.remember(whole))
+    assert f"text={'c' * 60 + '...'!r})" in repr(memory.remember(cut))

@@ -303,6 +303,24 @@ def test_between_two_renames_of_a_living_one_nothing_is_put_back(copy: Copy, min
     assert everything(mind.parent) == before
 
 
+@pytest.mark.parametrize("put", [_link, _directory, _file, _linked_inside])
+@pytest.mark.parametrize("step", ["put_back", "drop_aside"])
+def test_what_takes_the_name_of_an_older_copy_meanwhile_is_neither_moved_nor_removed(
+    put: Callable[[Path, Path], None], step: str, tmp_path: Path
+) -> None:
+    """Between the first look at that name and the rename somebody else may have been there."""
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years of work")
+    place = places.Place.at(str(tmp_path / "copy"))
+    put(Path(place.aside), precious)
+    before = everything(tmp_path)
+    with pytest.raises(spector.StoreError, match="previous") as caught:
+        getattr(place, step)()
+    assert "rename it" in caught.value.hint
+    assert everything(tmp_path) == before
+
+
 # -- the destination -------------------------------------------------------------------------------
 
 

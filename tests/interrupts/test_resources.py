@@ -18,10 +18,13 @@ from pathlib import Path
 import pytest
 
 import spector
+from spector.config import Config
 from spector.errors import InvalidInputError
+from spector.store.recover import Stamp, open_disk
 from spector.store.resources import (
     Call,
     WeakList,
+    _Managed,
     begin,
     drop,
     end,
@@ -31,6 +34,8 @@ from spector.store.resources import (
     postpone,
     take,
 )
+from spector.store.store import Store
+from spector.tiers.router import default_tiers
 from tests.fakes import FakeEmbedder
 from tests.interrupts.sweep import Cut, cut_at
 
@@ -149,6 +154,129 @@ def test_a_manager_whose_enter_is_interrupted_behind_its_yield_is_ended() -> Non
         sys.setprofile(None)
     assert log[0] == "begun"
     assert log[-1] == "ended"
+
+
+class _CutOff:
+    """A generator that an interrupt meets behind its ``yield``, and others when it is ended."""
+
+    gi_frame: object = "some frame"
+    gi_running = False
+
+    def __init__(self) -> None:
+        self.cuts = [Cut(), Cut(), Cut()]
+
+    def __next__(self) -> None:
+        raise self.cuts.pop()
+
+    def throw(self, error: BaseException) -> None:
+        if self.cuts:
+            raise self.cuts.pop()
+
+    def close(self) -> None:
+        if self.cuts:
+            raise self.cuts.pop()
+        self.gi_frame = None
+
+
+def test_a_manager_that_is_interrupted_while_it_is_ended_is_ended_by_the_call() -> None:
+    """Or what it has taken is nobody's any more: a lock that stays for good."""
+    generator = _CutOff()
+
+    @entry
+    def work() -> None:
+        _Managed(generator).__enter__()  # type: ignore[arg-type]
+
+    with pytest.raises(Cut):
+        work()
+    assert generator.cuts == []
+    assert generator.gi_frame is None
+
+
+def test_a_store_whose_closing_is_interrupted_twice_is_closed_by_the_end_of_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or its lock stays with the process, and nobody can open the store."""
+    path = tmp_path / "mind"
+    with spector.open(path, embedder=None, dim=3):
+        pass
+    cuts, real = [Cut(), Cut()], Store.close
+
+    def close(store: Store) -> None:
+        if cuts:
+            raise cuts.pop()
+        real(store)
+
+    monkeypatch.setattr(Store, "close", close)
+    kept = []  # as a caller has it who keeps the traceback
+
+    @entry
+    def work() -> None:
+        kept.append(open_disk(
+            str(path), Stamp(None, None, None), [tier.files for tier in default_tiers()],
+            Config(), mode="rw", durability="strict",
+        ))  # fmt: skip
+        with kept[0]:
+            pass
+
+    with pytest.raises(Cut):
+        work()
+    assert cuts == []
+    with spector.open(path, embedder=None, dim=3) as memory:
+        memory.remember("north", vector=[0, 1, 0])
+
+
+def test_a_look_at_a_catalog_in_memory_that_never_saw_its_exit_frees_its_lock() -> None:
+    """Or every other thread waits for it for good."""
+    with spector.open(":memory:", embedder=None, dim=3) as memory:
+        memory.remember("north", vector=[0, 1, 0])
+        catalog = memory._opened[0].store.catalog
+        free: list[bool] = []
+
+        def ask() -> None:
+            free.append(catalog.only.acquire(blocking=False))
+            if free[-1]:
+                catalog.only.release()
+
+        def ask_elsewhere() -> None:
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join()
+
+        @entry
+        def work() -> None:
+            catalog.reading().__enter__()
+            ask_elsewhere()
+            raise Cut
+
+        with pytest.raises(Cut):
+            work()
+        ask_elsewhere()
+        assert free == [False, True]
+        assert memory.count() == 1
+
+
+@pytest.mark.parametrize("look", ["reading", "snapshot"])
+def test_a_look_at_a_catalog_that_never_saw_its_exit_gives_its_connection_back(
+    tmp_path: Path, look: str
+) -> None:
+    """Or a descriptor, and with a snapshot the log's growth, stay with each interrupt."""
+    with spector.open(tmp_path / "mind", embedder=None, dim=3) as memory:
+        memory.remember("north", vector=[0, 1, 0])
+        catalog = memory._opened[0].store.catalog
+        lent: list[object] = []
+
+        @entry
+        def work() -> None:
+            lent.append(getattr(catalog, look)().__enter__())
+            assert len(catalog._lent) == 1
+            raise Cut
+
+        with pytest.raises(Cut):
+            work()
+        assert lent[0] not in catalog._connections
+        assert catalog._lent == {}
+        assert getattr(catalog.pinned, "connection", None) is None
+        assert memory.count() == 1
 
 
 def test_what_is_held_by_calling_is_not_lost() -> None:

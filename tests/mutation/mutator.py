@@ -11,7 +11,7 @@ import ast
 import functools
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -85,13 +85,19 @@ def source_of(root: Path, mutant: Mutant) -> str:
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
-def sample(root: Path, paths: Iterable[str], count: int, seed: int) -> list[Mutant]:
-    """``count`` mutants, as many of each kind as there are, from anywhere in the modules."""
+def sample(
+    root: Path, paths: Iterable[str], count: int, seed: int, left_out: Collection[Mutant] = ()
+) -> list[Mutant]:
+    """``count`` mutants, as many of each kind as there are, from anywhere in the modules.
+
+    None of those that are ``left_out`` is among them.
+    """
     rng = random.Random(seed)
     heaps: dict[str, list[Mutant]] = {kind: [] for kind in KINDS}
     for path in sorted(paths):
         for mutant in mutants_of(root, path):
-            heaps[mutant.kind].append(mutant)
+            if mutant not in left_out:
+                heaps[mutant.kind].append(mutant)
     for heap in heaps.values():
         rng.shuffle(heap)
     out: list[Mutant] = []

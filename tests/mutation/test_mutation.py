@@ -17,7 +17,7 @@ import pytest
 from tests.crash.harness import scratch
 from tests.mutation.hunt import REPO, TESTS, Hunt, Tally
 from tests.mutation.mutator import KINDS, Mutant, mutants_of, sample, source_of
-from tests.mutation.triage import VERDICTS, sorted_out, triage
+from tests.mutation.triage import VERDICTS, equivalents, sorted_out, triage
 from tests.proof import Proof, seed
 from tests.proofs.digests import digest_of_sources
 
@@ -58,8 +58,10 @@ def test_most_sampled_mutants_are_noticed(proof: Proof) -> None:
         tally = hunt.sampled(_COUNT, start)
     explained, unexplained = sorted_out(tally.survived, triage())
     _told(tally, proof)
+    left_out = len(equivalents(REPO, TESTS, triage()))
     proof(
-        "T30", places=sum(len(mutants_of(REPO, path)) for path in TESTS),
+        "T30", places=sum(len(mutants_of(REPO, path)) for path in TESTS) - left_out,
+        equivalent_not_drawn=left_out,
         percent_noticed=tally.percent, floor_percent=_FLOOR_PERCENT, seeds=str(start),
         survivors_explained="; ".join(explained) or "none",
         survivors_unexplained="; ".join(unexplained) or "none",
@@ -123,6 +125,22 @@ def test_every_line_of_the_triage_is_of_one_mutant_that_there_is() -> None:
         assert each.verdict in VERDICTS, each
         found = [mutant for mutant in mutants_of(REPO, each.path) if each.is_of(mutant)]
         assert len(found) == 1, f"not there any more, or several: {each}"
+
+
+def test_everything_but_what_is_explained_as_equivalent_can_be_drawn() -> None:
+    """What only takes longer, or needs a slow proof, can be noticed: it counts as a survivor."""
+    everything = {mutant for path in TESTS for mutant in mutants_of(REPO, path)}
+    known = triage()
+    left_out = equivalents(REPO, TESTS, known)
+    drawn = sample(REPO, TESTS, len(everything), seed(30), left_out)
+    assert len(drawn) == len(set(drawn))
+    assert set(drawn) == everything - left_out
+    assert len(left_out) == sum(
+        each.verdict == "equivalent" and each.path in TESTS for each in known
+    )
+    assert {each.verdict for each in known for m in left_out if each.is_of(m)} == {"equivalent"}
+    assert all(any(each.is_of(mutant) for mutant in drawn) for each in known
+               if each.verdict == "speed only")  # fmt: skip
 
 
 def test_a_survivor_is_explained_only_by_a_line_that_says_why(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.mutation.mutator import Mutant
+from tests.mutation.mutator import Mutant, mutants_of
 
-__all__ = ["VERDICTS", "Known", "sorted_out", "triage"]
+__all__ = ["VERDICTS", "Known", "equivalents", "sorted_out", "triage"]
 
 #: the words that a reason begins with; the last one is not an explanation
 VERDICTS: Final = ("equivalent", "speed only", "slow proof", "test missing")
@@ -53,6 +53,18 @@ def triage(page: Path = _PAGE) -> list[Known]:
             known = (f"spector/{found['path']}", found["kind"], int(found["nth"] or 1), text)
             out.append(Known(*known, found["why"]))
     return out
+
+
+def equivalents(root: Path, paths: Iterable[str], known: Iterable[Known]) -> set[Mutant]:
+    """The mutants of some modules that the table explains as equivalent: nobody can notice them.
+
+    Those that are speed only, or that a slow proof notices, are not among them.
+    """
+    lines = [each for each in known if each.verdict == VERDICTS[0]]
+    return {
+        mutant for path in {each.path for each in lines}.intersection(paths)
+        for mutant in mutants_of(root, path) if any(each.is_of(mutant) for each in lines)
+    }
 
 
 def sorted_out(survivors: Iterable[Mutant], known: Iterable[Known]) -> tuple[list[str], list[str]]:

@@ -6,6 +6,7 @@ statements of each connection. Guard: few numbers, and the same answers.
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -54,3 +55,49 @@ def test_a_catalog_that_cannot_be_made_says_so_and_is_not_half_made(
     catalog.create({"dim": "3"})
     assert not catalog.is_new()
     catalog.close()
+
+
+@pytest.mark.parametrize("readers", [0, 2])
+def test_a_catalog_that_is_closed_after_a_failure_keeps_its_log_and_no_connection(
+    tmp_path: Path, readers: int
+) -> None:
+    """Or the log is copied after a failed sync; or a writing connection stays for good."""
+    catalog = Catalog(str(tmp_path / "catalog.db"), mode="rw", durability="strict")
+    catalog.create({"dim": "3"})
+    lent = [catalog.borrow(object()) for _ in range(readers)]
+    for each in lent:
+        catalog.give_back(each)
+    held = [catalog.main, *lent]
+    names = [tmp_path / "catalog.db", tmp_path / "catalog.db-wal"]
+    before = [name.read_bytes() for name in names]
+    catalog.close(failed=True)
+    assert catalog not in catalog_module._left_open
+    for connection in held:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
+    assert [name.read_bytes() for name in names] == before
+
+
+def test_a_writing_connection_that_would_be_the_last_is_left_open_after_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no reading connection works any more: closing it would copy the log."""
+    left: list[Catalog] = []
+    monkeypatch.setattr(catalog_module, "_left_open", left)
+    catalog = Catalog(str(tmp_path / "catalog.db"), mode="rw", durability="strict")
+    catalog.create({"dim": "3"})
+    names = [tmp_path / "catalog.db", tmp_path / "catalog.db-wal"]
+    before = [name.read_bytes() for name in names]
+
+    def refused(*, readonly: bool) -> sqlite3.Connection:
+        raise spector.StoreError("cannot open", hint="none")
+
+    monkeypatch.setattr(catalog, "_connect", refused)
+    catalog.close(failed=True)
+    assert left == [catalog]
+    assert [name.read_bytes() for name in names] == before
+    catalog.close()  # again, as every close may be
+    assert left == [catalog]
+    assert [name.read_bytes() for name in names] == before
+    left.clear()
+    catalog.main.close()

@@ -26,7 +26,7 @@ from spector.config import Config
 from spector.errors import StoreError, StoreFullError
 from spector.kernel.choose import get_kernel
 from spector.kernel.query import make_query
-from spector.kernel.scan_index import ScanIndex, sections_of
+from spector.kernel.scan_index import INDEX_HEADER_BYTES, ScanIndex, sections_of
 from spector.layout import Flag
 from spector.store.compact import split_partition
 from spector.store.files import DiskFiles
@@ -374,6 +374,20 @@ def test_check_notes_useless_files_and_is_content(store: Path) -> None:
     with open_store(store) as memory:
         assert [p.where for p in memory.check().problems] == ["semantic/notes.idx"]
     assert mine.exists()
+
+
+def test_check_says_how_short_an_index_is_and_nothing_of_an_empty_one(store: Path) -> None:
+    """One byte and a byte less than a header are both no index; nothing at all is just begun."""
+    one, two, three = idx_files(store)
+    os.truncate(one, 1)
+    os.truncate(two, INDEX_HEADER_BYTES - 1)
+    os.truncate(three, 0)
+    report = spector.check(store)
+    assert report.ok
+    assert {note.where: note.message for note in report.notes} == {
+        "semantic/semantic-000.idx": "only 1 byte; it will be built anew",
+        "semantic/semantic-001.idx": f"only {INDEX_HEADER_BYTES - 1} bytes; it will be built anew",
+    }
 
 
 # -- histories that part --------------------------------------------------------------------------

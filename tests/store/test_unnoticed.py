@@ -6,6 +6,7 @@ Each test says what a change of one line would have cost.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import time
@@ -17,10 +18,10 @@ import numpy as np
 import pytest
 
 import spector
-from spector.errors import PartitionCorruptError
+from spector.errors import PartitionCorruptError, StoreFullError, StoreNotFoundError
 from spector.layout import MUTABLE_OFFSET, PARTITION_HEADER_BYTES, PartitionState
 from spector.store import compact, hydrate, reader, transaction, word_files
-from spector.store.files import DiskFiles
+from spector.store.files import DiskFiles, MemoryFiles
 from spector.store.rewrite import rewrite_all
 from spector.store.segment import Segment
 from spector.store.store import Store
@@ -272,3 +273,72 @@ def test_a_recall_from_memory_is_done_once_when_slots_have_been_retired() -> Non
         assert store.retire_epoch() == store.view().retire_epoch
         hits = memory.recall(vector=vector_of("other words"), k=3)
         assert hits[0].id == moved
+
+
+@pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, None])
+def test_where_no_room_can_be_allocated_zeros_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int | None
+) -> None:
+    """Or no store can be made on such a file system; or its files are sparse."""
+
+    def refused(fd: int, offset: int, length: int) -> None:
+        assert code is not None
+        raise OSError(code, os.strerror(code))
+
+    if code is None:  # macOS
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    else:
+        monkeypatch.setattr(os, "posix_fallocate", refused, raising=False)
+    written: list[tuple[int, int]] = []
+    real = os.pwrite
+
+    def noted(fd: int, data: bytes, offset: int) -> int:
+        written.append((offset, len(data)))
+        return real(fd, data, offset)
+
+    file = DiskFiles(str(tmp_path)).open("a.mem", create=True)
+    try:
+        file.extend(64)
+        file.write_at(0, b"x" * 64)
+        monkeypatch.setattr(os, "pwrite", noted)
+        size = (2 << 20) + 7
+        file.extend(size)
+        file.extend(size)
+        file.extend(5)
+        assert file.size() == size
+        assert written == [(64, 1 << 20), (64 + (1 << 20), size - 64 - (1 << 20))]
+        assert file.read_at(0, size) == b"x" * 64 + bytes(size - 64)
+    finally:
+        file.close()
+
+
+def test_room_that_the_disk_does_not_have_is_told_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the rest of a full disk is filled with zeros first."""
+
+    def full(fd: int, offset: int, length: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    file = DiskFiles(str(tmp_path)).open("a.mem", create=True)
+    try:
+        with pytest.raises(StoreFullError):
+            file.extend(4096)
+        assert file.size() == 0
+    finally:
+        file.close()
+
+
+def test_a_file_in_memory_that_is_not_there_is_told_as_one_on_disk_is(tmp_path: Path) -> None:
+    """Who expects that an index is gone expects a StoreNotFoundError."""
+    for files in (MemoryFiles(), DiskFiles(str(tmp_path))):
+        for use in (files.open, files.remove):
+            with pytest.raises(StoreNotFoundError):
+                use("a.idx")
+        files.discard("a.idx")
+        files.open("a.idx", create=True).close()
+        assert files.exists("a.idx")
+        files.open("a.idx").close()
+        files.remove("a.idx")
+        assert not files.exists("a.idx")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -189,3 +191,40 @@ def test_an_error_of_the_system_names_the_next_step_of_that_error(code: int, ste
         raise OSError(code, os.strerror(code))
     assert step in caught.value.hint
     assert caught.value.errno == code
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+@pytest.mark.parametrize("mode", ["rw", "r"])
+@pytest.mark.parametrize("fault", ["dimension", "format", "partition"])
+def test_an_opening_that_is_refused_leaves_no_file_open_and_no_lock(
+    tmp_path: Path, mode: Any, fault: str
+) -> None:
+    """Or a host that tries again and again runs out of descriptors; a traceback may be kept."""
+    live, mind = tmp_path / "live", tmp_path / "mind"
+    with spector.open(live, embedder=None, dim=3) as memory:
+        for tier in ("semantic", "episodic", "procedural"):
+            memory.remember("north", vector=[0, 1, 0], tier=tier)
+        # as a kill leaves it: the next opening replays the journal into its partitions
+        shutil.copytree(live, mind, ignore=shutil.ignore_patterns("LOCK"))
+    given: dict[str, Any] = {"embedder": None, "dim": 3, "mode": mode}
+    if fault == "dimension":
+        given["dim"] = 4
+    elif fault == "format":
+        says(mind, "none")
+    else:
+        (partition,) = (mind / "procedural").glob("*.mem")
+        partition.unlink()
+    with pytest.raises(spector.SpectorError) as caught:
+        spector.open(mind, **given)
+    assert [name for name in _open_files() if name.startswith(str(mind))] == []
+    assert caught.value.__traceback__ is not None
+    with no_writer(str(mind)):
+        pass
+
+
+def _open_files() -> list[str]:
+    found = []
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # that of the listing itself
+            found.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+    return found
