@@ -332,7 +332,8 @@ def _cosines(hits: Sequence[Hit]) -> NDArray[np.float32]:
 def _may_replace(one: Hit, other: Hit) -> bool:
     return (
         one.record.event_ms != other.record.event_ms and one.user_id == other.user_id
-        and _speaker(one) == _speaker(other) and one.text != other.text
+        and one.agent_id == other.agent_id and _speaker(one) == _speaker(other)
+        and one.text != other.text
     )
 
 

@@ -153,6 +153,14 @@ def test_what_others_say_does_not_overrule_the_user(memory: Memory, new: dict[st
     assert not any("newer" in hit.explain().evidence for hit in hits)
 
 
+def test_what_one_agent_was_told_is_no_newer_answer_of_another(memory: Memory) -> None:
+    old, new, cue = PAIRS[0]
+    kept = {told(memory, old, OLD, agent_id="x"), told(memory, new, NEW, agent_id="y")}
+    hits = memory.recall(cue, k=2, user_id="u")
+    assert {hit.id for hit in hits} == kept
+    assert not any("newer" in hit.explain().evidence for hit in hits)
+
+
 def test_of_several_the_newest_stands_first_and_the_oldest_last(memory: Memory) -> None:
     ids = [
         told(memory, f"My locker code is {code}.", f"2026-0{month}-01T09:00:00Z")
