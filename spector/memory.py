@@ -735,7 +735,7 @@ class Memory(Sole):
             confine((*hits, *hits.standing), partial(self._within, scope=scope))
         used = [hit.id for hit in (*hits, *hits.standing)]
         if learn and used:
-            self._writer.note_use(used, _scope_of(selection))
+            self._writer.note_use(used, scope)
         return hits
 
     @verb

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from itertools import repeat
@@ -494,6 +494,19 @@ class HitList(list[Hit]):
         self.reason = reason
         self.notes = notes
         self.is_survey = is_survey
+
+    def _holding(
+        self, hits: Iterable[Hit], *, abstained: bool | None = None, reason: str | None = None
+    ) -> HitList:
+        """Other hits, with all else that this list says unless it is given."""
+        out = HitList(
+            list(hits), self.stats, signals=self.signals,
+            abstained=self.abstained if abstained is None else abstained,
+            reason=self.reason if reason is None else reason,
+            standing=self.standing, notes=self.notes, is_survey=self.is_survey,
+        )  # fmt: skip
+        out.request = self.request
+        return out
 
     def __repr__(self) -> str:
         if not self.standing:

@@ -113,10 +113,7 @@ def selected(hits: HitList, k: int, *, below: float, least: float) -> HitList:
             near = _like(near_the_best(near, _SELECTIVE_CUT, None), hits.signals)
         kept = [hit for hit in near if hit.id in worth]
         reason = hits.reason
-    return HitList(
-        kept, hits.stats, signals=hits.signals, abstained=bool(hits) and verdict.silent,
-        reason=reason, standing=hits.standing, notes=hits.notes, is_survey=hits.is_survey,
-    )  # fmt: skip
+    return hits._holding(kept, abstained=bool(hits) and verdict.silent, reason=reason)
 
 
 def has_likeness(signals: Signals | None) -> bool:

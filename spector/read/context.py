@@ -190,9 +190,7 @@ class Desk:
             self._counter, self._max, cue or "", (self._config.context_full, least),
             self._block(first.text), first.pinned,
         )  # fmt: skip
-        hits = HitList(
-            unrepeated(hits), hits.stats, signals=hits.signals, is_survey=hits.is_survey
-        )
+        hits = hits._holding(unrepeated(hits))
         draft.marks = _marks_of(hits[:k], cue or "")
         near = near_the_best(hits[:k], cut) if has_likeness(hits.signals) else hits
         kept = {hit.id for hit in near}
@@ -440,11 +438,10 @@ def _without(hits: HitList, some: Sequence[Hit]) -> HitList:
     gone = {hit.id for hit in some}
     if not any(hit.id in gone for hit in hits):
         return hits
-    return HitList(
-        [hit for hit in hits if hit.id not in gone], hits.stats, signals=hits.signals,
-        abstained=hits.abstained, reason=hits.reason or "it is quoted as an instruction",
-        is_survey=hits.is_survey,
-    )  # fmt: skip
+    return hits._holding(
+        (hit for hit in hits if hit.id not in gone),
+        reason=hits.reason or "it is quoted as an instruction",
+    )
 
 
 def _marks_of(hits: Sequence[Hit], cue: str) -> dict[int, str]:

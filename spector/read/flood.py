@@ -13,11 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from spector.kernel.products import lengths, squared
+from spector.kernel.products import squared
 from spector.layout import RECORD_DTYPE
-from spector.read.ground import CERTAIN
+from spector.read.ground import CERTAIN, header_column
 from spector.read.hits import image_of
-from spector.read.pick import vectors_of
+from spector.read.pick import units_of
 from spector.read.ranked import Ranked
 from spector.read.rescore import scored_below
 from spector.read.signs import asks
@@ -51,12 +51,7 @@ def is_doubted(hits: Sequence[Hit]) -> bool:
 def believed(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
     """The best candidates that are no less than fairly certain, in their order."""
     rows = ranked.first_rows(min(len(ranked), _LOOKED_AT))
-    part, slot = ranked.part[rows], ranked.slot[rows]
-    certain = np.zeros(len(rows), np.bool_)
-    for each in np.unique(part).tolist():
-        mine = part == each
-        data = snap.table.parts[each].data
-        certain[mine] = data[slot[mine], _CONFIDENCE_AT] >= CERTAIN
+    certain = header_column(snap, ranked.part[rows], ranked.slot[rows], "confidence") >= CERTAIN
     return [ranked[at] for at in np.flatnonzero(certain)[:_CONFIRMED].tolist()]
 
 
@@ -98,9 +93,7 @@ def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
 
 
 def _is_one_thing(hits: Sequence[Hit]) -> bool:
-    vectors = vectors_of(hits)
-    mean = (vectors / np.maximum(lengths(vectors), np.float32(1e-12))[:, None]).mean(axis=0)
-    return squared(mean) >= _ONE_THING
+    return squared(units_of(hits).mean(axis=0)) >= _ONE_THING
 
 
 def _origin(hit: Hit) -> tuple[object, ...]:

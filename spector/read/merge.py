@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
+from spector.read.rescore import rescored
 from spector.records import Explanation, Hit, HitList
 
 __all__ = ["DEPTH", "merged"]
@@ -40,18 +41,11 @@ def merged(lists: Sequence[HitList], k: int) -> HitList:
     for hit in whole.standing:  # a part may have it as an ordinary hit
         above.pop(hit.id, None)
     best = sorted(above, key=lambda each: (-above[each], each))[:k]
-    return HitList(
-        [_rescored(first[each], base + above[each]) for each in best], whole.stats,
-        signals=whole.signals, abstained=whole.abstained, reason=whole.reason,
-        standing=whole.standing,
-    )  # fmt: skip
+    return whole._holding(_merged(first[each], base + above[each]) for each in best)
 
 
-def _rescored(hit: Hit, score: float) -> Hit:
-    explainer = functools.partial(_explained, hit, score)
-    if hit._found is not None:
-        return Hit.of(hit._found, score, explainer, hit.also)
-    return replace(hit, score=score, explainer=explainer)
+def _merged(hit: Hit, score: float) -> Hit:
+    return rescored(hit, score, functools.partial(_explained, hit, score))
 
 
 def _explained(hit: Hit, score: float) -> Explanation:

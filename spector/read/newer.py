@@ -20,10 +20,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.products import cosine_table, lengths
+from spector.kernel.products import cosine_table
 from spector.lexical.analysis import analyse, is_stop
 from spector.read.names import names_of
-from spector.read.pick import vectors_of
+from spector.read.pick import units_of
 from spector.read.plain import is_turkish, plain
 from spector.read.rescore import scored_above
 from spector.records import Hit
@@ -324,8 +324,7 @@ def _count(newer: Mapping[int, tuple[int, ...]], hit: int) -> int:
 
 
 def _cosines(hits: Sequence[Hit]) -> NDArray[np.float32]:
-    vectors = vectors_of(hits)
-    vectors = vectors / np.maximum(lengths(vectors), np.float32(1e-12))[:, None]
+    vectors = units_of(hits)
     return np.asarray(cosine_table(vectors, vectors), np.float32)
 
 
@@ -342,5 +341,4 @@ def _may_overrule(old: Hit, new: Hit) -> bool:
 
 
 def _speaker(hit: Hit) -> str:
-    named = hit.metadata.get("speaker")
-    return plain(named if isinstance(named, str) and named else hit.role or "")
+    return plain(hit.speaker or "")

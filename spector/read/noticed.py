@@ -137,8 +137,7 @@ class Noticer:
     ) -> _Among:
         """The same for every cue, so it is kept for those that follow."""
         key = (
-            request.selection, request.valence, request.min_importance, request.category_mask,
-            request.modality_mask, request.drop_flags, tuple(filters), ranked.allowed is None,
+            request.gates, tuple(filters), ranked.allowed is None,
             query.retention_floor and (query.profile, query.now_ms),
             None if request.probes is None else request.probes[:, 0].tobytes(),
         )  # fmt: skip

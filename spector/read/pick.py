@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kernel.products import lengths
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.read.hits import candidate_of, image_of
 from spector.read.quote import origin_of
 from spector.read.rank import diverse
+from spector.read.rescore import rescored
 from spector.records import Hit
 from spector.store.files import Bytes
 
 __all__ = [
     "SEMANTIC", "SEMANTIC_CUT", "few_of_each", "most_diverse", "near_the_best", "own_scores",
-    "unrepeated", "vectors_of",
+    "units_of", "unrepeated", "vectors_of",
 ]
 
 #: the tier whose memories are beliefs: what bears on a cue there is dense, and the rest is noise
@@ -56,9 +57,7 @@ def _newest(some: list[Hit]) -> Hit:
         return some[0]
     best, newest = some[0], max(some, key=lambda hit: (hit.record.event_ms, hit.id))
     also = sorted({each for hit in some for each in (hit.id, *hit.also)} - {newest.id})
-    if newest._found is not None:
-        return Hit.of(newest._found, best.score, best.explainer, tuple(also))
-    return replace(newest, score=best.score, explainer=best.explainer, also=tuple(also))
+    return rescored(newest, best.score, best.explainer, tuple(also))
 
 
 def own_scores(hits: Sequence[Hit]) -> list[float]:
@@ -114,6 +113,13 @@ def most_diverse(hits: Sequence[Hit], count: int, weight: float) -> list[Hit]:
         return []
     scores = np.array([hit.score for hit in hits], np.float32)
     return [hits[n] for n in diverse(scores, vectors_of(hits), count, weight)]
+
+
+def units_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
+    """The same made exactly of length 1, which their codes are but about; 0 of what has none."""
+    vectors = vectors_of(hits)
+    long = np.maximum(lengths(vectors), np.float32(1e-12))
+    return np.asarray(vectors / long[:, None], np.float32)
 
 
 def vectors_of(hits: Sequence[Hit]) -> NDArray[np.float32]:

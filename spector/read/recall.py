@@ -239,7 +239,7 @@ class Reader:
         picked = picked[:wanted]
         if request.cut and not survey and _is_about(request):
             picked = near_the_best(picked, request.cut)
-        return HitList(picked, hits.stats, signals=hits.signals, standing=hits.standing)
+        return hits._holding(picked)
 
     def _recall_in(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """The answer in one snapshot; memories of the time that the cue names stand first."""
@@ -276,7 +276,7 @@ class Reader:
 
     def _answer(self, snap: Snapshot, request: RecallRequest) -> HitList:
         """The best of a snapshot, with evidence where the cue has words that count."""
-        query = query_of(request, self._config, self._version())
+        query = query_of(request, self._config, snap.format_version)
         filters = conditions(snap, request)
         if request.cue is not None and request.lexical:
             if request.profile.w_lexical:
@@ -288,10 +288,6 @@ class Reader:
                     rest = [each for each in found if each.id != hit.id]
                     return HitList([hit, *rest][: request.k], found.stats)
         return self._scanned(snap, request, query, filters)
-
-    def _version(self) -> int:
-        """Of the format; a reader of an older one has one such store, and nothing in any other."""
-        return min(store.format_version for store in self._stores)
 
     def _scanned(
         self, snap: Snapshot, request: RecallRequest, query: Query,
@@ -521,6 +517,4 @@ def _of_time_first(hits: HitList, of_time: HitList, k: int) -> HitList:
     for hit in turns:
         if hit is not None:
             chosen.setdefault(hit.id, hit)
-    return HitList(
-        [*chosen.values()][:k], hits.stats, signals=hits.signals, standing=hits.standing
-    )
+    return hits._holding([*chosen.values()][:k])

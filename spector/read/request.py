@@ -22,7 +22,7 @@ from spector.read.quote import LAYOUTS, Layout
 from spector.read.spans import Span
 from spector.read.topic import Topic, topic_of
 from spector.store.filters import SqlFilter, compile_where
-from spector.store.links import LINKED_SQL, SUPERSEDED_SQL
+from spector.store.links import LINKED_SQL, PINNED_SQL, SUPERSEDED_SQL
 
 __all__ = [
     "EVERYTHING", "RecallRequest", "Selection", "asked_topic", "by_importance", "make_selection",
@@ -130,10 +130,6 @@ class Selection:
 EVERYTHING: Final = Selection()
 
 
-#: a condition on ``record``: PINNED is set, in the first byte of its mutable block
-_PINNED_SQL: Final = (
-    "substr(hex(substr(record.mutable, 1, 1)), 2, 1) IN ('2','3','6','7','A','B','E','F')"
-)
 _NEWEST: Final = ScoringProfile(
     name="newest", w_similarity=0.0, w_recency=1.0, recency_scale_days=1000.0
 )
@@ -144,7 +140,7 @@ def pinned_request(
 ) -> RecallRequest:
     """The request for the pinned memories of a selection, about newest first."""
     where = selection.where
-    pinned = SqlFilter(_PINNED_SQL if where is None else f"({where.sql}) AND {_PINNED_SQL}",
+    pinned = SqlFilter(PINNED_SQL if where is None else f"({where.sql}) AND {PINNED_SQL}",
                        () if where is None else where.params)  # fmt: skip
     return RecallRequest(
         cue=None, vector=None, k=k, selection=replace(selection, where=pinned), profile=_NEWEST,
@@ -197,6 +193,14 @@ class RecallRequest:
     topic: Topic | None = None
     #: memories that stand beside the hits, and are none
     beside: tuple[int, ...] = ()
+
+    @property
+    def gates(self) -> tuple[object, ...]:
+        """What keeps memories out whatever the cue; equal for requests that the same ones pass."""
+        return (
+            self.selection, self.valence, self.min_importance, self.category_mask,
+            self.modality_mask, self.drop_flags,
+        )
 
 
 def within(selection: Selection, time: Span) -> Selection | None:

@@ -5,12 +5,24 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from spector.records import Explanation, Hit
 
-__all__ = ["scored_above", "scored_below"]
+__all__ = ["rescored", "scored_above", "scored_below"]
+
+
+def rescored(
+    hit: Hit, score: float, explainer: Callable[[], Explanation],
+    also: tuple[int, ...] | None = None,
+) -> Hit:
+    """The same memory with another score; what nobody has asked of it is not made for that."""
+    also = hit.also if also is None else also
+    if hit._found is not None:
+        return Hit.of(hit._found, score, explainer, also)
+    return replace(hit, score=score, explainer=explainer, also=also)
 
 
 def scored_above(hit: Hit, least: float, term: str) -> Hit:
@@ -34,10 +46,7 @@ def _moved(hit: Hit, bound: float, term: str, towards: float) -> Hit:
         if (score - bound) * math.copysign(1.0, towards) > 0:
             break
         step *= 2
-    explainer = partial(_explained, hit, evidence)
-    if hit._found is not None:
-        return Hit.of(hit._found, score, explainer, hit.also)
-    return Hit(record=hit.record, score=score, explainer=explainer, also=hit.also)
+    return rescored(hit, score, partial(_explained, hit, evidence))
 
 
 def _explained(hit: Hit, evidence: dict[str, float]) -> Explanation:

@@ -226,10 +226,7 @@ class Standing:
         seen = self._all(snap, views)
         if not len(seen.found):
             return None
-        key = (
-            request.selection, request.valence, request.min_importance, request.category_mask,
-            request.modality_mask, request.drop_flags, request.replaced, request.by_catalog,
-        )  # fmt: skip
+        key = (request.gates, request.replaced, request.by_catalog)
         within = seen.within.get(key)
         if within is None:
             passing = self._passing(snap, seen.found, request)
@@ -243,7 +240,7 @@ class Standing:
 
     def _passing(self, snap: Snapshot, found: _Found, request: RecallRequest) -> _Found:
         """The newest, no more than count."""
-        query = query_of(_bare(request), self._config, _version(snap))
+        query = query_of(_bare(request), self._config, snap.format_version)
         passing = self._kernel.score(snap.table, query, found.part, found.slot) > -np.inf
         select = partitions_of(self._router, snap, request)
         if select is not None:
@@ -256,7 +253,7 @@ class Standing:
         if not ordered:
             return []
         asked = _bare(request)
-        query = query_of(asked, self._config, _version(snap))
+        query = query_of(asked, self._config, snap.format_version)
         return self._confirmer.first(snap, most, query, conditions(snap, asked), ordered)[0]
 
     # -- conditions -----------------------------------------------------------------------------
@@ -358,10 +355,6 @@ def _bare(request: RecallRequest) -> RecallRequest:
     """The same gates, but for those of likeness and strength; what is superseded never stands."""
     drop = request.drop_flags if request.replaced else request.drop_flags | int(Flag.SUPERSEDED)
     return replace(request, vector=None, profile=get_profile("similarity"), drop_flags=drop)
-
-
-def _version(snap: Snapshot) -> int:
-    return min(store.format_version for store in snap.stores)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -21,18 +21,28 @@ from spector.store.catalog import Catalog, Row, StoredRow, chunked
 from spector.store.store import Store
 
 __all__ = [
-    "LINKED_SQL", "LINKS_SQL", "SUPERSEDED_SQL", "Parted", "has_ended", "has_windows", "link_tags",
-    "newer_than", "parted", "reserved_last", "successors",
+    "LINKED_SQL", "LINKS_SQL", "PINNED_SQL", "SUPERSEDED_SQL", "Parted", "has_ended", "has_windows",
+    "link_tags", "newer_than", "parted", "reserved_last", "successors",
 ]
 
 #: flags begin a mutable block, and SUPERSEDED is in their first byte
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
 #: memories with an end that are looked at to see whether any is not superseded
 _MANY: Final = 256
-#: a condition on ``record``: the flag SUPERSEDED is set
-SUPERSEDED_SQL: Final = (
-    "substr(hex(substr(record.mutable, 1, 1)), 1, 1) IN ('4','5','6','7','C','D','E','F')"
-)
+
+
+def _flagged_sql(flag: Flag) -> str:
+    """A condition on ``record``: a flag of the first byte of its mutable block is set.
+
+    SQLite's numbers know nothing of blobs, so it is asked of the byte as two digits.
+    """
+    high, bits = flag > 0xF, int(flag) >> 4 or int(flag)
+    digits = ",".join(f"'{digit:X}'" for digit in range(16) if digit & bits)
+    return f"substr(hex(substr(record.mutable, 1, 1)), {1 if high else 2}, 1) IN ({digits})"
+
+
+SUPERSEDED_SQL: Final = _flagged_sql(Flag.SUPERSEDED)
+PINNED_SQL: Final = _flagged_sql(Flag.PINNED)
 #: a condition on ``record``: a living memory supersedes it
 LINKED_SQL: Final = (
     "EXISTS (SELECT 1 FROM record_tag AS link"
