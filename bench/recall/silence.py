@@ -11,7 +11,6 @@ constants and for those of the product.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from bench.recall.evaluate import foreign_questions
 from bench.recall.product import Mind, Product
+from bench.recall.protocol.names import Names, swapped
 from bench.recall.sets import load
 from bench.recall.shape import DataSet, Question, Store
 from bench.recall.vectors import Memoised, Row, default_folder, vectors_of
@@ -65,7 +65,7 @@ class Case:
 def cases_of(data: DataSet, embedder: Memoised) -> Iterator[Case]:
     """Every question of a set, and what a recall noticed about it."""
     vectors = vectors_of(data, embedder, default_folder() / "silence", "plain")
-    people = {store.name: _people(store) for store in data.stores}
+    known = {store.name: Names(store) for store in data.stores}
     foreign, rng = foreign_questions(data), np.random.default_rng(7)
     for store, questions in data.by_store():
         with Product().told(store, vectors.items[store.name], embedder) as mind:
@@ -78,18 +78,10 @@ def cases_of(data: DataSet, embedder: Memoised) -> Iterator[Case]:
                 question = others[n]
                 vector = vectors.cues[question.id.removesuffix(f" to {store.name}")]
                 yield _case(data, store, mind, "other", question, question.cue, vector)
-                cue = question.cue
-                for theirs, own in zip(people[question.store], people[store.name], strict=False):
-                    cue = re.sub(rf"\b{re.escape(theirs)}\b", own, cue)
+                cue = swapped(question.cue, known[question.store], known[store.name])
                 if cue != question.cue:
                     (vector,) = embedder.embed([cue])
                     yield _case(data, store, mind, "swapped", question, cue, vector)
-
-
-def _people(store: Store) -> list[str]:
-    """The two names that speak most."""
-    spoken = Counter(item.speaker for item in store.items if item.speaker[:1].isupper())
-    return [name for name, _ in spoken.most_common(2)]
 
 
 def _case(

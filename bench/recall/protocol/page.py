@@ -56,11 +56,14 @@ _SILENCE: Final = (
 _TERMS: Final = (
     "Points lost on the develop / report folds when a term is left out (standard deviation), "
     "in the way of writing in which it helps less. A term that costs more than 40 lines has to "
-    "earn a point on a report fold."
+    "earn a point on a report fold. Only the sets that have a column were asked; what is no term "
+    "of the sum (who speaks, instructions beside the hits, topics of cues, floods, the newer of "
+    "two) is not judged here yet."
 )
 _REMOVED: Final = (
-    "Terms that did not earn their lines and are gone; what leaving them out cost before, in the "
-    "same reading."
+    "Terms that are gone; what leaving them out cost before, in the same reading. One with a "
+    "\"yes\" earned a point on a report fold of some set and went all the same: a plus in its row "
+    "is a set that gained without it."
 )
 
 
@@ -75,7 +78,7 @@ def sections(told: Figures) -> list[str]:
     if told.get("removed"):
         lines += _titled("## What was removed", _REMOVED, worth_table(told["removed"]))
     if told.get("lines"):
-        words = "Files of spector/ that shrank since then."
+        words = "Files of spector/ that shrank since then; the others grew or stayed as they were."
         lines += _titled("### Lines removed", words, lines_table(told["lines"]))
     return lines
 
