@@ -16,6 +16,8 @@ from spector.unicode import plain
 __all__ = ["Opening", "folded_name", "later_openings", "opening_of", "speaker_in", "words_of"]
 
 _COLON: Final = re.compile("[:\uff1a]")
+#: a mark of byte order and what has no width, which files and pages leave before a name
+_UNSEEN: Final = re.compile("[\\s\ufeff\u200b-\u200d\u2060\u00ad]{1,16}")
 #: characters of a name, and words of it
 _NAME_CHARS: Final = 40
 _NAME_WORDS: Final = 4
@@ -73,7 +75,8 @@ def opening_of(text: str) -> Opening | None:
     found = _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1)
     if found is None:
         return None
-    raw = text[: found.start()].strip()
+    unseen = _UNSEEN.match(text)
+    raw = text[unseen.end() if unseen else 0 : found.start()].strip()
     words = raw.split()
     start = found.end()
     while start < len(text) and text[start].isspace():
@@ -116,12 +119,15 @@ def words_of(text: str, speaker: str | None) -> str:
 
 
 def speaker_in(role: object, metadata: object) -> str | None:
-    """Who said it: ``speaker`` or ``name`` of the metadata, else the message's role."""
+    """Who said it: ``speaker`` or ``name`` of the metadata, else the message's role.
+
+    A number or a list under these keys names somebody as well, and not the one of the role.
+    """
     if isinstance(metadata, Mapping):
         for key in ("speaker", "name"):
             name = metadata.get(key)
-            if isinstance(name, str) and name.strip():
-                return name.strip()[:_LONGEST_SPEAKER]
+            if name is not None and (said := str(name).strip()):
+                return said[:_LONGEST_SPEAKER]
     return role if isinstance(role, str) and role else None
 
 

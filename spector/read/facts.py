@@ -18,7 +18,7 @@ from spector.read.signs import asks, prefers, terms_of_time
 __all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of"]
 
 #: another number whenever a text may get another mark: marks are kept in files
-MARK_VERSION: Final = 3
+MARK_VERSION: Final = 4
 
 _WORD: Final = re.compile(r"[^\W_]+")
 #: the low bits: words of time, 0 to 2, and three more for a preference; or an instruction, which is

@@ -93,8 +93,17 @@ _LOOKALIKES: Final = str.maketrans({
 })  # fmt: skip
 #: digits and signs in the place of letters; one looks like two of them
 _LEET: Final = tuple(str.maketrans("03457@$1!|", f"oeastas{3 * one}") for one in "li")
-#: what stands before the first colon of a text, seen or not
-_TURN: Final = re.compile("\\s*([^:\uff1a\n]{1,64})[:\uff1a]")
+#: what stands before the first colon of a line, or what looks like one, seen or not
+_COLONS: Final = ":\u02d0\u02f8\u0589\u05c3\u1365\u1804\u2236\ua789\ufe13\ufe30\ufe55\uff1a"
+_TURN: Final = re.compile(
+    f"(?:^|(?<=[\n\r\x0b\x0c\x85\u2028\u2029]))[^\\S\n]*([^\\s{_COLONS}][^\n{_COLONS}]{{0,63}})"
+    f"(?:\n[^\\S\n]{{0,16}})?([{_COLONS}])"
+)
+#: letters that are not seen, of those that a text may have by chance or to hide a name
+_HIDDEN: Final = re.compile(
+    "[\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]+"
+)
 _TURN_WORDS: Final = 4
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _SPELT: Final = re.compile(r"[\w@$!|]+")
@@ -137,11 +146,24 @@ def speaker_opening(text: str) -> Opening | None:
 
 
 def poses(text: str) -> bool:
-    """Whether a text begins like the turn of a role that is not the user's ("system: ...")."""
-    found = _TURN.match(text)
-    if found is None or len(found[1].split()) > _TURN_WORDS or plain(found[1].strip()) in USERS:
+    """Whether a line of a text begins like the turn of somebody who is not the user.
+
+    Of a role ("system: ...") or of somebody by name ("Eve: ..."), whatever looks like the colon and
+    whatever nobody sees is in the name. Then nobody has vouched for what it says.
+    """
+    texts = [text] if text.isascii() else [text, _HIDDEN.sub("", text)]
+    return any(map(_is_of_another, (found for each in texts for found in _TURN.finditer(each))))
+
+
+def _is_of_another(turn: re.Match[str]) -> bool:
+    name, colon = turn[1].strip(), turn[2]
+    if len(name.split()) > _TURN_WORDS or plain(name) in USERS:
         return False
-    return reads_like_a_role(found[1].strip())
+    if reads_like_a_role(name):
+        return True
+    after = turn.string[turn.end() : turn.end() + 1]
+    opening = opening_of(f"{name}: .") if colon != ":" or not after.strip() else None
+    return opening is not None and opening.proper
 
 
 @lru_cache(maxsize=4096)
