@@ -37,12 +37,14 @@ from spector.exchange import Vectors, export_lines, import_lines
 from spector.exit import at_exit
 from spector.given import function_or_none, items_of, reading, shown, truth
 from spector.hints import made_by, no_attribute, refuse_unknown, with_hints
+from spector.kept import let_all_go
 from spector.kernel.choose import get_kernel, kernel_info
 from spector.kernel.parallel import ParallelKernel
 from spector.kernel.profile import ScoringProfile, get_profile
 from spector.layout import Category, Flag, Modality
 from spector.read.abstain import CROWD, selected
 from spector.read.context import Context, Desk
+from spector.read.facts import may_stand
 from spector.read.gate import gate, unneeded
 from spector.read.hits import confine
 from spector.read.hyde import centroid, hypotheses
@@ -87,7 +89,7 @@ from spector.read.request import (
     pinned_request,
     usual_k,
 )
-from spector.read.roles import may_instruct, speaker_opening
+from spector.read.roles import speaker_opening
 from spector.read.tokens import token_counter
 from spector.receipt import Purged
 from spector.records import (
@@ -126,7 +128,6 @@ from spector.wording import counted
 from spector.write.draft import FIELDS, Draft, make_draft, with_aliases
 from spector.write.fields import (
     check_scope,
-    check_text,
     id_of,
     parse_flag,
     parse_move,
@@ -402,10 +403,11 @@ class Memory(Sole):
             embeds = changes.get("vector") is None and self._embedder is not None
             if embeds:  # before the lock: a model, and more so a server, would keep writers waiting
                 with self._opened[0].store.lock:
-                    words = draft_words(self._changed(before, _with_aliases(changes, before))[0])
+                    draft = self._changed(before, _with_aliases(changes, before))[0]
+                words = draft_words(draft)
                 vector = self._vector_after(before, changes, words)
-            if "text" in changes:
-                self._reader.expect([check_text(changes["text"], self._config)])
+                if "text" in changes:
+                    self._expect([draft])
             with self._opened[0].store.lock:
                 known = before
                 before = self._record_of(record_id, scope)
@@ -803,8 +805,8 @@ class Memory(Sole):
             hits, text if topic is None else topic.text or text, wanted, cut=cut,
             always=ever is True, rules=rules, pinned=pinned,
         )
-        found = replace(found, notes=(*notes, *hits.notes))
-        used = [hit.id for hit in (*found.hits, *found.standing)]
+        found = replace(found, notes=(*notes, *hits.notes, *found.notes))
+        used = list({hit.id: None for hit in (*found.hits, *found.standing)})
         if learn and used:
             scope = Scope(**{name: recall.get(name) for name in SCOPES})  # type: ignore[arg-type]
             self._writer.note_use(used, scope)
@@ -1336,12 +1338,20 @@ class Memory(Sole):
             opened.store.ensure_usable()
 
     def _remember(self, drafts: Sequence[Draft]) -> list[MemoryRecord]:
-        self._reader.expect(
-            draft.text for draft in drafts if may_instruct(draft.role, None, draft.source)
-        )
+        self._expect(drafts)
         records = self._writer.remember(drafts)
         self.daemon.note_writes(len(drafts))
         return records
+
+    def _expect(self, drafts: Iterable[Draft]) -> None:
+        """Make ready for drafts about to be written, of which some may instruct."""
+        self._reader.expect(
+            draft.text for draft in drafts
+            if (draft.role is not None or draft.confidence is None or draft.confidence >= 0.5)
+            and may_stand(
+                draft.text, draft.role, speaker_in(draft.role, draft.metadata), draft.source
+            )
+        )
 
     def _draft(self, item: Any, given: Mapping[str, Any]) -> Draft:
         draft = make_draft(item, given, config=self._config, dim=self.dim)
@@ -1385,6 +1395,7 @@ class Memory(Sole):
         """
         if report.receipt is not None:
             self._reader.let_go()
+            let_all_go()
         if report.receipt is None or not isinstance(self._embedder, CachedEmbedder):
             return report
         entries = self._embedder.stats().entries

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from spector.errors import ModelFileError
+from spector.kept import KEEPERS
 from spector.unicode import normalize
 
 __all__ = ["CLS_ID", "SEP_ID", "UNK_ID", "VOCAB_SHA256", "WordPiece", "load_vocabulary"]
@@ -96,6 +97,12 @@ class WordPiece:
         self._cache: dict[str, tuple[int, ...]] = {}
         self._cache_words = cache_words
         self._cache_lock = threading.Lock()
+        KEEPERS.add(self)
+
+    def let_go(self) -> None:
+        """Remember no word."""
+        with self._cache_lock:
+            self._cache.clear()
 
     def encode(self, text: str) -> list[int]:
         """Ids of one text, any length; empty when it has no visible character."""

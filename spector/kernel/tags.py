@@ -7,12 +7,12 @@ it can never fail for a tag it has.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final, Literal
 
 import mmh3
 
 from spector.errors import InvalidScopeError
+from spector.kept import keeps
 from spector.layout import FORMAT_VERSION
 
 __all__ = [
@@ -30,7 +30,7 @@ ENDED: Final = "\1ended\1"
 _SCOPES: Final = ("user", "agent", "session")
 
 
-@lru_cache(maxsize=65_536)
+@keeps(65_536)
 def tag_mask(tag: str, version: int = FORMAT_VERSION) -> int:
     """The four bits of one tag as an unsigned 64-bit integer.
 

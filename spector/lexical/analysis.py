@@ -35,6 +35,7 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from spector.kept import keeps
 from spector.lexical.stems import ENGLISH, STOP, TURKISH, TURKISH_LETTER, terms_of
 from spector.lexical.stopwords import ENGLISH_STOP, TURKISH_HINTS, TURKISH_MARKERS
 from spector.unicode import compatible
@@ -316,7 +317,7 @@ class _Separated(dict[int, str | int]):
 _SEPARATED: Final = _Separated()
 
 
-@lru_cache(maxsize=4096)
+@keeps(4096)
 def _plain(run: str) -> str:
     """What characters outside of ASCII come to, if that is ASCII; else themselves."""
     compatibles = compatible(run)

@@ -16,6 +16,7 @@ from spector.read.pick import near_the_best, unrepeated
 from spector.read.quote import Block, Layout, Line, line_of, quoted
 from spector.read.tokens import TokenCounter
 from spector.records import Hit, HitList, Signals
+from spector.wording import counted
 
 __all__ = ["Context", "Desk", "Quote"]
 
@@ -32,7 +33,7 @@ _COVERED: Final = 0.95
 #: a text of more characters a token than that is not counted: it does not fit
 _CHARS_PER_TOKEN: Final = 16
 #: titles of the sections
-_STANDING: Final = "standing instructions of the user or the system, where they apply"
+_STANDING: Final = "standing instructions"
 _PINNED: Final = "pinned"
 _FAR: Final = "its score is far below the best"
 _NO_ROOM: Final = "no room left in the budget"
@@ -48,7 +49,7 @@ class Quote:
         form: "full": all its words, time and origin; "abbreviated": the part that the cue is
             about; "skipped".
         relevance: 0..1, how far it stands out from the crowd behind the best hit.
-        tokens: of its line, 0 when skipped or quoted among the pinned ones.
+        tokens: of its line, 0 when skipped or quoted in another section.
         reason: why it is not there in full; empty when it is.
     """
 
@@ -80,15 +81,16 @@ class Context:
         exact: False when the count is an estimate.
         quotes: every hit that was considered and what became of it, best first.
         standing: the instructions that hold and are in the text, in a section of their own that
-            takes 15 % of ``max_tokens`` at most: those that fit the cue, then those that always
-            hold, newest first. They are no hits.
+            takes 15 % of ``max_tokens`` at most, or has one: those that fit the cue, then those
+            that always hold. One that says more than an instruction may be a hit as well.
         pinned: the pinned memories that are in the text whatever the cue, in a section of their
             own, newest first; of ``always="pinned"``.
         reason: why no memory is quoted for the cue.
-        notes: how the cue was read, where that is not what was asked; see `HitList.notes`.
-        abstained: none is quoted on purpose: no memory seems to answer, or the cue is small talk
-            and nothing was looked for; ``reason`` says which. There may be ``standing`` and
-            ``pinned`` ones.
+        notes: how the cue was read, where that is not what was asked; see `HitList.notes`. And how
+            many instructions were left out for want of room.
+        abstained: none is quoted on purpose: no memory seems to answer, and no instruction is about
+            the cue, or the cue is small talk and nothing was looked for; ``reason`` says which.
+            There may be ``standing`` and ``pinned`` ones.
     """
 
     text: str = ""
@@ -162,6 +164,7 @@ class Desk:
             text=text, tokens=self._counter(text) if text else 0, max_tokens=self._max,
             tokenizer=self._counter.name, exact=self._counter.exact, reason=reason,
             abstained=abstained, standing=first.standing.hits, pinned=first.pinned.hits,
+            notes=first.notes,
         )  # fmt: skip
 
     def context(
@@ -178,17 +181,18 @@ class Desk:
             pinned: memories that are quoted before all others for the cue, as many as fit.
         """
         first = self._first((*hits.standing, *rules), pinned)
-        hits = _without(hits, first.standing.hits)
+        asked = bool(hits.standing)  # the cue itself is about them
         if not hits:
-            reason = hits.reason or "nothing found"
-            return self._empty(first, reason, abstained=hits.abstained)
+            reason = hits.reason or ("an instruction is about it" if asked else "nothing found")
+            return self._empty(first, reason, abstained=hits.abstained and not asked)
         verdict = judge(hits.signals, 0.0 if always else self._config.abstain_below)
         if verdict.silent:
-            return self._empty(first, verdict.reason, abstained=True)
+            reason = verdict.reason + ", but an instruction is about it" * asked
+            return self._empty(first, reason, abstained=not asked)
         least = least_of(hits.signals, self._config.context_abbreviated)
         draft = _Draft(
             self._counter, self._max, cue or "", (self._config.context_full, least),
-            self._block(first.text), first.pinned,
+            self._block(first.text), first,
         )  # fmt: skip
         hits = hits._holding(unrepeated(hits))
         draft.marks = _marks_of(hits[:k], cue or "")
@@ -219,15 +223,20 @@ class Desk:
         return Block(self._layout, ids=self._ids, section=section)
 
     def _first(self, standing: Sequence[Hit], pinned: Sequence[Hit]) -> _First:
-        """What is quoted before all else: instructions in their share, then what is pinned."""
+        """What is quoted before all else: instructions in their share, or one, and what is pinned.
+        """
         rules = self._section(_STANDING, standing, percent=_STANDING_PERCENT, whole=True)
+        if not rules.hits:
+            rules = self._section(_STANDING, standing, whole=True, most=1)
         stands = {hit.id for hit in rules.hits}
+        left = len(unrepeated([hit for hit in standing if hit.text.strip()])) - len(stands)
+        notes = (f"no room for {counted(left, 'standing instruction')}",) if left else ()
         kept = [hit for hit in pinned if hit.id not in stands]
-        return _First(rules, self._section(_PINNED, kept, before=rules.text))
+        return _First(rules, self._section(_PINNED, kept, before=rules.text), notes)
 
     def _section(
         self, title: str, hits: Sequence[Hit], *, before: str = "", percent: int = 100,
-        whole: bool = False,
+        whole: bool = False, most: int | None = None,
     ) -> _Section:
         """A section of its own behind ``before``, of at most so many percent of the budget.
 
@@ -248,7 +257,7 @@ class Desk:
             if line is not None and price <= left:
                 kept[hit.id] = hit, line
                 left -= price
-            if left < 1:
+            if left < 1 or len(kept) == most:
                 break
         while kept:
             text = block.section(title, [line for _, line in kept.values()])
@@ -276,6 +285,7 @@ class _First(NamedTuple):
 
     standing: _Section
     pinned: _Section
+    notes: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -287,7 +297,7 @@ class _Draft:
 
     def __init__(
         self, counter: TokenCounter, max_tokens: int, cue: str, relevance: tuple[float, float],
-        block: Block, section: _Section,
+        block: Block, first: _First,
     ) -> None:
         #: from which a memory is quoted in full, and from which it is quoted at all
         self._full, self._least = relevance
@@ -297,9 +307,11 @@ class _Draft:
         #: id -> "older" or "newer", of memories that answer the same
         self.marks: Mapping[int, str] = {}
         self._block = block
-        #: memory -> why it is not in full in the section, "" if it is
-        self._elsewhere = {hit.id: _BEGINNING if hit.id in section.cut else ""
-                           for hit in section.hits}  # fmt: skip
+        #: memory -> why it is not in full in the section of pinned ones, "" if it is
+        self._elsewhere = {hit.id: _BEGINNING if hit.id in first.pinned.cut else ""
+                           for hit in first.pinned.hits}  # fmt: skip
+        #: memories that are instructions as well, in full
+        self._stands = frozenset(hit.id for hit in first.standing.hits)
         #: tokens of the words that have been counted
         self._known: dict[str, int] = {}
         #: tokens that are left, were every line counted by itself
@@ -321,6 +333,8 @@ class _Draft:
             reason = f"relevance {quote.relevance:.2f} is below {self._least:g}"
         if reason:
             return replace(quote, form="skipped", reason=reason)
+        if hit.id in self._stands:
+            return replace(quote, form="full", reason="")
         whole = quote.relevance >= self._full
         limits = (self._share, _ABBREVIATED_TOKENS) if whole else (_ABBREVIATED_TOKENS,)
         for limit in limits:
@@ -431,17 +445,6 @@ def _named(hit: Hit) -> dict[str, Any]:
         "id": hit.id, "event_time": iso_of_ms(hit.record.event_ms), "session_id": hit.session_id,
         "score": round(hit.score, 6),
     }  # fmt: skip
-
-
-def _without(hits: HitList, some: Sequence[Hit]) -> HitList:
-    """The hits but for those that are quoted elsewhere: part of them may be an instruction."""
-    gone = {hit.id for hit in some}
-    if not any(hit.id in gone for hit in hits):
-        return hits
-    return hits._holding(
-        (hit for hit in hits if hit.id not in gone),
-        reason=hits.reason or "it is quoted as an instruction",
-    )
 
 
 def _marks_of(hits: Sequence[Hit], cue: str) -> dict[int, str]:

@@ -15,7 +15,7 @@ from spector.read.plain import plain
 from spector.read.roles import may_instruct, poses
 from spector.read.signs import asks, prefers, terms_of_time
 
-__all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of"]
+__all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of", "may_stand"]
 
 #: another number whenever a text may get another mark: marks are kept in files
 MARK_VERSION: Final = 4
@@ -61,7 +61,7 @@ def mark_of(memory: Text) -> int:
     words, folded = _NO_QUESTION, plain(text)
     if asks(text):
         words = min(len(_WORD.findall(text.partition("[shares ")[0])), _NO_QUESTION)
-    own = _may_instruct(memory)
+    own = may_stand(memory.text, memory.role, memory.speaker, memory.source)
     told = instruction(text, folded) if own else None
     if told is not None:
         form = _INSTRUCTS if told.whole else _INSTRUCTS_TOO
@@ -71,11 +71,11 @@ def mark_of(memory: Text) -> int:
     return form | words << _QUESTION_SHIFT
 
 
-def _may_instruct(memory: Text) -> bool:
-    if memory.role is None and poses(memory.text):  # nobody has vouched for what it says of itself
+def may_stand(text: str, role: str | None, speaker: str | None, source: str | None) -> bool:
+    """Whether a text is of somebody who may instruct, see `roles`; ``speaker`` may be the role."""
+    if role is None and poses(text):  # nobody has vouched for what it says of itself
         return False
-    name = None if memory.speaker == memory.role else memory.speaker
-    return may_instruct(memory.role, name, memory.source)
+    return may_instruct(role, None if speaker == role else speaker, source)
 
 
 def forms_of(marks: NDArray[np.int64]) -> Forms:

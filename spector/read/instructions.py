@@ -88,6 +88,11 @@ _PART: Final = (
     r"(?:words?|sentences?|paragraphs?|tables?|lists?|headings?|links?|sources?|citations?|examples?"
     r"|references|footnotes?|summar(?:y|ies)|code blocks?|abbreviations|exclamation marks|slang)\b"
 )
+_FORM_TR: Final = r"\b(?:emoji|cevap|cevab|yanit|metrik|madde isaret|jargon)\w{0,12}\b"
+_SO_TR: Final = (
+    r"\b(?:turkce|ingilizce|almanca|fransizca|ispanyolca|kisa|kisaca|kisa ve \w{1,12}|uzun|net|oz"
+    r"|resmi|samimi|sade|madde madde)"
+)
 _LANGUAGE: Final = (
     r"(?:english|turkish|german|french|spanish|italian|portuguese|dutch|russian|arabic|chinese"
     r"|japanese|korean)\b"
@@ -98,7 +103,9 @@ _MANNER: Final = (
 )
 #: behind a manner nothing says whose it is: "Be kind", not "Be kind to Ann"
 _SO: Final = _MANNER + r"(?=(?: (?:and|but|or) \w+)?(?: with me| please)?\s*(?:[,.!;]|when\b|$))"
-_HEAD: Final = r"[\s,]*(?:(?:also|just|only|please|always|never|try to|to|that|you|ever)\b[\s,]*){0,4}"
+_HEAD: Final = (
+    r"[\s,]*(?:(?:also|just|only|please|always|never|try to|to|that|you|ever)\b[\s,]*){0,4}"
+)
 _TO_ANSWER: Final = (
     r"(?:answer|reply|respond)\b"
     r"(?! (?:to (?!me\b|my question)|(?:the|his|her|an?|any) (?!questions?\b)|(?:my|calls|e?mails)"
@@ -114,6 +121,7 @@ _ANSWERS: Final = re.compile(
     r"(?: (?!my\b|his\b|her\b|our\b)[^\s,.]+){0,3} " + _PART + r")"
 )
 _OF_FORM: Final = re.compile(r"\b" + _FORM)
+_OF_ANSWERS: Final = re.compile(rf"\b(?:{_FORM}|{_PART})|{_FORM_TR}|{_SO_TR} (?:yaz|konus|cevap)")
 #: the head of a sentence that somebody who answers, or acts, is told
 _ACTS: Final = re.compile(
     _HEAD + r"(?:answer|reply|respond|write|say|speak|talk|mention|include|list|show|give|provide"
@@ -180,11 +188,6 @@ _IMPERATIVE_TR: Final = re.compile(
     r"(?: lutfen)?[\s.!;]*$"
 )
 _FORBIDS_TR: Final = re.compile(r"\b\w{2,20}m[ea](?:y[iu]n(?:[iu]z)?|s[iu]n)?(?: lutfen)?[\s.!;]*$")
-_FORM_TR: Final = r"\b(?:emoji|cevap|cevab|yanit|metrik|madde isaret|jargon)\w{0,12}\b"
-_SO_TR: Final = (
-    r"\b(?:turkce|ingilizce|almanca|fransizca|ispanyolca|kisa|kisaca|kisa ve \w{1,12}|uzun|net|oz"
-    r"|resmi|samimi|sade|madde madde)"
-)
 _ANSWERS_TR: Final = re.compile(
     _FORM_TR + "|" + _SO_TR + r" (?:cevap|yanit|yaz|konus|anlat|acikla|ol|tut)"
     r"|\b(?:oner|ozetle|hitap e[td]|cevapla|yanitla|listele)\w{0,8}(?: lutfen)?[\s.!;]*$"
@@ -198,7 +201,7 @@ _SHORTLY_TR: Final = re.compile(
 )
 _MAY_TR: Final = re.compile(
     r"[^.!?]{0,80}(?:[ae]bilirsin(?:iz)?|zorunda degilsin(?:iz)?|(?:gerek|lazim) (?:yok|degil)"
-    r"|serbest)[\s.!]*$"
+    r"|serbest)(?: (?:artik|tekrar|yine|yeniden))?[\s.!]*$"
 )
 _NO_TOPIC_TR: Final = re.compile(
     r"(?:her zaman|hep|asla|hicbir zaman|sakin|bundan (?:sonra|boyle)|lutfen|eger|ne zaman|bana"
@@ -207,6 +210,8 @@ _NO_TOPIC_TR: Final = re.compile(
 _POSTPOSITION_TR: Final = re.compile(
     r"\s*\b(?:(?:hakkinda|ile ilgili|konusunda|icin)(?: bir sey)?|bir sey)\s*$"
 )
+
+_SHORT_ONES: Final = (_SHORTLY, _SHORTLY_TR, _MAY, _MAY_TR)
 
 _FORBIDS: Final = re.compile(
     r"\b(?:never|don't|do not|doesn't|no|not|stop|quit|avoid|skip|drop|without|no longer|needn't"
@@ -255,7 +260,8 @@ def instruction(text: str, folded: str | None = None) -> Instruction | None:
     for n, match in enumerate(_SENTENCE.finditer(folded)):
         sentence = match.group()
         kind = _ANSWERING if called and not n else _kind(sentence, first=n == 0)
-        says = kind < _ANSWERING and len(_WORD.findall(sentence)) > _FEW_WORDS
+        says = len(_WORD.findall(sentence)) > _FEW_WORDS
+        says = says and (kind if not n else _kind(sentence, first=True)) < _ANSWERING
         if kind > best:
             rest += best == _RULE
             best, found = kind, sentence
@@ -280,9 +286,6 @@ def forbids(sentence: str) -> bool:
     )
 
 
-_SHORT_ONES: Final = (_SHORTLY, _SHORTLY_TR, _MAY, _MAY_TR)
-
-
 def _is_called(text: str) -> bool:
     found = _CALL_ME.match(text)
     return found is not None and found[1][0].isupper() and not is_of_time(plain(found[1]))
@@ -293,17 +296,15 @@ def _kind(sentence: str, *, first: bool) -> int:
     if sentence.rstrip().endswith("?") and not _YOU.search(sentence):
         return _NONE
     short = first and len(sentence) <= _SHORT
-    if short and (_MAY.match(sentence) or _MAY_TR.match(sentence)):
-        if _OF_FORM.search(sentence) or _ANSWERS_TR.search(sentence) or _PARTS.search(sentence):
+    leave = (_MAY.match(sentence) or _MAY_TR.match(sentence)) if short else None
+    if leave is not None:
+        if _OF_ANSWERS.search(sentence) or _ANSWERS.match(sentence[leave.end() :]):
             return _LEAVE
         if not _ASKED.search(sentence):
             return _NONE
     if short and _SHORTLY.match(sentence):
         return _ANSWERING
     return max(_english(sentence, first=first), _turkish(sentence, first=first))
-
-
-_PARTS: Final = re.compile(r"\b" + _PART)
 
 
 def _english(sentence: str, *, first: bool) -> int:

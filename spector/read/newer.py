@@ -14,12 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.kept import keeps
 from spector.kernel.products import cosine_table
 from spector.lexical.analysis import analyse, is_stop
 from spector.read.names import names_of
@@ -80,7 +80,7 @@ _PAST_TR: Final = re.compile(
 )
 
 
-@lru_cache(maxsize=256)
+@keeps(256)
 def asks_for_now(cue: str) -> bool:
     """Whether a cue asks how things are: a question in the present tense, or with "now"."""
     if len(cue) > _LONGEST or "\n" in cue.strip():

@@ -357,7 +357,7 @@ class Reader:
             ranked = self._weigher.all_of(snap, views, query, asked, result, chosen)
             if result is None:  # every record was scored, but for those whose state forbids it
                 result = scored_all(snap, len(ranked))
-            apart = self._standing.set_aside(snap, views, ranked, request.beside)
+            apart = self._standing.set_aside(snap, views, ranked, request)
             hits = self._confirmed(snap, wide, query, filters, ranked)
         else:
             hits, result, ranked, apart = self._best_of_many(
@@ -430,7 +430,7 @@ class Reader:
             ranked = self._weigher.best_of(
                 snap, views, query, asked, result, chosen, by_words, allow
             )
-            apart = self._standing.set_aside(snap, views, ranked, request.beside)
+            apart = self._standing.set_aside(snap, views, ranked, request)
             if allow is not None:
                 ranked.only(allow.codes)
             hits, _ = self._confirmer.first(snap, request.k, query, filters, ranked)

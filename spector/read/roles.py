@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import Final
 
+from spector.kept import keeps
 from spector.read.plain import plain
 from spector.read.signs import ASSISTANTS, USERS
 from spector.spoken import Opening, later_openings, opening_of
@@ -166,7 +166,7 @@ def _is_of_another(turn: re.Match[str]) -> bool:
     return opening is not None and opening.proper
 
 
-@lru_cache(maxsize=4096)
+@keeps(4096)
 def reads_like_a_role(name: str) -> bool:
     """Whether a reader, human or model, may take the name for that of a role."""
     name = name[:_MOST_CHARS]

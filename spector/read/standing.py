@@ -4,15 +4,17 @@
 asks for, so it does not compete for its answer. It stands in a slot beside the hits when the cue is
 like its condition ("distances"); one without a condition stands in every context. Which texts are
 instructions is in their marks (`facts`); conditions are read from the catalog once and embedded
-once, kept in memory by id and seal, and gone with `let_go`. A recall costs one dot product each.
+once, kept in memory by id and seal while the memory is there, and gone with `let_go`. A recall
+costs one dot product each. What a newer one takes back stands no more and is a hit like any other.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +31,17 @@ from spector.read.among import conditions, partitions_of
 from spector.read.facts import INSTRUCTS, forms_of
 from spector.read.ground import CERTAIN, NOWHERE, header_column, places_of
 from spector.read.hits import Confirmer
-from spector.read.instructions import instruction
+from spector.read.instructions import forbids, instruction
 from spector.read.lexical import kind_of
 from spector.read.phases import query_of
+from spector.read.plain import plain
 from spector.read.ranked import Ranked
 from spector.read.request import RecallRequest
 from spector.read.route import Kind
+from spector.read.signs import USERS
 from spector.read.snapshot import Candidate, Snapshot
 from spector.records import Hit
+from spector.store.catalog import StoredRow
 from spector.tiers.router import TierRouter
 
 __all__ = ["MOST", "Embed", "Standing", "is_looked_for"]
@@ -63,12 +68,19 @@ _FILTERS: Final = 64
 _OF_METHODS: Final = int(TierCode.PROCEDURAL)
 #: conditions that are kept
 _KEPT: Final = 4096
+#: what many instructions have in common, and none is about, folded
+_COMMON: Final = frozenset(
+    """again allow allowed always answer any anymore are can don fine free free give have is longer
+    may must need no never now please should start stop use using you your
+    artik asla bundan gerek hep her kullan kullanabilirsin kullanabilirsiniz kullanma lutfen sonra
+    tekrar yeniden yine yok zaman zorunda""".split()
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """All instructions of a snapshot, (n,) each: ids, seals, times, stores, places, and whether the
-    text is nothing but the instruction; the newest first."""
+    """All instructions of a snapshot, (n,) each: ids, seals, times, stores, places, whether the
+    text is nothing but the instruction, and whether a role says whose; the newest first."""
 
     ids: I64
     seals: I64
@@ -77,6 +89,7 @@ class _Found:
     part: NDArray[np.uint32]
     slot: NDArray[np.uint32]
     wholly: NDArray[np.bool_]
+    vouched: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -88,18 +101,37 @@ class _Found:
 _COLUMNS: Final = tuple(_Found.__slots__)
 
 
-@dataclass(slots=True, eq=False)
-class _Within:
-    """Those that the filters of a recall let through.
+class _Told(NamedTuple):
+    """What one says.
 
     Attributes:
-        told: the condition of each, or None. rows: those that have one; topics: theirs.
+        condition: None: it always holds. lifts: it gives leave again. forbids: it says what not to
+            do. about: the forms of each word that says of what; forms: of all. who: the user, the
+            agent, and whether the user said it.
+    """
+
+    condition: str | None = None
+    lifts: bool = False
+    forbids: bool = False
+    about: tuple[frozenset[str], ...] = ()
+    forms: frozenset[str] = frozenset()
+    who: tuple[str | None, str | None, bool] = (None, None, True)
+
+
+@dataclass(slots=True, eq=False)
+class _Within:
+    """Those that the filters of a recall let through, but for what a newer one takes back.
+
+    Attributes:
+        revoked: ids of those. always: rows without a condition. rows: those that have one;
+            topics: theirs.
         matrix: (len(rows), dim) f32 unit vectors of the topics, words: theirs; made when they are
             needed.
     """
 
     found: _Found
-    told: list[str | None]
+    revoked: frozenset[int]
+    always: list[int]
     rows: list[int]
     topics: list[str]
     matrix: F32 | None = None
@@ -113,7 +145,7 @@ class _Seen:
     snap: Snapshot
     views: tuple[WordView, ...]
     found: _Found
-    within: dict[Any, _Within]
+    within: dict[Any, _Within] = field(default_factory=dict)
 
 
 def is_looked_for(request: RecallRequest) -> bool:
@@ -133,8 +165,8 @@ class Standing:
         self._config, self._embed = config, embed
         self._lock = threading.Lock()
         self._seen: _Seen | None = None
-        #: (id, seal) -> condition; None: it always holds
-        self._conditions: dict[tuple[int, int], str | None] = {}
+        #: (id, seal) -> what it says, of those that are there
+        self._conditions: dict[tuple[int, int], _Told] = {}
         #: condition -> its unit vector
         self._vectors: dict[str, F32] = {}
 
@@ -145,11 +177,14 @@ class Standing:
             self._conditions, self._vectors = {}, {}
 
     def expect(self, texts: Iterable[str]) -> None:
-        """Embed the conditions of texts about to be written, so that no recall has to."""
+        """Embed the conditions of texts about to be written, so that no recall has to.
+
+        Of texts that may instruct, in their order: of those the last ones are considered.
+        """
         if self._embed is None:
             return
         told = (instruction(text) for text in texts)
-        self._learn([each.condition for each in told if each and each.condition])
+        self._learn([each.condition for each in told if each and each.condition][-_CONSIDERED:])
 
     # -- at recall ------------------------------------------------------------------------------
 
@@ -174,27 +209,30 @@ class Standing:
     def always(
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, most: int
     ) -> list[Hit]:
-        """The newest instructions without a condition, newest first."""
+        """The newest instructions without a condition, newest first; before them those that say
+        nothing else."""
         within = self._within(snap, views, request)
         if within is None:
             return []
-        ordered = [
-            _candidate(within.found, n, 0.0) for n, each in enumerate(within.told) if each is None
-        ]
+        rows = sorted(within.always, key=lambda n: not within.found.wholly[n])
+        ordered = [_candidate(within.found, n, 0.0) for n in rows]
         return self._confirmed(snap, request, ordered, most)
 
     def set_aside(
-        self, snap: Snapshot, views: tuple[WordView, ...], ranked: Ranked, beside: Sequence[int]
+        self, snap: Snapshot, views: tuple[WordView, ...], ranked: Ranked, request: RecallRequest
     ) -> Sequence[Candidate]:
-        """Take what is nothing but an instruction, and the memories ``beside``, out of a ranking.
+        """Take what is nothing but an instruction, and the memories beside, out of a ranking.
 
         Returns:
             The instructions of those that the cue may ask for by itself, best first.
         """
         found = self._all(snap, views).found
         ids = found.ids[found.wholly]
-        if beside:
-            ids = np.append(ids, np.array(beside, np.int64))
+        within = self._within(snap, views, request) if len(ids) else None
+        if within is not None and within.revoked:
+            ids = ids[~np.isin(ids, np.array(list(within.revoked), np.int64))]
+        if request.beside:
+            ids = np.append(ids, np.array(request.beside, np.int64))
         if not len(ids):
             return []
         rows = ranked.set_aside(ids)
@@ -216,7 +254,8 @@ class Standing:
             ))
             if len(found):
                 found = found.only(np.lexsort((-found.ids, -found.event_ms)))
-            seen = self._seen = _Seen(snap, views, found, {})
+            self._forget_but(found)
+            seen = self._seen = _Seen(snap, views, found)
         return seen
 
     def _within(
@@ -231,8 +270,14 @@ class Standing:
         if within is None:
             passing = self._passing(snap, seen.found, request)
             told = self._conditions_of(snap, passing)
-            rows = [n for n, each in enumerate(told) if each is not None]
-            within = _Within(passing, told, rows, [each for each in told if each is not None])
+            gone = _revoked(told, passing.vouched.tolist())
+            held = [(n, told[n].condition) for n in range(len(told)) if n not in gone]
+            with_one = [(n, each) for n, each in held if each is not None]
+            within = _Within(
+                passing, frozenset(passing.ids[list(gone)].tolist()),
+                [n for n, each in held if each is None],
+                [n for n, _ in with_one], [each for _, each in with_one],
+            )  # fmt: skip
             if len(seen.within) >= _FILTERS:
                 seen.within.clear()
             seen.within[key] = within
@@ -258,8 +303,25 @@ class Standing:
 
     # -- conditions -----------------------------------------------------------------------------
 
-    def _conditions_of(self, snap: Snapshot, found: _Found) -> list[str | None]:
-        """Of each, read from the catalog where they are not known."""
+    def _forget_but(self, found: _Found) -> None:
+        """Keep nothing of instructions that are not there any more, whoever has erased them."""
+        if not self._conditions:
+            return
+        ids = np.array([each for each, _ in self._conditions], np.int64)
+        mine = np.isin(found.ids, ids)
+        there = set(zip(found.ids[mine].tolist(), found.seals[mine].tolist(), strict=True))
+        with self._lock:
+            gone = [self._conditions[key] for key in self._conditions.keys() - there]
+            if gone:
+                kept = {key: each for key, each in self._conditions.items() if key in there}
+                topics = {each.condition for each in gone} - {
+                    each.condition for each in kept.values()
+                }
+                self._conditions = kept
+                self._vectors = {k: v for k, v in self._vectors.items() if k not in topics}
+
+    def _conditions_of(self, snap: Snapshot, found: _Found) -> list[_Told]:
+        """What each says, read from the catalog where it is not known."""
         keys = list(zip(found.ids.tolist(), found.seals.tolist(), strict=True))
         known = self._conditions
         out = {key: known[key] for key in keys if key in known}
@@ -271,9 +333,7 @@ class Standing:
             rows = store.catalog.fetch_stored([key[0] for key in mine]) if mine else {}
             for key in mine:
                 row = rows.get(key[0])
-                text = row.text if row is not None and isinstance(row.text, str) else ""
-                told = instruction(text)
-                out[key] = told.condition if told is not None else None
+                out[key] = _told(row) if row is not None else _Told()
         fresh = {key: told for key, told in out.items() if key not in known and key[1] >= 0}
         if fresh:  # without a seal nobody can tell whether a text is still the same
             with self._lock:
@@ -338,8 +398,44 @@ def _of_store(snap: Snapshot, n: int, view: WordView) -> _Found:
         rows, part, slot = rows[sure], part[sure], slot[sure]
     return _Found(
         view.ids(rows), view.seals(rows), view.event_ms(rows), np.full(len(rows), n, np.int64),
-        part, slot, forms_of(view.marks(rows)).wholly,
+        part, slot, forms_of(view.marks(rows)).wholly, forms_of(view.marks(rows)).vouched,
     )
+
+
+def _told(row: StoredRow) -> _Told:
+    told = instruction(row.text) if isinstance(row.text, str) else None
+    if told is None:
+        return _Told()
+    about = tuple(
+        frozenset(term.forms) for term in cue_terms(told.sentence)
+        if not is_stop(term.text) and _COMMON.isdisjoint(term.forms)
+    )
+    forms = frozenset(itertools.chain.from_iterable(about))
+    own = row.role is None or plain(str(row.role).strip()) in USERS
+    who = (row.user_id, row.agent_id, own)
+    return _Told(told.condition, told.lifts, forbids(told.sentence), about, forms, who)
+
+
+def _revoked(told: Sequence[_Told], vouched: Sequence[bool]) -> set[int]:
+    """Which of some instructions, newest first, hold no more; what gives leave tells nothing.
+
+    One is taken back by a newer one of the same user and agent and the same kind of speaker that
+    says the opposite of nothing else: all that it is about, the older one is about. Words that
+    nobody vouches for take back no others.
+    """
+    gone = {n for n, each in enumerate(told) if each.lifts}
+    for newer, each in enumerate(told):
+        if not each.about:
+            continue
+        for older in range(newer + 1, len(told)):
+            other = told[older]
+            if (
+                other.forbids != each.forbids and other.who == each.who
+                and (vouched[newer] or not vouched[older])
+                and not any(map(other.forms.isdisjoint, each.about))
+            ):  # fmt: skip
+                gone.add(older)
+    return gone
 
 
 def _candidate(found: _Found, n: int, likeness: float) -> Candidate:

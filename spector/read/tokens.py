@@ -18,6 +18,7 @@ from typing import Final
 from spector.embed.wordpiece import load_vocabulary
 from spector.errors import InvalidInputError, ModelFileError
 from spector.given import shown
+from spector.kept import keeps
 from spector.shortage import said_as_memory_error
 
 __all__ = ["ESTIMATE", "TokenCounter", "estimated_tokens", "token_counter"]
@@ -201,7 +202,7 @@ def _of_ascii(text: str) -> float:
     return words + others + len(symbols) + _PER_SYMBOL * more
 
 
-@lru_cache(maxsize=16_384)
+@keeps(16_384)
 def _of_word(word: str) -> int:
     """The pieces that WordPiece makes of ASCII letters, and some more for capitals."""
     known, lower = _vocabulary(), word.lower()

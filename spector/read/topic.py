@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
+from spector.kept import keeps
 from spector.read import frames, frames_tr
 from spector.read.frames import Frame
 from spector.read.plain import composed, plain
@@ -82,7 +82,7 @@ def topic_of(cue: str) -> Topic:
     return _topic_of(cue)
 
 
-@lru_cache(maxsize=256)
+@keeps(256)
 def _topic_of(cue: str) -> Topic:
     whole = composed(cue).strip()
     folded = plain(whole)

@@ -30,7 +30,6 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -44,6 +43,7 @@ from spector.errors import (
     StoreForkedError,
     StoreFullError,
 )
+from spector.kept import keeps
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
 from spector.sole import Sole
 from spector.store import raw
@@ -347,7 +347,7 @@ def verify_stored(stored: Sequence[Any], where: str) -> None:
         )
 
 
-@lru_cache(maxsize=16_384)
+@keeps(16_384)
 def _tags_of(text: str) -> tuple[str, ...]:
     """Tags repeat from record to record; a tuple may be shared, metadata may not."""
     tags = json.loads(text)

@@ -12,9 +12,9 @@ reinstated: by then the newer one is gone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Final, NamedTuple
 
+from spector.kept import keeps
 from spector.kernel.tags import ENDED, LINK, RESERVED
 from spector.layout import Flag
 from spector.store.catalog import Catalog, Row, StoredRow, chunked
@@ -86,7 +86,7 @@ def parted(tags: tuple[str, ...]) -> Parted:
     return _parted(tags)
 
 
-@lru_cache(maxsize=1024)
+@keeps(1024)
 def _parted(tags: tuple[str, ...]) -> Parted:
     own = tuple(tag for tag in tags if not tag.startswith(RESERVED))
     links = (tag.removeprefix(LINK) for tag in tags if tag.startswith(LINK))

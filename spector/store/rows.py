@@ -6,11 +6,11 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
 
 from spector.errors import CatalogCorruptError
+from spector.kept import keeps
 from spector.store.catalog import Row, chunked, seal_of, way_out
 from spector.wording import counted
 
@@ -33,7 +33,7 @@ def to_json(value: Any) -> str | None:
     return _encode(value) if value else None
 
 
-@lru_cache(maxsize=16_384)
+@keeps(16_384)
 def tags_json(tags: tuple[str, ...]) -> str | None:
     """``to_json`` of tags, which repeat from record to record."""
     return to_json(tags)

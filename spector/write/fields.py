@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from spector.errors import (
     InvalidVectorError,
 )
 from spector.given import items_of, said, shown
+from spector.kept import keeps
 from spector.kernel.products import squared
 from spector.lexical.aliases import MOST_ALIASES, name_words
 from spector.records import Hit, MemoryRecord, UserSummary
@@ -108,7 +108,7 @@ def _parse_tags(tags: Any, max_tags: int, max_bytes: int) -> tuple[str, ...]:
 
 
 #: the same few tags come in the same company again and again
-_few_tags = lru_cache(maxsize=4096)(_parse_tags)
+_few_tags = keeps(4096)(_parse_tags)
 _FEW_TAGS = 8
 
 
@@ -124,7 +124,7 @@ def _tag(tag: Any, max_bytes: int) -> str:
 _COMPOSED = 4
 
 
-@lru_cache(maxsize=16_384)
+@keeps(16_384)
 def _clean_tag(tag: str, max_bytes: int) -> str:
     clean = tag.strip()
     if len(clean) <= _COMPOSED * max_bytes:

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.read.instructions import Instruction, instruction
+from spector.read.instructions import Instruction, forbids, instruction
+from spector.read.plain import plain
 
 
 @pytest.mark.parametrize(
@@ -26,8 +27,24 @@ from spector.read.instructions import Instruction, instruction
         ("don't use emojis", None),
         ("Hi! From now on, answer briefly. Thanks!", None),
         ("Whenever possible, use tables", None),
-        ("Never book a flight if it leaves before nine.", None),
-        ("user: Always use tabs", None),
+        ("user: Always use tables", None),
+        ("Please be brief.", None),
+        ("No emojis please", None),
+        ("Stop using emojis.", None),
+        ("Please keep your answers short", None),
+        ("I want you to be concise.", None),
+        ("Reply only in Portuguese.", None),
+        ("Speak Turkish to me please", None),
+        ("All answers should have a source", None),
+        ("Never tell me how a film ends", None),
+        ("Always use metric units. Never use emojis.", None),
+        ("Emoji kullanma.", None),
+        ("Emoji kullanmayın lütfen", None),
+        ("Cevapların kısa olsun.", None),
+        ("Yanıtlarınız daha resmî olsun", None),
+        ("Bana Jo de.", None),
+        ("Türkçe yaz", None),
+        ("Asla et önerme", None),
         ("You should always cite a source.", None),
         ("In the future, please skip the summary", None),
         ("Use metric units from now on", None),
@@ -39,9 +56,7 @@ from spector.read.instructions import Instruction, instruction
         ("I want you to always use tables when I ask for data", "data"),
         ("I prefer tables when I ask for data.", "data"),
         ("If I ask for a summary, can you use bullets?", "a summary"),
-        ("Always be careful when it comes to nuts.", "nuts"),
         ("Whenever I am stressed, be gentle", "stressed"),
-        ("Never take the motorway when you plan trips", "plan trips"),
         ("Bundan sonra kısa cevap ver.", None),
         ("Lütfen asla emoji kullanma.", None),
         ("Her zaman Türkçe yaz", None),
@@ -66,8 +81,8 @@ def test_an_instruction_says_what_it_is_about(text: str, condition: str | None) 
         ("I would really like tables. Whenever I request a plan, add costs.", "a plan"),
         ("I'm vegan, so suggest vegan food when I ask for recipes.", "recipes"),
         ("Always use metric units. My height is 180 cm by the way.", None),
-        ("Keep in mind that I am vegan", None),
-        ("Remember to call the dentist on Friday", None),
+        ("Keep in mind that I want short answers", None),
+        ("Don't forget to answer in Dutch", None),
         ("Asla et önerme. Geçen yıl vegan oldum ve mutluyum.", None),
     ],
 )
@@ -75,6 +90,80 @@ def test_what_says_more_than_an_instruction_stays_a_memory(
     text: str, condition: str | None
 ) -> None:
     assert instruction(text) == Instruction(False, condition)
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("Never lend Tom money again.", None),
+        ("Always order the ramen at Takumi.", None),
+        ("Always wake up at six", None),
+        ("Never book a flight if it leaves before nine.", None),
+        ("user: Always use tabs", None),
+        ("From now on use the back door", None),
+        ("Always answer the door in slippers", None),
+        ("Don't answer calls from Tom", None),
+        ("Always reply to Ann within a day", None),
+        ("Never be unkind to Ann", None),
+        ("Don't tell Ayla about the party", None),
+        ("Always be careful when it comes to nuts.", "nuts"),
+        ("Never take the motorway when you plan trips", "plan trips"),
+        ("Asla Ali'ye güvenme.", None),
+    ],
+)  # fmt: skip
+def test_a_rule_that_may_be_one_of_life_stays_a_memory(text: str, condition: str | None) -> None:
+    assert instruction(text) == Instruction(False, condition)
+
+
+@pytest.mark.parametrize("text", ["Call me Jo.", "Please call me Captain", "just call me Zoë"])
+def test_a_name_to_be_called_by_has_a_capital(text: str) -> None:
+    assert instruction(text) == Instruction(True, None)
+    assert instruction(text.lower()) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You may use emojis again.", "You can answer in German again", "Emojis are fine again",
+        "You don't have to list sources any more.", "Emojileri tekrar kullanabilirsin",
+        "Emoji kullanabilirsin artık", "Kısa cevap vermek zorunda değilsin",
+    ],
+)
+def test_leave_tells_nothing_and_is_a_memory(text: str) -> None:
+    assert instruction(text) == Instruction(False, None, lifts=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "no"),
+    [
+        ("Never use emojis.", True), ("Use emojis.", False), ("Stop using emojis", True),
+        ("You needn't use emojis", True), ("You may use emojis again", False),
+        ("Don't avoid jargon", False), ("Emoji kullanma", True), ("Asla emoji kullanma", True),
+        ("Emoji kullan", False), ("Cevaplar uzun olmasın", True), ("Always be brief", False),
+    ],
+)
+def test_what_forbids_is_told_from_what_orders(text: str, no: bool) -> None:
+    assert forbids(plain(text)) == no
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't forget that Ayla's wedding is on 12 June.", "Keep in mind that I am vegan",
+        "Remember to call the dentist on Friday", "From now on Anna is my manager.",
+        "From now on dinner starts at seven", "From now on Eve works at Shell",
+        "Hep Ankara'da yaşadım.", "Asla balık yemem.", "Bundan sonra İzmir'de yaşıyorum.",
+        "Her zaman annem bana bakar", "Unutma, yarın dişçi var", "Annem sorduğumda güldü.",
+        "Denize girmek istediğim zaman Ayvalık'a giderim.", "Call me tomorrow.", "Call me back",
+        "Call me Tuesday", "Write me a poem.", "Explain photosynthesis.", "Be careful with the dog",
+        "Translate this to French.", "No milk in the fridge", "No answer from Tom.", "Reply to Ann",
+        "Use the back door", "Keep the soup simple", "Be home by six", "Short answers test today",
+        "You can borrow my car again.", "You can see the sea from here", "Write to Ann in French",
+        "Speak to Ann about the rent", "I prefer short answers", "Geri gelebilirsin artık",
+    ],
+)  # fmt: skip
+def test_a_fact_and_a_task_are_no_instruction(text: str) -> None:
+    assert instruction(text) is None
 
 
 @pytest.mark.parametrize(
@@ -104,7 +193,8 @@ def test_any_text_is_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     "unit", ["always ", "when i ask about ", "from now on ", "i ", ". ", ", so ", "her zaman ",
-             "sorduğumda ", "when i ", "i prefer ", "please "],
+             "sorduğumda ", "when i ", "i prefer ", "please ", "never use ", "be very ",
+             "don't ", "you may ", "bana "],
 )  # fmt: skip
 def test_a_long_text_takes_a_moment(unit: str) -> None:
     text = f"Always {unit * 100_000} when I ask about tea"

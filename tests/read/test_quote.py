@@ -44,7 +44,7 @@ DATES: dict[Layout, re.Pattern[str]] = {
     "full": re.compile(r"# \d{4}-\d\d-\d\d(, another session)?"),
     "compact": re.compile(rf"{_DATE}( \d{{4}})?:"),
 }
-_RULES = "standing instructions of the user or the system, where they apply"
+_RULES = "standing instructions"
 TITLES = ("pinned:", "# pinned", f"{_RULES}:", f"# {_RULES}")
 HEADINGS: dict[Layout, re.Pattern[str]] = {
     "full": re.compile(

@@ -184,7 +184,7 @@ def test_recalls_in_threads_follow_while_somebody_writes(tmp_path: Path) -> None
     ("role", "metadata", "speaker"),
     [
         ("user", None, "user"), (None, None, None), ("user", '{"speaker": "Ann"}', "Ann"),
-        ("user", '{"name": " Bob "}', "Bob"), ("user", '{"speaker": 5}', "user"),
+        ("user", '{"name": " Bob "}', "Bob"), ("user", '{"speaker": 5}', "5"),
         ("user", '{"speaker": broken', "user"), (7, '["speaker"]', None),
         ("user", '{"speaker": ""}', "user"),
     ],
