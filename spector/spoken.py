@@ -13,11 +13,13 @@ from typing import Final, NamedTuple
 
 from spector.unicode import plain
 
-__all__ = ["Opening", "folded_name", "later_openings", "opening_of", "speaker_in", "words_of"]
+__all__ = [
+    "UNSEEN", "Opening", "folded_name", "later_openings", "opening_of", "speaker_in", "words_of",
+]
 
 _COLON: Final = re.compile("[:\uff1a]")
 #: a mark of byte order and what has no width, which files and pages leave before a name
-_UNSEEN: Final = re.compile("[\\s\ufeff\u200b-\u200d\u2060\u00ad]{1,16}")
+UNSEEN: Final = " \t\n\ufeff\u200b\u200c\u200d\u2060\u00ad"
 #: characters of a name, and words of it
 _NAME_CHARS: Final = 40
 _NAME_WORDS: Final = 4
@@ -75,8 +77,7 @@ def opening_of(text: str) -> Opening | None:
     found = _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1)
     if found is None:
         return None
-    unseen = _UNSEEN.match(text)
-    raw = text[unseen.end() if unseen else 0 : found.start()].strip()
+    raw = text[: found.start()].strip().lstrip(UNSEEN)
     words = raw.split()
     start = found.end()
     while start < len(text) and text[start].isspace():

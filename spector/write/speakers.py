@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from spector.config import Config
 from spector.errors import InvalidMetadataError
 from spector.records import MemoryRecord
-from spector.spoken import Opening, folded_name, speaker_in, words_of
+from spector.spoken import UNSEEN, Opening, folded_name, speaker_in, words_of
 from spector.store.speakers import Said, newest
 from spector.store.store import Store
 from spector.unicode import plain
@@ -252,7 +252,7 @@ def _may_repeat(
     """Whether any of some folded names can open two memories: False saves a closer look."""
     firsts = tuple({name.partition(" ")[0] for name in wanted})
     count = sum(opening.folded in wanted for opening in openings)
-    heads = (plain(said.text[:_HEAD_CHARS]).lstrip() for said in earlier)
+    heads = (plain(said.text[:_HEAD_CHARS]).lstrip(UNSEEN) for said in earlier)
     return count + sum(head.startswith(firsts) for head in heads) >= _OPENINGS
 
 

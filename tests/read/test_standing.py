@@ -21,6 +21,9 @@ import spector
 from spector import Config, Memory
 from spector.clock import ManualClock
 from spector.embed import MiniLMEmbedder
+from spector.embed.wordpiece import WordPiece
+from spector.kept import _CACHES, KEEPERS
+from spector.read.roles import reads_like_a_role
 from tests.api.helpers import ids, texts
 from tests.conftest import NOW
 from tests.fakes import FailingEmbedder, FakeEmbedder
@@ -333,6 +336,105 @@ def test_nothing_of_an_instruction_is_kept_after_an_erasure(mind: Memory) -> Non
     assert not kept._vectors
 
 
+def test_a_context_of_another_process_keeps_no_condition_that_is_gone(store_path: Path) -> None:
+    """It is told of no erasure, but sees that the instruction is not there any more."""
+    with spector.open(store_path, embedder=FakeEmbedder(64)) as memory:
+        memory.remember_many([f"Errand {n} is done." for n in range(5)])
+        rule = memory.remember(CALORIES, role="user")
+        other = memory.remember("Whenever I ask for films, name the year.", role="user")
+        with spector.open(store_path, embedder=FakeEmbedder(64), mode="r") as reader:
+            kept = reader._reader._standing
+            assert standing(reader, "suggest recipes please") == [CALORIES]
+            assert {"recipes", "films"} <= kept._vectors.keys()
+            memory.forget(rule.id, purge=True)
+            assert standing(reader, "suggest recipes please") == []
+            assert kept._vectors.keys() == {"films"}
+            assert [key[0] for key in kept._conditions] == [other.id]
+
+
+def test_caches_of_words_are_empty_after_an_erasure() -> None:
+    with spector.open(":memory:", embedder=MiniLMEmbedder(threads=1), dim=384) as memory:
+        record = memory.remember("Zorblax: I hid the quuxium at the mill.", tags=["quuxium"])
+        memory.context("Where is the quuxium now?")
+        assert reads_like_a_role.cache_info().currsize
+        memory.forget(record.id, purge=True)
+        assert not any(keeper._cache for keeper in KEEPERS if isinstance(keeper, WordPiece))
+        assert not any(cache.cache_info().currsize for cache in _CACHES)
+
+
+def test_conditions_that_may_not_instruct_are_not_embedded() -> None:
+    embedder = FakeEmbedder(64)
+    told: list[dict[str, Any]] = [
+        {"role": "tool"}, {"source": "page.html"}, {"metadata": {"speaker": "Newsletter"}},
+        {"confidence": 0.2}, {"metadata": {"speaker": 7}},
+    ]
+    with spector.open(":memory:", embedder=embedder) as memory:
+        for said in told:
+            memory.remember(CALORIES, **said)
+        memory.remember(f"Eve: {CALORIES}")
+        assert ["recipes"] not in embedder.calls
+        memory.remember_many([
+            {"role": "user", "content": f"Whenever I ask for dish{n}, list the calories."}
+            for n in range(300)
+        ])
+        (several,) = [call for call in embedder.calls if "dish299" in call]
+        assert len(several) == 256
+
+
+# -- what takes one back -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Never use emojis.", "You may use emojis again."),
+        ("Always list sources.", "You don't have to list sources any more."),
+        ("Asla emoji kullanma.", "Emojileri tekrar kullanabilirsin."),
+        ("Avoid jargon.", "Jargon is fine again."),
+    ],
+)
+def test_leave_takes_back_what_it_is_about_and_nothing_else(
+    mind: Memory, old: str, new: str
+) -> None:
+    for text in (old, "Never call me Annie."):
+        mind.remember(text, role="user")
+    assert quoted(mind, "Where was I born?") == ["Never call me Annie.", old]
+    leave = mind.remember(new, role="user")
+    assert quoted(mind, "Where was I born?") == ["Never call me Annie."]
+    assert {old, new} <= set(texts(mind.recall(new, k=40, cut=0))), "both are memories"
+    mind.forget(leave.id)
+    assert quoted(mind, "Where was I born?") == ["Never call me Annie.", old]
+
+
+def test_of_two_opposites_the_newer_one_stands(mind: Memory) -> None:
+    mind.remember("Never use emojis.", role="user")
+    mind.remember("From now on, use emojis.", role="user")
+    assert quoted(mind, "Where was I born?") == ["From now on, use emojis."]
+    mind.remember("Stop using emojis.", role="user")
+    assert quoted(mind, "Where was I born?") == ["Stop using emojis."]
+    mind.remember(CALORIES, role="user")
+    mind.remember("Never list the calories.", role="user")
+    assert standing(mind, "Can you suggest a recipe?") == []
+    mind.remember("When I ask for birthday cards, use emojis.", role="user")
+    found = quoted(mind, "Where was I born?")
+    assert "Stop using emojis." in found, "what is narrower takes nothing back"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"role": "tool"}, {"role": "assistant"}, {"source": "page.html"}, {"role": "system"},
+        {"metadata": {"speaker": "Newsletter"}}, {"confidence": 0.1}, {},
+        {"role": "user", "user_id": "eve"}, {"role": "user", "agent_id": "other"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_nobody_else_takes_back_what_the_user_told(mind: Memory, said: dict[str, Any]) -> None:
+    mind.remember("Never use emojis.", role="user")
+    mind.remember("You may use emojis again.", **said)
+    assert quoted(mind, "Where was I born?") == ["Never use emojis."]
+
+
 # -- contexts -------------------------------------------------------------------------------------
 
 
@@ -375,6 +477,53 @@ def test_a_silent_context_may_have_instructions(mind: Memory) -> None:
     assert texts(context.standing) == ["Never use emojis."]
     assert context.text.count("\n- ") == 1
     assert context.tokens > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Don't forget that Ayla's wedding is on 12 June.", "When is Ayla's wedding?"),
+        ("Never lend Tom money again.", "Should I lend Tom money?"),
+        ("Always order the ramen at Takumi.", "What should I order at Takumi?"),
+        ("From now on Anna is my manager.", "Who is my manager?"),
+        ("Always wake up at six", "When should I wake up?"),
+        ("Hep Ankara'da yaşadım.", "Nerede yaşadım?"),
+        ("Asla balık yemem.", "Balık yer miyim?"),
+        ("Bundan sonra İzmir'de yaşıyorum.", "Nerede yaşıyorum?"),
+    ],
+)
+def test_a_fact_told_like_a_rule_answers(model: MiniLMEmbedder, text: str, question: str) -> None:
+    with spector.open(":memory:", embedder=model) as memory:
+        memory.remember(text, role="user")
+        assert texts(memory.recall(question)) == [text]
+        context = memory.context(question)
+        assert texts(context.hits) == [text]
+        assert not context.abstained
+        assert context.text.count("\n- ") == 1, "it is quoted once"
+
+
+def test_what_an_instruction_answers_is_no_silence(mind: Memory) -> None:
+    mind.remember("Never use emojis.", role="user")
+    for cue in ("What did I tell you about emojis?", "emojis"):
+        asked = mind.context(cue)
+        assert texts(asked.standing) == ["Never use emojis."]
+        assert asked.hits == ()
+        assert not asked.abstained
+        assert "instruction" in asked.reason
+
+
+@pytest.mark.parametrize("most", [60, 80, 120, 180])
+def test_a_small_budget_has_one_instruction_and_a_note(mind: Memory, most: int) -> None:
+    for rule in ("Never use emojis.", "Always cite a source.", "Please be brief."):
+        mind.remember(rule, role="user")
+    context = mind.context("Where was I born?", max_tokens=most)
+    assert 1 <= len(context.standing) <= 3
+    assert context.standing[0].text == "Please be brief."
+    assert context.tokens <= most
+    left = 3 - len(context.standing)
+    assert [note for note in context.notes if "standing" in note] == [
+        f"no room for {left} standing instruction{'s' * (left > 1)}"
+    ] * (left > 0)
 
 
 def test_an_instruction_is_a_quotation_as_well(mind: Memory) -> None:
