@@ -78,7 +78,8 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 #: what only an answer has
 _FORM: Final = (
-    r"(?:emojis?|emoticons?|markdown|jargon|disclaimers?|(?:metric|imperial) (?:units|system)|units"
+    r"(?:emojis?|emoticons?|markdown|jargon|slang|swearing|spoilers|disclaimers?"
+    r"|(?:british|american) (?:spelling|english)|(?:metric|imperial) (?:units|system)|units"
     r"|metric|celsius|fahrenheit|bullets?|bullet points|bulleted lists?|small talk"
     r"|(?:\w+ )?(?:answers|replies|responses)"
     r"|(?:your|every|each|all|an) (?:answer|reply|response|explanation)s?)\b"
@@ -86,7 +87,7 @@ _FORM: Final = (
 #: what it may have
 _PART: Final = (
     r"(?:words?|sentences?|paragraphs?|tables?|lists?|headings?|links?|sources?|citations?|examples?"
-    r"|references|footnotes?|summar(?:y|ies)|code blocks?|abbreviations|exclamation marks|slang)\b"
+    r"|references|footnotes?|summar(?:y|ies)|code blocks?|abbreviations|exclamation marks)\b"
 )
 _FORM_TR: Final = r"\b(?:emoji|cevap|cevab|yanit|metrik|madde isaret|jargon)\w{0,12}\b"
 _SO_TR: Final = (
@@ -94,7 +95,8 @@ _SO_TR: Final = (
     r"|resmi|samimi|sade|madde madde)"
 )
 _LANGUAGE: Final = (
-    r"(?:english|turkish|german|french|spanish|italian|portuguese|dutch|russian|arabic|chinese"
+    r"(?:simple |plain |british |american )?(?:english"
+    r"|turkish|german|french|spanish|italian|portuguese|dutch|russian|arabic|chinese"
     r"|japanese|korean)\b"
 )
 _MANNER: Final = (
@@ -126,22 +128,25 @@ _OF_ANSWERS: Final = re.compile(rf"\b(?:{_FORM}|{_PART})|{_FORM_TR}|{_SO_TR} (?:
 _ACTS: Final = re.compile(
     _HEAD + r"(?:answer|reply|respond|write|say|speak|talk|mention|include|list|show|give|provide"
     r"|tell|ask|add|send|use|format|start|begin|end|put|make|keep|check|avoid|stop|skip|assume"
-    r"|treat|consider|prefer|do not|don't|never|always)\b"
+    r"|treat|consider|prefer|you(?: are|'re| will|'ll)|do not|don't|never|always)\b"
 )
 #: a short sentence that instructs by itself, for it has no other sense
 _SHORTLY: Final = re.compile(
     _LEAD + _WISH + r"(?:be (?:(?:more|very|as|less|a (?:bit|little) more) )?" + _SO
     + r"|keep (?:it|things|(?:\w+ )?(?:answers|replies|responses)) (?:\w+ )?" + _SO
     + r"|(?:no(?: more)?|(?:stop|quit|avoid|skip|drop)(?: using| adding| with)?"
-    r"|(?:start )?(?:using|use)(?: only)?)(?: (?:the|all|any|your|so many))? " + _FORM
+    r"|(?:start |only )?(?:using|use)(?: only)?)(?: (?:the|all|any|your|so many))? " + _FORM
     + r"|(?:answer|reply|respond)(?: to me| me)?(?: only| always)?"
     r" (?:in|like|as|using|without|" + _MANNER + r")"
-    r"|(?:write|speak|talk)(?: to me)?(?: only)? (?:in )?" + _LANGUAGE
+    r"|(?:speak|talk)(?: to me)? like\b|(?:write|speak|talk)(?: to me)?(?: only)? (?:in )?"
+    + _LANGUAGE
     + r"|stop (?:calling|addressing) me\b|(?:your|all|the) (?:answers|replies|responses)"
     r" (?:should|must|have to|need to)\b)(?! (?:to(?! me\b)|at|for|of|on|from) )"
 )
 #: "Call me Jo", not "Call me tomorrow" or "call me back": with the capital of a name
-_CALL_ME: Final = re.compile(r"\W*(?:(?:[Pp]lease|[Jj]ust)\W+)?[Cc]all me (\w+)(?: \w+)?[\s.!]*$")
+_CALL_ME: Final = re.compile(
+    r"\W*(?:(?:[Pp]lease|[Jj]ust|[Yy]ou (?:can|may))\W+)?[Cc]all me (\w+)(?: \w+)?[\s.!]*$"
+)
 #: leave to do what was forbidden, or not to do what was told
 _MAY: Final = re.compile(
     _LEAD + r"(?:you (?:may|can|are (?:free|allowed|welcome) to|(?:don't|do not|no longer) (?:have"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -424,13 +425,16 @@ def _revoked(told: Sequence[_Told], vouched: Sequence[bool]) -> set[int]:
     nobody vouches for take back no others.
     """
     gone = {n for n, each in enumerate(told) if each.lifts}
+    having: dict[str, list[int]] = defaultdict(list)
+    for n, each in enumerate(told):
+        for form in each.forms:
+            having[form].append(n)
     for newer, each in enumerate(told):
-        if not each.about:
-            continue
-        for older in range(newer + 1, len(told)):
+        rows = [{n for form in word for n in having[form]} for word in each.about]
+        for older in min(rows, key=len, default=set()) - gone:
             other = told[older]
             if (
-                other.forbids != each.forbids and other.who == each.who
+                older > newer and other.forbids != each.forbids and other.who == each.who
                 and (vouched[newer] or not vouched[older])
                 and not any(map(other.forms.isdisjoint, each.about))
             ):  # fmt: skip

@@ -85,7 +85,7 @@ def test_a_name_opens_a_text(text: str, name: str) -> None:
         "C:\\Users is full", "C: is full", ":smile: hi", "a:b", "Ann:", "Ann: ", "Ann:hello",
         "I went home. Ann: hello", "He said it was far too late: we left", "Ann 2: hello",
         "x = {a: 1}", "{\"a\": 1}", "[link]: target", "**Ann**: hello", "Ann, Ben: hello",
-        f"{'Ann' * 20}: hello", "Hello\nAnn: it is me", "\u200bAnn: hi", "",
+        f"{'Ann' * 20}: hello", "Hello\nAnn: it is me", "A\u200bnn: hi", "",
     ],
 )  # fmt: skip
 def test_other_colons_open_nothing(text: str) -> None:
