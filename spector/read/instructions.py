@@ -110,8 +110,8 @@ _HEAD: Final = (
 )
 _TO_ANSWER: Final = (
     r"(?:answer|reply|respond)\b"
-    r"(?! (?:to (?!me\b|my question)|(?:the|his|her|an?|any) (?!questions?\b)|(?:my|calls|e?mails)"
-    r" ?(?!questions?\b)))"
+    r"(?! (?:to (?!me\b|my question)|(?:the|my|his|her|an?|any) (?!questions?\b)|(?:calls|e?mails)"
+    r"\b))"
 )
 _ANSWERS: Final = re.compile(
     _HEAD + r"(?:" + _TO_ANSWER

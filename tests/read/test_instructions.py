@@ -38,6 +38,7 @@ from spector.read.plain import plain
         ("Write in British English.", None),
         ("Talk to me like a friend", None),
         ("Avoid spoilers", None),
+        ("Always answer my questions in full", None),
         ("All answers should have a source", None),
         ("Never tell me how a film ends", None),
         ("Always use metric units. Never use emojis.", None),
@@ -118,7 +119,9 @@ def test_a_rule_that_may_be_one_of_life_stays_a_memory(text: str, condition: str
     assert instruction(text) == Instruction(False, condition)
 
 
-@pytest.mark.parametrize("text", ["Call me Jo.", "Please call me Captain", "just call me Zoë", "You can call me Jo"])
+@pytest.mark.parametrize(
+    "text", ["Call me Jo.", "Please call me Captain", "just call me Zoë", "You can call me Jo"]
+)
 def test_a_name_to_be_called_by_has_a_capital(text: str) -> None:
     assert instruction(text) == Instruction(True, None)
     assert instruction(text.lower()) is None
