@@ -95,7 +95,7 @@ class _Found:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def only(self, rows: NDArray[Any]) -> _Found:
+    def only(self, rows: NDArray[Any] | slice) -> _Found:
         return _Found(*(getattr(self, name)[rows] for name in _COLUMNS))
 
 
@@ -255,7 +255,7 @@ class Standing:
             ))
             if len(found):
                 found = found.only(np.lexsort((-found.ids, -found.event_ms)))
-            self._forget_but(found)
+            self._keep_only(found, self._conditions_of(snap, found.only(slice(_CONSIDERED))))
             seen = self._seen = _Seen(snap, views, found)
         return seen
 
@@ -304,22 +304,19 @@ class Standing:
 
     # -- conditions -----------------------------------------------------------------------------
 
-    def _forget_but(self, found: _Found) -> None:
-        """Keep nothing of instructions that are not there any more, whoever has erased them."""
-        if not self._conditions:
-            return
-        ids = np.array([each for each, _ in self._conditions], np.int64)
-        mine = np.isin(found.ids, ids)
-        there = set(zip(found.ids[mine].tolist(), found.seals[mine].tolist(), strict=True))
+    def _keep_only(self, found: _Found, newest: Sequence[_Told]) -> None:
+        """Keep nothing of instructions that are not there any more, whoever has erased them.
+
+        ``newest``: what those say that may be new, whose conditions may be expected.
+        """
         with self._lock:
-            gone = [self._conditions[key] for key in self._conditions.keys() - there]
-            if gone:
-                kept = {key: each for key, each in self._conditions.items() if key in there}
-                topics = {each.condition for each in gone} - {
-                    each.condition for each in kept.values()
-                }
-                self._conditions = kept
-                self._vectors = {k: v for k, v in self._vectors.items() if k not in topics}
+            ids = np.array([each for each, _ in self._conditions], np.int64)
+            mine = np.isin(found.ids, ids)
+            there = set(zip(found.ids[mine].tolist(), found.seals[mine].tolist(), strict=True))
+            kept = {key: each for key, each in self._conditions.items() if key in there}
+            topics = {each.condition for each in (*kept.values(), *newest)}
+            self._conditions = kept
+            self._vectors = {k: v for k, v in self._vectors.items() if k in topics}
 
     def _conditions_of(self, snap: Snapshot, found: _Found) -> list[_Told]:
         """What each says, read from the catalog where it is not known."""

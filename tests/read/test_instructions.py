@@ -124,7 +124,8 @@ def test_a_rule_that_may_be_one_of_life_stays_a_memory(text: str, condition: str
 )
 def test_a_name_to_be_called_by_has_a_capital(text: str) -> None:
     assert instruction(text) == Instruction(True, None)
-    assert instruction(text.lower()) is None
+    told = instruction(text.lower())
+    assert told is None or not told.whole
 
 
 @pytest.mark.parametrize(
