@@ -427,8 +427,10 @@ def _revoked(told: Sequence[_Told], vouched: Sequence[bool]) -> set[int]:
         for form in each.forms:
             having[form].append(n)
     for newer, each in enumerate(told):
-        rows = [{n for form in word for n in having[form]} for word in each.about]
-        for older in min(rows, key=len, default=set()) - gone:
+        rarest: Iterable[str] = min(
+            each.about, key=lambda word: sum(len(having[form]) for form in word), default=()
+        )
+        for older in {n for form in rarest for n in having[form]} - gone:
             other = told[older]
             if (
                 older > newer and other.forbids != each.forbids and other.who == each.who
