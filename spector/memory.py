@@ -91,6 +91,7 @@ from spector.read.roles import may_instruct, speaker_opening
 from spector.read.tokens import token_counter
 from spector.receipt import Purged
 from spector.records import (
+    NOT_GIVEN,
     MAX_PROBLEMS,
     BackupReport,
     CheckReport,
@@ -1211,7 +1212,7 @@ class Memory(Sole):
         if not is_nameable(source):
             raise InvalidInputError(f"source is {shown(source)}", hint="pass the path of a file")
         return import_lines(
-            lambda item: self._draft(item, {}), self._remember, without_tilde(source, "source"),
+            lambda item: self._draft(item, {}, may_name=True), self._remember, without_tilde(source, "source"),
             vectors=self._vectors, batch_records=self._config.batch_records,
             progress=function_or_none(progress, "progress"),
             change=change, limit=limit,
@@ -1343,8 +1344,12 @@ class Memory(Sole):
         self.daemon.note_writes(len(drafts))
         return records
 
-    def _draft(self, item: Any, given: Mapping[str, Any]) -> Draft:
-        draft = make_draft(item, given, config=self._config, dim=self.dim)
+    def _draft(self, item: Any, given: Mapping[str, Any], *, may_name: bool = False) -> Draft:
+        """``may_name``: whoever says it, ``metadata["aliases"]`` name the memory."""
+        draft = make_draft(
+            item, given, config=self._config, dim=self.dim,
+            may_name=None if may_name else _may_name,
+        )
         self._router[draft.tier]  # an unknown tier is refused before anything is embedded
         return draft
 
@@ -1354,7 +1359,7 @@ class Memory(Sole):
         """A record's new state, and earlier memories that get their speaker with it."""
         fields = _fields_of(before)
         fields.update(changes)
-        draft = self._draft(fields.pop("text"), fields)
+        draft = self._draft(fields.pop("text"), fields, may_name=True)
         return draft, self._writer.read_again(before, changes, draft)
 
     def _vector_after(self, before: MemoryRecord, changes: Mapping[str, Any], words: str) -> Any:
@@ -1651,7 +1656,15 @@ def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str,
             drops = metadata is None or "aliases" not in metadata
         if drops:
             return with_aliases({**changes, "aliases": before.aliases}, None)
+        if not _may_name(changes.get("role", before.role), changes.get("source", before.source)):
+            return {**changes, "metadata": {**metadata, NOT_GIVEN: False}}
     return dict(changes)
+
+
+def _may_name(role: Any, source: Any) -> bool:
+    """Whether ``metadata["aliases"]`` name a memory: those of a tool or document do not."""
+    said = [each if isinstance(each, str) else None for each in (role, source)]
+    return may_instruct(said[0], None, said[1])
 
 
 @contextlib.contextmanager
