@@ -1,10 +1,10 @@
 """Who speaks, read from what is written: the speakers of drafts that name theirs in the text.
 
 A name before a colon is the speaker's when it is that of a user or the agent, when it is a known
-speaker of that user, or when at least two memories of the session open with it. So nothing needs to
-know what is a name and what is the head of a note: a head rarely stands twice in a session, and the
-word is found in small letters elsewhere where it does. What has no name in its text costs no look
-at the store; what has costs a bounded one.
+speaker of that user, or when two memories of the session open with it and are spoken: people say "I"
+and ask one another, the heads of notes do neither. Where others take turns with it, each of the
+names must have spoken so once; one that is alone, twice, and its word is not found in small letters
+elsewhere. What has no name in its text costs no look at the store; what has costs a bounded one.
 """
 
 from __future__ import annotations
@@ -37,18 +37,25 @@ _Scope = tuple[str | None, str | None]
 _OPENINGS: Final = 2
 #: share of a session's memories that open with one of its names, where it is a dialogue
 _DIALOGUE: Final = 0.8
-#: confidence from which words without a speaker are believed to be the user's
+#: confidence from which words without a speaker are believed to be their speaker's
 _CERTAIN: Final = 0.5
 #: users whose speakers are kept in mind
 _MOST_SCOPES: Final = 1024
 #: speakers of one that are
 _MOST_NAMES: Final = 4096
-#: earlier memories that get their speaker with one commit, the newest of them: each is embedded
-_MOST_EARLIER: Final = 32
+#: characters of a text that are looked at for a word that only somebody says
+_SPOKEN_CHARS: Final = 2000
 #: characters of a text that may have its first name
 _HEAD_CHARS: Final = 64
 _SENTENCE_START: Final = re.compile("(?:^|[.!?\u2026:\\n\"\u201c\u00ab])\\s*\\Z")
 _LETTER: Final = re.compile(r"[^\W\d_]")
+#: "I" in languages that have a word for it, and the endings that say it in Turkish; over `plain`
+_I: Final = re.compile(
+    r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|ich|mich|je|moi|yo|ik|jag|jeg|bana|beni|benim"
+    r"|\u044f|\u043c\u043d\u0435|\w+(?:[iu]yoru|[ae]c[ae]g[iu]|m[iu]s[iu])m|\w{2,}[dt][iu]m)\b"
+    r"|\bj'|[\u6211\u4ffa\u50d5\u79c1]|\u0623\u0646\u0627\b|\u092e\u0948"
+)
+_ASKS: Final = re.compile("[?\uff1f\u061f\u037e]")
 
 
 @dataclass(slots=True)
@@ -85,8 +92,9 @@ class Speakers:
         """The names that drafts without a speaker open with, by number; no look at any store."""
         return {
             n: opening for n, draft in enumerate(drafts)
-            if not _is_given(draft) and (opening := self._opens(draft.text)) is not None
-            and not (opening.role and _is_doubtful(draft))
+            if not _is_given(draft) and not _is_doubtful(draft)
+            and (opening := self._opens(draft.text)) is not None
+            and not (opening.role and draft.source is not None)
         }
 
     def read(
@@ -130,13 +138,13 @@ class Speakers:
                           _is_given(drafts[n]))
                     for n in own
                 ]
-            found = _names_among(lines, known, wanted)
+            found = _names_among(lines, known)
             known |= found
             silent = [
                 (line.id, found[line.opening.folded]) for line in lines
                 if line.id is not None and line.opening and line.opening.folded in found
             ]
-            out.earlier.update(silent[-_MOST_EARLIER:])
+            out.earlier.update(silent)
         for n in members:
             name = known.get(openings[n].folded)
             if name is None and openings[n].role:
@@ -256,41 +264,65 @@ def _may_repeat(
     return count + sum(head.startswith(firsts) for head in heads) >= _OPENINGS
 
 
-def _names_among(
-    lines: Sequence[_Line], known: Mapping[str, str], wanted: Set[str]
-) -> dict[str, str]:
-    """Which of some folded names open enough memories of a session to be speakers' -> as written.
-    """
+def _names_among(lines: Sequence[_Line], known: Mapping[str, str]) -> dict[str, str]:
+    """The folded names that speak in a session, but for the known ones -> as they are written."""
     sessions: dict[str | None, list[_Line]] = defaultdict(list)
     for line in lines:
         sessions[line.session_id].append(line)
     out: dict[str, str] = {}
     for session, members in sessions.items():
-        openings: dict[str, list[Opening]] = defaultdict(list)
+        turns: dict[str, list[_Turn]] = defaultdict(list)
         for line in members:
             if line.opening is not None and not _is_value(line.text[line.opening.start :]):
-                openings[line.opening.folded].append(line.opening)
-        talk = _is_dialogue(members, openings, known)
-        for folded in wanted - out.keys():
-            found = openings.get(folded, [])
-            if len(found) < _OPENINGS or not any(opening.proper for opening in found):
+                turns[line.opening.folded].append(_turn_of(line, line.opening))
+        talk = _is_dialogue(members, turns, known)
+        for folded, mine in turns.items():
+            proper = [turn.name for turn in mine if turn.proper]
+            if folded in known or mine[0].role or len(mine) < _OPENINGS or not proper:
                 continue
-            if talk or (session is not None and not _is_common(found[0].name, lines)):
-                out[folded] = next(opening.name for opening in found if opening.proper)
+            alone = session is not None and sum(turn.says_i for turn in mine) >= _OPENINGS
+            if (talk and _has_spoken(mine)) or (alone and not _is_common(proper[0], lines)):
+                out.setdefault(folded, proper[0])
     return out
 
 
+class _Turn(NamedTuple):
+    """What a memory that opens with a name shows of who may have said it."""
+
+    name: str
+    proper: bool
+    role: bool
+    says_i: bool
+    asks: bool
+
+
+def _turn_of(line: _Line, opening: Opening) -> _Turn:
+    words = line.text[opening.start : opening.start + _SPOKEN_CHARS]
+    says_i = _I.search(plain(words).replace("\u2019", "'")) is not None
+    return _Turn(
+        opening.name, opening.proper, opening.role, says_i, _ASKS.search(words) is not None
+    )
+
+
+def _has_spoken(turns: Iterable[_Turn]) -> bool:
+    return any(turn.says_i or turn.asks for turn in turns)
+
+
 def _is_dialogue(
-    lines: Sequence[_Line], openings: Mapping[str, list[Opening]], known: Mapping[str, str]
+    lines: Sequence[_Line], turns: Mapping[str, list[_Turn]], known: Mapping[str, str]
 ) -> bool:
-    """Whether two or more names take turns, and nearly all that nobody is given for has one."""
+    """Whether two or more take turns, each of whom has spoken, and nearly all that nobody is given
+    for has such a name."""
     names = {
-        folded for folded, found in openings.items()
-        if len(found) >= _OPENINGS and (found[0].role or folded in known or found[0].proper)
+        folded for folded, mine in turns.items()
+        if mine[0].role or folded in known or (
+            len(mine) >= _OPENINGS and _has_spoken(mine) and any(turn.proper for turn in mine)
+        )
     }
     bare = sum(not line.given for line in lines)
-    turns = sum(len(openings[folded]) for folded in names)
-    return len(names) > 1 and turns >= _DIALOGUE * bare
+    opened = sum(len(turns[folded]) for folded in names)
+    others = any(line.given for line in lines)
+    return len(names) + others > 1 and opened >= _DIALOGUE * bare
 
 
 def _is_value(words: str) -> bool:
