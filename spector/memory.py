@@ -680,9 +680,8 @@ class Memory(Sole):
             "recall",
         )
         topic = asked_topic(text, parse_kind(kind))
-        if topic is not None and topic.is_survey and not self._is_of_one_user(selection):
-            topic, notes = None, (*notes, _WHOSE)
         is_survey = topic is not None and topic.is_survey
+        mixes = is_survey and not self._is_of_one_user(selection)
         fetched = wanted = parse_k(k, self._config, usual_k(topic, 10))
         if parse_switch(selective, "selective"):
             if text is not None and not (decision := gate(text)).needed:
@@ -721,11 +720,14 @@ class Memory(Sole):
             lexical=bool(rarely.lexical),
         )
         request = with_intent(request, parse_intent(rarely.intent, text))
-        hits = self._reader.recall(request)
+        if mixes:  # several users' memories are no answer to what is known about one
+            notes, hits = (*notes, _WHOSE), HitList(abstained=True, reason=_WHOSE)
+        else:
+            hits = self._reader.recall(request)
         if rarely.compound and text is not None and topic is None:
             hits = self._with_parts(request, hits)
         hits.notes, hits.is_survey = notes, is_survey
-        if selective:
+        if selective and not mixes:
             hits = selected(
                 hits, wanted, below=self._config.abstain_below,
                 least=self._config.context_abbreviated,

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from spector.config import Config
 from spector.errors import InvalidMetadataError
 from spector.records import MemoryRecord
-from spector.spoken import Opening, folded_name, speaker_in, words_of
+from spector.spoken import Opening, asks, folded_name, says_i, speaker_in, words_of
 from spector.store.speakers import Said, newest
 from spector.store.store import Store
 from spector.unicode import plain
@@ -43,19 +43,10 @@ _CERTAIN: Final = 0.5
 _MOST_SCOPES: Final = 1024
 #: speakers of one that are
 _MOST_NAMES: Final = 4096
-#: characters of a text that are looked at for a word that only somebody says
-_SPOKEN_CHARS: Final = 2000
 #: characters of a text that may have its first name
 _HEAD_CHARS: Final = 64
 _SENTENCE_START: Final = re.compile("(?:^|[.!?\u2026:\\n\"\u201c\u00ab])\\s*\\Z")
 _LETTER: Final = re.compile(r"[^\W\d_]")
-#: "I" in languages that have a word for it, and the endings that say it in Turkish; over `plain`
-_I: Final = re.compile(
-    r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|ich|mich|je|moi|yo|ik|jag|jeg|bana|beni|benim"
-    r"|\u044f|\u043c\u043d\u0435|\w+(?:[iu]yoru|[ae]c[ae]g[iu]|m[iu]s[iu])m|\w{2,}[dt][iu]m)\b"
-    r"|\bj'|[\u6211\u4ffa\u50d5\u79c1]|\u0623\u0646\u0627\b|\u092e\u0948"
-)
-_ASKS: Final = re.compile("[?\uff1f\u061f\u037e]")
 
 
 @dataclass(slots=True)
@@ -297,11 +288,8 @@ class _Turn(NamedTuple):
 
 
 def _turn_of(line: _Line, opening: Opening) -> _Turn:
-    words = line.text[opening.start : opening.start + _SPOKEN_CHARS]
-    says_i = _I.search(plain(words).replace("\u2019", "'")) is not None
-    return _Turn(
-        opening.name, opening.proper, opening.role, says_i, _ASKS.search(words) is not None
-    )
+    words = line.text[opening.start :]
+    return _Turn(opening.name, opening.proper, opening.role, says_i(words), asks(words))
 
 
 def _has_spoken(turns: Iterable[_Turn]) -> bool:
