@@ -91,8 +91,8 @@ from spector.read.roles import may_instruct, speaker_opening
 from spector.read.tokens import token_counter
 from spector.receipt import Purged
 from spector.records import (
-    NOT_GIVEN,
     MAX_PROBLEMS,
+    NOT_GIVEN,
     BackupReport,
     CheckReport,
     CompactionReport,
@@ -1214,7 +1214,8 @@ class Memory(Sole):
         if not is_nameable(source):
             raise InvalidInputError(f"source is {shown(source)}", hint="pass the path of a file")
         return import_lines(
-            lambda item: self._draft(item, {}, may_name=True), self._remember, without_tilde(source, "source"),
+            lambda item: self._draft(item, {}, may_name=True), self._remember,
+            without_tilde(source, "source"),
             vectors=self._vectors, batch_records=self._config.batch_records,
             progress=function_or_none(progress, "progress"),
             change=change, limit=limit,
@@ -1656,7 +1657,7 @@ def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str,
     if "metadata" in changes and (metadata is None or isinstance(metadata, Mapping)):
         with reading("metadata"):
             drops = metadata is None or "aliases" not in metadata
-        if drops:
+        if drops or metadata is None:
             return with_aliases({**changes, "aliases": before.aliases}, None)
         if not _may_name(changes.get("role", before.role), changes.get("source", before.source)):
             return {**changes, "metadata": {**metadata, NOT_GIVEN: False}}

@@ -56,9 +56,9 @@ def aliases_in(metadata: object) -> tuple[str, ...]:
     """The names in ``metadata["aliases"]``, the first 32; what is no text of at most 120 characters
     among them is none, and none is where a tool or document has brought them itself.
     """
-    names = metadata.get("aliases") if isinstance(metadata, Mapping) else None
-    if names is None or metadata.get(NOT_GIVEN) is False:
+    if not isinstance(metadata, Mapping) or metadata.get(NOT_GIVEN) is False:
         return ()
+    names = metadata.get("aliases")
     if isinstance(names, str):
         names = [names]
     if not isinstance(names, (list, tuple)):

@@ -1,10 +1,10 @@
 """Names that a memory is to be found by, one typo allowed, as terms of the index of words.
 
-A memory with the alias "Ledger DB" has the term of that name and those of its parts: its first half,
-its second half, and what is left without the two letters in the middle. A name with one slip of a
-finger in it has one of those parts as it is, so its memory is among the few that have that part. The
-names of those few are then compared (`is_slip`), so a name is found exactly when its optimal string
-alignment distance (Damerau-Levenshtein, no part edited twice) is at most 1.
+A memory with the alias "Ledger DB" has the term of that name and those of its parts: its first
+half, its second half, and what is left without the two letters in the middle. A name with one slip
+of a finger in it has one of those parts as it is, so its memory is among the few that have that
+part. The names of those few are then compared (`is_slip`): a name is found exactly when its optimal
+string alignment distance (Damerau-Levenshtein, no part edited twice) is at most 1.
 
 Only letters are ever mistaken: another digit is another number.
 """

@@ -116,4 +116,4 @@ def _alike(hits: Sequence[Hit]) -> Iterator[list[Hit]]:
     """Hits that say one thing, whoever says it: each with all that are like it."""
     units = units_of(hits)
     for like in (units @ units.T) >= _ONE_THING:
-        yield [hits[n] for n in np.flatnonzero(like)]
+        yield [hits[n] for n in np.flatnonzero(like).tolist()]

@@ -217,5 +217,6 @@ HINT: Final = re.compile(
     r"|gone? |touch|order\b|sequence|timeline|time line|chronolog|from|summar|sum up|recap"
     r"|overview|rundown|synopsis|catch me|fill me|bring me|about\b|who am i|user|know|remember"
     r"|recall|have (?:on|about)"
-    r"|stored|saved|learn|my (?:[a-z]+ )?(?:profile|facts|details|info|background|memor|prefer|likes))"
+    r"|stored|saved|learn"
+    r"|my (?:[a-z]+ )?(?:profile|facts|details|info|background|memor|prefer|likes))"
 )

@@ -102,5 +102,6 @@ OURS_TR: Final = re.compile(rf"(?:(?:butun|tum|bu|son) )*{_TALKS_TR}|bana|hangi 
 HINT_TR: Final = re.compile(
     r"\bne(?:ler)? (?:konus|tartis|gorus)|konulari"
     r"|hakkinda|hakkimda|ilgili|konusunda|uzerine|sirayla|sirada|sirasi|kronoloj|zaman ci|zaman ak"
-    r"|ne(?:ler)? (?:bil|hatirl)iyors|ozet|genel bakis|bahset|[dt][iu](?:g|kl[ae]r)[iu]|kimim|beni |benim|kullanici"
+    r"|ne(?:ler)? (?:bil|hatirl)iyors|ozet|genel bakis|bahset|[dt][iu](?:g|kl[ae]r)[iu]|kimim|beni "
+    r"|benim|kullanici"
 )

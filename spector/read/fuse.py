@@ -332,8 +332,8 @@ def _named(
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all words of a cue that is
     nothing but a name, when few have them, those with an identifier or number of any cue, and those
-    whose alias is nearly all of it. Where the cue is nothing but emoji or characters, the vector says nothing,
-    so all that have them. None when there are none.
+    whose alias is nearly all of it. Where the cue is nothing but emoji or characters, the vector
+    says nothing, so all that have them. None when there are none.
 
     A question names whom it asks about, and what says no more than that name is no answer to it.
 

@@ -1,8 +1,8 @@
 """Earlier memories that get their speaker, because a later one opens with the same name.
 
-Their words, vectors and ids stay. Who speaks is part of what is indexed of a memory, so each gets a
-new slot, in the commit that brings the later one. Nothing is embedded again: a name in the vector of
-the first memories of a speaker changes hardly any rank (bench/LOG.md), and a write would take as
+Their words, vectors and ids stay. Who speaks is part of what is indexed of a memory, so each gets
+a new slot, in the commit that brings the later one. Nothing is embedded again: a name in the vector
+of a speaker's first memories changes hardly any rank (bench/LOG.md), and one write would take as
 long as all of them took.
 """
 

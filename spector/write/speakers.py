@@ -1,10 +1,11 @@
 """Who speaks, read from what is written: the speakers of drafts that name theirs in the text.
 
 A name before a colon is the speaker's when it is that of a user or the agent, when it is a known
-speaker of that user, or when two memories of the session open with it and are spoken: people say "I"
-and ask one another, the heads of notes do neither. Where others take turns with it, each of the
-names must have spoken so once; one that is alone, twice, and its word is not found in small letters
-elsewhere. What has no name in its text costs no look at the store; what has costs a bounded one.
+speaker of that user, or when two memories of the session open with it and are spoken: people say
+"I" and ask one another, the heads of notes do neither. Where others take turns with it, each of the
+names must have said "I" or asked something once; one that is alone must have said "I" twice, and
+its word is not found in small letters elsewhere. What has no name in its text costs no look at the
+store; what has costs a bounded one.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A chunk never crosses a heading. It begins with the path of its headings, so tha
 what the section is about and read without the rest of the page; the metadata repeats the path and
 the first line. Text files are the same without headings.
 
-A text file in which names before a colon take turns ("Ann: ...") and each says "I" or asks something
-is a transcript: each turn is a memory, and its metadata name the speaker.
+A text file in which names before a colon take turns ("Ann: ...") and each says "I" or asks
+something is a transcript: each turn is a memory, and its metadata name the speaker.
 """
 
 from __future__ import annotations
