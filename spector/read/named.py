@@ -33,6 +33,8 @@ I64 = NDArray[np.int64]
 FEW: Final = 10
 #: digits of a number that is more than a count
 _LONG: Final = 3
+#: words of a name in which a slip is looked for
+_MOST_WORDS: Final = 4
 #: memories of each store that are looked at for a name with a slip in it
 _MOST_COMPARED: Final = 32
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -84,7 +86,8 @@ def aliased(views: Sequence[WordView], cue: str, reach: Reach) -> Aliased:
     content = _content(words)
     every = [span for span in spans(words) if any(content[span.start : span.stop])]
     have = _Having(views, reach, [span.term for span in every])
-    named = {span: rows for span in every if any(map(len, rows := have.few([span.term])))}
+    known = [span for span in every if have.any([span.term])]
+    named = {span: rows for span in known if any(map(len, rows := have.few([span.term])))}
     instead = _slips(views, words, every, named, reach)
     longest = [
         span for span in named
@@ -114,6 +117,10 @@ class _Having:
             if terms else set() for view in views
         ]
 
+    def any(self, terms: Iterable[str]) -> bool:
+        """Whether any view has any of them, in reach or not."""
+        return any(not there.isdisjoint(terms) for there in self._there)
+
     def rows(self, n: int, terms: Iterable[str]) -> I64:
         """All that a view has, in reach or not."""
         view, found = self._views[n], [term for term in terms if term in self._there[n]]
@@ -138,13 +145,14 @@ def _slips(
     """Adds the spans that are a name but for one slip; what is meant by the words with a slip."""
     near = {
         span: near_terms(span.text) for span in every
-        if not any(other.covers(span) for other in named)
+        if span.stop - span.start <= _MOST_WORDS
+        and not any(other.covers(span) for other in named)
     }
     have = _Having(views, reach, [term for terms in near.values() for term in terms])
     instead: dict[str, str] = {}
     known: dict[str, bool] = {}
     for span, terms in near.items():
-        if any(other.covers(span) for other in named):
+        if not have.any(terms) or any(other.covers(span) for other in named):
             continue
         rows: list[list[int]] = [[] for _ in views]
         for n in range(len(views)):

@@ -47,6 +47,8 @@ class Reach:
         Args:
             certain: only those that are no less than fairly certain.
         """
+        if not len(rows):
+            return
         snap, view = self.snap, self.views[n]
         part, slot = places_of(snap, n, view, rows)
         there = slot != NOWHERE
