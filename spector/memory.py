@@ -274,8 +274,9 @@ class Memory(Sole):
                 same commit those end when this one begins (``valid_from``, else ``event_time``,
                 else now): recall leaves them out, except as of an earlier time, and
                 :meth:`history` has them all. To correct what never was true, :meth:`update` it.
-            aliases: names of what it is about, up to 32. A cue with one of them in it, one typo
-                allowed in a name of five letters, finds it first; kept as ``metadata["aliases"]``.
+            aliases: names of what it is about, up to 32. A cue that is hardly more than
+                one, one typo allowed in a name of five letters, finds it first; in any other cue
+                they count as its words. Kept as ``metadata["aliases"]``.
 
         Raises:
             InvalidInputError: naming the argument; nothing was stored.
