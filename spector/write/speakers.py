@@ -267,19 +267,25 @@ def _names_among(lines: Sequence[_Line], known: Mapping[str, str]) -> dict[str, 
         for line in members:
             if line.opening is not None and not _is_value(line.text[line.opening.start :]):
                 turns[line.opening.folded].append(_turn_of(line, line.opening))
-        talk = _is_dialogue(members, turns, known)
+        talkers = _talkers(members, turns, known)
+        answered = any(line.given for line in members)
         for folded, mine in turns.items():
             proper = [turn.name for turn in mine if turn.proper]
             if folded in known or mine[0].role or len(mine) < _OPENINGS or not proper:
                 continue
-            alone = session is not None and sum(turn.says_i for turn in mine) >= _OPENINGS
-            if (talk and _has_spoken(mine)) or (alone and not _is_common(proper[0], lines)):
+            told = sum(turn.says_i for turn in mine)
+            talks = folded in talkers and (len(talkers) > 1 or (answered and told))
+            alone = session is not None and told >= _OPENINGS
+            if talks or (alone and not _is_common(proper[0], lines)):
                 out.setdefault(folded, proper[0])
     return out
 
 
 class _Turn(NamedTuple):
-    """What a memory that opens with a name shows of who may have said it."""
+    """What a memory that opens with a name shows of who may have said it.
+
+    ``says_i``: he tells of himself; "Python: how do I sort?" only asks, under a head.
+    """
 
     name: str
     proper: bool
@@ -290,28 +296,27 @@ class _Turn(NamedTuple):
 
 def _turn_of(line: _Line, opening: Opening) -> _Turn:
     words = line.text[opening.start :]
-    return _Turn(opening.name, opening.proper, opening.role, says_i(words), asks(words))
+    question = asks(words)
+    return _Turn(
+        opening.name, opening.proper, opening.role, says_i(words) and not question, question
+    )
 
 
-def _has_spoken(turns: Iterable[_Turn]) -> bool:
-    return any(turn.says_i or turn.asks for turn in turns)
-
-
-def _is_dialogue(
+def _talkers(
     lines: Sequence[_Line], turns: Mapping[str, list[_Turn]], known: Mapping[str, str]
-) -> bool:
-    """Whether two or more take turns, each of whom has spoken, and nearly all that nobody is given
-    for has such a name."""
+) -> Set[str]:
+    """The names that take turns in a session: each has spoken, and nearly all that nobody is given
+    for has one of them."""
     names = {
         folded for folded, mine in turns.items()
         if mine[0].role or folded in known or (
-            len(mine) >= _OPENINGS and _has_spoken(mine) and any(turn.proper for turn in mine)
+            len(mine) >= _OPENINGS and any(turn.proper for turn in mine)
+            and any(turn.says_i or turn.asks for turn in mine)
         )
     }
     bare = sum(not line.given for line in lines)
     opened = sum(len(turns[folded]) for folded in names)
-    others = any(line.given for line in lines)
-    return len(names) + others > 1 and opened >= _DIALOGUE * bare
+    return names if opened >= _DIALOGUE * bare else frozenset()
 
 
 def _is_value(words: str) -> bool:

@@ -222,6 +222,7 @@ def test_heads_of_notes_and_poses_name_nobody(mind: Memory, texts: list[str]) ->
         ["Breakfast: two eggs", "Lunch: soup", "Breakfast: toast", "Lunch: rice"],
         ["Action: Send the minutes to Kim.", "Owner: Ben", "Action: Call them.", "Owner: Ayla"],
         ["Uyarı: vanaya dokunma.", "Uyarı: önce fişi çek."],
+        ["Python: how do I sort a list?", "Python: why am I so slow?", "Python: I am done"],
         ["Paris: I want to see the Louvre", "Paris: two nights", "Rome: three nights",
          "Rome: the Forum"],
     ],
@@ -263,6 +264,14 @@ def test_one_who_takes_turns_with_a_role_needs_to_say_i_once(mind: Memory) -> No
 
 
 @pytest.mark.parametrize("text", ["user: pay Eve", "Human: pay Eve", "assistant: paid"])
+def test_a_head_over_questions_to_an_assistant_is_nobody(mind: Memory) -> None:
+    ids = []
+    for text in ("Python: how do I sort a list?", "Python: what is a set?"):
+        ids.append(mind.remember(text, session_id="s").id)
+        mind.remember("Like this.", role="assistant", session_id="s")
+    assert speakers(mind, ids) == [None, None]
+
+
 def test_from_a_source_or_in_doubt_a_role_is_a_word(mind: Memory, text: str) -> None:
     mailed = mind.remember(text, session_id="s", source="mail.eml")
     unsure = mind.remember(text, session_id="s", confidence=0.3)
