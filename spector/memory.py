@@ -89,11 +89,12 @@ from spector.read.request import (
     pinned_request,
     usual_k,
 )
-from spector.read.roles import speaker_opening
+from spector.read.roles import may_instruct, speaker_opening
 from spector.read.tokens import token_counter
 from spector.receipt import Purged
 from spector.records import (
     MAX_PROBLEMS,
+    NOT_GIVEN,
     BackupReport,
     CheckReport,
     CompactionReport,
@@ -274,8 +275,9 @@ class Memory(Sole):
                 same commit those end when this one begins (``valid_from``, else ``event_time``,
                 else now): recall leaves them out, except as of an earlier time, and
                 :meth:`history` has them all. To correct what never was true, :meth:`update` it.
-            aliases: names of what it is about, up to 32. A cue with one of them in it, one typo
-                allowed in a name of five letters, finds it first; kept as ``metadata["aliases"]``.
+            aliases: names of what it is about, up to 32. A cue that is hardly more than
+                one, one typo allowed in a name of five letters, finds it first; in any other cue
+                they count as its words. Kept as ``metadata["aliases"]``.
 
         Raises:
             InvalidInputError: naming the argument; nothing was stored.
@@ -681,9 +683,8 @@ class Memory(Sole):
             "recall",
         )
         topic = asked_topic(text, parse_kind(kind))
-        if topic is not None and topic.is_survey and not self._is_of_one_user(selection):
-            topic, notes = None, (*notes, _WHOSE)
         is_survey = topic is not None and topic.is_survey
+        mixes = is_survey and not self._is_of_one_user(selection)
         fetched = wanted = parse_k(k, self._config, usual_k(topic, 10))
         if parse_switch(selective, "selective"):
             if text is not None and not (decision := gate(text)).needed:
@@ -722,11 +723,14 @@ class Memory(Sole):
             lexical=bool(rarely.lexical),
         )
         request = with_intent(request, parse_intent(rarely.intent, text))
-        hits = self._reader.recall(request)
+        if mixes:  # several users' memories are no answer to what is known about one
+            notes, hits = (*notes, _WHOSE), HitList(abstained=True, reason=_WHOSE)
+        else:
+            hits = self._reader.recall(request)
         if rarely.compound and text is not None and topic is None:
             hits = self._with_parts(request, hits)
         hits.notes, hits.is_survey = notes, is_survey
-        if selective:
+        if selective and not mixes:
             hits = selected(
                 hits, wanted, below=self._config.abstain_below,
                 least=self._config.context_abbreviated,
@@ -1213,7 +1217,8 @@ class Memory(Sole):
         if not is_nameable(source):
             raise InvalidInputError(f"source is {shown(source)}", hint="pass the path of a file")
         return import_lines(
-            lambda item: self._draft(item, {}), self._remember, without_tilde(source, "source"),
+            lambda item: self._draft(item, {}, may_name=True), self._remember,
+            without_tilde(source, "source"),
             vectors=self._vectors, batch_records=self._config.batch_records,
             progress=function_or_none(progress, "progress"),
             change=change, limit=limit,
@@ -1353,8 +1358,12 @@ class Memory(Sole):
             )
         )
 
-    def _draft(self, item: Any, given: Mapping[str, Any]) -> Draft:
-        draft = make_draft(item, given, config=self._config, dim=self.dim)
+    def _draft(self, item: Any, given: Mapping[str, Any], *, may_name: bool = False) -> Draft:
+        """``may_name``: whoever says it, ``metadata["aliases"]`` name the memory."""
+        draft = make_draft(
+            item, given, config=self._config, dim=self.dim,
+            may_name=None if may_name else _may_name,
+        )
         self._router[draft.tier]  # an unknown tier is refused before anything is embedded
         return draft
 
@@ -1364,7 +1373,7 @@ class Memory(Sole):
         """A record's new state, and earlier memories that get their speaker with it."""
         fields = _fields_of(before)
         fields.update(changes)
-        draft = self._draft(fields.pop("text"), fields)
+        draft = self._draft(fields.pop("text"), fields, may_name=True)
         return draft, self._writer.read_again(before, changes, draft)
 
     def _vector_after(self, before: MemoryRecord, changes: Mapping[str, Any], words: str) -> Any:
@@ -1660,9 +1669,17 @@ def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str,
     if "metadata" in changes and (metadata is None or isinstance(metadata, Mapping)):
         with reading("metadata"):
             drops = metadata is None or "aliases" not in metadata
-        if drops:
+        if drops or metadata is None:
             return with_aliases({**changes, "aliases": before.aliases}, None)
+        if not _may_name(changes.get("role", before.role), changes.get("source", before.source)):
+            return {**changes, "metadata": {**metadata, NOT_GIVEN: False}}
     return dict(changes)
+
+
+def _may_name(role: Any, source: Any) -> bool:
+    """Whether ``metadata["aliases"]`` name a memory: those of a tool or document do not."""
+    said = [each if isinstance(each, str) else None for each in (role, source)]
+    return may_instruct(said[0], None, said[1])
 
 
 @contextlib.contextmanager

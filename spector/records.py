@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from spector.clock import from_ms, iso_of_ms
@@ -16,7 +16,10 @@ from spector.layout import Category, Flag, Modality
 from spector.receipt import ErasureReceipt
 
 __all__ = [
+    "ALIAS_CHARS",
     "MAX_PROBLEMS",
+    "MOST_ALIASES",
+    "NOT_GIVEN",
     "CheckReport",
     "CompactionReport",
     "Explanation",
@@ -36,6 +39,11 @@ __all__ = [
 ]
 
 
+#: names of one memory, and characters of one
+MOST_ALIASES: Final = 32
+ALIAS_CHARS: Final = 120
+#: key of metadata whose ``aliases`` name nothing, as a tool or document has brought them; False
+NOT_GIVEN: Final = "aliases_given"
 #: characters of a text that a repr shows: lists of hits are printed, logged, put into notebooks
 _SHOWN = 60
 
@@ -45,13 +53,18 @@ def _short(text: str) -> str:
 
 
 def aliases_in(metadata: object) -> tuple[str, ...]:
-    """The names in ``metadata["aliases"]``; what is no text among them is none."""
-    names = metadata.get("aliases") if isinstance(metadata, Mapping) else None
+    """The names in ``metadata["aliases"]``, the first 32; what is no text of at most 120 characters
+    among them is none, and none is where a tool or document has brought them itself.
+    """
+    if not isinstance(metadata, Mapping) or metadata.get(NOT_GIVEN) is False:
+        return ()
+    names = metadata.get("aliases")
     if isinstance(names, str):
         names = [names]
     if not isinstance(names, (list, tuple)):
         return ()
-    return tuple(name for name in names if isinstance(name, str) and name.strip())
+    found = (name for name in names if isinstance(name, str) and name.strip())
+    return tuple(islice((name for name in found if len(name) <= ALIAS_CHARS), MOST_ALIASES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

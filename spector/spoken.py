@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 from spector.unicode import plain
 
 __all__ = [
-    "UNSEEN", "Opening", "folded_name", "later_openings", "opening_of", "speaker_in", "words_of",
+    "UNSEEN", "Opening", "asks", "folded_name", "later_openings", "opening_of", "says_i",
+    "speaker_in", "words_of",
 ]
 
 _COLON: Final = re.compile("[:\uff1a]")
@@ -39,6 +40,15 @@ _HEADS: Final = frozenset(
     yanit""".split()
 )
 _LONGEST_SPEAKER: Final = 200
+#: "I" in languages that have a word for it, and the endings that say it in Turkish; over `plain`
+_I: Final = re.compile(
+    r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|ich|mich|je|moi|yo|ik|jag|jeg|bana|beni|benim"
+    r"|\u044f|\u043c\u043d\u0435|\w+(?:[iu]yoru|[ae]c[ae]g[iu]|m[iu]s[iu])m|\w{2,}[dt][iu]m)\b"
+    r"|\bj'|[\u6211\u4ffa\u50d5\u79c1]|\u0623\u0646\u0627\b|\u092e\u0948"
+)
+_ASKS: Final = re.compile("[?\uff1f\u061f\u037e]")
+#: characters of a text that are looked at for what only somebody says
+_SPOKEN_CHARS: Final = 2000
 
 
 class Opening(NamedTuple):
@@ -130,6 +140,16 @@ def speaker_in(role: object, metadata: object) -> str | None:
             if name is not None and (said := str(name).strip()):
                 return said[:_LONGEST_SPEAKER]
     return role if isinstance(role, str) and role else None
+
+
+def says_i(words: str) -> bool:
+    """Whether somebody speaks of himself, in one of the languages that are known here."""
+    return _I.search(plain(words[:_SPOKEN_CHARS]).replace("\u2019", "'")) is not None
+
+
+def asks(words: str) -> bool:
+    """Whether there is a question mark, in any script."""
+    return _ASKS.search(words, 0, _SPOKEN_CHARS) is not None
 
 
 def _is_word(word: str, place: int) -> bool:

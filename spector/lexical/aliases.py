@@ -1,20 +1,10 @@
 """Names that a memory is to be found by, one typo allowed, as terms of the index of words.
 
-A memory with the alias "Ledger DB" has the term of that name, and those of what one slip of a
-finger makes of it. A cue is taken apart into names of up to a few words, and each is looked up in
-the ways that meet those terms. So a name is found exactly when its optimal string alignment
-distance (Damerau-Levenshtein, no part edited twice) is at most 1, without a look at any other:
-
-======== ============================= ================================
-cue has  what is indexed               what is looked up
-======== ============================= ================================
-it       the name                      itself
-a wrong  the name with a gap at each   itself with a gap at each letter
-less     the name without each letter  itself
-more     the name                      itself without each letter
-swapped  the name with each two        itself
-         neighbours swapped
-======== ============================= ================================
+A memory with the alias "Ledger DB" has the term of that name and those of its parts: its first
+half, its second half, and what is left without the two letters in the middle. A name with one slip
+of a finger in it has one of those parts as it is, so its memory is among the few that have that
+part. The names of those few are then compared (`is_slip`): a name is found exactly when its optimal
+string alignment distance (Damerau-Levenshtein, no part edited twice) is at most 1.
 
 Only letters are ever mistaken: another digit is another number.
 """
@@ -28,14 +18,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from spector.lexical.analysis import SPACELESS
+from spector.records import MOST_ALIASES
 from spector.unicode import normalize
 
-__all__ = ["HAS_ALIAS", "MOST_ALIASES", "Span", "alias_terms", "name_words", "slips_of", "spans"]
+__all__ = [
+    "HAS_ALIAS", "Span", "alias_terms", "folded", "is_slip", "name_words", "near_terms", "spans",
+]
 
-#: names of one memory, and words of one
-MOST_ALIASES: Final = 32
+#: words of a name
 MOST_WORDS: Final = 8
-#: letters that a name has at least for a slip to be told from another name, and at most
+#: letters that a name has at least for a slip to be told from another name, and characters at most
 _LEAST_LETTERS: Final = 5
 _MOST_CHARS: Final = 64
 #: words of a cue that are looked at: its first ones
@@ -43,7 +35,7 @@ _CUE_WORDS: Final = 64
 
 #: the term that every memory with an alias has
 HAS_ALIAS: Final = "\x1e"
-_NAME, _SLIP, _GAP = "\x1ep", "\x1es", "\x1eg"
+_NAME, _FIRST, _SECOND, _AROUND = "\x1ep", "\x1ef", "\x1es", "\x1ea"
 
 _WORD: Final = re.compile(r"[^\W_]+")
 
@@ -69,9 +61,9 @@ def name_words(text: str) -> list[str]:
     if text.isascii():
         return _WORD.findall(text.lower())
     apart = normalize("NFD", text.replace("\u0131", "i")).casefold()
-    folded = "".join(each for each in apart if not unicodedata.combining(each))
+    bare = "".join(each for each in apart if not unicodedata.combining(each))
     words: list[str] = []
-    for word in _WORD.findall(normalize("NFC", folded)):
+    for word in _WORD.findall(normalize("NFC", bare)):
         for piece in SPACELESS.split(word):
             if SPACELESS.match(piece):
                 words += piece
@@ -80,29 +72,65 @@ def name_words(text: str) -> list[str]:
     return words
 
 
+def folded(alias: str) -> str:
+    """The form in which names are compared; "" for one without letters and digits."""
+    return " ".join(name_words(alias)[:MOST_WORDS])
+
+
 def alias_terms(aliases: Sequence[str]) -> list[str]:
-    """What the index has of a memory's aliases; distinct terms."""
+    """What the index has of a memory's aliases; distinct terms, at most four a name and one."""
     out: dict[str, None] = {}
-    for alias in aliases[:MOST_ALIASES]:
-        name = " ".join(name_words(alias)[:MOST_WORDS])
-        if not name:
-            continue
+    for name in filter(None, map(folded, aliases[:MOST_ALIASES])):
         out[HAS_ALIAS] = out[_NAME + name] = None
-        if _may_slip(name):
-            for n, letter in enumerate(name):
-                if letter.isdigit():
-                    continue
-                out[_SLIP + name[:n] + name[n + 1 :]] = None
-                if letter != " ":
-                    out[f"{_GAP}{name[:n]}\0{name[n + 1:]}"] = None
-                after = name[n + 1 : n + 2]
-                if after.isalpha() and letter.isalpha() and after != letter:
-                    out[_SLIP + name[:n] + after + letter + name[n + 2 :]] = None
+        if _may_be_mistaken(name):
+            half = len(name) // 2
+            out.update(dict.fromkeys((
+                _part(_FIRST, name, len(name), name[:half]),
+                _part(_SECOND, name, len(name), name[half:]),
+                _part(_AROUND, name, len(name), name[: half - 1] + name[half + 1 :]),
+            )))
     return list(out)
 
 
-def _may_slip(name: str) -> bool:
+def near_terms(text: str) -> list[str]:
+    """Parts that a name has of which a text is a slip; other names may have them as well."""
+    size = len(text)
+    if not _LEAST_LETTERS - 1 <= size <= _MOST_CHARS + 1:
+        return []
+    half = size // 2
+    out = [_part(_AROUND, text, size, text[: half - 1] + text[half + 1 :])]
+    for long in (size - 1, size, size + 1):  # letters that the name has
+        half = long // 2
+        out.append(_part(_FIRST, text, long, text[:half]))
+        out.append(_part(_SECOND, text, long, text[size - (long - half) :]))
+    return out
+
+
+def _part(kind: str, text: str, size: int, part: str) -> str:
+    """A part of a name of so many letters; the digits are those of the whole."""
+    return f"{kind}{size}{''.join(filter(str.isdigit, text))}\0{part}"
+
+
+def _may_be_mistaken(name: str) -> bool:
     return len(name) <= _MOST_CHARS and sum(map(str.isalpha, name)) >= _LEAST_LETTERS
+
+
+def is_slip(text: str, name: str) -> bool:
+    """Whether a text is a name with one letter too many, too few or wrong, or two swapped."""
+    if text == name or abs(len(text) - len(name)) > 1 or not _may_be_mistaken(name):
+        return False
+    if [c for c in text if c.isdigit()] != [c for c in name if c.isdigit()]:
+        return False
+    at = next((n for n, (a, b) in enumerate(zip(text, name, strict=False)) if a != b),
+              min(len(text), len(name)))  # fmt: skip
+    if len(text) != len(name):
+        longer, shorter = sorted((text, name), key=len, reverse=True)
+        return longer[at + 1 :] == shorter[at:]
+    wrong = 1 if text[at + 1 :] == name[at + 1 :] else 2
+    if not (text[at : at + wrong] + name[at : at + wrong]).isalpha():
+        return False
+    swapped = text[at : at + 2] == name[at : at + 2][::-1]
+    return wrong == 1 or (swapped and text[at + 2 :] == name[at + 2 :])
 
 
 def spans(words: Sequence[str]) -> Iterator[Span]:
@@ -111,25 +139,3 @@ def spans(words: Sequence[str]) -> Iterator[Span]:
     for length in range(min(MOST_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             yield Span(start, start + length, " ".join(words[start : start + length]))
-
-
-def slips_of(words: Sequence[str], span: Span, wrong: int) -> list[str]:
-    """Terms that a name has of which the span is a slip in one word.
-
-    Args:
-        words: of the cue.
-        wrong: which of them, within the span, is mistaken.
-    """
-    name = span.text
-    letters = sum(map(str.isalpha, name))
-    if len(name) > _MOST_CHARS + 1 or letters < _LEAST_LETTERS - 1:
-        return []
-    first = sum(len(word) + 1 for word in words[span.start : wrong])
-    out = [_SLIP + name]
-    for n in range(first, first + len(words[wrong])):
-        if name[n].isdigit():
-            continue
-        if letters > _LEAST_LETTERS:
-            out.append(_NAME + name[:n] + name[n + 1 :])
-        out.append(f"{_GAP}{name[:n]}\0{name[n + 1:]}")
-    return out

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 #: another number whenever the same memory may give other terms, or be chained otherwise
-ANALYSIS_VERSION: Final = 2
+ANALYSIS_VERSION: Final = 3
 JOIN: Final = " "
 SIGN: Final = "\x1c"
 

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from spector.errors import StoreError
 from spector.kernel.postings import length_codes
-from spector.lexical.aliases import MOST_ALIASES, alias_terms
+from spector.lexical.aliases import alias_terms
 from spector.lexical.analysis import analyse, term_hash
 from spector.lexical.chains import Chains
 from spector.lexical.columns import Columns, FieldTable
@@ -404,7 +404,7 @@ class WordIndex:
 
 def _with_aliases(text: Text) -> str:
     """A text and the names of its memory, whose words count as its own."""
-    return "\n".join((text.text, *text.aliases[:MOST_ALIASES])) if text.aliases else text.text
+    return "\n".join((text.text, *text.aliases)) if text.aliases else text.text
 
 
 def _runs(slots: list[int]) -> Iterator[tuple[int, int]]:

@@ -3,12 +3,13 @@
 Whoever can have a document imported can fill the hits of a question with fifty paraphrases of it.
 So of the memories of one origin that few believe, a share of the hits keeps its places, and the
 rest stands behind what others say about the cue, if they do. Where all it says is one thing again
-and again, or the question, none of it stands before them.
+and again, or the question, none of it stands before them; nor does one thing that many such origins
+say, which may be one that calls itself by many names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from spector.read.hits import image_of
 from spector.read.pick import units_of
 from spector.read.ranked import Ranked
 from spector.read.rescore import scored_below
+from spector.read.roles import may_instruct
 from spector.read.signs import asks
 from spector.read.snapshot import Candidate, Snapshot
 from spector.records import Hit
@@ -39,19 +41,29 @@ _CONFIRMED: Final = 256
 DEEP: Final = 512
 #: best hits that tell whether an origin has too much
 WINDOW: Final = 10
-#: mean cosine of an origin's hits from which they say one thing
+#: confidence, 0..255, that whoever cannot say whom to believe gives
+_HALF: Final = 128
+#: mean cosine of hits from which they say one thing
 _ONE_THING: Final = 0.75
 
 
 def is_doubted(hits: Sequence[Hit]) -> bool:
     """Whether any hit is of little certainty."""
-    return any(image_of(hit)[_CONFIDENCE_AT] < CERTAIN for hit in hits)
+    return any(map(_is_doubted, hits))
+
+
+def _is_doubted(hit: Hit) -> bool:
+    """Less than fairly certain; or just so, and it is not the user who says it."""
+    confidence = int(image_of(hit)[_CONFIDENCE_AT])
+    return confidence < CERTAIN or (
+        confidence <= _HALF and not may_instruct(hit.role, None, hit.source)
+    )
 
 
 def believed(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
-    """The best candidates that are no less than fairly certain, in their order."""
+    """The best candidates that are certain enough whoever says them, in their order."""
     rows = ranked.first_rows(min(len(ranked), _LOOKED_AT))
-    certain = header_column(snap, ranked.part[rows], ranked.slot[rows], "confidence") >= CERTAIN
+    certain = header_column(snap, ranked.part[rows], ranked.slot[rows], "confidence") > _HALF
     return [ranked[at] for at in np.flatnonzero(certain)[:_CONFIRMED].tolist()]
 
 
@@ -79,16 +91,20 @@ def without_floods(
 
 
 def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
-    """Ids of what a doubted origin has beyond its share: all, where it is one thing."""
+    """Ids of what a doubted origin has beyond its share: all, where it is one thing; and of one
+    thing that doubted origins say more often than that."""
+    doubted = [hit for hit in hits if _is_doubted(hit)]
     by_origin: dict[tuple[object, ...], list[Hit]] = {}
-    for hit in hits:
-        if image_of(hit)[_CONFIDENCE_AT] < CERTAIN:
-            by_origin.setdefault(_origin(hit), []).append(hit)
+    for hit in doubted:
+        by_origin.setdefault((hit.source, hit.role, hit.user_id, hit.agent_id), []).append(hit)
     out: set[int] = set()
     for mine in by_origin.values():
         if len(mine) > most:
             telling = [] if _is_one_thing(mine) else [hit for hit in mine if not asks(hit.text)]
             out |= {hit.id for hit in mine} - {hit.id for hit in telling[:most]}
+    for alike in _alike(doubted) if len(by_origin) > 1 else ():
+        if len(alike) > most:
+            out |= {hit.id for hit in alike}
     return out
 
 
@@ -96,8 +112,8 @@ def _is_one_thing(hits: Sequence[Hit]) -> bool:
     return squared(units_of(hits).mean(axis=0)) >= _ONE_THING
 
 
-def _origin(hit: Hit) -> tuple[object, ...]:
-    named = hit.metadata.get("speaker")
-    return hit.source, hit.role, named if isinstance(named, str) else None, hit.user_id, (
-        hit.agent_id
-    )
+def _alike(hits: Sequence[Hit]) -> Iterator[list[Hit]]:
+    """Hits that say one thing, whoever says it: each with all that are like it."""
+    units = units_of(hits)
+    for like in (units @ units.T) >= _ONE_THING:
+        yield [hits[n] for n in np.flatnonzero(like).tolist()]

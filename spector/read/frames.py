@@ -125,6 +125,9 @@ _OUTER: Final = (
     (Frame.SAID,
      rf"(?:what (?:(?:all|else|exactly|{_DETAILS}) )?)?(?:do|did|have|can) (?:you|we) {_WHEN}"
      rf"{_KNOW}(?: (?:anything|something|everything|much))?{_ON}"),
+    # "what do you remember", of anything
+    (Frame.SAID, rf"what (?:(?:all|else|exactly) )?(?:do|did|have) you (?:still )?{_WHEN}"
+                 r"(?:know|remember|recall|learn(?:ed|t)|stored|saved|noted)(?: so far)?"),
     (Frame.SAID, rf"what (?:else )?(?:can|could) you tell (?:me|us){_ON}"),
     (Frame.SAID, rf"(?:{_GIVE} )?(?:all|everything|anything|whatever|what) (?:that )?"
                  rf"(?:you|we)(?:'ve| have)? {_WHEN}{_KNOW}{_ON}"),
@@ -214,5 +217,6 @@ HINT: Final = re.compile(
     r"|gone? |touch|order\b|sequence|timeline|time line|chronolog|from|summar|sum up|recap"
     r"|overview|rundown|synopsis|catch me|fill me|bring me|about\b|who am i|user|know|remember"
     r"|recall|have (?:on|about)"
+    r"|stored|saved|learn"
     r"|my (?:[a-z]+ )?(?:profile|facts|details|info|background|memor|prefer|likes))"
 )

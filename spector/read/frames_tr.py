@@ -67,6 +67,9 @@ TURKISH: Final = tuple(
         (Frame.SAID,
          rf"(?P<rest>.*?){_ON_TR} {_OFTEN_TR}(?:ne|neler) {_SAYING_TR}"
          r" (?:hatirliyor|biliyor) m[iu]s[iu]n(?:[iu]z)?"),
+        # "neler hatirliyorsun", of anything
+        (Frame.SAID,
+         rf"{_OFTEN_TR}(?:baska )?(?:ne|neler) (?:biliyor|hatirliyor)s[iu]n(?:[iu]z)?"),
         # "gecen hafta ne konustuk"
         (Frame.SAID,
          rf"{_OFTEN_TR}(?:(?P<rest>.+) )?(?:ne|neler|hangi konulari) {_TALK_TR}(?:[dt][iu])k"),
@@ -99,5 +102,6 @@ OURS_TR: Final = re.compile(rf"(?:(?:butun|tum|bu|son) )*{_TALKS_TR}|bana|hangi 
 HINT_TR: Final = re.compile(
     r"\bne(?:ler)? (?:konus|tartis|gorus)|konulari"
     r"|hakkinda|hakkimda|ilgili|konusunda|uzerine|sirayla|sirada|sirasi|kronoloj|zaman ci|zaman ak"
-    r"|ozet|genel bakis|bahset|[dt][iu](?:g|kl[ae]r)[iu]|kimim|beni |benim|kullanici"
+    r"|ne(?:ler)? (?:bil|hatirl)iyors|ozet|genel bakis|bahset|[dt][iu](?:g|kl[ae]r)[iu]|kimim|beni "
+    r"|benim|kullanici"
 )

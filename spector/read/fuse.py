@@ -25,7 +25,7 @@ from spector.kernel.query import DEFAULT_DROP_FLAGS, Query, make_query
 from spector.kernel.ranking import Ranking
 from spector.lexical.analysis import Term, is_sign
 from spector.lexical.view import Lookup
-from spector.read.ground import CERTAIN, Ground, NormCache, header_column
+from spector.read.ground import Ground, NormCache
 from spector.read.named import FEW, Aliased
 from spector.read.rank import (
     TYPICAL_DEVIATION,
@@ -67,7 +67,7 @@ class Asked:
             store; -1 for nobody.
         is_name: the cue is a word or two and no question, see `spector.read.route.is_name`.
         names: groups of terms; a memory with all of a group is named, see `identifying`.
-        aliased: rows by store whose alias the cue has, see `spector.read.named.aliased`.
+        aliased: what the cue has of the aliases of memories, see `spector.read.named.aliased`.
     """
 
     kind: str
@@ -127,8 +127,8 @@ class Fuser:
         spread = corpus.spread
         if spread is None:
             spread = deviation(likeness) if query.vector is not None else TYPICAL_DEVIATION
-        evidence, named = self._terms(snap, grounds, asked, corpus, profile)
         gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
+        evidence, named = self._terms(grounds, asked, corpus, profile, gone)
         words = evidence.get("words")
         full = max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
         full *= profile.ranking.words(asked.kind)
@@ -210,15 +210,15 @@ class Fuser:
     # -- words and the rest ---------------------------------------------------------------------
 
     def _terms(
-        self, snap: Snapshot, grounds: Sequence[Ground], asked: Asked, corpus: Corpus,
-        profile: ScoringProfile,
+        self, grounds: Sequence[Ground], asked: Asked, corpus: Corpus, profile: ScoringProfile,
+        gone: NDArray[np.bool_] | None,
     ) -> tuple[dict[str, F32], NDArray[np.bool_] | None]:
         """Evidence by term, (N,) f32 each, in deviations; and which rows the cue names."""
         ranking = profile.ranking
         found = [_terms_of(ground, asked, corpus, ranking) for ground in grounds]
         return (
             {name: _joined([each[name] for each, _ in found]) for name in found[0][0]},
-            _named(snap, grounds, [own for _, own in found], asked, profile),
+            _named(grounds, [own for _, own in found], asked, profile, gone),
         )
 
 
@@ -327,18 +327,19 @@ def first_of_all(profile: ScoringProfile) -> float:
 
 
 def _named(
-    snap: Snapshot, grounds: Sequence[Ground], own: Sequence[NDArray[np.uint8]], asked: Asked,
-    profile: ScoringProfile,
+    grounds: Sequence[Ground], own: Sequence[NDArray[np.uint8]], asked: Asked,
+    profile: ScoringProfile, gone: NDArray[np.bool_] | None,
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all words of a cue that is
     nothing but a name, when few have them, those with an identifier or number of any cue, and those
-    with an alias in it. Where the cue is nothing but emoji or characters, the vector says nothing,
-    so all that have them. None when there are none.
+    whose alias is nearly all of it. Where the cue is nothing but emoji or characters, the vector
+    says nothing, so all that have them. None when there are none.
 
     A question names whom it asks about, and what says no more than that name is no answer to it.
 
     Args:
         own: per store (t, n), how often each memory has each term in its own text.
+        gone: (N,) what may not be an answer, as that of other users; it does not count.
     """
     if not profile.ranking.by_name:
         return None
@@ -352,20 +353,16 @@ def _named(
     named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
     if asked.aliased:
         rows = asked.aliased.rows
-        named |= np.concatenate([_called(snap, each, rows[each.store]) for each in grounds])
+        named |= np.concatenate([
+            np.isin(each.rows[: len(each)], rows[each.store]) for each in grounds
+        ])
     for choice in choices:
         having = np.concatenate([(each[choice] > 0).all(axis=0) for each in own])
+        if gone is not None:
+            having &= ~gone
         if signs or np.count_nonzero(having) <= FEW:
             named |= having
     return named if named.any() else None
-
-
-def _called(snap: Snapshot, ground: Ground, rows: I64) -> NDArray[np.bool_]:
-    """(n,) which memories are some rows; what few believe does not choose its own name."""
-    out = np.isin(ground.rows[: len(ground)], rows) if len(rows) else np.zeros(len(ground), bool)
-    at = np.flatnonzero(out)
-    out[at] = header_column(snap, ground.part[at], ground.slot[at], "confidence") >= CERTAIN
-    return out
 
 
 def _by_ranks(

@@ -17,7 +17,7 @@ from spector.read.plain import Token, composed, tokens
 from spector.read.signs import ASSISTANTS, Speakers
 from spector.read.smalltalk import FILLERS, PHRASES
 
-__all__ = ["Decision", "gate", "unneeded"]
+__all__ = ["ASKING", "Decision", "gate", "unneeded"]
 
 #: nobody greets for longer without saying something
 _MOST_CHARS: Final = 400
@@ -29,7 +29,7 @@ _MOST_ARGUMENTS: Final = 4
 _DRAWN_OUT: Final = re.compile(r"(.)\1{2,}")
 _LAUGHTER: Final = tuple(map(frozenset, ("ha", "he", "hi", "ho", "ja", "xd")))
 #: what is asked for with, so it is no name however it is written
-_ASKING: Final = frozenset(
+ASKING: Final = frozenset(
     """what when where who whom whose which why how is are was were do does did can could would will
     should have has had any tell show find list remember recall ne kim nerede nereye hangi nasil
     neden nicin niye kac mi mu bul goster anlat hatirla""".split()
@@ -75,7 +75,7 @@ def unneeded(decision: Decision) -> str:
 
 def _of_command(name: str, rest: str) -> Decision:
     arguments = [token.text for token in tokens(composed(rest[:2000])) if not token.sign]
-    if len(arguments) > _MOST_ARGUMENTS or "?" in rest or _ASKING & set(arguments):
+    if len(arguments) > _MOST_ARGUMENTS or "?" in rest or ASKING & set(arguments):
         return Decision(True, f"the command /{name} carries a message")
     return Decision(False, f"slash command /{name}")
 
@@ -133,7 +133,7 @@ def _names_at(
     if said[-1] not in _ADDRESSED or shouted or (before.sign and before.text != ","):
         return 0
     end = at
-    while end < len(found) and found[end].raw[:1].isupper() and found[end].text not in _ASKING:
+    while end < len(found) and found[end].raw[:1].isupper() and found[end].text not in ASKING:
         end += 1
     ended = end == len(found) or (found[end].sign and found[end].text != "?")
     return end - at if ended and end - at <= _MOST_NAMES else 0

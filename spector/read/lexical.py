@@ -16,6 +16,7 @@ from spector.read.facts import MARK_VERSION, mark_of
 from spector.read.fuse import Asked
 from spector.read.named import aliased, identifying
 from spector.read.names import names_of
+from spector.read.reach import Reach
 from spector.read.request import RecallRequest
 from spector.read.route import Kind, is_name, kind
 from spector.read.signs import Speakers, about
@@ -68,15 +69,21 @@ class LexicalChannel:
         return found
 
     def asked(
-        self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest
+        self, views: tuple[WordView, ...], request: RecallRequest, reach: Reach
     ) -> Asked:
-        """What a cue asks for, looked up in every store."""
+        """What a cue asks for, looked up in every store.
+
+        Args:
+            reach: whose aliases count.
+        """
         cue = request.cue or ""
         ranking = request.profile.ranking
         how = kind_of(request)
         weight = ranking.words(how)
         topic = request.topic
-        words = analyse(cue if topic is None else topic.text)
+        named = aliased(views, cue, reach) if ranking.by_name else None
+        text = cue if topic is None else topic.text
+        words = analyse(text if named is None else named.corrected(text))
         terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
         looked_up = tuple(_looked_up(view, terms) for view in views)
         df = sum((lookup.df for lookup in looked_up[1:]), looked_up[0].df)
@@ -89,7 +96,7 @@ class LexicalChannel:
             terms=terms,
             words=looked_up,
             names=_names(words, terms, df) if ranking.by_name else (),
-            aliased=aliased(views, cue) if ranking.by_name else None,
+            aliased=named,
             about=self._about(views, cue) if asks_about else (),
             said_by=said_by,
             is_name=ranking.by_name and topic is None and is_name(cue),

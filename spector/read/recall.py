@@ -40,6 +40,7 @@ from spector.read.pick import (
     vectors_of,
 )
 from spector.read.ranked import Ranked, from_hits
+from spector.read.reach import Reach
 from spector.read.request import RecallRequest, within
 from spector.read.route import Kind
 from spector.read.signs import Speakers
@@ -346,7 +347,8 @@ class Reader:
         views = self._lexical.at(snap)
         if not any(view.n_rows for view in views):
             return self._scanned(snap, request, query, filters)
-        asked = self._lexical.asked(snap, views, request)
+        reach = Reach(snap, views, self._kernel, query, filters, chosen)
+        asked = self._lexical.asked(views, request, reach)
         wide = request
         if request.newest and query.profile.ranking.newer:
             wide = replace(request, k=max(request.k, LOOKED_AT))

@@ -30,6 +30,8 @@ _MOST_FRAMES: Final = 4
 _SENTENCE: Final = re.compile(r"[^.!?]*(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*\s*")
 _SIGNS: Final = " \t,;:.!?\"'`()[]-–—…"
 _POINTING: Final = frozenset(("it", "that", "this", "them", "these", "those", "one"))
+#: whose something is
+_OF_TR: Final = re.compile(r"\w{2,}[iu]n$")
 #: endings of verbs -> whose words
 _ENDS_TR: Final = {"m": USER, "n": ASSISTANT, "niz": ASSISTANT, "nuz": ASSISTANT}
 
@@ -128,7 +130,8 @@ def _read(sentence: str) -> Topic | None:
         rest = rest[auxiliary.end() :]
     bare = _aligned(rest)
     if frames.SELF.fullmatch(bare):
-        return Topic(Frame.PROFILE, "", USER)
+        # what others have said of the user, or to others, is no more than a few memories
+        return None if speaker not in (None, USER) else Topic(Frame.PROFILE, "", USER)
     # "summarize it": of something that is not here
     return None if bare in _POINTING else Topic(kind, rest, speaker)
 
@@ -197,6 +200,8 @@ def _said_in_turkish(text: str, match: re.Match[str], frame: Frame) -> tuple[str
     name, of, _ = word.replace("\u2019", "'").partition("'")
     if more and name[:1].isupper() and (of or not found["end"]):  # "Ayse'nin", or a third person
         return more, name
+    if more and found["end"] == "n" and _OF_TR.search(_aligned(word)):
+        return rest, None  # "doktorun soyledikleri": those of somebody who is only described
     return rest, _ENDS_TR.get(found["end"] or "")
 
 

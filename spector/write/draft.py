@@ -15,6 +15,7 @@ from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
 from spector.given import reading, shown
 from spector.hints import hint_for_argument
 from spector.layout import Category, Modality
+from spector.records import NOT_GIVEN
 from spector.store.links import link_tags
 from spector.write.fields import (
     check_metadata,
@@ -82,9 +83,14 @@ class Draft:
 
 
 def make_draft(
-    item: str | Mapping[str, Any], given: Mapping[str, Any], *, config: Config, dim: int
+    item: str | Mapping[str, Any], given: Mapping[str, Any], *, config: Config, dim: int,
+    may_name: Callable[[str | None, str | None], bool] | None = None,
 ) -> Draft:
     """A draft from a text or message and keyword arguments; the keywords win over the message.
+
+    Args:
+        may_name: whether ``metadata["aliases"]`` of a role and source name the memory, as the field
+            of that name does; None for yes.
 
     Raises:
         InvalidInputError: (a subclass of it) naming the field and the next step.
@@ -103,7 +109,7 @@ def make_draft(
             hint='pass a str, or a dict like {"role": "user", "content": "..."}',
         )
     if fields.get("aliases") is not None:
-        fields = with_aliases(fields, None)
+        fields, may_name = with_aliases(fields, None), None
     about = reading("text")
     with about:
         parsed: dict[str, Any] = {"text": check_text(text, config)}
@@ -113,6 +119,11 @@ def make_draft(
                 key, parse = _PARSERS[name]
                 parsed[key] = parse(value, name, config, dim)
     if "metadata" in parsed:
+        metadata, _ = parsed["metadata"]
+        if may_name is not None and "aliases" in metadata and not may_name(
+            parsed.get("role"), parsed.get("source")
+        ):
+            parsed["metadata"] = check_metadata({**metadata, NOT_GIVEN: False}, config)
         parsed["metadata"], parsed["metadata_json"] = parsed["metadata"]
     if "valid_from_ms" in parsed and "valid_until_ms" in parsed:
         _check_window(parsed["valid_from_ms"], parsed["valid_until_ms"])
@@ -139,7 +150,7 @@ def with_aliases(fields: Mapping[str, Any], kept: Any) -> dict[str, Any]:
     if metadata is not None and not isinstance(metadata, Mapping):
         return out  # which its own parser refuses
     with reading("metadata"):
-        rest = {key: value for key, value in (metadata or {}).items() if key != "aliases"}
+        rest = {k: v for k, v in (metadata or {}).items() if k not in ("aliases", NOT_GIVEN)}
     out["metadata"] = {**rest, "aliases": list(names)} if names else rest or None
     return out
 

@@ -27,8 +27,8 @@ from spector.errors import (
 from spector.given import items_of, said, shown
 from spector.kept import keeps
 from spector.kernel.products import squared
-from spector.lexical.aliases import MOST_ALIASES, name_words
-from spector.records import Hit, MemoryRecord, UserSummary
+from spector.lexical.aliases import name_words
+from spector.records import ALIAS_CHARS, MOST_ALIASES, Hit, MemoryRecord, UserSummary
 from spector.store.scope import SCOPES
 from spector.unicode import normalize
 from spector.wording import counted
@@ -161,9 +161,9 @@ def parse_aliases(aliases: Any) -> tuple[str, ...]:
                 f"an alias must be a name, got {shown(alias)}", hint="leave it out"
             )
         name = " ".join(alias.split())
-        if len(name) > _ALIAS_CHARS or not name.isprintable():
+        if len(name) > ALIAS_CHARS or not name.isprintable():
             raise InvalidInputError(
-                f"alias {shown(name)} is no name of at most {_ALIAS_CHARS} printable characters",
+                f"alias {shown(name)} is no name of at most {ALIAS_CHARS} printable characters",
                 hint="shorten it; a description belongs into the text",
             )
         out[name] = None
@@ -172,10 +172,6 @@ def parse_aliases(aliases: Any) -> tuple[str, ...]:
                 f"more than {MOST_ALIASES} aliases", hint="keep the names that people use"
             )
     return tuple(out)
-
-
-#: characters of an alias
-_ALIAS_CHARS = 120
 
 
 def unit_interval(value: Any, name: str) -> float | None:

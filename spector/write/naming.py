@@ -1,7 +1,9 @@
 """Earlier memories that get their speaker, because a later one opens with the same name.
 
-Their words and ids stay. Who speaks is part of what is indexed of a memory, and its vector is made
-of the words without the name, so each gets a new slot, in the commit that brings the later one.
+Their words, vectors and ids stay. Who speaks is part of what is indexed of a memory, so each gets
+a new slot, in the commit that brings the later one. Nothing is embedded again: a name in the vector
+of a speaker's first memories changes hardly any rank (bench/LOG.md), and one write would take as
+long as all of them took.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from numpy.typing import NDArray
 from spector.config import Config
 from spector.errors import CatalogCorruptError, InvalidMetadataError, PartitionCorruptError
 from spector.kernel.products import dots, norm
-from spector.kernel.quantize import normalize, quantize
 from spector.layout import (
     HEADER_BYTES,
     MUTABLE_BYTES,
@@ -39,6 +40,8 @@ __all__ = ["Naming", "is_vector_of", "namings"]
 
 #: cosine from which a stored vector, quantized, is the one that the embedder makes
 _SAME = 0.995
+#: confidence, 0..255, from which words without a speaker are believed to be their speaker's
+_CERTAIN = 127
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,21 +64,16 @@ class Naming:
 
 
 def namings(
-    store: Store, router: TierRouter, names: Mapping[int, str],
-    vectors: Mapping[int, tuple[NDArray[np.float32], NDArray[np.float32]]], config: Config,
+    store: Store, router: TierRouter, names: Mapping[int, str], config: Config
 ) -> list[Naming]:
     """What it takes to give memories of a store their speakers, by id; the lock is held.
 
-    One that is immutable, damaged, or without room in its metadata stays as it is.
-
-    Args:
-        vectors: by id, that of the text and that of the text without the name. The second takes
-            the place of the first, and of no vector that the user gave.
+    One that is immutable, damaged, in doubt, or without room in its metadata stays as it is.
     """
     out = []
     for record_id, name in names.items():
         try:
-            found = _naming(store, router, record_id, name, vectors.get(record_id), config)
+            found = _naming(store, router, record_id, name, config)
         except (CatalogCorruptError, PartitionCorruptError, InvalidMetadataError):
             continue
         if found is not None:
@@ -84,8 +82,7 @@ def namings(
 
 
 def _naming(
-    store: Store, router: TierRouter, record_id: int, name: str,
-    vectors: tuple[NDArray[np.float32], NDArray[np.float32]] | None, config: Config,
+    store: Store, router: TierRouter, record_id: int, name: str, config: Config
 ) -> Naming | None:
     row = store.catalog.fetch([record_id]).get(record_id)
     segment = None if row is None else store.segments.get(row.segment_id)
@@ -95,12 +92,8 @@ def _naming(
     image = verified_image(store, row).copy()
     image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES] = np.frombuffer(row.mutable, np.uint8)
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)[0]
-    if Flag.IMMUTABLE & int(header["flags"]):
+    if Flag.IMMUTABLE & int(header["flags"]) or header["confidence"] < _CERTAIN:
         return None
-    if vectors is not None and is_vector_of(image, vectors[0]):
-        codes, scales = quantize(normalize(vectors[1].reshape(1, -1)))
-        image[HEADER_BYTES : HEADER_BYTES + codes.shape[1]] = codes[0].view(np.uint8)
-        header["scale"] = scales[0]
     header["centroid"] = 0  # its new partition knows no clusters yet
     sealed = reseal(image.reshape(1, -1), store.uuid).images
     metadata, metadata_json = check_metadata({**row.metadata, "speaker": name}, config)

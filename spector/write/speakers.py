@@ -1,10 +1,11 @@
 """Who speaks, read from what is written: the speakers of drafts that name theirs in the text.
 
 A name before a colon is the speaker's when it is that of a user or the agent, when it is a known
-speaker of that user, or when at least two memories of the session open with it. So nothing needs to
-know what is a name and what is the head of a note: a head rarely stands twice in a session, and the
-word is found in small letters elsewhere where it does. What has no name in its text costs no look
-at the store; what has costs a bounded one.
+speaker of that user, or when two memories of the session open with it and are spoken: people say
+"I" and ask one another, the heads of notes do neither. Where others take turns with it, each of the
+names must have said "I" or asked something once; one that is alone must have said "I" twice, and
+its word is not found in small letters elsewhere. What has no name in its text costs no look at the
+store; what has costs a bounded one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Final, NamedTuple
 from spector.config import Config
 from spector.errors import InvalidMetadataError
 from spector.records import MemoryRecord
-from spector.spoken import UNSEEN, Opening, folded_name, speaker_in, words_of
+from spector.spoken import UNSEEN, Opening, asks, folded_name, says_i, speaker_in, words_of
 from spector.store.speakers import Said, newest
 from spector.store.store import Store
 from spector.unicode import plain
@@ -37,14 +38,12 @@ _Scope = tuple[str | None, str | None]
 _OPENINGS: Final = 2
 #: share of a session's memories that open with one of its names, where it is a dialogue
 _DIALOGUE: Final = 0.8
-#: confidence from which words without a speaker are believed to be the user's
+#: confidence from which words without a speaker are believed to be their speaker's
 _CERTAIN: Final = 0.5
 #: users whose speakers are kept in mind
 _MOST_SCOPES: Final = 1024
 #: speakers of one that are
 _MOST_NAMES: Final = 4096
-#: earlier memories that get their speaker with one commit, the newest of them: each is embedded
-_MOST_EARLIER: Final = 32
 #: characters of a text that may have its first name
 _HEAD_CHARS: Final = 64
 _SENTENCE_START: Final = re.compile("(?:^|[.!?\u2026:\\n\"\u201c\u00ab])\\s*\\Z")
@@ -85,8 +84,9 @@ class Speakers:
         """The names that drafts without a speaker open with, by number; no look at any store."""
         return {
             n: opening for n, draft in enumerate(drafts)
-            if not _is_given(draft) and (opening := self._opens(draft.text)) is not None
-            and not (opening.role and _is_doubtful(draft))
+            if not _is_given(draft) and not _is_doubtful(draft)
+            and (opening := self._opens(draft.text)) is not None
+            and not (opening.role and draft.source is not None)
         }
 
     def read(
@@ -130,13 +130,13 @@ class Speakers:
                           _is_given(drafts[n]))
                     for n in own
                 ]
-            found = _names_among(lines, known, wanted)
+            found = _names_among(lines, known)
             known |= found
             silent = [
                 (line.id, found[line.opening.folded]) for line in lines
                 if line.id is not None and line.opening and line.opening.folded in found
             ]
-            out.earlier.update(silent[-_MOST_EARLIER:])
+            out.earlier.update(silent)
         for n in members:
             name = known.get(openings[n].folded)
             if name is None and openings[n].role:
@@ -256,41 +256,67 @@ def _may_repeat(
     return count + sum(head.startswith(firsts) for head in heads) >= _OPENINGS
 
 
-def _names_among(
-    lines: Sequence[_Line], known: Mapping[str, str], wanted: Set[str]
-) -> dict[str, str]:
-    """Which of some folded names open enough memories of a session to be speakers' -> as written.
-    """
+def _names_among(lines: Sequence[_Line], known: Mapping[str, str]) -> dict[str, str]:
+    """The folded names that speak in a session, but for the known ones -> as they are written."""
     sessions: dict[str | None, list[_Line]] = defaultdict(list)
     for line in lines:
         sessions[line.session_id].append(line)
     out: dict[str, str] = {}
     for session, members in sessions.items():
-        openings: dict[str, list[Opening]] = defaultdict(list)
+        turns: dict[str, list[_Turn]] = defaultdict(list)
         for line in members:
             if line.opening is not None and not _is_value(line.text[line.opening.start :]):
-                openings[line.opening.folded].append(line.opening)
-        talk = _is_dialogue(members, openings, known)
-        for folded in wanted - out.keys():
-            found = openings.get(folded, [])
-            if len(found) < _OPENINGS or not any(opening.proper for opening in found):
+                turns[line.opening.folded].append(_turn_of(line, line.opening))
+        talkers = _talkers(members, turns, known)
+        answered = any(line.given for line in members)
+        for folded, mine in turns.items():
+            proper = [turn.name for turn in mine if turn.proper]
+            if folded in known or mine[0].role or len(mine) < _OPENINGS or not proper:
                 continue
-            if talk or (session is not None and not _is_common(found[0].name, lines)):
-                out[folded] = next(opening.name for opening in found if opening.proper)
+            told = sum(turn.says_i for turn in mine)
+            talks = folded in talkers and (len(talkers) > 1 or (answered and told))
+            alone = session is not None and told
+            if talks or (alone and not _is_common(proper[0], lines)):
+                out.setdefault(folded, proper[0])
     return out
 
 
-def _is_dialogue(
-    lines: Sequence[_Line], openings: Mapping[str, list[Opening]], known: Mapping[str, str]
-) -> bool:
-    """Whether two or more names take turns, and nearly all that nobody is given for has one."""
+class _Turn(NamedTuple):
+    """What a memory that opens with a name shows of who may have said it.
+
+    ``says_i``: he tells of himself; "Python: how do I sort?" only asks, under a head.
+    """
+
+    name: str
+    proper: bool
+    role: bool
+    says_i: bool
+    asks: bool
+
+
+def _turn_of(line: _Line, opening: Opening) -> _Turn:
+    words = line.text[opening.start :]
+    question = asks(words)
+    return _Turn(
+        opening.name, opening.proper, opening.role, says_i(words) and not question, question
+    )
+
+
+def _talkers(
+    lines: Sequence[_Line], turns: Mapping[str, list[_Turn]], known: Mapping[str, str]
+) -> Set[str]:
+    """The names that take turns in a session: each has spoken, and nearly all that nobody is given
+    for has one of them."""
     names = {
-        folded for folded, found in openings.items()
-        if len(found) >= _OPENINGS and (found[0].role or folded in known or found[0].proper)
+        folded for folded, mine in turns.items()
+        if mine[0].role or folded in known or (
+            len(mine) >= _OPENINGS and any(turn.proper for turn in mine)
+            and any(turn.says_i or turn.asks for turn in mine)
+        )
     }
     bare = sum(not line.given for line in lines)
-    turns = sum(len(openings[folded]) for folded in names)
-    return len(names) > 1 and turns >= _DIALOGUE * bare
+    opened = sum(len(turns[folded]) for folded in names)
+    return names if opened >= _DIALOGUE * bare else frozenset()
 
 
 def _is_value(words: str) -> bool:

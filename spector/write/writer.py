@@ -58,8 +58,6 @@ __all__ = ["Writer", "unknown"]
 
 #: changes the mutable fields of one header in place; False when there is nothing to change
 Change = Callable[[Any, MemoryRecord], bool]
-#: two vectors of one memory: of its text, and of that without the speaker's name
-Pair = tuple[NDArray[np.float32], NDArray[np.float32]]
 _NONE: Mapping[int, Any] = {}
 #: what is changed when a speaker may be another
 _SPEAKING = frozenset({"text", "metadata", "role", "confidence"})
@@ -118,19 +116,16 @@ class Writer:
         with self._lock:
             names, earlier = self._read(by_store, drafts, openings)
             seen = [store.head.change_seq for store in by_store]
-        words = _words_with(drafts, names)
-        vectors = self._vectors(drafts, tiers, words)
-        again = self._embedded_again(earlier)
+        vectors = self._vectors(drafts, tiers, _words_with(drafts, names))
         importance = [self._importance_of(draft) for draft in drafts]
         with self._lock:
             if seen != [store.head.change_seq for store in by_store]:
+                # a name that another writer has settled meanwhile stays in the vectors, as it does
+                # in those of earlier memories: writers do not wait for an embedder
                 names, earlier = self._read(by_store, drafts, openings)
-                if words != _words_with(drafts, names):  # another writer has settled a name
-                    vectors = self._vectors(drafts, tiers, _words_with(drafts, names))
-                again = self._embedded_again(earlier, again)
             name_speakers(drafts, names, self._config)
             to_name = {
-                store: namings(store, self._router, each, again, self._config)
+                store: namings(store, self._router, each, self._config)
                 for store, each in earlier.items()
             }
             return self._store_all(by_store, drafts, tiers, importance, vectors, to_name)
@@ -151,23 +146,6 @@ class Writer:
                 i: name for i, name in reading.earlier.items() if i not in superseded
             }
         return with_room(drafts, names, self._config), earlier
-
-    def _embedded_again(
-        self, earlier: Mapping[Store, Mapping[int, str]], known: Mapping[int, Pair] = _NONE
-    ) -> dict[int, Pair]:
-        """Of memories that get a speaker: vectors of the text, and without the speaker's name."""
-        out = {i: known[i] for names in earlier.values() for i in names if i in known}
-        texts: list[str] = []
-        ids: list[int] = []
-        for store, names in earlier.items() if self._embedder is not None else ():
-            rows = store.catalog.fetch([i for i in names if i not in out])
-            ids += rows
-            for row in rows.values():
-                texts += (row.text, words_of(row.text, names[row.id]))
-        if texts and self._embedder is not None:
-            made = embedded(self._embedder, texts)
-            out.update((i, (made[2 * n], made[2 * n + 1])) for n, i in enumerate(ids))
-        return out
 
     def _store_all(
         self, by_store: Mapping[Store, list[int]], drafts: Sequence[Draft],
@@ -360,8 +338,7 @@ class Writer:
             if hides:
                 encoded.headers["flags"] = np.frombuffer(after.mutable, "<u2", count=1)
                 encoded = reseal(encoded.images, store.uuid)
-            again = self._embedded_again({store: earlier})
-            to_name = namings(store, self._router, earlier, again, self._config)
+            to_name = namings(store, self._router, earlier, self._config)
             with store.transaction() as tx:
                 supersede.apply(tx, others)
                 touched = {record_id, *(other.before.id for other in others)}

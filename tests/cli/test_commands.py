@@ -556,7 +556,7 @@ def test_an_alias_is_given_and_taken_away_from_the_shell(run: Run, tmp_path: Pat
     assert made["metadata"] == {"aliases": ["Ledger DB", "pgpay"]}
     for n in range(5):
         run("remember", mind, f"Lunch number {n} was soup")
-    (hit, *_) = run("recall", mind, "who runs the ledgre db", "--json").json["hits"]
+    (hit, *_) = run("recall", mind, "where is the ledgre db", "--json").json["hits"]
     assert hit["id"] == made["id"]
     changed = run("update", mind, made["id"], "--alias", "Cash Box", "--json").json
     assert changed["metadata"] == {"aliases": ["Cash Box"]}

@@ -214,6 +214,8 @@ def test_a_text_file_in_which_names_take_turns_is_a_transcript(tmp_path: Path) -
 @pytest.mark.parametrize(
     "text",
     ["Name: Ann\nCity: Rome\n\nName: Ben\nCity: Oslo\n", "Note: buy milk today please\n" * 3,
+     "Action: Send the minutes to Kim today.\nOwner: Ben of the sales team\n"
+     "Action: Call the bank about the card.\nOwner: Ayla of the front desk\n",
      "We met Ann: she was late.\nBen: too.\nAll went well.\nIt rained.\n"],
 )  # fmt: skip
 def test_other_text_files_with_colons_are_no_transcripts(tmp_path: Path, text: str) -> None:

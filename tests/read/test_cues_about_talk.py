@@ -97,6 +97,17 @@ def test_a_person_s_words_are_those_of_that_person() -> None:
             assert memory.recall(cue, k=3)[0].text == turns[0][1]
 
 
+@pytest.mark.parametrize("who", ["Doktor", "Kardeşim"])
+def test_nobody_s_words_are_put_behind_those_of_somebody_only_described(who: str) -> None:
+    """A capital at the start of a Turkish sentence makes no speaker: it is looked up as a word."""
+    turns = [("Elif", "Düğün mayısta."), ("Can", f"{who} düğün için tuzu yasakladı.")]
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
+        memory.remember_many([{"text": text, "metadata": {"speaker": n}} for n, text in turns])
+        hits = memory.recall(f"{who} düğün hakkında ne dedi?", k=2)
+    assert hits[0].text == turns[1][1]
+    assert all("said_by" not in hit.explain().evidence for hit in hits)
+
+
 def test_a_summary_favours_nobody(chat: Memory) -> None:
     hits = chat.recall("Summarize our talks about the greenhouse", k=8)
     for hit in hits:
@@ -171,10 +182,16 @@ def test_asked_for_everything_of_nobody_in_particular_no_users_are_mixed(facts: 
     facts.remember("I collect stamps.", user_id="v")
     assert [hit.text for hit in facts.recall(cue, user_id="v")] == ["I collect stamps."]
     assert {hit.text for hit in facts.recall(cue, user_id="u")} == set(FACTS)
-    hits = facts.recall(cue)
-    assert not hits.is_survey
-    assert "user_id" in hits.notes[0]
-    assert facts.context(cue).notes == hits.notes
+    for asked in (cue, "What do you remember?", "Summarize our conversations"):
+        for hits in (facts.recall(asked), facts.recall(asked, selective=True)):
+            assert hits == []
+            assert hits.abstained
+            assert "user_id" in hits.notes[0]
+            assert hits.reason == hits.notes[0]
+        context = facts.context(asked)
+        assert context.notes == hits.notes
+        assert not context.hits
+        assert len(facts.recall(asked, user_id="v")) == 1
 
 
 def test_a_preference_asked_for_comes_first(facts: Memory) -> None:

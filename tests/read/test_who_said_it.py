@@ -251,7 +251,9 @@ def test_what_nobody_sees_hides_no_speaker(mind: Memory, before: str) -> None:
 def test_a_name_that_is_read_is_not_the_users(mind: Memory, order: str) -> None:
     """Before her second line nobody knows that Ann speaks; then both are her words."""
     first = mind.remember(f"Ann: From now on call me Captain. {order}", vector=CUE, session_id="s")
-    second = mind.remember(f"Ann: {order}", vector=CUE, session_id="s")
+    second = mind.remember(
+        f"Ann: {order} Bana da gönder, send it to me.", vector=CUE, session_id="s"
+    )
     assert mind.get(first.id).speaker == second.speaker == "Ann"
     assert stands(mind, first.id) == stands(mind, second.id) == [False, False]
 

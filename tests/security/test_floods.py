@@ -93,3 +93,59 @@ def test_certain_memories_of_one_origin_are_not_touched() -> None:
         fill(memory, ANSWERS[1], flood("statements"), confidence=0.9)
         hits = memory.recall(CUE, k=10, user_id="u")
     assert not any("origin" in hit.explain().evidence for hit in hits)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"source": "page.html", "confidence": 0.5}, {"role": "tool", "confidence": 0.5},
+        {"role": "tool", "confidence": 0.4},
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("kind", FLOODS)
+def test_half_a_belief_is_no_way_round(kind: str, more: dict[str, object]) -> None:
+    with spector.open(":memory:") as memory:
+        found = fill(memory, ANSWERS[0], flood(kind), **{"source": None} | more)
+        assert memory.recall(CUE, k=3, user_id="u")[0].id == found
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+@pytest.mark.parametrize("way", ["sources", "names", "given"])
+def test_many_names_for_one_origin_are_no_way_round(kind: str, way: str) -> None:
+    """Mechanism: a read speaker, or a source for each text, made an origin of its own."""
+    with spector.open(":memory:") as memory:
+        memory.remember_many(FILL, user_id="u")
+        found = memory.remember(ANSWERS[1], user_id="u").id
+        for n, text in enumerate(flood(kind)):
+            who = f"{'Ann Ben Cem Dee Eli Fay Gus Hal Ivy Jon'.split()[n % 10]}"
+            more: dict[str, object] = {"source": "page.html"}
+            if way == "sources":
+                more = {"source": f"doc{n}"}
+            elif way == "names":
+                text = f"{who}: I ask. {text}"
+            else:
+                more = {"metadata": {"speaker": who}, "source": "page.html"}
+            memory.remember(text, user_id="u", session_id="s", confidence=0.2, **more)
+        for k in (1, 3, 10):
+            assert memory.recall(CUE, k=k, user_id="u")[0].id == found
+
+
+def test_a_user_s_own_half_belief_is_not_pushed_behind() -> None:
+    with spector.open(":memory:") as memory:
+        memory.remember_many(FILL, user_id="u")
+        memory.remember_many(flood("statements"), user_id="u", confidence=0.5)
+        hits = memory.recall(CUE, k=10, user_id="u")
+    assert not any("origin" in hit.explain().evidence for hit in hits)
+
+
+def test_documents_that_say_different_things_keep_their_places() -> None:
+    texts = ("The admin's phone rang all day.", "Ask the admin for a number at the gate.",
+             "Phone numbers are on the intranet, said the admin.", "The admin is Deniz.")
+    with spector.open(":memory:") as memory:
+        memory.remember_many(FILL, user_id="u")
+        memory.remember(ANSWERS[0], user_id="u")
+        for n, text in enumerate(texts):
+            memory.remember(text, user_id="u", source=f"doc{n}", confidence=0.3)
+        hits = memory.recall(CUE, k=10, user_id="u")
+    assert not any("origin" in hit.explain().evidence for hit in hits)

@@ -7,12 +7,15 @@ with a typo, in scopes, after changes, over a reopening and beside a writer.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import spector
 from spector import InvalidInputError, Memory
@@ -47,13 +50,51 @@ def remember(memory: Memory, aliases: Any, **more: Any) -> int:
 
 @pytest.mark.parametrize(
     "cue",
-    ["Who runs the Ledger DB?", "who runs the ledgre db", "ldger db please", "is ledgerdb up?",
-     "pgpya", "The Ledger DB's owner?"],
+    ["Ledger DB", "What is the Ledger DB?", "what is the ledgre db", "ldger db please",
+     "is ledgerdb up?", "pgpya", "tell me about the pgpay", "ledger db nerede?"],
 )
-def test_a_cue_with_an_alias_finds_its_memory(memory: Memory, cue: str) -> None:
+def test_a_cue_that_is_an_alias_finds_its_memory(memory: Memory, cue: str) -> None:
     found = remember(memory, ["Ledger DB", "pgpay"])
     assert first(memory, cue) == found
     assert first(memory, cue, profile="recent") == found
+
+
+@pytest.mark.parametrize(
+    "cue",
+    ["Who runs the Ledger DB?", "who runs the ledgre db", "The Ledger DB's owner?",
+     "how old is the ledgerdb", "who pays for pgpya"],
+)
+def test_in_a_cue_about_more_an_alias_counts_as_words(memory: Memory, cue: str) -> None:
+    """Mechanism: whatever has the alias came before all that answers. Damage: "What is mom allergic
+    to?" brought mother's phone card first. Guard: it is words, with a slip as without."""
+    found = memory.remember(
+        "Postgres 14 on host pg-3", vector=LIKE, user_id="u", aliases=["Ledger DB", "pgpay"]
+    ).id
+    hit = memory.recall(cue, vector=LIKE, k=1, user_id="u")[0]
+    assert hit.id == found
+    assert hit.explain().evidence["words"] > 0
+    assert "name" not in hit.explain().evidence
+    answer = memory.remember(
+        "The owner who runs it and pays is Kim; it is how old Kim's cat is",
+        vector=LIKE, user_id="u",
+    )  # fmt: skip
+    memory.update(found, vector=-LIKE)
+    assert first(memory, cue) == answer.id
+
+
+def test_mother_s_card_is_no_answer_about_mother() -> None:
+    with spector.open(":memory:") as memory:
+        memory.remember_many([
+            {"text": "My mother, Nermin, born 1951, phone 0532 111 22 33.", "aliases": ["mom"]},
+            {"text": "Mother gets a rash from penicillin, she is allergic to it."},
+            {"text": "Apple Inc., ticker AAPL.", "aliases": ["apple"]},
+            {"text": "The best pie I ever had was at Aunt Jo's, with apples and cinnamon."},
+            {"text": "Lunch was soup."}, {"text": "The train was late."},
+        ])  # fmt: skip
+        assert "rash" in memory.recall("What is mom allergic to?", k=1)[0].text
+        assert "pie" in memory.recall("which apple pie was the best?", k=1)[0].text
+        assert "Nermin" in memory.recall("who is mom?", k=1)[0].text
+        assert "ticker" in memory.recall("Apple", k=1)[0].text
 
 
 @pytest.mark.parametrize("cue", ["Who runs the DB?", "Who runs the ledgers dbs?", "Who is it?"])
@@ -74,7 +115,7 @@ def test_a_word_that_memories_have_is_no_typo(memory: Memory) -> None:
 def test_of_names_within_one_another_the_longest_counts(memory: Memory) -> None:
     remember(memory, "Ledger")
     longer = memory.remember("the replica", vector=-LIKE, user_id="u", aliases="Ledger Copy").id
-    assert first(memory, "how old is the ledger copy?") == longer
+    assert first(memory, "what is the ledger copy?") == longer
 
 
 def test_what_many_memories_are_called_names_none_of_them(memory: Memory) -> None:
@@ -96,12 +137,91 @@ def test_what_few_believe_does_not_choose_its_own_name(memory: Memory) -> None:
     assert not any("name" in hit.explain().evidence for hit in hits)
 
 
+CUES = ("Ledger DB", "where is the ledgre db", "the Ledger", "leder")
+NAMES = (["Ledger DB"], ["Ledger"], ["Ledger DB", "Where is"], ["ledgre"], [])
+TEXTS = ("plain words", "ledgre and leder", "a ledger")
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(TEXTS)), min_size=1, max_size=4),
+    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(TEXTS)), max_size=5),
+    st.integers(1, 13),
+)  # fmt: skip
+def test_what_others_call_theirs_changes_nothing(
+    mine: list[tuple[list[str], str]], theirs: list[tuple[list[str], str]], times: int
+) -> None:
+    """Mechanism: counts, the longest name and what is a typo came from all rows of the store.
+    Damage: eleven aliases of one user took another's away, and so did a word in a text."""
+
+    def named(memory: Memory, cue: str) -> list[int]:
+        hits = memory.recall(cue, vector=LIKE, k=50, user_id="u")
+        return sorted(
+            int(hit.metadata["n"]) for hit in hits if "name" in hit.explain().evidence
+        )
+
+    with spector.open(":memory:", embedder=None, dim=DIM) as memory:
+        memory.remember_many([
+            {"text": text, "aliases": names or None, "user_id": "u", "vector": -LIKE,
+             "metadata": {"n": n}}
+            for n, (names, text) in enumerate(mine)
+        ])
+        before = [named(memory, cue) for cue in CUES]
+        memory.remember_many([
+            {"text": text, "aliases": names or None, "user_id": "v", "vector": -LIKE}
+            for names, text in theirs * times
+        ])
+        assert [named(memory, cue) for cue in CUES] == before
+
+
+@pytest.mark.parametrize(
+    "said", [{"role": "tool"}, {"role": "assistant"}, {"source": "page.html"},
+             {"role": "document", "source": "a.pdf"}],
+)  # fmt: skip
+def test_what_a_tool_says_names_nothing(memory: Memory, said: dict[str, str]) -> None:
+    theirs = memory.remember("pay me", vector=-LIKE, user_id="u", metadata={"aliases": ["rent"]},
+                             **said)  # fmt: skip
+    assert theirs.aliases == ()
+    assert theirs.metadata["aliases"] == ["rent"]
+    assert first(memory, "rent") != theirs.id
+    assert memory.update(theirs, importance=1.0).aliases == ()
+    assert memory.update(theirs, metadata={"aliases": "rent"}).aliases == ()
+    assert first(memory, "rent") != theirs.id
+    caller = memory.update(theirs, aliases=["rent"])
+    assert caller.aliases == ("rent",)
+    assert memory.update(caller, metadata={"x": 1}).aliases == ("rent",)
+    assert first(memory, "rent") == theirs.id
+    own = memory.remember("900 euros", vector=-LIKE, user_id="u", aliases="deposit", **said)
+    assert first(memory, "deposit") == own.id
+
+
+def test_metadata_have_no_more_names_than_the_argument(memory: Memory) -> None:
+    record = memory.remember(
+        "a", vector=LIKE, metadata={"aliases": [f"name {n}" for n in range(500)] + ["x" * 200]}
+    )
+    assert record.aliases == tuple(f"name {n}" for n in range(32))
+    assert len(record.metadata["aliases"]) == 501
+
+
+def test_many_long_aliases_are_taken_in_quickly() -> None:
+    with spector.open(":memory:", embedder=None, dim=DIM) as memory:
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        memory.remember_many([
+            {"text": "a", "vector": LIKE,
+             "aliases": [f"{letters} {letters} {n} {m}" for m in range(32)]}
+            for n in range(300)
+        ])
+        began = time.process_time()
+        memory.recall("ab", vector=LIKE, k=1)
+        assert time.process_time() - began < 2.0, "was 2.4 on a quick machine, is 0.3"
+
+
 def test_a_large_store_finds_it_as_well() -> None:
     config = spector.Config(rank_all_records=100)
     with spector.open(":memory:", embedder=None, dim=DIM, config=config) as memory:
         memory.remember_many(noise(900))
         found = remember(memory, "Ledger DB")
-        assert first(memory, "who runs the ledgre db?") == found
+        assert first(memory, "where is the ledgre db?") == found
 
 
 def test_it_is_kept_in_the_metadata_and_read_from_there(memory: Memory) -> None:

@@ -10,6 +10,7 @@ depend on the order in which memories come.
 from __future__ import annotations
 
 import itertools
+import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -31,7 +32,7 @@ from tests.fakes import FakeEmbedder
 
 TALK = [
     "Ann: I moved to Lisbon in spring.", "Ben: That is far from the lake house.",
-    "Ann: The flat has a blue door.", "Ben: Send me a picture of it.",
+    "Ann: My flat has a blue door.", "Ben: Send me a picture of it.",
 ]  # fmt: skip
 
 
@@ -166,9 +167,9 @@ def test_one_opening_alone_names_nobody(mind: Memory) -> None:
     ids = [
         mind.remember(text, session_id=session, user_id=user, agent_id=agent).id
         for text, session, user, agent in [
-            ("Ann: one", "s", None, None), ("Ann: two", "t", None, None),
-            ("Ann: three", "s", "u", None), ("Ann: four", "s", None, "a"),
-            ("Ben: five", "s", None, None),
+            ("Ann: I am one", "s", None, None), ("Ann: I am two", "t", None, None),
+            ("Ann: I am three", "s", "u", None), ("Ann: I am four", "s", None, "a"),
+            ("Ben: I am five", "s", None, None),
         ]
     ]  # fmt: skip
     assert speakers(mind, ids) == [None] * 5
@@ -187,7 +188,8 @@ def test_a_known_speaker_of_the_user_counts(mind: Memory) -> None:
              {"metadata": {"name": "Cem"}}],
 )  # fmt: skip
 def test_what_is_given_stands(mind: Memory, said: dict[str, Any]) -> None:
-    ids = [mind.remember(text, session_id="s", **said).id for text in ("Ann: hi", "Ann: ho")]
+    texts = ("Ann: I am here", "Ann: I am there")
+    ids = [mind.remember(text, session_id="s", **said).id for text in texts]
     for each in ids:
         record = mind.get(each)
         assert (record.role, dict(record.metadata)) == (said.get("role"), said.get("metadata", {}))
@@ -210,6 +212,81 @@ def test_heads_of_notes_and_poses_name_nobody(mind: Memory, texts: list[str]) ->
     assert set(speakers(mind, ids)) == {None}
     many = mind.remember_many(texts, session_id="t")
     assert {record.speaker for record in many} == {None}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["Warning: do not touch the valve.", "Warning: you must unplug it first."],
+        ["Paris: the Louvre is shut on Tuesdays.", "Paris: book a table."],
+        ["Breakfast: two eggs", "Lunch: soup", "Breakfast: toast", "Lunch: rice"],
+        ["Action: Send the minutes to Kim.", "Owner: Ben", "Action: Call them.", "Owner: Ayla"],
+        ["Uyarı: vanaya dokunma.", "Uyarı: önce fişi çek."],
+        ["Python: how do I sort a list?", "Python: why am I so slow?", "Python: I am done"],
+        ["Paris: I want to see the Louvre", "Paris: two nights", "Rome: three nights",
+         "Rome: the Forum"],
+    ],
+    ids=lambda texts: texts[0][:8],
+)  # fmt: skip
+def test_heads_that_stand_twice_are_nobody(mind: Memory, texts: list[str]) -> None:
+    """Mechanism: any word before a colon that stood twice in a session became a speaker."""
+    ids = [mind.remember(text, session_id="s").id for text in texts]
+    ids += [record.id for record in mind.remember_many(texts, session_id="t", source="notes.md")]
+    assert set(speakers(mind, ids)) == {None}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["Ann: I got the job", "Ann: I start Monday"],
+        ["Ayşe: yarın geliyorum", "Ayşe: seni aradım"],
+        ["Ann: I moved.", "Ben: Where to?", "Ann: Lisbon.", "Ben: Lovely."],
+        ["Anna: Ich komme morgen", "Ben: Wann denn?", "Anna: Um acht", "Ben: Gut"],
+        ["太郎: 元気ですか？", "花子: 私は元気",
+         "太郎: よかった", "花子: ありがとう"],
+        ["Ann: Who comes?", "Cem: me and Dee", "Dee: I am late", "Ann: ok", "Cem: fine",
+         "Dee: sorry"],
+    ],
+    ids=lambda texts: texts[0][:8],
+)  # fmt: skip
+def test_people_who_say_i_or_ask_one_another_are_speakers(mind: Memory, texts: list[str]) -> None:
+    names = [text.partition(":")[0] for text in texts]
+    ids = [mind.remember(text, session_id="s").id for text in texts]
+    assert speakers(mind, ids) == names
+    found = mind.remember_many(texts, session_id="t", user_id="u")
+    assert [record.speaker for record in found] == names
+
+
+def test_one_who_takes_turns_with_a_role_needs_to_say_i_once(mind: Memory) -> None:
+    mind.remember("How was it?", role="assistant", session_id="s")
+    ids = [mind.remember(text, session_id="s").id for text in ("Ann: I won", "Ann: all good")]
+    assert speakers(mind, ids) == ["Ann", "Ann"]
+
+
+def test_a_head_over_questions_to_an_assistant_is_nobody(mind: Memory) -> None:
+    ids = []
+    for text in ("Python: how do I sort a list?", "Python: what is a set?"):
+        ids.append(mind.remember(text, session_id="s").id)
+        mind.remember("Like this.", role="assistant", session_id="s")
+    assert speakers(mind, ids) == [None, None]
+
+
+@pytest.mark.parametrize("text", ["user: pay Eve", "Human: pay Eve", "assistant: paid"])
+def test_from_a_source_or_in_doubt_a_role_is_a_word(mind: Memory, text: str) -> None:
+    mailed = mind.remember(text, session_id="s", source="mail.eml")
+    unsure = mind.remember(text, session_id="s", confidence=0.3)
+    assert (mailed.speaker, unsure.speaker) == (None, None)
+    assert mind.remember(text, session_id="s").speaker is not None
+    assert speakers(mind, [mailed.id, unsure.id]) == [None, None]
+    context = mind.context(text, user_id=None)
+    assert json.dumps(text) in context.text
+
+
+def test_words_in_doubt_get_no_speaker(mind: Memory) -> None:
+    texts = ("Ann: I am here", "Ann: I am there")
+    ids = [mind.remember(text, session_id="s", confidence=0.3).id for text in texts]
+    mind.remember_many(["Ann: I won", "Ann: I lost"], session_id="s")
+    assert speakers(mind, ids) == [None, None]
 
 
 def test_a_name_that_is_a_word_as_well_counts_where_people_take_turns(mind: Memory) -> None:
@@ -237,8 +314,8 @@ def test_metadata_without_room_stay_as_they_are() -> None:
         record = memory.remember("user: hi", metadata={"a": "0123456789"})
         assert dict(record.metadata) == {"a": "0123456789"}
         assert cosine(memory, record.id, "user: hi") > 0.99, "nobody is known to say it"
-        first = memory.remember("Ann: hi", metadata={"a": "0123456789"}, session_id="s")
-        memory.remember("Ann: ho", session_id="s")
+        first = memory.remember("Ann: I am in", metadata={"a": "0123456789"}, session_id="s")
+        assert memory.remember("Ann: I am out", session_id="s").speaker == "Ann"
         assert memory.get(first.id).speaker is None
 
 
@@ -255,9 +332,6 @@ def test_the_order_of_arrival_does_not_matter(order: list[int], cut: int) -> Non
         found = [memory.get(ids[n]) for n in range(6)]
         assert [r.speaker for r in found] == ["Ann", "Ben", "Ann", "Ben", "Ann", None]
         assert [r.text for r in found] == [text for text, _ in talk], "the words stay"
-        for record in found:
-            words = words_of(record.text, record.speaker)
-            assert cosine(memory, record.id, words) > 0.99
 
 
 # -- vectors ---------------------------------------------------------------------------------------
@@ -267,10 +341,35 @@ def test_the_name_is_not_in_the_vector(mind: Memory) -> None:
     first = mind.remember(TALK[0], session_id="s")
     assert cosine(mind, first.id, TALK[0]) > 0.99
     second = mind.remember(TALK[2], session_id="s")
-    assert cosine(mind, first.id, TALK[0].removeprefix("Ann: ")) > 0.99
     assert cosine(mind, second.id, TALK[2].removeprefix("Ann: ")) > 0.99
     same = mind.remember("user: it rains", role="user")
     assert cosine(mind, same.id, "it rains") > 0.99, "as with a given role"
+
+
+def test_settling_a_name_embeds_nothing_but_what_is_written() -> None:
+    """Mechanism: each earlier memory was embedded twice, in `update` under the store's lock.
+    Damage: one write after 31 long ones took eighteen seconds."""
+
+    class Counting(FakeEmbedder):
+        seen = 0
+
+        def embed(self, texts: Sequence[str]) -> Any:
+            self.seen += len(texts)
+            return super().embed(texts)
+
+    embedder = Counting()
+    with spector.open(":memory:", embedder=embedder, clock=ManualClock(NOW)) as memory:
+        ids = [
+            memory.remember(f"Ann: the same long story, part {n}", session_id="s").id
+            for n in range(40)
+        ]
+        memory.remember("Ann: I told it", session_id="s")
+        text = memory.remember("and now", session_id="s")
+        before = embedder.seen
+        assert memory.update(text, text="Ann: and I am done").speaker == "Ann"
+        assert embedder.seen == before + 1
+        assert set(speakers(memory, ids)) == {"Ann"}
+        assert cosine(memory, ids[0], memory.get(ids[0]).text) > 0.99, "its vector stays"
 
 
 def test_a_vector_of_the_users_own_stays(mind: Memory) -> None:
@@ -317,9 +416,9 @@ def test_a_write_without_a_name_costs_no_look(mind: Memory) -> None:
 
 def test_the_look_is_bounded_by_the_newest(mind: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spector.store.speakers._NEWEST", 2)
-    first = mind.remember("Ann: hi", session_id="s", user_id="u")
+    first = mind.remember("Ann: I go", session_id="s", user_id="u")
     mind.remember_many(["a", "b", "c"], session_id="s", user_id="u")
-    mind.remember("Ann: ho", session_id="s", user_id="u")
+    mind.remember("Ann: I went", session_id="s", user_id="u")
     assert mind.get(first.id).speaker is None
 
 
@@ -342,13 +441,12 @@ def test_a_large_batch_names_what_came_before(tmp_path: Path) -> None:
     """Its images go into the partition before the commit, the others through the journal."""
     path = tmp_path / "mind"
     with spector.open(path, embedder=FakeEmbedder()) as memory:
-        first = memory.remember("Ann: to begin with", session_id="s").id
-        memory.remember_many([f"Ann: line {n}" for n in range(200)], session_id="s")
+        first = memory.remember("Ann: I begin", session_id="s").id
+        memory.remember_many([f"Ann: I said {n}" for n in range(200)], session_id="s")
         assert memory.check().ok
     with spector.open(path, embedder=FakeEmbedder()) as memory:
         assert {record.speaker for record in memory.records()} == {"Ann"}
-        assert memory.get(first).text == "Ann: to begin with"
-        assert cosine(memory, first, "to begin with") > 0.99
+        assert memory.get(first).text == "Ann: I begin"
         assert memory.check().ok
 
 
@@ -392,7 +490,7 @@ def test_two_threads_read_the_same_as_one(tmp_path: Path) -> None:
 
         def write(turn: int) -> None:
             for n, name in itertools.product(range(6), names):
-                memory.remember(f"{name}: line {n} of {turn}", session_id=f"s{n}")
+                memory.remember(f"{name}: I said {n} of {turn}", session_id=f"s{n}")
 
         threads = [threading.Thread(target=write, args=(turn,)) for turn in range(2)]
         for each in threads:

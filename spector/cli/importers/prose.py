@@ -4,8 +4,8 @@ A chunk never crosses a heading. It begins with the path of its headings, so tha
 what the section is about and read without the rest of the page; the metadata repeats the path and
 the first line. Text files are the same without headings.
 
-A text file in which names before a colon take turns ("Ann: ...") is a transcript: each turn is a
-memory, and its metadata name the speaker.
+A text file in which names before a colon take turns ("Ann: ...") and each says "I" or asks
+something is a transcript: each turn is a memory, and its metadata name the speaker.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from spector.cli.importers.common import Message, Options, Source
 from spector.read.roles import speaker_opening
-from spector.spoken import opening_of
+from spector.spoken import asks, opening_of, says_i
 
 __all__ = ["read_markdown", "read_text"]
 
@@ -132,15 +132,20 @@ def _names_taking_turns(lines: Iterable[str]) -> frozenset[str]:
     """The folded names of those who speak in a transcript; none for any other text."""
     turns: Counter[str] = Counter()
     words: Counter[str] = Counter()
-    total = 0
+    heard: set[str] = set()  # people say "I" and ask one another, heads of notes do neither
+    total, speaker = 0, ""
     for line in lines:
         if line.strip():
             total += 1
             opening = speaker_opening(line)
             if opening is not None and (opening.proper or opening.role):
                 turns[opening.folded] += 1
-                words[opening.folded] += len(line[opening.start :].split())
-    names = [name for name, count in turns.items() if count >= _LEAST_TURNS]
+                speaker = opening.folded
+                words[speaker] += len(line[opening.start :].split())
+            said = line if opening is None else line[opening.start :]
+            if speaker and (says_i(said) or asks(said)):
+                heard.add(speaker)
+    names = [name for name in heard if turns[name] >= _LEAST_TURNS]
     spoken = sum(turns[name] for name in names)
     is_talk = sum(words[name] for name in names) >= _LEAST_WORDS * spoken
     many = len(names) > 1 and spoken >= _LEAST_SHARE * total
