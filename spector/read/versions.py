@@ -5,7 +5,7 @@ Two forms say so, and nothing else does:
 - one frame: both have the same words but for one stretch, and its place has room for one value: a
   number that is no id, what stands behind "is", the place or time that is asked for. "I speak
   Dutch", "I speak Turkish" is a list, and so are two cats.
-- a word of change in the later one: "now", "no longer", "my new ...", "moved to", or a "not".
+- a word of change in the later one: "now", "no longer", "moved to", or a "not".
 
 Somebody else's ("Ayla's husband works ...") and what was ("I lived in Munich") are no answer. Where
 the form does not tell, the answer is no. All by form: the words listed are those of grammar.
@@ -363,10 +363,7 @@ class Pair:
             self._turkish or _TO.match(new.folded, turn.end())
             for turn in _TURNS.finditer(new.folded)
         )
-        return turned or bool(_CHANGED.search(new.folded)) or any(
-            one.form in ("new", "yeni") and self._is_known(other.form)  # "my new number"
-            for one, other in itertools.pairwise(new.words)
-        )
+        return turned or bool(_CHANGED.search(new.folded))
 
     def is_move(self) -> bool:
         """ "I moved to Berlin", which says where one lives without a word of that."""
@@ -390,8 +387,8 @@ class Pair:
             and not _TURNS.match(word.form)
             for word in before
         )
-        own = re.search(rf"(?:{_TURNS.pattern}) (?:my|our) ", self._new.folded) if self._lost else None
-        return strange and not own
+        own = re.search(rf"(?:{_TURNS.pattern}) (?:my|our) ", self._new.folded)
+        return strange and not (own and self._lost)
 
 
 def _shape(value: Sequence[_Word], *, turkish: bool) -> tuple[bool, bool, bool, bool]:
