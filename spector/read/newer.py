@@ -29,7 +29,7 @@ __all__ = ["LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "newer_first", "outdate
 #: best hits among which a newer statement is looked for; where half of them are versions of one
 #: another, so many
 LOOKED_AT: Final = 10
-MOST_VERSIONS: Final = 64
+MOST_VERSIONS: Final = 32
 #: cosine of two statements, and score of the newer one by that of the older
 _ALIKE, _SHARE = 0.35, 0.75
 #: the same where the newer one shares no word with the question
@@ -37,7 +37,9 @@ _ALIKE_MOVED, _SHARE_MOVED = 0.5, 0.6
 #: others of one frame and day that make it a list
 _LIST: Final = 2
 _DAY_MS: Final = 86_400_000
-_LONGEST: Final = 2_000
+_LONGEST_CUE: Final = 2_000
+#: characters of a statement; what is longer tells of more than one thing
+_LONGEST: Final = 600
 _PHRASE_WORDS: Final = 6
 
 # -- the cue ---------------------------------------------------------------------------------------
@@ -65,7 +67,7 @@ _PAST_TR: Final = re.compile(
 @lru_cache(maxsize=256)
 def asks_for_now(cue: str) -> bool:
     """Whether a cue asks how things are: a question in the present tense, or with "now"."""
-    if len(cue) > _LONGEST or "\n" in cue.strip():
+    if len(cue) > _LONGEST_CUE or "\n" in cue.strip():
         return False
     folded = plain(cue).strip()
     if is_turkish(cue, folded) or ASKS_TR.search(folded):
@@ -117,32 +119,24 @@ def outdated(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     if len(best) < 2 or best[0].score <= 0:
         return {}
     alike = _cosines(best)
-    texts: dict[int, Statement] = {}
-    question = Question.of(cue)
-
-    def text_of(hit: Hit) -> Statement:
-        if hit.id not in texts:
-            texts[hit.id] = Statement.of(hit.text)
-        return texts[hit.id]
-
+    question, texts = Question.of(cue), dict[int, Statement]()
     changed: list[tuple[Hit, Hit]] = []
     framed: list[tuple[Hit, Hit]] = []
     for n, one in enumerate(best):
         for m, other in enumerate(best[:n]):
-            cosine = alike[n, m]
-            if cosine < _ALIKE or not _may_replace(one, other):
+            old, new = (one, other) if one.record.event_ms < other.record.event_ms else (other, one)
+            if alike[n, m] < _ALIKE or not _may_replace(old, new):
                 continue
-            old, new = sorted((one, other), key=lambda hit: hit.record.event_ms)
-            if not _may_overrule(old, new):
-                continue
-            pair = Pair(question, text_of(old), text_of(new))
-            if pair.is_apart():
-                continue
-            is_close = new.score >= _SHARE * old.score
-            if (is_close and pair.is_changed()) or (cosine >= _ALIKE_MOVED and pair.is_move()):
-                changed.append((old, new))
-            elif is_close and pair.is_another_value():
-                framed.append((old, new))
+            for hit in (old, new):
+                if hit.id not in texts:
+                    texts[hit.id] = Statement.of(hit.text, turkish=question.text.turkish)
+            form = Pair(question, texts[old.id], texts[new.id]).form()
+            if form == "move":
+                form = "change" if alike[n, m] >= _ALIKE_MOVED else None
+            elif new.score < _SHARE * old.score:
+                form = None
+            if form is not None:
+                (changed if form == "change" else framed).append((old, new))
     out: dict[int, tuple[int, ...]] = {}
     for old, new in (*changed, *_without_lists(framed)):
         out[old.id] = (*out.get(old.id, ()), new.id)
@@ -166,17 +160,13 @@ def _cosines(hits: Sequence[Hit]) -> NDArray[np.float32]:
     return np.asarray(cosine_table(vectors, vectors), np.float32)
 
 
-def _may_replace(one: Hit, other: Hit) -> bool:
+def _may_replace(old: Hit, new: Hit) -> bool:
+    """Whether both are of one speaker and scope, and the later one may be believed instead."""
     return (
-        one.record.event_ms != other.record.event_ms and one.user_id == other.user_id
-        and one.agent_id == other.agent_id and _speaker(one) == _speaker(other)
-        and one.text != other.text
-    )
-
-
-def _may_overrule(old: Hit, new: Hit) -> bool:
-    return (
-        0 < _SHARE_MOVED * old.score <= new.score and new.confidence >= old.confidence
+        old.record.event_ms < new.record.event_ms and old.user_id == new.user_id
+        and old.agent_id == new.agent_id and _speaker(old) == _speaker(new)
+        and max(len(old.text), len(new.text)) <= _LONGEST and old.text != new.text
+        and 0 < _SHARE_MOVED * old.score <= new.score and new.confidence >= old.confidence
         and (new.source is None or old.source is not None)
     )
 
