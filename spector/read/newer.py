@@ -21,7 +21,8 @@ from spector.kernel.products import cosine_table
 from spector.read.pick import units_of
 from spector.read.plain import is_turkish, plain
 from spector.read.rescore import scored_above
-from spector.read.versions import ASKS_TR, NOW, NOW_TR, Pair, Question, Statement
+from spector.read.statements import ASKS_TR, NOW, NOW_TR, Question, Statement
+from spector.read.versions import Pair
 from spector.records import Hit
 
 __all__ = ["LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "newer_first", "outdated"]
