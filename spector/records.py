@@ -491,14 +491,18 @@ class HitList(list[Hit]):
         notes: how the cue was read, where that is not what was asked: a cue that was too long.
         is_survey: the cue asked for all there is ("what do you know about me?"); the strongest and
             most distinct memories are returned, and none of them stands out.
+        outdated: id of a hit -> ids of newer hits that answer the cue anew, where it asks how
+            things are.
     """
 
     def __init__(
         self, hits: list[Hit] | None = None, stats: ScanStats | None = None, *,
         signals: Signals | None = None, abstained: bool = False, reason: str = "",
         standing: tuple[Hit, ...] = (), notes: tuple[str, ...] = (), is_survey: bool = False,
+        outdated: Mapping[int, tuple[int, ...]] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(hits or [])
+        self.outdated = outdated or {}
         self.standing = standing
         self.request: object = None
         self.stats = stats or ScanStats()
@@ -517,6 +521,7 @@ class HitList(list[Hit]):
             abstained=self.abstained if abstained is None else abstained,
             reason=self.reason if reason is None else reason,
             standing=self.standing, notes=self.notes, is_survey=self.is_survey,
+            outdated=self.outdated,
         )  # fmt: skip
         out.request = self.request
         return out

@@ -11,7 +11,6 @@ from spector.clock import iso_of_ms
 from spector.config import Config
 from spector.read.abstain import has_likeness, judge, least_of, relevances
 from spector.read.excerpt import cue_words, excerpt
-from spector.read.newer import outdated
 from spector.read.pick import near_the_best, unrepeated
 from spector.read.quote import Block, Layout, Line, line_of, quoted
 from spector.read.tokens import TokenCounter
@@ -195,7 +194,7 @@ class Desk:
             self._block(first.text), first,
         )  # fmt: skip
         hits = hits._holding(unrepeated(hits))
-        draft.marks = _marks_of(hits[:k], cue or "")
+        draft.marks = _marks_of(hits, k)
         near = near_the_best(hits[:k], cut) if has_likeness(hits.signals) else hits
         kept = {hit.id for hit in near}
         reasons = ["" if hit.id in kept else _FAR for hit in hits[:k]]
@@ -447,8 +446,10 @@ def _named(hit: Hit) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _marks_of(hits: Sequence[Hit], cue: str) -> dict[int, str]:
-    """Which of the best hits are older than another one that answers the cue anew, which newer."""
-    newer = outdated(hits, cue) if cue else {}
-    marks = {each: "newer" for several in newer.values() for each in several}
-    return marks | dict.fromkeys(newer, "older")
+def _marks_of(hits: HitList, k: int) -> dict[int, str]:
+    """Which of the first k hits are older than another one of them that answers anew, which newer.
+    """
+    shown = {hit.id for hit in hits[:k]}
+    newer = {old: shown.intersection(some) for old, some in hits.outdated.items() if old in shown}
+    marks = {each: "newer" for some in newer.values() for each in some}
+    return marks | {old: "older" for old, some in newer.items() if some}

@@ -26,7 +26,7 @@ from spector.kernel.ranking import Ranking
 from spector.lexical.analysis import Term, is_sign
 from spector.lexical.view import Lookup
 from spector.read.ground import Ground, NormCache
-from spector.read.named import FEW, Aliased
+from spector.read.named import FEW, Aliased, Name
 from spector.read.rank import (
     TYPICAL_DEVIATION,
     deviation,
@@ -46,6 +46,8 @@ I64 = NDArray[np.int64]
 
 #: words that a cue which only names something has at most; longer ones ask something about it
 _NAME_WORDS: Final = 2
+#: memories whose texts are read for a number beside the word for its kind
+_READ: Final = 64
 #: what others have said falls by so many times the weight of ``about``: behind nearly all that the
 #: speaker has said, and still there when he said nothing
 _BY_OTHERS: Final = 2.0
@@ -66,7 +68,7 @@ class Asked:
         said_by: code of the one speaker whose words are asked for ("what did I say about ..."), by
             store; -1 for nobody.
         is_name: the cue is a word or two and no question, see `spector.read.route.is_name`.
-        names: groups of terms; a memory with all of a group is named, see `identifying`.
+        names: what names memories, see `identifying`.
         aliased: what the cue has of the aliases of memories, see `spector.read.named.aliased`.
     """
 
@@ -76,7 +78,7 @@ class Asked:
     about: tuple[int, ...] = ()
     said_by: tuple[int, ...] = ()
     is_name: bool = False
-    names: tuple[tuple[int, ...], ...] = ()
+    names: tuple[Name, ...] = ()
     aliased: Aliased | None = None
     _df: list[I64] = field(default_factory=list, repr=False, compare=False)
 
@@ -128,7 +130,7 @@ class Fuser:
         if spread is None:
             spread = deviation(likeness) if query.vector is not None else TYPICAL_DEVIATION
         gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
-        evidence, named = self._terms(grounds, asked, corpus, profile, gone)
+        evidence, named = self._terms(snap, grounds, asked, corpus, profile, gone)
         words = evidence.get("words")
         full = max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
         full *= profile.ranking.words(asked.kind)
@@ -210,15 +212,15 @@ class Fuser:
     # -- words and the rest ---------------------------------------------------------------------
 
     def _terms(
-        self, grounds: Sequence[Ground], asked: Asked, corpus: Corpus, profile: ScoringProfile,
-        gone: NDArray[np.bool_] | None,
+        self, snap: Snapshot, grounds: Sequence[Ground], asked: Asked, corpus: Corpus,
+        profile: ScoringProfile, gone: NDArray[np.bool_] | None,
     ) -> tuple[dict[str, F32], NDArray[np.bool_] | None]:
         """Evidence by term, (N,) f32 each, in deviations; and which rows the cue names."""
         ranking = profile.ranking
         found = [_terms_of(ground, asked, corpus, ranking) for ground in grounds]
         return (
             {name: _joined([each[name] for each, _ in found]) for name in found[0][0]},
-            _named(grounds, [own for _, own in found], asked, profile, gone),
+            _named(snap, grounds, [own for _, own in found], asked, profile, gone),
         )
 
 
@@ -327,7 +329,7 @@ def first_of_all(profile: ScoringProfile) -> float:
 
 
 def _named(
-    grounds: Sequence[Ground], own: Sequence[NDArray[np.uint8]], asked: Asked,
+    snap: Snapshot, grounds: Sequence[Ground], own: Sequence[NDArray[np.uint8]], asked: Asked,
     profile: ScoringProfile, gone: NDArray[np.bool_] | None,
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all words of a cue that is
@@ -339,15 +341,15 @@ def _named(
 
     Args:
         own: per store (t, n), how often each memory has each term in its own text.
-        gone: (N,) what may not be an answer, as that of other users; it does not count.
+        gone: (N,) what may be no hit, such as memories of other users: it is not counted.
     """
     if not profile.ranking.by_name:
         return None
-    choices = [list(group) for group in asked.names]
+    choices = list(asked.names)
     signs = bool(asked.terms) and asked.is_name and all(is_sign(t.text) for t in asked.terms)
     short = signs or 0 < len(asked.terms) <= _NAME_WORDS
     if asked.is_name and short and (asked.df() > 0).all():
-        choices.append(list(range(len(asked.terms))))
+        choices.append(Name(tuple(range(len(asked.terms)))))
     if not choices and not asked.aliased:
         return None
     named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
@@ -357,12 +359,31 @@ def _named(
             np.isin(each.rows[: len(each)], rows[each.store]) for each in grounds
         ])
     for choice in choices:
-        having = np.concatenate([(each[choice] > 0).all(axis=0) for each in own])
+        having = np.concatenate([(each[list(choice.terms)] > 0).all(axis=0) for each in own])
         if gone is not None:
             having &= ~gone
+        if choice.number:
+            having = _having_said(snap, grounds, having, choice)
         if signs or np.count_nonzero(having) <= FEW:
             named |= having
     return named if named.any() else None
+
+
+def _having_said(
+    snap: Snapshot, grounds: Sequence[Ground], having: NDArray[np.bool_], name: Name
+) -> NDArray[np.bool_]:
+    """(N,) those of ``having``, a mask, in whose text a name stands; none of more than some."""
+    out = np.zeros(len(having), np.bool_)
+    if np.count_nonzero(having) > _READ:
+        return out
+    start = 0
+    for ground in grounds:
+        at = np.flatnonzero(having[start : start + len(ground)])
+        ids = ground.ids[at].tolist()
+        rows = snap.stores[ground.store].catalog.fetch_stored(ids) if ids else {}
+        out[start + at] = [each in rows and name.is_in(rows[each].text) for each in ids]
+        start += len(ground)
+    return out
 
 
 def _by_ranks(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spector.lexical.aliases import name_words
-from spector.lexical.analysis import Analysed, Term, analyse, cue_terms, is_stop
+from spector.lexical.analysis import Term, analyse, cue_terms, is_stop
 from spector.lexical.view import Lookup, WordView
 from spector.read.facts import MARK_VERSION, mark_of
 from spector.read.fuse import Asked
-from spector.read.named import aliased, identifying
+from spector.read.named import aliased, identifying, respelled
 from spector.read.names import names_of
 from spector.read.reach import Reach
 from spector.read.request import RecallRequest
@@ -83,7 +83,9 @@ class LexicalChannel:
         topic = request.topic
         named = aliased(views, cue, reach) if ranking.by_name else None
         text = cue if topic is None else topic.text
-        words = analyse(text if named is None else named.corrected(text))
+        if named is not None:
+            text = respelled(named.corrected(text), partial(_is_known, views))
+        words = analyse(text)
         terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
         looked_up = tuple(_looked_up(view, terms) for view in views)
         df = sum((lookup.df for lookup in looked_up[1:]), looked_up[0].df)
@@ -95,7 +97,7 @@ class LexicalChannel:
             kind=how,
             terms=terms,
             words=looked_up,
-            names=_names(words, terms, df) if ranking.by_name else (),
+            names=tuple(identifying(words, terms, df)) if ranking.by_name else (),
             aliased=named,
             about=self._about(views, cue) if asks_about else (),
             said_by=said_by,
@@ -173,10 +175,10 @@ def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool | Non
     return True if names else None
 
 
-def _names(
-    words: Analysed, terms: tuple[Term, ...], df: NDArray[np.int64]
-) -> tuple[tuple[int, ...], ...]:
-    return tuple(map(tuple, identifying(words, terms, df)))
+def _is_known(views: Sequence[WordView], text: str) -> bool:
+    """Whether memories of one store have all words of a text."""
+    terms = cue_terms(text)
+    return any(view.n_rows and view.df(terms).all() for view in views)
 
 
 def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:

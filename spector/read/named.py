@@ -7,17 +7,19 @@ others, and no likeness makes up for it. What only counts or dates something ("3
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.lexical.aliases import Span, folded, is_slip, name_words, near_terms, spans
-from spector.lexical.analysis import Analysed, Term, cue_terms, is_identifier, is_stop
+from spector.lexical.analysis import Analysed, Term, analyse, cue_terms, is_identifier, is_stop
+from spector.lexical.stems import ENGLISH, TURKISH
 from spector.lexical.view import WordView
 from spector.read.gate import ASKING
 from spector.read.plain import plain
@@ -25,7 +27,7 @@ from spector.read.reach import Reach
 from spector.read.signs import is_of_time
 from spector.records import aliases_in
 
-__all__ = ["FEW", "Aliased", "aliased", "identifying"]
+__all__ = ["FEW", "Aliased", "Name", "aliased", "identifying", "respelled"]
 
 I64 = NDArray[np.int64]
 
@@ -47,6 +49,13 @@ _CODE: Final = re.compile(r"[^\W\d_][^\W_]*\d[^\W_]*\d[^\W_]*|(?:\d+[^\W\d_]+){2
 #: "room no. 12", "12 numaralı oda"
 _MARKS: Final = frozenset("no nr num number numara".split())
 _MARKS_AFTER: Final = frozenset("no nolu numara numarali".split())
+#: "order4711"; a number, with the word before it
+_SPELLED: Final = re.compile(
+    r"(?<![\w.,])(?:([^\W\d_]{3,20})([0-9]{3,9})|([^\W\d_]{3,20} )?([0-9]{1,3}(?:,[0-9]{3}){1,3}"
+    r"|[0-9]{4,9}))(?![\w,.-]?\w)"
+)
+#: characters around a number, and times that it is looked at in one text
+_NEAR, _LOOKED_AT = 48, 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,43 +205,124 @@ def _is_known(views: Sequence[WordView], word: str, reach: Reach) -> bool:
     )
 
 
-def identifying(words: Analysed, terms: Sequence[Term], df: I64) -> list[list[int]]:
-    """Groups of terms of a cue that name a memory which has all of a group.
+class Name(NamedTuple):
+    """What names a memory that has all of some terms of a cue.
 
-    An id that stands joined or is a code; a number behind the word for its kind ("order 12"), which
+    Attributes:
+        terms: of the cue, by number.
+        number: in digits, where it must stand in the text beside the word for its kind.
+        kind: forms of the term of that word; nothing for a number by itself.
+    """
+
+    terms: tuple[int, ...]
+    number: str = ""
+    kind: tuple[str, ...] = ()
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text that has the terms has them side by side: "server 7 in rack 12" is no
+        rack 7. Bounded, however often the number is in it."""
+        if not self.number:
+            return True
+        head = len(self.number) % 3 or 3
+        groups = [self.number[:head], *re.findall("...", self.number[head:])]
+        digits = re.compile(rf"(?<!\d)(?<!\d[.,]){'[.,]?'.join(groups)}(?![.,]?\d)")
+        return any(
+            not self.kind or self._is_beside(text, found.start(), found.end())
+            for found in itertools.islice(digits.finditer(text), _LOOKED_AT)
+        )
+
+    def _is_beside(self, text: str, start: int, end: int) -> bool:
+        before = analyse(text[max(0, start - _NEAR) : start]).forms[-2:]
+        behind = analyse(text[end : end + _NEAR]).forms[:2]
+        if len(behind) == 2 and plain(behind[0]) in _MARKS_AFTER:  # "12 numaralı oda"
+            near = behind[1:]
+        elif before and before[-1].isdecimal():
+            near = []
+        else:
+            near = before  # with "rack no. 12", "invoice INV-12"
+        return any(ENGLISH[form] in self.kind or TURKISH[form] in self.kind for form in near)
+
+
+def identifying(words: Analysed, terms: Sequence[Term], df: I64) -> list[Name]:
+    """What in a cue names memories.
+
+    An id that stands joined or is a code; a number beside the word for its kind ("order 12"), which
     some memories have; a longer number by itself that is no year.
 
     Args:
         words: of the cue. terms: what it is looked up as; df: (t,) memories that have each.
     """
     place = {term.text: n for n, term in enumerate(terms)}
-    groups = [[n] for n, term in enumerate(terms) if is_identifier(term.text) and df[n]]
+    names = [Name((n,)) for n, term in enumerate(terms) if is_identifier(term.text) and df[n]]
     forms = [plain(form) for form in words.forms]
     for at, form in enumerate(forms):
         number = place.get(words.words[at], -1)
         if number < 0 or not df[number]:
             continue
         if _CODE.fullmatch(form):
-            groups.append([number])
-        elif form.isdecimal() and not _is_of_time(forms, at) and not _is_part(forms, at):
-            kind = _kind_before(words, forms, at, place, df)
+            names.append(Name((number,)))
+        elif form.isdecimal() and not _is_of_time(forms, at):
+            whole = _thousands(forms, at)
+            parts = tuple(place.get(words.words[n], -1) for n in range(at, at + len(whole)))
+            kind = _kind_of(words, forms, at, place, df)
+            if min(parts, default=-1) < 0 or not df[list(parts)].all():
+                continue
             if kind >= 0:
-                groups.append([number, kind])
+                names.append(Name((*parts, kind), "".join(whole), terms[kind].forms))
+            elif len(whole) > 1:
+                names.append(Name(parts, "".join(whole)))
             elif _is_marked(forms, at) or (len(form) >= _LONG and not _is_year(form)):
-                groups.append([number])
-    return groups
+                names.append(Name(parts))
+    return names
 
 
-def _kind_before(
+def respelled(cue: str, is_known: Callable[[str], bool]) -> str:
+    """A cue with its numbers as the memories write them: 4711 for "4,711", "order 4711" for
+    "order4711", and the other way round.
+
+    Args:
+        is_known: whether memories have all terms of a text.
+    """
+
+    def other(found: re.Match[str]) -> str:
+        glued, digits, kind, number = (each or "" for each in found.groups())
+        if glued:
+            others, is_settled = [f"{glued} {digits}"], is_known(found[0])
+        else:
+            bare = number.replace(",", "")
+            glued = f"{kind.strip()}{bare}" if kind else ""
+            others = [f"{kind}{bare}", glued, f"{kind}{int(bare):,}"]
+            is_settled = _is_year(bare) or ("," not in number and is_known(number))
+        if is_settled:
+            return found[0]
+        return next((each for each in others if each and is_known(each)), found[0])
+
+    return _SPELLED.sub(other, cue) if any(map(str.isdecimal, cue)) else cue
+
+
+def _thousands(forms: Sequence[str], at: int) -> list[str]:
+    """The parts of the number that begins here, "3,600" has two; none within a number."""
+    is_part = at and forms[at - 1].isdecimal()
+    end = at + 1
+    while end < len(forms) and forms[end].isdecimal():
+        end += 1
+    whole = list(forms[at:end])
+    is_sound = len(whole) == 1 or (len(whole[0]) <= 3 and all(len(each) == 3 for each in whole[1:]))
+    return [] if is_part or not is_sound else whole
+
+
+def _kind_of(
     words: Analysed, forms: Sequence[str], at: int, place: dict[str, int], df: I64
 ) -> int:
     """The term of the word that says what a number is the number of; -1 for none."""
-    at -= 1
-    if at >= 0 and forms[at] in _MARKS:
-        at -= 1
-    if at < 0 or is_stop(words.words[at]) or forms[at].isdecimal() or is_of_time(forms[at]):
+    by = at - 1
+    if by >= 0 and forms[by] in _MARKS:
+        by -= 1
+    if at + 2 < len(forms) and forms[at + 1] in _MARKS_AFTER:
+        by = at + 2
+    if by < 0 or is_stop(words.words[by]) or forms[by].isdecimal() or is_of_time(forms[by]):
         return -1
-    kind = place.get(words.words[at], -1)
+    kind = place.get(words.words[by], -1)
     return kind if kind >= 0 and df[kind] >= _KIND else -1
 
 
@@ -240,11 +330,6 @@ def _is_marked(forms: Sequence[str], at: int) -> bool:
     """Whether "no." stands before a number, or "numaralı" behind it."""
     before, after = forms[max(0, at - 1) : at], forms[at + 1 : at + 2]
     return not _MARKS.isdisjoint(before) or not _MARKS_AFTER.isdisjoint(after)
-
-
-def _is_part(forms: Sequence[str], at: int) -> bool:
-    """Whether it is part of a longer number: "3,600", "2.5"."""
-    return any(form.isdecimal() for form in (*forms[max(0, at - 1) : at], *forms[at + 1 : at + 2]))
 
 
 def _is_of_time(forms: Sequence[str], at: int) -> bool:

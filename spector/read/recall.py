@@ -29,7 +29,7 @@ from spector.read.flood import DEEP, WINDOW, believed, is_doubted, without_flood
 from spector.read.fuse import Asked, is_open
 from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in, kind_of
-from spector.read.newer import LOOKED_AT, newer_first
+from spector.read.newer import LOOKED_AT, MOST_VERSIONS, newer_first, outdated
 from spector.read.noticed import Noticer, is_scoped
 from spector.read.phases import lacks_words, query_of, scored_all, stats_of
 from spector.read.pick import (
@@ -373,8 +373,15 @@ class Reader:
         if is_doubted(hits):
             known = (views, asked, select, chosen)
             hits = self._without_floods(snap, wide, query, filters, known, ranked, hits)
+        newer: dict[int, tuple[int, ...]] = {}
         if wide is not request:
-            hits = newer_first(hits, request.cue or "")[: request.k]
+            newer = outdated(hits[:LOOKED_AT], request.cue or "")
+            if 2 * len(newer) >= LOOKED_AT:  # a series, whose newest may be farther behind
+                more = self._confirmer.first(snap, MOST_VERSIONS, query, filters, ranked)[0]
+                seen = {hit.id for hit in hits}
+                hits = [*hits, *(hit for hit in more if hit.id not in seen)]
+                newer = outdated(hits[:MOST_VERSIONS], request.cue or "")
+            hits = newer_first(hits, newer)[: request.k]
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
@@ -383,7 +390,7 @@ class Reader:
         standing, _ = self._confirmer.first(snap, 1, query, filters, asked_for)
         return HitList(
             hits, stats_of(snap, select, result, self._kernel.name), signals=signals,
-            standing=tuple(standing),
+            standing=tuple(standing), outdated=newer,
         )
 
     def _without_floods(

@@ -44,10 +44,46 @@ def first_of(text: str, cue: str, numbers: list[int]) -> list[int]:
         ("Server srv{n:03d} in {town} is {state}.", "is srv{n:03d} up?", 1),
         ("{n} numaralı oda {town} için {state}.", "{n} numaralı oda boş mu?", 1),
         ("Invoice INV-{n} from {town} is {state}.", "what about invoice {n}?", 310),
+        ("Order {n} for {town} is {state}.", "Where is order{n}?", 4682),
+        ("Order {n} for {town} is {state}.", "Where is order {n:,}?", 4682),
+        ("Order {n:,} for {town} is {state}.", "Where is order {n}?", 4682),
+        ("Order{n} for {town} is {state}.", "Where is order {n}?", 4682),
     ],
 )
 def test_a_number_in_a_sentence_finds_its_memory(text: str, cue: str, first: int) -> None:
     assert first_of(text, cue, list(range(first, first + 60))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("Server {a} stands in rack {b} since {c} May.", "Which server is in rack {b}?"),
+        ("Server {a} stands in rack {b} since {c} May.", "Which rack has server {a}?"),
+        ("Order {a} went to room {b} on floor {c}.", "Which order went to room {b}?"),
+        ("Patient {a} lies in bed no. {b} and takes {c} mg.", "Who lies in bed {b}?"),
+        ("{a} numaralı sunucu {b} numaralı rafta duruyor.", "{b} numaralı rafta ne var?"),
+        ("{a} numaralı sunucu {b} numaralı rafta duruyor.", "{a} numaralı sunucu nerede?"),
+    ],
+)
+def test_of_two_numbers_the_one_beside_its_kind_is_meant(text: str, cue: str) -> None:
+    numbers = [{"a": n + 1, "b": (n * 7 + 13) % 60 + 1, "c": n * 11 % 28 + 1} for n in range(60)]
+    with spector.open(":memory:") as memory:
+        ids = [memory.remember(text.format(**each), user_id="u").id for each in numbers]
+        wrong = [
+            each for each, own in zip(numbers, ids, strict=True)
+            if memory.recall(cue.format(**each), k=1, user_id="u")[0].id != own
+        ]
+    assert wrong == []
+
+
+def test_what_other_users_have_is_not_counted() -> None:
+    with spector.open(":memory:") as memory:
+        for user in range(20):
+            for n in range(1, 6):
+                memory.remember(f"Order {n} is in box {n % 5 + 1}.", user_id=f"u{user}")
+        (hit,) = memory.recall("Where is order 3?", k=1, user_id="u4")
+    assert hit.text == "Order 3 is in box 4."
+    assert "name" in hit.explain().evidence
 
 
 @pytest.mark.parametrize(
