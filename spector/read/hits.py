@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from spector.kernel.query import Query
 from spector.kernel.reference import score_terms
 from spector.kernel.tags import RESERVED
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, RECORD_PROOF, Flag
+from spector.read.plain import plain
 from spector.read.snapshot import Candidate, Snapshot
 from spector.records import Explanation, Hit, MemoryRecord
 from spector.store.catalog import StoredRow, decoded, rounded, verify_stored
@@ -23,10 +24,13 @@ from spector.store.hydrate import damaged_record, header_of, to_record, verify_s
 from spector.store.links import has_ended, successors
 from spector.tiers.router import TierRouter
 
-__all__ = ["Confirmer", "candidate_of", "confine", "image_of"]
+__all__ = ["Confirmer", "candidate_of", "confine", "found_of", "image_of"]
 
 #: how reserved tags begin in the JSON text of a row's tags
 _RESERVED_IN_JSON = json.dumps(RESERVED)[1:-1]
+
+#: of metadata that may name a speaker
+_SPEAKER_IN_JSON = '"speaker"'
 
 #: candidates that are looked up at once: at least where a filter may lose some, and at most
 _CHUNK = 16
@@ -222,6 +226,23 @@ class _Found:
         row = self._row
         return bool(self._newer or row.parents or (row.tags and _RESERVED_IN_JSON in row.tags))
 
+    def teller(self) -> tuple[Hashable, ...]:
+        """Whose words these are, without a record being made: user, agent, and the speaker."""
+        row = self._row
+        named = None
+        if row.metadata and _SPEAKER_IN_JSON in row.metadata:
+            named = json.loads(row.metadata).get("speaker")
+        speaker = named if isinstance(named, str) and named else row.role
+        return row.user_id, row.agent_id, plain(speaker or "")
+
+    @property
+    def source(self) -> str | None:
+        return self._row.source
+
+    @property
+    def event_ms(self) -> int:
+        return self._row.event_ms
+
     def record(self) -> MemoryRecord:
         return to_record(decoded(self._row), header_of(self.image), self.tier, self._newer)
 
@@ -233,11 +254,16 @@ def confine(hits: Sequence[Hit], within: Callable[[MemoryRecord], MemoryRecord])
             object.__setattr__(hit, "record", within(hit.record))
 
 
-def image_of(hit: Hit) -> Bytes:
-    """(stride,) u8: the record of a hit that a recall has found."""
+def found_of(hit: Hit) -> _Found:
+    """Where a hit of a recall is from."""
     found = hit._found
     assert isinstance(found, _Found), "it is from a recall"
-    return found.image
+    return found
+
+
+def image_of(hit: Hit) -> Bytes:
+    """(stride,) u8: the record of a hit that a recall has found."""
+    return found_of(hit).image
 
 
 def candidate_of(hit: Hit) -> Candidate | None:

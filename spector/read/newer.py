@@ -18,12 +18,21 @@ from numpy.typing import NDArray
 
 from spector.kept import keeps
 from spector.kernel.products import cosine_table
+from spector.read.hits import found_of
 from spector.read.pick import units_of
 from spector.read.plain import is_turkish, plain
 from spector.read.rescore import scored_above
-from spector.read.statements import ASKS_TR, NOW, NOW_TR, Question, Statement
+from spector.read.statements import (
+    ASKS_TR,
+    NOW,
+    NOW_TR,
+    Question,
+    Statement,
+    may_be_of_change,
+)
 from spector.read.versions import Pair
 from spector.records import Hit
+from spector.store.hydrate import header_of
 
 __all__ = ["LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "newer_first", "outdated"]
 
@@ -102,7 +111,7 @@ def newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) -> list
     while at < len(out):
         later = [each for each in newer.get(out[at].id, ()) if places.get(each, -1) > at]
         if later:
-            newest = max(later, key=lambda each: (out[places[each]].record.event_ms, each))
+            newest = max(later, key=lambda each: (found_of(out[places[each]]).event_ms, each))
             hit = out.pop(places[newest])
             out.insert(at, scored_above(hit, out[at].score, "newer"))
             places = {hit.id: n for n, hit in enumerate(out)}
@@ -116,31 +125,58 @@ def outdated(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     Both are told by one speaker to one user, and the newer one is no less certain and from no
     farther: a document does not overrule what the user said.
     """
-    best = [hit for hit in hits if hit._found is not None]
-    if len(best) < 2 or best[0].score <= 0:
+    best = [hit for hit in hits if hit._found is not None and len(hit.text) <= _LONGEST]
+    if len(best) < 2 or hits[0].score <= 0:
+        return {}
+    question = Question.of(cue)
+    pairs = _of_one_teller(best, question)
+    if not pairs:
         return {}
     alike = _cosines(best)
-    question, texts = Question.of(cue), dict[int, Statement]()
+    texts: dict[int, Statement] = {}
     changed: list[tuple[Hit, Hit]] = []
     framed: list[tuple[Hit, Hit]] = []
-    for n, one in enumerate(best):
-        for m, other in enumerate(best[:n]):
-            old, new = (one, other) if one.record.event_ms < other.record.event_ms else (other, one)
-            if alike[n, m] < _ALIKE or not _may_replace(old, new):
-                continue
-            for hit in (old, new):
-                if hit.id not in texts:
-                    texts[hit.id] = Statement.of(hit.text, turkish=question.text.turkish)
-            form = Pair(question, texts[old.id], texts[new.id]).form()
-            if form == "move":
-                form = "change" if alike[n, m] >= _ALIKE_MOVED else None
-            elif new.score < _SHARE * old.score:
-                form = None
-            if form is not None:
-                (changed if form == "change" else framed).append((old, new))
+    for old, new in pairs:
+        if alike[old, new] < _ALIKE:
+            continue
+        for n in (new, old):
+            if n not in texts:
+                texts[n] = Statement.of(best[n].text, turkish=question.text.turkish)
+        if not texts[new].is_of_now:
+            continue
+        form = Pair(question, texts[old], texts[new]).form()
+        if form == "move":
+            form = "change" if alike[old, new] >= _ALIKE_MOVED else None
+        elif best[new].score < _SHARE * best[old].score:
+            form = None
+        if form is not None:
+            (changed if form == "change" else framed).append((best[old], best[new]))
     out: dict[int, tuple[int, ...]] = {}
-    for old, new in (*changed, *_without_lists(framed)):
-        out[old.id] = (*out.get(old.id, ()), new.id)
+    for one, other in (*changed, *_without_lists(framed)):
+        out[one.id] = (*out.get(one.id, ()), other.id)
+    return out
+
+
+def _of_one_teller(hits: Sequence[Hit], question: Question) -> list[tuple[int, int]]:
+    """Pairs of hits, by number and the older first, that one speaker told in one scope, of which
+    the later may be believed instead, and whose words may answer the question at all."""
+    found = [found_of(hit) for hit in hits]
+    certain = [int(header_of(each.image)["confidence"]) for each in found]
+    tellers = [each.teller() for each in found]
+    folded = [plain(hit.text) for hit in hits]
+    answers = [question.may_be_answered_by(each) for each in folded]
+    changes = [may_be_of_change(each) for each in folded]
+    out = []
+    for n, new in enumerate(hits):
+        for o, old in enumerate(hits):
+            if (
+                (changes[n] or (answers[n] and answers[o])) and tellers[o] == tellers[n]
+                and found[o].event_ms < found[n].event_ms
+                and 0 < _SHARE_MOVED * old.score <= new.score and certain[n] >= certain[o]
+                and (found[n].source is None or found[o].source is not None)
+                and old.text != new.text
+            ):
+                out.append((o, n))
     return out
 
 
@@ -153,24 +189,9 @@ def _without_lists(framed: Sequence[tuple[Hit, Hit]]) -> list[tuple[Hit, Hit]]:
 
 
 def _day(hit: Hit) -> int:
-    return hit.record.event_ms // _DAY_MS
+    return found_of(hit).event_ms // _DAY_MS
 
 
 def _cosines(hits: Sequence[Hit]) -> NDArray[np.float32]:
     vectors = units_of(hits)
     return np.asarray(cosine_table(vectors, vectors), np.float32)
-
-
-def _may_replace(old: Hit, new: Hit) -> bool:
-    """Whether both are of one speaker and scope, and the later one may be believed instead."""
-    return (
-        old.record.event_ms < new.record.event_ms and old.user_id == new.user_id
-        and old.agent_id == new.agent_id and _speaker(old) == _speaker(new)
-        and max(len(old.text), len(new.text)) <= _LONGEST and old.text != new.text
-        and 0 < _SHARE_MOVED * old.score <= new.score and new.confidence >= old.confidence
-        and (new.source is None or old.source is not None)
-    )
-
-
-def _speaker(hit: Hit) -> str:
-    return plain(hit.speaker or "")

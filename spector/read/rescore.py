@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from spector.read.hits import candidate_of
 from spector.records import Explanation, Hit
 
 __all__ = ["rescored", "scored_above", "scored_below"]
@@ -37,12 +38,17 @@ def scored_below(hit: Hit, most: float, term: str) -> Hit:
 
 def _moved(hit: Hit, bound: float, term: str, towards: float) -> Hit:
     """A term is added that takes the score to the first number beyond a bound that it can reach."""
-    why = hit.explain()
-    more, step = bound - why.score, math.ulp(max(abs(bound), abs(why.score)))
+    found = candidate_of(hit)
+    if found is not None and found.score == hit.score:  # nobody has moved it before
+        fused, known = found.fused, found.evidence
+    else:
+        why = hit.explain()
+        fused, known = why.fused, why.evidence
+    more, step = bound - hit.score, math.ulp(max(abs(bound), abs(hit.score)))
     while True:
         more += math.copysign(step, towards)
-        evidence = {**why.evidence, term: why.evidence.get(term, 0.0) + more}
-        score = functools.reduce(operator.add, evidence.values(), why.fused)
+        evidence = {**known, term: known.get(term, 0.0) + more}
+        score = functools.reduce(operator.add, evidence.values(), fused)
         if (score - bound) * math.copysign(1.0, towards) > 0:
             break
         step *= 2

@@ -12,16 +12,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from spector.kept import keeps
 from spector.lexical.analysis import analyse, is_stop
 from spector.read.plain import is_turkish, plain
 
 __all__ = [
     "ARTICLES", "ASKS_TR", "NOW", "NOW_TR", "TURNS", "Question", "Statement", "Word", "is_form",
-    "is_now",
+    "is_now", "may_be_of_change",
 ]
 
 #: letters that the forms of one word begin with
 _STEM: Final = 5
+#: letters that are looked for in a text before it is read word by word
+_BEGINNING: Final = 3
 
 NOW: Final = re.compile(
     r"\b(?:now|nowadays|currently|current|presently|today|these days|at the moment|at present|still"
@@ -97,6 +100,12 @@ class Word(NamedTuple):
     capital: bool
 
 
+def may_be_of_change(folded: str) -> bool:
+    """Whether a folded text has a word of change; quicker than to read it word by word."""
+    return bool(_CHANGED.search(folded) or TURNS.search(folded))
+
+
+@keeps(4096)
 def is_now(form: str) -> bool:
     return bool(NOW.fullmatch(form) or NOW_TR.fullmatch(form)) or form in ("new", "yeni", "longer")
 
@@ -118,6 +127,7 @@ class Statement:
     words: tuple[Word, ...]
     turkish: bool
     _places: dict[Word, int] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, text: str, *, turkish: bool = False) -> Statement:
@@ -130,6 +140,22 @@ class Statement:
             for form, term, each in zip(found.forms, found.words, raw, strict=True)
         )
         return cls(folded, words, turkish or found.turkish or is_turkish(text, folded))
+
+    def knows(self, form: str) -> bool:
+        """Whether it has any form of a word."""
+        known = self._known.get(form)
+        if known is None:
+            known = self._known[form] = any(is_form(word.form, form) for word in self.words)
+        return known
+
+    @cached_property
+    def lasting(self) -> tuple[Word, ...]:
+        """Its words but those of now."""
+        return tuple(word for word in self.words if not is_now(word.form))
+
+    @cached_property
+    def lasting_forms(self) -> tuple[str, ...]:
+        return tuple(word.form for word in self.lasting)
 
     def place(self, word: Word) -> int:
         """Where a word, in any of its forms, stands first; -1 for nowhere."""
@@ -207,6 +233,10 @@ class Question:
     is_open: bool
     is_of_many: bool
     asks_where: bool
+
+    def may_be_answered_by(self, folded: str) -> bool:
+        """Whether a folded text may have a word that is asked for: it has the beginning of one."""
+        return any(word.form[:_BEGINNING] in folded for word in self.wanted)
 
     @classmethod
     def of(cls, cue: str) -> Question:

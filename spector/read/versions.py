@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from spector.lexical.analysis import analyse, is_stop
-from spector.read.statements import ARTICLES, TURNS, Question, Statement, Word, is_form, is_now
+from spector.read.statements import ARTICLES, TURNS, Question, Statement, Word, is_now
 
 __all__ = ["Form", "Pair"]
 
@@ -91,8 +91,7 @@ class Pair:
         return "value" if found and self._is_another_value(found) else None
 
     def _is_known(self, form: str) -> bool:
-        every = (*self._old.words, *self._question.text.words)
-        return any(is_form(word.form, form) for word in every)
+        return self._old.knows(form) or self._question.text.knows(form)
 
     def _is_of_others(self) -> bool:
         """ "Ayla's husband", "My brother lives", "annemin kedisi" where that is not asked."""
@@ -117,19 +116,17 @@ class Pair:
 
     def _stretches(self) -> _Stretches | None:
         """Where both are one frame: the same words, but for one stretch."""
-        old, new = (
-            [word for word in text.words if not is_now(word.form)]
-            for text in (self._old, self._new)
-        )
-        n = min(len(old), len(new))
-        first = next((at for at in range(n) if old[at].form != new[at].form), n)
-        last = next(
-            (at for at in range(n - first) if old[-1 - at].form != new[-1 - at].form), n - first
-        )
+        was, now = self._old.lasting_forms, self._new.lasting_forms
+        n = min(len(was), len(now))
+        first = next((at for at in range(n) if was[at] != now[at]), n)
+        last = next((at for at in range(n - first) if was[-1 - at] != now[-1 - at]), n - first)
+        if not 0 < len(was) - first - last <= _VALUE_WORDS or (
+            not 0 < len(now) - first - last <= _VALUE_WORDS
+        ):
+            return None
+        old, new = list(self._old.lasting), list(self._new.lasting)
         one, other = old[first : len(old) - last], new[first : len(new) - last]
         before, behind = new[:first], new[len(new) - last :]
-        if not one or not other or max(len(one), len(other)) > _VALUE_WORDS:
-            return None
         if {word.form for word in one if word.tells} & {word.form for word in other}:
             return None
         return _Stretches(before, one, other, behind)
