@@ -167,7 +167,7 @@ def evidence(signals: Signals) -> float:
     like = _LIKELY if signals.likeness is None else signals.likeness
     like = min(max(like, _LEAST_LIKE), _MOST_LIKE)
     # whoever is named is known, and of what is asked about them little is
-    little = min(0.0, 10.0 * covered + 0.3 * like - 6.5) if signals.known_name else 0.0
+    little = min(0.0, 7.0 * covered - 4.0) if signals.known_name else 0.0
     return 2.0 * covered + 0.45 * like + little - 3.0 * name - 1.4
 
 
