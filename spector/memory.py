@@ -726,7 +726,7 @@ class Memory(Sole):
         hits.notes, hits.is_survey = notes, is_survey
         hits.request = request
         if selective:
-            hits = selected(hits, wanted, self._config, cut_of({**rare, "options": options}))
+            hits = selected(hits, wanted, self._config, cut_of(options, rare))
         scope = _scope_of(selection)
         if not scope.is_open:
             confine((*hits, *hits.standing), partial(self._within, scope=scope))
@@ -794,7 +794,7 @@ class Memory(Sole):
             return desk.empty(unneeded(small_talk), abstained=True, pinned=pinned)
         fetched = min(max(wanted, CROWD), self._config.max_k)
         self._probes.beside(text, make=True)
-        cut = cut_of(recall)
+        cut = cut_of(recall.get("options"), recall)
         recall["cut"] = 0.0  # how far the best stands out is seen by what is behind it
         hits = self.recall(text, k=fetched, **recall)
         rules = () if small_talk else self._always(hits)

@@ -4,8 +4,9 @@ Two different questions. *Is there an answer at all* is decided by how many of t
 memory accounts for, by how far the likest memory stands above what questions about something else
 have with the store (`usual`), and by names that nobody knows: fused scores do not separate
 questions that have an answer from those that have none. *Which of the hits matter* is decided by
-fused scores, compared with those of the crowd behind the best. Constants and measurements:
-bench/LOG.md, "What stands out" and "Silence above chance".
+fused scores, compared with those of the best and of the crowd behind it, for contexts and
+selective recalls alike. Constants and measurements: bench/LOG.md, "What stands out", "Silence above
+chance" and "Known names and doubt".
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ def judge(signals: Signals | None, below: float) -> Verdict:
         signals: of the recall. Nothing is withheld without them (no cue, no words), of fewer than
             four memories, and of a part of a large store that was not measured. Every kind of cue
             is judged.
-        below: the probability under which nothing is returned, 0..1; 0 never withholds. At 0.12, 84
-            of 100 LoCoMo questions asked of another conversation bring nothing back, and one of 100
-            that have an answer is lost; docs/recall.md has the measurement.
+        below: the probability under which nothing is returned, 0..1; 0 never withholds. At 0.35, 85
+            of 100 LoCoMo questions asked of another conversation bring nothing back, 35 with the
+            names of that one, and 1.5 that have an answer are lost; docs/recall.md has more.
     """
     if signals is None or not signals.measured:
         return Verdict(False, 1.0, "")

@@ -180,11 +180,10 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
     return replace(options, **rare) if options is not None else RecallOptions(**rare)
 
 
-def cut_of(recall: RecallArguments) -> float:
-    """The cut of a context or a selective recall: by keyword, in its ``options``, else `CUT`."""
-    options = recall.get("options")
+def cut_of(options: RecallOptions | None, named: RareArguments) -> float:
+    """The cut of a context or a selective recall: by keyword, in the options, else `CUT`."""
     told = options.cut if isinstance(options, RecallOptions) else SEMANTIC_CUT
-    return parse_cut(recall.get("cut", CUT if told == SEMANTIC_CUT else told))
+    return parse_cut(named.get("cut", CUT if told == SEMANTIC_CUT else told))
 
 
 def refuse_strange(recall: RecallArguments) -> None:

@@ -19,7 +19,7 @@ from tests.conftest import NOW
 ENGLISH = (
     ("I am allergic to peanuts.", "What am I allergic to?", "Can I eat a peanut butter sandwich?"),
     ("My sister Elif lives in Bursa.", "Where does Elif live?", "In which city is my sister?"),
-    ("I drive a blue Skoda that I bought in 2019.", "What car do I drive?", "When did I buy my car?"),
+    ("I drive a Skoda that I bought in 2019.", "What car do I drive?", "When did I buy my car?"),
     ("My dentist is Dr. Haas on Lindenstrasse.", "Who is my dentist?", "Where is the dentist?"),
     ("I go running along the canal on Tuesdays.", "When do I go running?", "Where do I jog?"),
     ("Our cat Minnie is eleven years old.", "How old is our cat?", "What is the cat called?"),
