@@ -97,9 +97,10 @@ class Config:
     #: second is for questions of fact, three quarters of it for situations and requests
     context_full: float = 0.7
     context_abbreviated: float = 0.55
-    #: probability of an answer below which ``context`` quotes the two best memories at most; 0
-    #: quotes all that stand out
-    context_sure: float = 0.88
+    #: probability of an answer below which ``context`` and ``recall(selective=True)`` keep the two
+    #: best memories at most; above it as many more as the odds are better. A belief (semantic tier)
+    #: counts half. 0 keeps all that stand out
+    context_sure: float = 0.75
 
     # scan index
     #: a smaller partition is scanned straight

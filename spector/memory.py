@@ -656,9 +656,9 @@ class Memory(Sole):
             kind: what the cue is, if its wording does not tell: "fact" (a question), "talk" (a
                 situation) or "request" (help is wanted); it decides how much words count.
             profile: a preset's name or a :class:`ScoringProfile`.
-            selective: at most k: only hits that stand out from the crowd behind them
-                (``Config.context_abbreviated``), and none for small talk or when no memory seems
-                to answer (``Config.abstain_below``): ``.abstained``, and why in ``.reason``.
+            selective: at most k: those that a context would quote, see there, and none for small
+                talk or when no memory seems to answer (``Config.abstain_below``): ``.abstained``,
+                and why in ``.reason``.
             learn: let the hits be strengthened as used memories are; otherwise recall changes
                 nothing, and the same cue at the same time gives the same answer (with
                 ``exact``; an estimate may differ once an index has been built or rebuilt).
@@ -730,12 +730,9 @@ class Memory(Sole):
         if rarely.compound and text is not None and topic is None:
             hits = self._with_parts(request, hits)
         hits.notes, hits.is_survey = notes, is_survey
-        if selective and not mixes:
-            hits = selected(
-                hits, wanted, below=self._config.abstain_below,
-                least=self._config.context_abbreviated,
-            )
         hits.request = request
+        if selective and not mixes:
+            hits = selected(hits, wanted, self._config, cut_of(options, rare))
         scope = _scope_of(selection)
         if not scope.is_open:
             confine((*hits, *hits.standing), partial(self._within, scope=scope))
@@ -764,8 +761,10 @@ class Memory(Sole):
         as a JSON string, so that nothing remembered can end its quotation and pose as an
         instruction. Who spoke, and the source, is in each line where the lines differ in it, and
         said once where they do not. Memories that stand out are quoted in full, others
-        by the part that the cue is about (``Config.context_full``), the rest is left out
-        (``Config.context_abbreviated``), and so is what says the same again.
+        by the part that the cue is about (``Config.context_full``). The rest is left out
+        (``Config.context_abbreviated``), and so is what has less than 0.6 of the best score
+        (``cut``), what says the same again, and all but two where an answer is doubtful
+        (``Config.context_sure``).
 
         Args:
             max_tokens: of the whole text; it is never exceeded by the tokenizer that counts.
@@ -801,7 +800,7 @@ class Memory(Sole):
             return desk.empty(unneeded(small_talk), abstained=True, pinned=pinned)
         fetched = min(max(wanted, CROWD), self._config.max_k)
         self._probes.beside(text, make=True)
-        cut = cut_of(recall)
+        cut = cut_of(recall.get("options"), recall)
         recall["cut"] = 0.0  # how far the best stands out is seen by what is behind it
         hits = self.recall(text, k=fetched, **recall)
         rules = () if small_talk else self._always(hits)

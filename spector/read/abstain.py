@@ -4,8 +4,9 @@ Two different questions. *Is there an answer at all* is decided by how many of t
 memory accounts for, by how far the likest memory stands above what questions about something else
 have with the store (`usual`), and by names that nobody knows: fused scores do not separate
 questions that have an answer from those that have none. *Which of the hits matter* is decided by
-fused scores, compared with those of the crowd behind the best. Constants and measurements:
-bench/LOG.md, "What stands out" and "Silence above chance".
+fused scores, compared with those of the best and of the crowd behind it, for contexts and
+selective recalls alike. Constants and measurements: bench/LOG.md, "What stands out", "Silence above
+chance" and "Known names and doubt".
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from spector.read.hits import candidate_of
-from spector.read.pick import SEMANTIC, near_the_best
+from spector.config import Config
+from spector.read.pick import CUT, SEMANTIC, near_the_best
+from spector.read.request import RecallRequest
 from spector.records import Hit, HitList, Signals
 
-__all__ = [
-    "CROWD", "Verdict", "evidence", "judge", "least_of", "relevances", "selected",
-]
+__all__ = ["CROWD", "Verdict", "chosen", "evidence", "judge", "least_of", "relevances", "selected"]
 
 #: hits that a recall should have for ``relevances``: the best, and as many of the crowd
 CROWD: Final = 40
@@ -31,11 +31,12 @@ _LEAD: Final = 2.0
 #: weight, in hits squared, of the belief that the crowd is as far behind the last hit as that is
 #: behind the best: what a few hits have behind them cannot be seen
 _UNSEEN: Final = 32.0
-#: share of the best score that a hit must have, whatever its tier, when only few are wanted
-_SELECTIVE_CUT: Final = 0.6
-#: cosine, or share of the cue's words, that a belief must have then
-_LEAST_COSINE: Final = 0.25
-_COVERED: Final = 0.4
+#: messages that are worth having where it is doubtful whether any of them answers, and what one
+#: belief counts: what bears on a cue is denser there, and the cut leaves little else
+_IN_DOUBT: Final = 2
+_BELIEF: Final = 0.5
+#: share of the cue's words that are all but all of them: then there is no doubt
+_COVERED: Final = 0.95
 #: of so few memories none is withheld
 _FEWEST: Final = 4
 #: deviations beyond which likeness says no more, and those of an answer of an unknown model
@@ -63,9 +64,9 @@ def judge(signals: Signals | None, below: float) -> Verdict:
         signals: of the recall. Nothing is withheld without them (no cue, no words), of fewer than
             four memories, and of a part of a large store that was not measured. Every kind of cue
             is judged.
-        below: the probability under which nothing is returned, 0..1; 0 never withholds. At 0.12, 84
-            of 100 LoCoMo questions asked of another conversation bring nothing back, and one of 100
-            that have an answer is lost; docs/recall.md has the measurement.
+        below: the probability under which nothing is returned, 0..1; 0 never withholds. At 0.35, 85
+            of 100 LoCoMo questions asked of another conversation bring nothing back, 35 with the
+            names of that one, and 1.5 that have an answer are lost; docs/recall.md has more.
     """
     if signals is None or not signals.measured:
         return Verdict(False, 1.0, "")
@@ -90,48 +91,66 @@ def least_of(signals: Signals | None, least: float) -> float:
     return least if signals is not None and signals.kind == "fact" else _MANY * least
 
 
-def selected(hits: HitList, k: int, *, below: float, least: float) -> HitList:
-    """The hits that are worth returning: none when nothing seems to answer, else what stands out.
+def chosen(
+    hits: HitList, k: int, config: Config, *, cut: float = CUT, always: bool = False
+) -> tuple[Verdict, list[tuple[Hit, float, str]]]:
+    """What contexts and selective recalls are made of: one rule for both.
+
+    A hit is worth having when it stands out from the crowd, is not far behind the best, and is
+    among the first where it is doubtful that any of them answers.
 
     Args:
         hits: of one recall, at least ``CROWD`` where there are so many; the best k are considered.
-        below: see ``judge``. least: relevance of a hit that is kept, 0..1, see ``least_of``.
+        cut: share of the best score that each must have; where many are to cover a topic between
+            them, and with ``always``, beliefs only.
+        always: also when none of them seems to answer.
+
+    Returns:
+        Whether to say nothing, and if not each hit, its relevance, and why it is left out ("").
     """
-    verdict = judge(hits.signals, below)
-    if verdict.silent and hits:
-        kept, reason = [], verdict.reason
-    elif hits.is_survey:  # each is as good an answer as the other
-        kept, reason = hits[:k], hits.reason
-    else:
-        from_here = least_of(hits.signals, least)
-        relevance = relevances([hit.score for hit in hits])
-        worth = {
-            hit.id for hit, value in zip(hits[:k], relevance, strict=False) if value >= from_here
-        }
-        near = hits[:k]
-        if has_likeness(hits.signals):
-            near = _like(near_the_best(near, _SELECTIVE_CUT, None), hits.signals)
-        kept = [hit for hit in near if hit.id in worth]
-        reason = hits.reason
-    return hits._holding(kept, abstained=bool(hits) and verdict.silent, reason=reason)
+    signals = hits.signals
+    verdict = judge(signals, 0.0 if always else config.abstain_below)
+    if verdict.silent:
+        return verdict, []
+    # of a survey each is as good an answer as the other
+    values = [1.0] * k if hits.is_survey else relevances([hit.score for hit in hits])
+    least = least_of(signals, config.context_abbreviated)
+    # without a cosine scores do not say how well a memory fits the cue
+    fits = signals is not None and signals.cosine is not None
+    wide = isinstance(hits.request, RecallRequest) and hits.request.is_wide
+    tier = SEMANTIC if always or wide else None
+    near = {hit.id for hit in (near_the_best(hits[:k], cut, tier) if fits else hits[:k])}
+    # what stands before one that is near was put there for more than its score: a time, an age
+    last = max((n for n, hit in enumerate(hits[:k]) if hit.id in near), default=-1)
+    room = math.inf if always else _room(signals, verdict.probability, config.context_sure)
+    doubt = f"probability of an answer {verdict.probability:.2f}: no more are worth having"
+    found, taken = [], 0.0
+    for n, (hit, value) in enumerate(zip(hits[:k], values, strict=False)):
+        is_near = hit.id in near if tier else n <= last
+        reason = "" if is_near else "its score is far below the best"
+        if not reason and value < least:
+            reason = f"relevance {value:.2f} is below {least:g}"
+        if not reason:
+            taken += _BELIEF if hit.tier == SEMANTIC else 1.0
+            reason = doubt if taken > room else ""
+        found.append((hit, value, reason))
+    return verdict, found
 
 
-def has_likeness(signals: Signals | None) -> bool:
-    """Whether scores of a recall say how well a memory fits the cue: by words and by likeness."""
-    return signals is not None and signals.cosine is not None
+def _room(signals: Signals | None, probability: float, sure: float) -> float:
+    """How many messages are worth having: two in doubt, and more as the odds of an answer rise."""
+    if signals is None or signals.coverage >= _COVERED or probability >= 1.0 or sure <= 0.0:
+        return math.inf
+    odds = probability * (1.0 - sure) / (sure * (1.0 - probability))
+    return int(_IN_DOUBT * max(1.0, odds))
 
 
-def _like(hits: list[Hit], signals: Signals | None) -> list[Hit]:
-    """Hits without memories of the semantic tier that are neither like the cue nor of its words."""
-    ranked = [(hit, candidate_of(hit)) for hit in hits]
-    words = [each.evidence.get("words", 0.0) if each else 0.0 for _, each in ranked]
-    # coverage is that of the best
-    least = max(words, default=0.0) * _COVERED / max(signals.coverage if signals else 0.0, 1e-9)
-    return [
-        hit for (hit, each), mine in zip(ranked, words, strict=True)
-        if each is None or hit.tier != SEMANTIC or each.similarity >= _LEAST_COSINE
-        or mine >= least or "name" in each.evidence
-    ]
+def selected(hits: HitList, k: int, config: Config, cut: float) -> HitList:
+    """The hits that are worth returning: none when nothing seems to answer, see `chosen`."""
+    verdict, found = chosen(hits, k, config, cut=cut)
+    silent = verdict.silent and bool(hits)
+    kept = [hit for hit, _, reason in found if not reason]
+    return hits._holding(kept, abstained=silent, reason=verdict.reason if silent else hits.reason)
 
 
 def evidence(signals: Signals) -> float:
@@ -149,8 +168,8 @@ def evidence(signals: Signals) -> float:
     like = _LIKELY if signals.likeness is None else signals.likeness
     like = min(max(like, _LEAST_LIKE), _MOST_LIKE)
     # whoever is named is known, and of what is asked about them little is
-    little = min(0.0, 4.0 * covered - 2.2) if signals.known_name else 0.0
-    return 2.0 * covered + 0.45 * like + little - 3.9 * name - 1.4
+    little = min(0.0, 7.0 * covered - 4.0) if signals.known_name else 0.0
+    return 2.0 * covered + 0.45 * like + little - 3.0 * name - 1.4
 
 
 def relevances(scores: Sequence[float]) -> list[float]:

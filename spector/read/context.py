@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from spector.clock import iso_of_ms
 from spector.config import Config
-from spector.read.abstain import has_likeness, judge, least_of, relevances
+from spector.read.abstain import chosen
 from spector.read.excerpt import cue_words, excerpt
-from spector.read.pick import near_the_best, unrepeated
+from spector.read.pick import CUT, unrepeated
 from spector.read.quote import Block, Layout, Line, line_of, quoted
 from spector.read.tokens import TokenCounter
-from spector.records import Hit, HitList, Signals
+from spector.records import Hit, HitList
 from spector.wording import counted
 
 __all__ = ["Context", "Desk", "Quote"]
@@ -25,16 +24,11 @@ _ABBREVIATED_TOKENS: Final = 40
 _SHARE: Final = 4
 #: of the budget, what instructions that hold may take with their heading
 _STANDING_PERCENT: Final = 15
-#: memories that are quoted where it is doubtful whether any of them answers
-_IN_DOUBT: Final = 2
-#: share of the cue's words that are all but all of them
-_COVERED: Final = 0.95
 #: a text of more characters a token than that is not counted: it does not fit
 _CHARS_PER_TOKEN: Final = 16
 #: titles of the sections
 _STANDING: Final = "standing instructions"
 _PINNED: Final = "pinned"
-_FAR: Final = "its score is far below the best"
 _NO_ROOM: Final = "no room left in the budget"
 _TOO_LONG: Final = "too long"
 _BEGINNING: Final = "too long: its beginning is quoted before all others"
@@ -167,15 +161,14 @@ class Desk:
         )  # fmt: skip
 
     def context(
-        self, hits: HitList, cue: str | None, k: int, *, cut: float = 0.0, always: bool = False,
+        self, hits: HitList, cue: str | None, k: int, *, cut: float = CUT, always: bool = False,
         rules: Sequence[Hit] = (), pinned: Sequence[Hit] = (),
     ) -> Context:
         """The block of the best k of ``hits``, and what became of each.
 
         Args:
             hits: of one recall, more than k of them, so that there is a crowd to stand out from.
-            cut: see `RecallOptions`.
-            always: also when none of them seems to answer.
+            cut, always: see `chosen`.
             rules: instructions that hold whatever the cue is about, beside ``hits.standing``.
             pinned: memories that are quoted before all others for the cue, as many as fit.
         """
@@ -184,39 +177,25 @@ class Desk:
         if not hits:
             reason = hits.reason or ("an instruction is about it" if asked else "nothing found")
             return self._empty(first, reason, abstained=hits.abstained and not asked)
-        verdict = judge(hits.signals, 0.0 if always else self._config.abstain_below)
+        hits = hits._holding(unrepeated(hits))
+        verdict, found = chosen(hits, k, self._config, cut=cut, always=always)
         if verdict.silent:
             reason = verdict.reason + ", but an instruction is about it" * asked
             return self._empty(first, reason, abstained=not asked)
-        least = least_of(hits.signals, self._config.context_abbreviated)
         draft = _Draft(
-            self._counter, self._max, cue or "", (self._config.context_full, least),
+            self._counter, self._max, cue or "", self._config.context_full,
             self._block(first.text), first,
         )  # fmt: skip
-        hits = hits._holding(unrepeated(hits))
         draft.marks = _marks_of(hits, k)
-        near = near_the_best(hits[:k], cut) if has_likeness(hits.signals) else hits
-        kept = {hit.id for hit in near}
-        reasons = ["" if hit.id in kept else _FAR for hit in hits[:k]]
-        # of a survey each is as good an answer as the other
-        survey = hits.is_survey
-        values = [1.0] * len(hits) if survey else relevances([hit.score for hit in hits])
-        if not always and self._is_doubtful(hits.signals, verdict.probability):
-            reasons = _beyond(_IN_DOUBT, reasons, verdict.probability)
         quotes, tokens = draft.settle([
             draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
-            for hit, value, reason in zip(hits[:k], values, reasons, strict=False)
+            for hit, value, reason in found
         ])  # fmt: skip
         said = any(quote.form != "skipped" for quote in quotes)
         return replace(
             self._empty(first, "" if said else "no memory fits the budget"),
             text=draft.text(), tokens=tokens, quotes=tuple(quotes),
         )  # fmt: skip
-
-    def _is_doubtful(self, signals: Signals | None, probability: float) -> bool:
-        """Whether it may be that nothing answers; not where a memory has all words of the cue."""
-        unsure = probability < self._config.context_sure
-        return unsure and signals is not None and signals.coverage < _COVERED
 
     def _block(self, section: str = "") -> Block:
         return Block(self._layout, ids=self._ids, section=section)
@@ -295,11 +274,11 @@ class _Draft:
     """The block under construction: what is in it, and what is left of the budget."""
 
     def __init__(
-        self, counter: TokenCounter, max_tokens: int, cue: str, relevance: tuple[float, float],
-        block: Block, first: _First,
+        self, counter: TokenCounter, max_tokens: int, cue: str, full: float, block: Block,
+        first: _First,
     ) -> None:
-        #: from which a memory is quoted in full, and from which it is quoted at all
-        self._full, self._least = relevance
+        #: relevance from which a memory is quoted in full
+        self._full = full
         self._count = counter
         self._max = max_tokens
         self._words = cue_words(cue)
@@ -328,8 +307,6 @@ class _Draft:
             return replace(quote, form="abbreviated" if why else "full", reason=why)
         if not reason and not hit.text.strip():
             reason = "its words are lost"
-        if not reason and quote.relevance < self._least:
-            reason = f"relevance {quote.relevance:.2f} is below {self._least:g}"
         if reason:
             return replace(quote, form="skipped", reason=reason)
         if hit.id in self._stands:
@@ -426,16 +403,6 @@ def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
     reason = reason or (_TOO_LONG if line.cut else "")
     form = "abbreviated" if reason else "full"
     return replace(quote, form=form, tokens=tokens, reason=reason)
-
-
-def _beyond(most: int, reasons: Sequence[str], probability: float) -> list[str]:
-    """The reasons for leaving hits out, with one for each beyond the first ``most`` without."""
-    doubt = f"probability of an answer {probability:.2f}: no more than {most} are quoted"
-    places = itertools.accumulate(not reason for reason in reasons)
-    return [
-        reason or (doubt if place > most else "")
-        for place, reason in zip(places, reasons, strict=True)
-    ]
 
 
 def _named(hit: Hit) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from spector.kernel.profile import ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.layout import Category, Flag, Modality
 from spector.read.intents import parse_intent
-from spector.read.pick import SEMANTIC_CUT
+from spector.read.pick import CUT, SEMANTIC_CUT
 from spector.read.request import parse_switch, several
 
 __all__ = [
@@ -75,7 +75,8 @@ class RecallOptions:
             it as well, as with ``mmr=0.8``, which it is short for. For timelines and summaries.
         per_session: at most so many hits of one session.
         cut: 0..1, the share of the best score that a hit of the semantic tier must have, where the
-            cue has words and a vector; what the cue names stays. 0 returns all k.
+            cue has words and a vector; what the cue names stays. 0 returns all k. In a context and
+            with ``selective`` 0.6 is usual, and hits of every tier must have it.
 
     Raises:
         InvalidInputError, InvalidFilterError: naming the option and what it takes.
@@ -179,11 +180,10 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
     return replace(options, **rare) if options is not None else RecallOptions(**rare)
 
 
-def cut_of(recall: RecallArguments) -> float:
-    """The cut that a context was asked for: by keyword, else in its ``options``."""
-    options = recall.get("options")
-    usual = options.cut if isinstance(options, RecallOptions) else SEMANTIC_CUT
-    return parse_cut(recall.get("cut", usual))
+def cut_of(options: RecallOptions | None, named: RareArguments) -> float:
+    """The cut of a context or a selective recall: by keyword, in the options, else `CUT`."""
+    told = options.cut if isinstance(options, RecallOptions) else SEMANTIC_CUT
+    return parse_cut(named.get("cut", CUT if told == SEMANTIC_CUT else told))
 
 
 def refuse_strange(recall: RecallArguments) -> None:

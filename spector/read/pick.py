@@ -19,7 +19,7 @@ from spector.records import Hit
 from spector.store.files import Bytes
 
 __all__ = [
-    "SEMANTIC", "SEMANTIC_CUT", "few_of_each", "most_diverse", "near_the_best", "own_scores",
+    "CUT", "SEMANTIC", "SEMANTIC_CUT", "few_of_each", "most_diverse", "near_the_best", "own_scores",
     "units_of", "unrepeated", "vectors_of",
 ]
 
@@ -27,6 +27,8 @@ __all__ = [
 SEMANTIC: Final = "semantic"
 #: share of the best score that one of them must have
 SEMANTIC_CUT: Final = 0.5
+#: the same of any memory where little is wanted: in a context, in a selective recall
+CUT: Final = 0.6
 
 
 def unrepeated(hits: Sequence[Hit]) -> list[Hit]:

@@ -202,6 +202,11 @@ class RecallRequest:
             self.modality_mask, self.drop_flags,
         )
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether the hits are to cover a topic between them, not each to answer."""
+        return self.mmr is not None or (self.topic is not None and self.topic.wants_many)
+
 
 def within(selection: Selection, time: Span) -> Selection | None:
     """What of a selection is from a time; None when their times do not meet."""

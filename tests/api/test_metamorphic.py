@@ -666,7 +666,9 @@ def hits_that_stand_out_less_are_shortened_or_left_out(path: Path) -> None:
         )
         with opened as memory:
             memory.remember_many([{**row, "text": f"{row['text']}. " * 8} for row in rows])
-            found = memory.context("Where is the violin of Ann?", vector=vector(1), max_tokens=9999)
+            found = memory.context(
+                "Where is the violin of Ann?", vector=vector(1), max_tokens=9999, cut=0
+            )
             sizes[full, abbreviated] = (len(found.hits), found.tokens)
     (all_full, whole), (all_short, shorter), (few, _) = sizes.values()
     assert all_full == all_short > few >= 1
@@ -682,7 +684,9 @@ def in_doubt_a_context_quotes_two_memories_at_most(path: Path) -> None:
         )
         with opened as memory:
             memory.remember_many(rows)
-            found = memory.context("Where is the violin of Ann?", vector=vector(1), max_tokens=9999)
+            found = memory.context(
+                "Where is the violin of Ann?", vector=vector(1), max_tokens=9999, cut=0
+            )
             quoted.append(len(found.hits))
             assert any("probability of an answer" in each.reason for each in found.skipped) == sure
     assert quoted[0] > quoted[1] == 2

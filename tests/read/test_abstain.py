@@ -7,6 +7,7 @@ answer withheld. Each decision is moved by each of its inputs in the documented 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spector.config import Config
-from spector.read.abstain import CROWD, evidence, judge, least_of, relevances
+from spector.read.abstain import CROWD, chosen, evidence, judge, least_of, relevances
 from spector.read.names import names_of
-from spector.records import Signals
+from spector.records import HitList, Signals
+from tests.read.test_quote import hit
 
 BELOW = Config().abstain_below
 #: an answer far ahead, a few near it, and a crowd that thins out
@@ -92,7 +94,7 @@ def test_each_signal_counts_in_its_direction(more: dict[str, Any], less: dict[st
 def test_the_published_constants() -> None:
     assert evidence(Signals(coverage=0.5, likeness=2.0)) == pytest.approx(0.5)
     little = Signals(coverage=0.3, likeness=2.0, known_name=True)
-    assert evidence(little) == pytest.approx(-0.9)
+    assert evidence(little) == pytest.approx(-1.8)
     assert evidence(Signals(coverage=0.5, unknown_name=True)) == pytest.approx(-2.665)
 
 
@@ -161,3 +163,58 @@ def test_names_are_words_with_a_capital_inside_of_a_sentence(cue: str, names: li
 def test_zero_never_withholds_and_no_signals_are_no_reason() -> None:
     assert not judge(Signals(unknown_name=True), 0.0).silent
     assert not judge(None, 1.0).silent
+
+
+# -- what is worth having -----------------------------------------------------------------------
+
+
+def hits_of(*scores: float, tier: str = "episodic", **signals: Any) -> HitList:
+    """Hits with these scores in this order, that likeness was asked for."""
+    found = [hit(f"memory {n}", n=n + 1) for n in range(len(scores))]
+    return HitList(
+        [replace(each, score=score, record=replace(each.record, tier=tier))
+         for each, score in zip(found, scores, strict=True)],
+        signals=Signals(**{"cosine": 0.5, "coverage": 1.0, "likeness": 6.0, **signals}),
+    )  # fmt: skip
+
+
+def kept(hits: HitList, *, always: bool = False, cut: float = 0.6, **config: float) -> list[int]:
+    chosen_by = Config(**{"context_abbreviated": 0.0, **config})  # type: ignore[arg-type]
+    _, found = chosen(hits, len(hits), chosen_by, cut=cut, always=always)
+    return [each.id for each, _, reason in found if not reason]
+
+
+@pytest.mark.parametrize("tier", ["episodic", "semantic"])
+def test_what_is_far_behind_the_best_is_left_out_in_every_tier(tier: str) -> None:
+    assert kept(hits_of(3.0, 2.0, 1.7, 1.0, tier=tier)) == [1, 2]
+    assert kept(hits_of(3.0, 2.0, 1.7, 1.0, tier=tier), cut=0.3) == [1, 2, 3, 4]
+    without = hits_of(3.0, 2.0, 1.7, 1.0, tier=tier, cosine=None)
+    assert kept(without) == [1, 2, 3, 4], "scores do not say how well a memory fits"
+
+
+def test_what_stands_before_one_that_is_near_stays() -> None:
+    """Memories of a day that the cue names stand in turn with the best, whatever their scores."""
+    assert kept(hits_of(0.5, 3.0, 0.4, 2.5, 0.3)) == [1, 2, 3, 4]
+
+
+def test_always_cuts_beliefs_only() -> None:
+    assert kept(hits_of(3.0, 2.0, 1.0), always=True) == [1, 2, 3]
+    assert kept(hits_of(3.0, 2.0, 1.0, tier="semantic"), always=True) == [1, 2]
+
+
+def test_in_doubt_two_are_kept_and_more_as_the_odds_rise() -> None:
+    counts = [
+        len(kept(hits_of(*[2.0] * 20, coverage=0.5, likeness=like), context_sure=0.7))
+        for like in (0.0, 2.0, 4.0, 6.0, 8.0)
+    ]
+    assert counts[0] == 2
+    assert counts == sorted(counts)
+    assert counts[-1] > 4
+    doubtful = hits_of(*[2.0] * 20, coverage=0.5, likeness=2.0)
+    assert len(kept(doubtful, context_sure=0.0)) == 20
+    assert len(kept(doubtful, always=True)) == 20
+    assert len(kept(hits_of(*[2.0] * 20, coverage=0.95, likeness=1.0))) == 20, "all its words"
+
+
+def test_a_belief_counts_half() -> None:
+    assert len(kept(hits_of(*[2.0] * 9, tier="semantic", coverage=0.5, likeness=1.0))) == 4

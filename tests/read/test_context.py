@@ -120,7 +120,7 @@ def test_the_same_words_are_said_once_by_the_newest(memory: Memory) -> None:
     new = memory.remember("I  live in ANKARA!", role="user", event_time="2026-05-01")
     other = memory.remember("I live in Ankara.", role="assistant", event_time="2022-05-01")
     asked = memory.remember("I live in Ankara?", role="user", event_time="2020-05-01")
-    context = memory.context("who lives in Ankara?")
+    context = memory.context("who lives in Ankara?", cut=0)
     assert {each.id: each.also for each in context.hits} == {
         new.id: (old.id,), other.id: (), asked.id: ()
     }
@@ -154,7 +154,9 @@ def test_relevance_decides_the_form(told: Memory) -> None:
 
 
 def test_filters_and_scopes_are_those_of_recall(told: Memory) -> None:
-    context = told.context("violin", session_id="s2", time_range=("2026-10-06", "2026-10-07"))
+    context = told.context(
+        "violin", session_id="s2", time_range=("2026-10-06", "2026-10-07"), cut=0
+    )
     assert {each.session_id for each in context.hits} == {"s2"}
     assert len(context.hits) == 2
 
