@@ -24,7 +24,7 @@ from spector.store.hydrate import damaged_record, header_of, to_record, verify_s
 from spector.store.links import has_ended, successors
 from spector.tiers.router import TierRouter
 
-__all__ = ["Confirmer", "candidate_of", "confine", "found_of", "image_of"]
+__all__ = ["Confirmer", "candidate_of", "confine", "found_of", "image_of", "spoken"]
 
 #: how reserved tags begin in the JSON text of a row's tags
 _RESERVED_IN_JSON = json.dumps(RESERVED)[1:-1]
@@ -52,11 +52,13 @@ class Confirmer:
 
     def first(
         self, snap: Snapshot, k: int, query: Query, filters: Sequence[SqlFilter | None],
-        ordered: Sequence[Candidate],
+        ordered: Sequence[Candidate], *, distinct: bool = False,
     ) -> tuple[list[Hit], int]:
         """The first k candidates that the catalog confirms, and how many it did not.
 
-        ``ordered`` best first; looked at in slices, so that it may make candidates as it goes.
+        Args:
+            ordered: best first; looked at in slices, so that it may make candidates as it goes.
+            distinct: as many as have k different texts; of one user and agent.
 
         Raises:
             PartitionCorruptError: bytes of a memory are not what was written.
@@ -64,6 +66,7 @@ class Confirmer:
         """
         hits: list[Hit] = []
         seen: set[int] = set()
+        told: set[Hashable] = seen if not distinct else set()  # type: ignore[assignment]
         dropped, hidden = 0, query.drop_flags & int(Flag.SUPERSEDED)
         # without a filter hardly any candidate is lost
         start, step = 0, k if all(each is None for each in filters) else max(k, _CHUNK)
@@ -91,13 +94,15 @@ class Confirmer:
                     dropped += 1
                     continue
                 seen.add(candidate.id)
+                if distinct:
+                    told.add((spoken(row.text), row.user_id, row.agent_id))
                 kept.append(n)
-                if len(seen) == k:
+                if len(told) == k:
                     break
             _verify_rows(snap, chunk, rows, headers, images, kept)
             newer = _newer(snap, chunk, rows, kept)
             hits += self._hits(chunk, rows, images, headers, kept, newer, query)
-            if len(hits) == k:
+            if len(told) == k:
                 break
         return hits, dropped
 
@@ -233,7 +238,12 @@ class _Found:
         if row.metadata and _SPEAKER_IN_JSON in row.metadata:
             named = json.loads(row.metadata).get("speaker")
         speaker = named if isinstance(named, str) and named else row.role
-        return row.user_id, row.agent_id, plain(speaker or "")
+        return *self.scope, plain(speaker or "")
+
+    @property
+    def scope(self) -> tuple[str | None, str | None]:
+        """User and agent."""
+        return self._row.user_id, self._row.agent_id
 
     @property
     def source(self) -> str | None:
@@ -252,6 +262,11 @@ def confine(hits: Sequence[Hit], within: Callable[[MemoryRecord], MemoryRecord])
     for hit in hits:
         if isinstance(hit._found, _Found) and hit._found.may_have_links:
             object.__setattr__(hit, "record", within(hit.record))
+
+
+def spoken(text: str) -> str:
+    """The words of a text, whatever their case and the space between them, without a full stop."""
+    return " ".join(text.casefold().split()).rstrip(".! ")
 
 
 def found_of(hit: Hit) -> _Found:

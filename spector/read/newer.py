@@ -8,6 +8,7 @@ stands behind.
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,11 +31,11 @@ from spector.read.statements import (
     Statement,
     may_be_of_change,
 )
-from spector.read.versions import Pair
+from spector.read.versions import Form, Pair
 from spector.records import Hit
 from spector.store.hydrate import header_of
 
-__all__ = ["LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "newer_first", "outdated"]
+__all__ = ["LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "continued", "newer_first", "outdated"]
 
 #: best hits among which a newer statement is looked for; where half of them are versions of one
 #: another, so many
@@ -128,27 +129,15 @@ def outdated(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     best = [hit for hit in hits if hit._found is not None and len(hit.text) <= _LONGEST]
     if len(best) < 2 or hits[0].score <= 0:
         return {}
-    question = Question.of(cue)
-    pairs = _of_one_teller(best, question)
+    versions = _Versions(Question.of(cue), best)
+    pairs = versions.of_one_teller()
     if not pairs:
         return {}
     alike = _cosines(best)
-    texts: dict[int, Statement] = {}
     changed: list[tuple[Hit, Hit]] = []
     framed: list[tuple[Hit, Hit]] = []
     for old, new in pairs:
-        if alike[old, new] < _ALIKE:
-            continue
-        for n in (new, old):
-            if n not in texts:
-                texts[n] = Statement.of(best[n].text, turkish=question.text.turkish)
-        if not texts[new].is_of_now:
-            continue
-        form = Pair(question, texts[old], texts[new]).form()
-        if form == "move":
-            form = "change" if alike[old, new] >= _ALIKE_MOVED else None
-        elif best[new].score < _SHARE * best[old].score:
-            form = None
+        form = versions.form(old, new, float(alike[old, new]))
         if form is not None:
             (changed if form == "change" else framed).append((best[old], best[new]))
     out: dict[int, tuple[int, ...]] = {}
@@ -157,27 +146,82 @@ def outdated(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     return out
 
 
-def _of_one_teller(hits: Sequence[Hit], question: Question) -> list[tuple[int, int]]:
-    """Pairs of hits, by number and the older first, that one speaker told in one scope, of which
-    the later may be believed instead, and whose words may answer the question at all."""
-    found = [found_of(hit) for hit in hits]
-    certain = [int(header_of(each.image)["confidence"]) for each in found]
-    tellers = [each.teller() for each in found]
-    folded = [plain(hit.text) for hit in hits]
-    answers = [question.may_be_answered_by(each) for each in folded]
-    changes = [may_be_of_change(each) for each in folded]
-    out = []
-    for n, new in enumerate(hits):
-        for o, old in enumerate(hits):
-            if (
-                (changes[n] or (answers[n] and answers[o])) and tellers[o] == tellers[n]
-                and found[o].event_ms < found[n].event_ms
-                and 0 < _SHARE_MOVED * old.score <= new.score and certain[n] >= certain[o]
-                and (found[n].source is None or found[o].source is not None)
-                and old.text != new.text
-            ):
-                out.append((o, n))
-    return out
+def continued(
+    newer: Mapping[int, tuple[int, ...]], hits: Sequence[Hit], cue: str
+) -> dict[int, tuple[int, ...]]:
+    """`outdated` of more hits, where those of before are versions of one another.
+
+    Each other hit is compared with the newest of them only; what has its form is of the series.
+    """
+    series = {*newer, *(each for some in newer.values() for each in some)}
+    known = [hit for hit in hits if hit.id in series]
+    newest = max(known, key=lambda hit: (found_of(hit).event_ms, hit.id))
+    rest = [
+        hit for hit in hits
+        if hit.id not in series and hit._found is not None and len(hit.text) <= _LONGEST
+    ]
+    every = [newest, *rest]
+    versions = _Versions(Question.of(cue), every)
+    alike = _cosines(every)
+    for old, new in versions.of_one_teller(with_first=True):
+        if versions.form(old, new, float(alike[old, new])) is not None:
+            known.append(every[max(old, new)])
+    known.sort(key=lambda hit: found_of(hit).event_ms)
+    times = [found_of(hit).event_ms for hit in known]
+    later = [bisect.bisect_right(times, at) for at in times]
+    return {
+        hit.id: tuple(each.id for each in known[after:])
+        for hit, after in zip(known, later, strict=True) if after < len(known)
+    }
+
+
+class _Versions:
+    """Hits by number, read word by word when that is needed."""
+
+    def __init__(self, question: Question, hits: Sequence[Hit]) -> None:
+        self._question, self._hits = question, hits
+        self._texts: dict[int, Statement] = {}
+
+    def form(self, old: int, new: int, alike: float) -> Form | None:
+        """By what the later one takes the place of the earlier one."""
+        if alike < _ALIKE or not self._text_of(new).is_of_now:
+            return None
+        form = Pair(self._question, self._text_of(old), self._text_of(new)).form()
+        if form == "move":
+            return "change" if alike >= _ALIKE_MOVED else None
+        return form if self._hits[new].score >= _SHARE * self._hits[old].score else None
+
+    def _text_of(self, n: int) -> Statement:
+        if n not in self._texts:
+            turkish = self._question.text.turkish
+            self._texts[n] = Statement.of(self._hits[n].text, turkish=turkish)
+        return self._texts[n]
+
+    def of_one_teller(self, *, with_first: bool = False) -> list[tuple[int, int]]:
+        """Pairs, the older first, that one speaker told in one scope, of which the later may be
+        believed instead, and whose words may answer the question at all.
+
+        Args:
+            with_first: only those of the first hit with another one.
+        """
+        hits = self._hits
+        folded = [plain(hit.text) for hit in hits]
+        answers = [self._question.may_be_answered_by(each) for each in folded]
+        changes = [may_be_of_change(each) for each in folded]
+        if not any(changes) and sum(answers) < 2:
+            return []
+        found = [found_of(hit) for hit in hits]
+        times = [each.event_ms for each in found]
+        certain = [int(header_of(each.image)["confidence"]) for each in found]
+        tellers = [each.teller() for each in found]
+        return [
+            (o, n) for n, new in enumerate(hits) if changes[n] or answers[n]
+            for o, old in enumerate(hits)
+            if times[o] < times[n] and (changes[n] or answers[o]) and tellers[o] == tellers[n]
+            and 0 < _SHARE_MOVED * old.score <= new.score and certain[n] >= certain[o]
+            and (found[n].source is None or found[o].source is not None)
+            and old.text != new.text and not (with_first and n and o)
+        ]
 
 
 def _without_lists(framed: Sequence[tuple[Hit, Hit]]) -> list[tuple[Hit, Hit]]:

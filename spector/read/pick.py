@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spector.kernel.products import lengths
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
-from spector.read.hits import candidate_of, image_of
+from spector.read.hits import candidate_of, found_of, image_of, spoken
 from spector.read.quote import origin_of
 from spector.read.rank import diverse
 from spector.read.rescore import rescored
@@ -40,14 +40,14 @@ def unrepeated(hits: Sequence[Hit]) -> list[Hit]:
     """
     alike: dict[str, list[Hit]] = {}
     for hit in hits:
-        alike.setdefault(" ".join(hit.text.casefold().split()).rstrip(".! "), []).append(hit)
+        alike.setdefault(spoken(hit.text), []).append(hit)
     if len(alike) == len(hits):
         return list(hits)
     groups: dict[object, list[Hit]] = {}
     for words, some in alike.items():
         for hit in some:
             alone = len(some) == 1
-            scope = None if alone else (hit.user_id, hit.agent_id, origin_of(hit))
+            scope = None if alone else (_scope_of(hit), origin_of(hit))
             groups.setdefault((words, scope), []).append(hit)
     standing = {id(some[0]): _newest(some) for some in groups.values()}
     return [standing[id(hit)] for hit in hits if id(hit) in standing]
@@ -57,9 +57,20 @@ def _newest(some: list[Hit]) -> Hit:
     """The newest of hits with equal words, in the place of the first."""
     if len(some) == 1:
         return some[0]
-    best, newest = some[0], max(some, key=lambda hit: (hit.record.event_ms, hit.id))
+    best, newest = some[0], max(some, key=lambda hit: (_time_of(hit), hit.id))
     also = sorted({each for hit in some for each in (hit.id, *hit.also)} - {newest.id})
     return rescored(newest, best.score, best.explainer, tuple(also))
+
+
+def _scope_of(hit: Hit) -> tuple[str | None, str | None]:
+    """User and agent, without a record being made for them."""
+    if hit._found is None:
+        return hit.user_id, hit.agent_id
+    return found_of(hit).scope
+
+
+def _time_of(hit: Hit) -> int:
+    return hit.record.event_ms if hit._found is None else found_of(hit).event_ms
 
 
 def own_scores(hits: Sequence[Hit]) -> list[float]:

@@ -29,7 +29,7 @@ from spector.read.flood import DEEP, WINDOW, believed, is_doubted, without_flood
 from spector.read.fuse import Asked, is_open
 from spector.read.hits import Confirmer
 from spector.read.lexical import LexicalChannel, id_in, kind_of
-from spector.read.newer import LOOKED_AT, MOST_VERSIONS, newer_first, outdated
+from spector.read.newer import LOOKED_AT, MOST_VERSIONS, continued, newer_first, outdated
 from spector.read.noticed import Noticer, is_scoped
 from spector.read.phases import lacks_words, query_of, scored_all, stats_of
 from spector.read.pick import (
@@ -214,6 +214,8 @@ class Reader:
         """The best k, and the instructions that stand beside them."""
         if request.cue is None or not is_looked_for(request):
             return self._best(snap, request)
+        if not request.kind:
+            request = replace(request, kind=str(kind_of(request)))
         fitting = self._standing.fitting(snap, self._lexical.at(snap), request)
         hits = self._best(snap, replace(request, beside=tuple(hit.id for hit in fitting)))
         asked = [hit for hit in hits.standing if hit.id not in {each.id for each in fitting}]
@@ -380,11 +382,11 @@ class Reader:
                 more = self._confirmer.first(snap, MOST_VERSIONS, query, filters, ranked)[0]
                 seen = {hit.id for hit in hits}
                 hits = [*hits, *(hit for hit in more if hit.id not in seen)]
-                newer = outdated(hits[:MOST_VERSIONS], request.cue or "")
-            hits = newer_first(hits, newer)[: request.k]
+                newer = continued(newer, hits[:MOST_VERSIONS], request.cue or "")
+            hits = newer_first(hits, newer)
         first = self._by_id(snap, request, query, filters)
         if first is not None:
-            hits = [first, *(hit for hit in hits if hit.id != first.id)][: request.k]
+            hits = [first, *(hit for hit in hits if hit.id != first.id)]
         least = hits[0].score if hits else -np.inf
         asked_for = [each for each in apart if each.score > least]
         standing, _ = self._confirmer.first(snap, 1, query, filters, asked_for)
@@ -418,11 +420,15 @@ class Reader:
         """The first k of everything there is."""
         filtered = any(f is not None for f in filters)
         some = ranked.top(_CANDIDATES_BEFORE_BITMAP) if filtered else ranked
-        hits, _ = self._confirmer.first(snap, request.k, query, filters, some)
-        if len(hits) == request.k or len(some) == len(ranked):
+        hits, _ = self._confirmer.first(
+            snap, request.k, query, filters, some, distinct=_is_of_words(request)
+        )
+        if len(hits) >= request.k or len(some) == len(ranked):
             return hits
         ranked.only(allowed(snap, request).codes)
-        return self._confirmer.first(snap, request.k, query, filters, ranked)[0]
+        return self._confirmer.first(
+            snap, request.k, query, filters, ranked, distinct=_is_of_words(request)
+        )[0]
 
     def _best_of_many(
         self, snap: Snapshot, request: RecallRequest, query: Query,
@@ -442,8 +448,10 @@ class Reader:
             apart = self._standing.set_aside(snap, views, ranked, request)
             if allow is not None:
                 ranked.only(allow.codes)
-            hits, _ = self._confirmer.first(snap, request.k, query, filters, ranked)
-            if len(hits) == request.k or len(result) < want:
+            hits, _ = self._confirmer.first(
+                snap, request.k, query, filters, ranked, distinct=_is_of_words(request)
+            )
+            if len(hits) >= request.k or len(result) < want:
                 return hits, result, ranked, apart
             if filtered and allow is None:
                 allow = allowed(snap, request)
@@ -493,8 +501,13 @@ class Reader:
 
 
 def _distinct(request: RecallRequest, hits: HitList) -> list[Hit]:
-    """One hit for equal words; whoever asks by a vector alone asks for memories, not for words."""
-    return unrepeated(hits) if request.cue is not None and request.lexical else hits
+    """One hit for equal words."""
+    return unrepeated(hits) if _is_of_words(request) else hits
+
+
+def _is_of_words(request: RecallRequest) -> bool:
+    """Whoever asks by a vector alone asks for memories, not for words."""
+    return request.cue is not None and request.lexical
 
 
 def _is_about(request: RecallRequest) -> bool:
@@ -526,4 +539,4 @@ def _of_time_first(hits: HitList, of_time: HitList, k: int) -> HitList:
     for hit in turns:
         if hit is not None:
             chosen.setdefault(hit.id, hit)
-    return hits._holding([*chosen.values()][:k])
+    return hits._holding([*chosen.values()][: max(k, len(hits))])

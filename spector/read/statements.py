@@ -67,6 +67,12 @@ _ALSO: Final = re.compile(
 )
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|we're|us|our)\b")
 _FIRST_PERSON_TR: Final = re.compile(r"\w{2,}(?:[aeiou]r[iu][mz]|y[iu][mz]|d[iu][mk]|m[ae]m)")
+_OWNER: Final = re.compile(r"\b([^\W\d_]+)'(?:s|n?[iu]n) (?:new |yeni )?([^\W\d_]+)")
+_POSSESSED: Final = re.compile(
+    r"(?:(?:^|[.,;:!?] |\b(?:and|but|that|while|because) )(?:my|our)|\b(?:his|her|their))"
+    r" (?:new |current )*([^\W\d_]+)"
+)
+_GENITIVE, _HELD = re.compile(r"\w{3,}[iu]n"), re.compile(r"\w{2,}[iu]")
 ARTICLES: Final = frozenset("a an the".split())
 _BE: Final = frozenset("am are be get is m re s not".split())
 _AUXILIARY: Final = frozenset("is are was were has have had can will does did".split())
@@ -201,6 +207,28 @@ class Statement:
             and before.form not in _BE
             for before, word in itertools.pairwise(self.words)
         )
+
+    @cached_property
+    def owners(self) -> list[tuple[str, str]]:
+        """(owner, what is his): "Ayla's husband", but not "it's"."""
+        return [
+            (owner, owned) for owner, owned in _OWNER.findall(self.folded)
+            if not is_stop(analyse(owner).words[0])
+        ]
+
+    @cached_property
+    def possessed(self) -> list[str]:
+        """What has "my", "his" before it at the beginning of a clause."""
+        return list(_POSSESSED.findall(self.folded))
+
+    @cached_property
+    def genitives(self) -> list[tuple[str, str]]:
+        """ "annemin kedisi"."""
+        return [
+            (one.form, other.form) for one, other in itertools.pairwise(self.words)
+            if self.turkish and one.tells and _GENITIVE.fullmatch(one.form)
+            and _HELD.fullmatch(other.form)
+        ]
 
     @cached_property
     def ids(self) -> list[tuple[str, str]]:

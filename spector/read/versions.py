@@ -13,12 +13,10 @@ the form does not tell, the answer is no. All by form: the words listed are thos
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from spector.lexical.analysis import analyse, is_stop
 from spector.read.statements import ARTICLES, TURNS, Question, Statement, Word, is_now
 
 __all__ = ["Form", "Pair"]
@@ -40,12 +38,6 @@ _SEVERAL: Final = re.compile(
     r"\b(?:have|has|got|owns?|likes?|names?|called|ad[iu]\w*|every|each|her"
     r"|\w+(?:day|morning|evening|weekend)s)\b|\b(?:an?|bir) \w"
 )
-_OWNER: Final = re.compile(r"\b([^\W\d_]+)'(?:s|n?[iu]n) (?:new |yeni )?([^\W\d_]+)")
-_POSSESSED: Final = re.compile(
-    r"(?:(?:^|[.,;:!?] |\b(?:and|but|that|while|because) )(?:my|our)|\b(?:his|her|their))"
-    r" (?:new |current )*([^\W\d_]+)"
-)
-_GENITIVE, _HELD = re.compile(r"\w{3,}[iu]n"), re.compile(r"\w{2,}[iu]")
 _ANY: Final = frozenset("a an bir".split())
 _PLACES: Final = frozenset("at by from in into near on to under with".split())
 _LOCATIVE: Final = re.compile(r"\w*[dt][ae]n?")
@@ -96,19 +88,13 @@ class Pair:
     def _is_of_others(self) -> bool:
         """ "Ayla's husband", "My brother lives", "annemin kedisi" where that is not asked."""
         new, known = self._new, self._is_known
-        for owner, owned in _OWNER.findall(new.folded):
-            if is_stop(analyse(owner).words[0]):  # "it's", "that's"
-                continue
+        for owner, owned in new.owners:
             is_said = is_now(owned) or owned.endswith("ing") or owned in ARTICLES
             if not known(owner) or not (is_said or known(owned)):
                 return True
-        if not all(map(known, _POSSESSED.findall(new.folded))):
+        if not all(map(known, new.possessed)):
             return True
-        if new.turkish and any(
-            one.tells and _GENITIVE.fullmatch(one.form) and _HELD.fullmatch(other.form)
-            and not (known(one.form) and known(other.form))
-            for one, other in itertools.pairwise(new.words)
-        ):
+        if any(not (known(one) and known(other)) for one, other in new.genitives):
             return True
         return self._old.is_own and not new.is_own
 
@@ -178,6 +164,8 @@ class Pair:
     def _is_changed(self, found: _Stretches | None) -> bool:
         """Whether the later statement says that what the earlier one says is otherwise now."""
         old, new, question = self._old, self._new, self._question
+        if not new.is_of_change and old.is_negated == new.is_negated:
+            return False
         if self._is_foreign():
             return False
         if found and found.before and (
