@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from spector.unicode import plain
 
 __all__ = [
-    "UNSEEN", "Opening", "asks", "folded_name", "later_openings", "opening_of", "says_i",
+    "UNSEEN", "Opening", "folded_name", "is_question", "later_openings", "opening_of", "says_i",
     "speaker_in", "words_of",
 ]
 
@@ -147,7 +147,7 @@ def says_i(words: str) -> bool:
     return _I.search(plain(words[:_SPOKEN_CHARS]).replace("\u2019", "'")) is not None
 
 
-def asks(words: str) -> bool:
+def is_question(words: str) -> bool:
     """Whether there is a question mark, in any script."""
     return _ASKS.search(words, 0, _SPOKEN_CHARS) is not None
 

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from spector.config import Config
 from spector.errors import InvalidMetadataError
 from spector.records import MemoryRecord
-from spector.spoken import UNSEEN, Opening, asks, folded_name, says_i, speaker_in, words_of
+from spector.spoken import UNSEEN, Opening, folded_name, is_question, says_i, speaker_in, words_of
 from spector.store.speakers import Said, newest
 from spector.store.store import Store
 from spector.unicode import plain
@@ -296,7 +296,7 @@ class _Turn(NamedTuple):
 
 def _turn_of(line: _Line, opening: Opening) -> _Turn:
     words = line.text[opening.start :]
-    question = asks(words)
+    question = is_question(words)
     return _Turn(
         opening.name, opening.proper, opening.role, says_i(words) and not question, question
     )

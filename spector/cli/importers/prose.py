@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from spector.cli.importers.common import Message, Options, Source
 from spector.read.roles import speaker_opening
-from spector.spoken import asks, opening_of, says_i
+from spector.spoken import is_question, opening_of, says_i
 
 __all__ = ["read_markdown", "read_text"]
 
@@ -143,7 +143,7 @@ def _names_taking_turns(lines: Iterable[str]) -> frozenset[str]:
                 speaker = opening.folded
                 words[speaker] += len(line[opening.start :].split())
             said = line if opening is None else line[opening.start :]
-            if speaker and (says_i(said) or asks(said)):
+            if speaker and (says_i(said) or is_question(said)):
                 heard.add(speaker)
     names = [name for name in heard if turns[name] >= _LEAST_TURNS]
     spoken = sum(turns[name] for name in names)
