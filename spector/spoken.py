@@ -40,6 +40,11 @@ _HEADS: Final = frozenset(
     yanit""".split()
 )
 _LONGEST_SPEAKER: Final = 200
+#: said to somebody: nothing else that stands behind a head begins like that
+_GREETS: Final = re.compile(
+    r"\s*(?:hi|hello|hey|thanks|thank you|sorry|ok|okay|good (?:morning|evening|night)|merhaba"
+    r"|selam|tesekkur\w*|gunaydin|iyi aksamlar)\b"
+)
 #: "I" in languages that have a word for it, and the endings that say it in Turkish; over `plain`
 _I: Final = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|ich|mich|je|moi|yo|ik|jag|jeg|bana|beni|benim"
@@ -143,8 +148,9 @@ def speaker_in(role: object, metadata: object) -> str | None:
 
 
 def says_i(words: str) -> bool:
-    """Whether somebody speaks of himself, in one of the languages that are known here."""
-    return _I.search(plain(words[:_SPOKEN_CHARS]).replace("\u2019", "'")) is not None
+    """Whether somebody speaks of himself, or begins with a greeting, in a language known here."""
+    folded = plain(words[:_SPOKEN_CHARS]).replace("\u2019", "'")
+    return _I.search(folded) is not None or _GREETS.match(folded) is not None
 
 
 def is_question(words: str) -> bool:

@@ -222,9 +222,8 @@ def test_heads_of_notes_and_poses_name_nobody(mind: Memory, texts: list[str]) ->
         ["Breakfast: two eggs", "Lunch: soup", "Breakfast: toast", "Lunch: rice"],
         ["Action: Send the minutes to Kim.", "Owner: Ben", "Action: Call them.", "Owner: Ayla"],
         ["Uyarı: vanaya dokunma.", "Uyarı: önce fişi çek."],
-        ["Python: how do I sort a list?", "Python: why am I so slow?", "Python: I am done"],
-        ["Paris: I want to see the Louvre", "Paris: two nights", "Rome: three nights",
-         "Rome: the Forum"],
+        ["Python: how do I sort a list?", "Python: why am I so slow?"],
+        ["Paris: the Louvre", "Paris: two nights", "Rome: three nights", "Rome: the Forum"],
     ],
     ids=lambda texts: texts[0][:8],
 )  # fmt: skip
