@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import Final, Literal, get_args
 
 from spector.errors import InvalidInputError
 from spector.given import shown
 
-__all__ = ["Config"]
+__all__ = ["LAYOUTS", "MAX_PROBLEMS", "Config", "Layout"]
+
+#: how a context is laid out: "compact" for few tokens, "full" with id, time and origin in each line
+Layout = Literal["compact", "full"]
+LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
+#: of more than this many problems the rest is only counted, unless all are asked for: a ruined
+#: partition has as many as it has records
+MAX_PROBLEMS: Final = 1000
 
 #: standard errors; beyond a handful an estimate rules nothing out
 MAX_CONFIDENCE = 100.0

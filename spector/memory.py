@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from spector.calls import Calls, Steps, verb
 from spector.clock import CheckedClock, Clock, from_ms, iso_of_ms
-from spector.config import Config
+from spector.config import Config, Layout
 from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
 from spector.embed.validate import embedded
 from spector.errors import (
@@ -69,7 +69,6 @@ from spector.read.options import (
 )
 from spector.read.parts import split
 from spector.read.probes import Probes
-from spector.read.quote import Layout
 from spector.read.recall import Reader
 from spector.read.request import (
     EVERYTHING,

@@ -12,6 +12,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from spector.clock import from_ms, iso_of_ms
+from spector.config import MAX_PROBLEMS
 from spector.layout import Category, Flag, Modality
 from spector.receipt import ErasureReceipt
 
@@ -690,10 +691,6 @@ class RepairReport:
         """True when every memory is in the new store with its words."""
         return not self.lost and not self.wordless and not self.commits_lost
 
-
-#: of more than this many problems the rest is only counted, unless somebody wants them all: a
-#: ruined partition has as many as it has records
-MAX_PROBLEMS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,6 +81,15 @@ def test_import_of_the_command_line_is_light_too(tmp_path: Path) -> None:
     assert python(code, tmp_path, PYTHONPATH=str(REPO)) == "[]"
 
 
+def test_the_command_loads_what_it_needs_when_a_command_runs(tmp_path: Path) -> None:
+    """Damage without it: half a second before ``spector --help`` says anything."""
+    code = (
+        "import sys, spector.cli.main;"
+        "print(sorted({'numpy', 'sqlite3', 'mmh3', 'numba', 'onnxruntime'} & sys.modules.keys()))"
+    )
+    assert python(code, tmp_path, PYTHONPATH=str(REPO)) == "[]"
+
+
 def test_every_public_name_exists_and_is_listed_once() -> None:
     assert sorted(set(spector.__all__)) == sorted(spector.__all__)
     missing = [name for name in spector.__all__ if not hasattr(spector, name)]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from spector.clock import to_ms
 from spector.errors import InvalidInputError, InvalidTimeError
-from spector.store.below import no_store_at
 
 if TYPE_CHECKING:
     from spector.memory import Memory
@@ -242,6 +241,8 @@ def require_store(path: str, *, existing: bool = False) -> None:
     """
     if os.path.exists(os.path.join(path, "catalog.db")):
         return
+    from spector.store.below import no_store_at
+
     if existing or os.path.exists(path):  # of a name that is too long, Path.exists raises
         raise no_store_at(path)
     raise no_store_at(

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from spector.clock import to_ms
-from spector.records import MemoryRecord
 
 if TYPE_CHECKING:
     from spector.memory import Memory
+    from spector.records import MemoryRecord
 
 __all__ = ["Sample", "newest", "sample", "selected"]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from spector.cli.output import Column, Console, clean, wrap
-from spector.layout import Flag
-from spector.read.quote import label, origin_of
-from spector.records import Hit, MemoryRecord
+
+if TYPE_CHECKING:
+    from spector.records import Hit, MemoryRecord
 
 __all__ = ["day", "show_memories", "state_of", "who_said"]
 
@@ -40,6 +40,8 @@ def show_memories(
         Column("user", flexible=True, least=8), Column("who", flexible=True, least=10),
         Column("state", flexible=True, least=16), Column("text", flexible=True), Column("id"),
     ]  # fmt: skip
+    from spector.records import Hit
+
     ranked = any(isinstance(each, Hit) for each in memories)
     rows = []
     for rank, each in enumerate(memories, 1):
@@ -73,6 +75,8 @@ def who_said(record: MemoryRecord) -> str:
 
     A name that would pass for another role is quoted, as it is in a context for a prompt.
     """
+    from spector.read.quote import label, origin_of
+
     source = "" if record.source is None else f"from {label(record.source)}"
     origin = origin_of(record)
     return f"{origin} ({source})" if origin and source else origin or source
@@ -83,6 +87,8 @@ def state_of(record: MemoryRecord, *, protected: bool = False) -> str:
 
     ``protected``: also why a selection does not forget it.
     """
+    from spector.layout import Flag
+
     states: list[str] = []
     if record.superseded:
         until = record.valid_until

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from spector.clock import iso_of_ms
-from spector.config import Config
+from spector.config import Config, Layout
 from spector.read.abstain import chosen
 from spector.read.excerpt import cue_words, excerpt
 from spector.read.pick import CUT, unrepeated
-from spector.read.quote import Block, Layout, Line, line_of, quoted
+from spector.read.quote import Block, Line, line_of, quoted
 from spector.read.tokens import TokenCounter
 from spector.records import Hit, HitList
 from spector.wording import counted

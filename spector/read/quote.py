@@ -15,20 +15,17 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol, get_args
+from typing import Final, NamedTuple, Protocol
 
+from spector.config import Layout
 from spector.read.plain import plain
 from spector.read.roles import BARE_ROLES, is_invisible, reads_like_a_role
 from spector.read.signs import USERS
 from spector.records import Hit, MemoryRecord
 from spector.spoken import words_of
 
-__all__ = ["LAYOUTS", "Block", "Layout", "Line", "label", "line_of", "origin_beside", "origin_of",
+__all__ = ["Block", "Line", "label", "line_of", "origin_beside", "origin_of",
            "quoted", "role_label"]
-
-#: how a block is laid out: "compact" for few tokens, "full" with id, time and origin in each line
-Layout = Literal["compact", "full"]
-LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 
 _OPEN: Final = "<memories>\n"
 _END: Final = "</memories>\n"

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.clock import to_ms
-from spector.config import Config
+from spector.config import LAYOUTS, Config, Layout
 from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
 from spector.given import items_of, reading, shown
 from spector.kernel.profile import MOST_WEIGHT, ScoringProfile
 from spector.kernel.query import DEFAULT_DROP_FLAGS
 from spector.kernel.tags import scope_tag, tags_mask
 from spector.read.long_cue import shortened
-from spector.read.quote import LAYOUTS, Layout
 from spector.read.spans import Span
 from spector.read.topic import Topic, topic_of
 from spector.store.filters import SqlFilter, compile_where

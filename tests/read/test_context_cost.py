@@ -15,7 +15,7 @@ import pytest
 
 import spector
 from bench.recall import sets
-from spector.read.quote import LAYOUTS, Layout
+from spector.config import LAYOUTS, Layout
 from spector.read.tokens import estimated_tokens, token_counter
 from tests.fakes import FakeEmbedder
 

@@ -19,7 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.read.quote import LAYOUTS, Block, Layout, label, line_of, quoted, role_label
+from spector.config import LAYOUTS, Layout
+from spector.read.quote import Block, label, line_of, quoted, role_label
 from spector.records import Explanation, Hit, MemoryRecord
 
 #: one line of the block, and nothing else

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spector.config import Layout
 from spector.errors import InvalidInputError, ModelFileError
-from spector.read.quote import Layout
 from spector.read.tokens import ESTIMATE, estimated_tokens, token_counter
 from tests.read.test_quote import block_of, hit
 

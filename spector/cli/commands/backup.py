@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spector.cli.options import add_json, add_path, open_memory, place, require_store
 from spector.cli.output import Console, Progress, bytes_text
-from spector.records import BackupReport
 from spector.wording import counted
+
+if TYPE_CHECKING:
+    from spector.records import BackupReport
 
 __all__ = ["add_backup", "add_restore"]
 

@@ -22,11 +22,11 @@ from spector.cli.options import (
 from spector.cli.output import Console, clean
 from spector.cli.streams import input_text
 from spector.errors import InvalidInputError, InvalidTextError
-from spector.records import MemoryRecord
 from spector.wording import counted
 
 if TYPE_CHECKING:
     from spector.memory import Memory
+    from spector.records import MemoryRecord
 
 __all__ = ["add_pin", "add_reinforce", "add_resolve", "add_unpin", "add_update"]
 
@@ -115,7 +115,7 @@ def update(
 
 
 #: what is done to one memory: store, id, guard -> the memory as it is then
-_Change = Callable[["Memory", int, Mapping[str, str]], MemoryRecord]
+_Change = Callable[["Memory", int, Mapping[str, str]], "MemoryRecord"]
 
 
 def add_pin(commands: Any) -> None:

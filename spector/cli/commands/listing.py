@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spector.cli.options import (
     add_json,
@@ -20,8 +20,10 @@ from spector.cli.options import (
 from spector.cli.output import Column, Console, clean, wrap
 from spector.cli.selecting import newest, selected
 from spector.cli.shown import day, show_memories, state_of, who_said
-from spector.records import MemoryRecord
 from spector.wording import counted
+
+if TYPE_CHECKING:
+    from spector.records import MemoryRecord
 
 __all__ = ["add_count", "add_get", "add_list", "add_users"]
 

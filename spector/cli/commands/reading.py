@@ -27,9 +27,8 @@ from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable
 from spector.cli.shown import day, show_memories
 from spector.cli.streams import input_text
 from spector.clock import from_ms, to_ms
+from spector.config import LAYOUTS
 from spector.errors import InvalidInputError
-from spector.read.quote import LAYOUTS
-from spector.read.request import asked_topic, usual_k
 from spector.wording import counted
 
 __all__ = ["add_context", "add_export", "add_recall", "add_stats"]
@@ -110,6 +109,8 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     cue = question.pop("cue")
     with open_memory(args, "rw" if args.learn else "r") as memory:
+        from spector.read.request import asked_topic, usual_k
+
         k = args.k or usual_k(asked_topic(cue, ""), _USUAL_K)
         hits = memory.recall(cue, k=k, selective=args.selective, **question)
     console.document({"cue": cue, "k": k, "hits": list(hits),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from spector.cli.options import (
     add_embedder,
@@ -20,9 +20,12 @@ from spector.cli.options import (
     unit,
 )
 from spector.cli.output import Column, Console, bytes_text, to_jsonable
+from spector.config import MAX_PROBLEMS
 from spector.errors import InvalidInputError
-from spector.records import MAX_PROBLEMS, CompactionReport, Loss
 from spector.wording import counted
+
+if TYPE_CHECKING:
+    from spector.records import CompactionReport, Loss
 
 __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 

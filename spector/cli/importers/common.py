@@ -13,7 +13,6 @@ from typing import IO, Any, TextIO
 
 from spector.clock import MAX_MS, MIN_MS, from_ms, to_ms
 from spector.errors import ImportFormatError, InvalidTimeError, StoreError
-from spector.store.guard import open_given
 
 __all__ = [
     "BAD_JSON",
@@ -83,6 +82,8 @@ class Source:
         """The file as UTF-8 text (a byte-order mark is dropped)."""
         try:
             self.require_file()
+            from spector.store.guard import open_given  # not before a file is read
+
             with open(open_given(self.path), encoding="utf-8-sig", newline=None) as stream:
                 yield stream
         except UnicodeDecodeError as exc:

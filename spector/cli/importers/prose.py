@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from spector.cli.importers.common import Message, Options, Source
-from spector.read.roles import speaker_opening
-from spector.spoken import is_question, opening_of, says_i
 
 __all__ = ["read_markdown", "read_text"]
 
@@ -130,6 +128,9 @@ _LEAST_WORDS = 4
 
 def _names_taking_turns(lines: Iterable[str]) -> frozenset[str]:
     """The folded names of those who speak in a transcript; none for any other text."""
+    from spector.read.roles import speaker_opening
+    from spector.spoken import is_question, says_i
+
     turns: Counter[str] = Counter()
     words: Counter[str] = Counter()
     heard: set[str] = set()  # people say "I" and ask one another, heads of notes do neither
@@ -154,6 +155,9 @@ def _names_taking_turns(lines: Iterable[str]) -> frozenset[str]:
 
 def _turns(lines: Iterable[str], names: frozenset[str]) -> Iterator[_Block]:
     """What each says at a time, from one name to the next."""
+    from spector.read.roles import speaker_opening
+    from spector.spoken import opening_of
+
     held: list[str] = []
     start, speaker = 1, ""
     for number, raw in enumerate(lines, 1):
