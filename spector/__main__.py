@@ -1,7 +1,5 @@
 """``python -m spector`` is the ``spector`` command."""
 
-import sys
+from spector.cli.main import command
 
-from spector.cli.main import main
-
-sys.exit(main())
+command()

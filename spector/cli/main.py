@@ -8,10 +8,13 @@ reader of our output went away.
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import contextlib
 import re
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
@@ -22,13 +25,16 @@ from spector.cli.streams import fill_closed, silence_stdout
 from spector.cli.suggest import meant_option, meant_verb
 from spector.errors import EmbeddingError, KernelUnavailableError, SpectorError, StoreError
 
-__all__ = ["build_parser", "exit_code_of", "main", "parse"]
+__all__ = ["build_parser", "command", "exit_code_of", "main", "parse"]
 
 EXIT_OK, EXIT_NO, EXIT_USAGE, EXIT_STORE, EXIT_MODEL = 0, 1, 2, 3, 4
 EXIT_BUG, EXIT_OUTPUT, EXIT_INTERRUPTED, EXIT_PIPE = 70, 74, 130, 141
 
 #: an option in the help of a verb
 _OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+
+#: seconds until a swallowed interrupt comes again
+_MOMENT_S: Final = 0.01
 
 _EPILOG = """\
 exit codes:
@@ -86,6 +92,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_OUTPUT
     except Exception:
         return _bug(console)
+
+
+def command() -> NoReturn:
+    """`main` as the process that it is: what follows it is the interpreter's own end.
+
+    Python swallows an interrupt that comes while it forgets a weak reference, and prints it; here
+    it comes again a moment later. One that comes when the command is over ends the process by its
+    signal, and no traceback of the interpreter's is shown.
+    """
+    sys.unraisablehook = _come_again
+    code = main()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)
+    sys.exit(code)
+
+
+def _come_again(unraisable: sys.UnraisableHookArgs) -> None:
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    later = threading.Timer(_MOMENT_S, _thread.interrupt_main)
+    later.daemon = True
+    later.start()
 
 
 def _bug(console: Console) -> int:
@@ -163,4 +192,4 @@ def build_parser() -> tuple[_Parser, dict[str, _Parser]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

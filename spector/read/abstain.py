@@ -118,7 +118,8 @@ def chosen(
     # without a cosine scores do not say how well a memory fits the cue
     fits = signals is not None and signals.cosine is not None
     wide = isinstance(hits.request, RecallRequest) and hits.request.is_wide
-    tier = SEMANTIC if always or wide else None
+    few = signals is not None and (signals.memories or _FEWEST) < _FEWEST
+    tier = SEMANTIC if always or wide or few else None
     near = {hit.id for hit in (near_the_best(hits[:k], cut, tier) if fits else hits[:k])}
     # what stands before one that is near was put there for more than its score: a time, an age
     last = max((n for n, hit in enumerate(hits[:k]) if hit.id in near), default=-1)

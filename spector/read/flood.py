@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from spector.kernel.products import squared
+from spector.kernel.products import cosine_table, squared
 from spector.layout import RECORD_DTYPE
 from spector.read.ground import CERTAIN, header_column
 from spector.read.hits import image_of
@@ -115,5 +115,5 @@ def _is_one_thing(hits: Sequence[Hit]) -> bool:
 def _alike(hits: Sequence[Hit]) -> Iterator[list[Hit]]:
     """Hits that say one thing, whoever says it: each with all that are like it."""
     units = units_of(hits)
-    for like in (units @ units.T) >= _ONE_THING:
+    for like in cosine_table(units, units) >= _ONE_THING:
         yield [hits[n] for n in np.flatnonzero(like).tolist()]

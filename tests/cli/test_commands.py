@@ -238,7 +238,7 @@ def test_context_without_anything_to_say_exits_with_one_and_says_why(
 
 
 def test_context_explains_what_it_left_out(run: Run, filled: Path) -> None:
-    result = run("context", filled, "deploys", "-n", "50", "--explain")
+    result = run("context", filled, "deploys", "-n", "50", "--explain", "--always")
     assert "relevance" in result.out
     assert "no room left in the budget" in result.out
 
