@@ -108,7 +108,7 @@ $(STAMP): $(SOURCES)
 		echo "  on Debian or Ubuntu: apt-get install python3-venv"; exit 1; }
 	@echo "installing spector and its tools into $(VENV) (a few minutes the first time)"
 	@"$(PY)" -m pip install --quiet --disable-pip-version-check --editable ".[test]"
-	@"$(PY)" -c 'from spector.kernel.choose import kernel_info as k; i = k(); \
+	@"$(PY)" -c 'from spector.kernel.dispatch import kernel_info as k; i = k(); \
 		print("scan kernel:", i["name"], "-", i["why"])'
 	@touch "$@"
 

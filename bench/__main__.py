@@ -105,7 +105,7 @@ def _data_source() -> str:
 
 
 def _kernel_name() -> str:
-    from spector.kernel.choose import kernel_info
+    from spector.kernel.dispatch import kernel_info
 
     info = kernel_info()
     return f"{info['name']} ({info['isa']})"

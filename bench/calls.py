@@ -25,11 +25,11 @@ from bench.data import NOW, RECORDS_PER_DAY, Corpus, batches, load_corpus, topic
 from bench.test_kernel import mapped_records
 from spector.clock import to_ms
 from spector.config import Config
-from spector.kernel.base import Kernel, Part, PartTable
-from spector.kernel.choose import load_kernel
-from spector.kernel.query import make_query
-from spector.kernel.scan_index import ScanIndex, centre_of
-from spector.kernel.tags import tags_mask
+from spector.kernel.contract.index_image import ScanIndex, centre_of
+from spector.kernel.contract.query import make_query
+from spector.kernel.contract.scanner import Kernel, Part, PartTable
+from spector.kernel.contract.tags import tags_mask
+from spector.kernel.dispatch import load_kernel
 
 APPENDED: Final = 2_000
 CUES: Final = 60

@@ -144,7 +144,7 @@ def _sample() -> tuple[str, list[tuple[str, str]], list[str]]:
 
 
 def _embedded(texts: list[str]) -> NDArray[np.float32]:
-    from spector.embed.minilm import MiniLMEmbedder
+    from spector.providers.minilm import MiniLMEmbedder
 
     embedder = MiniLMEmbedder()
     digest = hashlib.sha256(embedder.fingerprint.encode("utf-8"))

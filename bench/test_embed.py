@@ -18,7 +18,7 @@ CORES = len(os.sched_getaffinity(0))
 @pytest.fixture(scope="module")
 def single() -> Any:
     """An embedder of one thread, loaded and warm on one core."""
-    from spector.embed.minilm import MiniLMEmbedder
+    from spector.providers.minilm import MiniLMEmbedder
 
     embedder = MiniLMEmbedder(threads=1)
     with one_core():
@@ -42,7 +42,7 @@ def test_cue(row: Row, single: Any, corpus: Corpus, pinned: int) -> None:
 
 @pytest.mark.parametrize("threads", sorted({1, CORES}))
 def test_bulk(row: Row, corpus: Corpus, full: bool, threads: int) -> None:
-    from spector.embed.minilm import MiniLMEmbedder
+    from spector.providers.minilm import MiniLMEmbedder
 
     # every n-th, so that all dialogues and lengths are in
     texts = list(corpus.texts[:: 2 if full else 10])

@@ -45,7 +45,7 @@ def test_kernel_call_on_a_small_store(
     row: Row, stores: Stores, corpus: Corpus, pinned: int
 ) -> None:
     from spector.clock import to_ms
-    from spector.kernel.query import make_query
+    from spector.kernel.contract.query import make_query
 
     with open_store(stores.get(SMALL).path, corpus.dim) as memory:
         memory.recall(vector=corpus.cue(0)[1], k=K)

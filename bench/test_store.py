@@ -156,7 +156,7 @@ def test_recall_of_a_rare_word(
     row: Row, memory: Any, corpus: Corpus, store_size: int, pinned: int
 ) -> None:
     """A cue that names one record by a token only it has; also counts how often that was found."""
-    from spector.embed.minilm import MiniLMEmbedder
+    from spector.providers.minilm import MiniLMEmbedder
 
     wanted = [reference((i * 7919) % store_size) for i in range(100)]
     vectors = MiniLMEmbedder(threads=1).embed(wanted)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.data import Corpus, load_corpus
-from spector.kernel.cluster import cluster
-from spector.kernel.quantize import dequantize, quantize
+from spector.kernel.contract.quantization import dequantize, quantize
+from spector.kernel.ordering import cluster
 
 CUES = 100
 K = 10

@@ -95,7 +95,7 @@ def build(path: Path, corpus: Corpus, texts: Texts, count: int) -> None:
 
 def cues_of(view: Any, corpus: Corpus, texts: Texts, count: int) -> dict[str, list[str]]:
     """Cues by kind."""
-    from spector.lexical.analysis import cue_terms
+    from spector.language.words.analysis import cue_terms
 
     rng = np.random.default_rng(SEED)
     some = texts.some(0, min(count, BUILD_BATCH))
@@ -132,9 +132,9 @@ def row(name: str, calls: Sequence[Callable[[], Any]]) -> str:
 
 def measure(path: Path, corpus: Corpus, texts: Texts, count: int) -> Iterator[str]:
     """Lines of the report."""
-    from spector.lexical.analysis import cue_terms
-    from spector.read.facts import MARK_VERSION, mark_of
-    from spector.store.words import Words
+    from spector.language.statements.form import MARK_VERSION, mark_of
+    from spector.language.words.analysis import cue_terms
+    from spector.store.words.index import Words
 
     yield from _openings(path, corpus.cues[0])
     with open_store(path, corpus.dim, mode="r", threads=1) as memory:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import spector
-from spector.cli.importers import iter_messages
+from spector.importers import iter_messages
 
 SAMPLE = Path(str(files("spector.cli") / "data" / "sample_conversation.jsonl"))
 

@@ -1,7 +1,7 @@
 /* What stands around rows: BM25 with shares of the words there, vectors mixed with those beside.
  *
  * A row's words go to the few rows around it, so the work is that of the counts that are not 0, and
- * one pass over the ranked rows a word. spector/kernel/around.py has the contract and the order of
+ * one pass over the ranked rows a word. spector/kernel/contract/neighbours.py has the contract and the order of
  * the additions, on which the bits depend.
  */
 #include "spector.h"

@@ -1,6 +1,6 @@
 /* The terms of records as columns: spector_load_rec_<isa>, chosen in isa.c.
  *
- * Ages are exact int64 differences, then double, then float, as in spector/kernel/reference.py.
+ * Ages are exact int64 differences, then double, then float, as in spector/kernel/reference/scan.py.
  */
 #include "spector.h"
 

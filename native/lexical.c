@@ -2,7 +2,7 @@
  *
  * A block has at most 65,536 rows, so its scores are an array that stays in the cache; every match
  * is scored, nothing is pruned. Terms are added in the order of their hashes, in a tail as in a
- * block, so a row has the same bits wherever it lies. spector/kernel/postings.py has the contract.
+ * block, so a row has the same bits wherever it lies. spector/kernel/contract/postings.py has the contract.
  */
 #include "spector.h"
 

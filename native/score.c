@@ -1,6 +1,6 @@
 /* Phase 6: the fused score.
  *
- * Every operation is float32 in the order of spector/kernel/reference.py, so scores are
+ * Every operation is float32 in the order of spector/kernel/reference/scan.py, so scores are
  * bit-identical everywhere; hence no -ffast-math and no contraction to fused multiply-add. The
  * loops run over columns, which compilers vectorise without changing any record's arithmetic.
  */

@@ -4,7 +4,7 @@
  * instruction-set table, which spector_set_caps fills once at import. All are re-entrant.
  *
  * The structs are the bytes of spector/layout.py and native/FORMAT.md (records) and of
- * spector/kernel/base.py and query.py (arguments); tests/test_format.py compares the offsets.
+ * spector/kernel/contract/scanner.py and query.py (arguments); tests/test_format.py compares the offsets.
  * Little-endian, naturally aligned.
  */
 #ifndef SPECTOR_H

@@ -14,24 +14,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from spector import exit as _exit  # noqa: F401 - to be asked at the end after its users
 from spector._version import __version__
-from spector.shortage import said_as_memory_error as _said_as_memory_error
+from spector.process import exit as _exit  # noqa: F401
+from spector.process.shortage import said_as_memory_error as _said_as_memory_error
 
 if TYPE_CHECKING:
     from spector.api import check, open, reembed, restore
     from spector.clock import Clock, ManualClock, SystemClock
     from spector.config import Config
-    from spector.embed import (
-        CachedEmbedder,
-        Embedder,
-        Fact,
-        FactExtractor,
-        ImportanceScorer,
-        MiniLMEmbedder,
-        OpenAIEmbedder,
-        Summarizer,
-    )
     from spector.errors import (
         CatalogCorruptError,
         DimensionMismatchError,
@@ -69,14 +59,24 @@ if TYPE_CHECKING:
         UnknownRecordError,
         UnknownTierError,
     )
-    from spector.kernel.profile import PROFILES, Curve, ScoringProfile
-    from spector.kernel.ranking import Ranking
+    from spector.kernel.contract.evidence import Ranking
+    from spector.kernel.contract.profile import PROFILES, Curve, ScoringProfile
     from spector.layout import Category, Flag, Modality, PartitionState, TierCode
     from spector.memory import Memory
-    from spector.read.context import Context, Quote
-    from spector.read.options import RecallOptions
-    from spector.receipt import ErasureReceipt, Purged, Residue, Verification
-    from spector.records import (
+    from spector.providers import (
+        CachedEmbedder,
+        Embedder,
+        Fact,
+        FactExtractor,
+        ImportanceScorer,
+        MiniLMEmbedder,
+        OpenAIEmbedder,
+        Summarizer,
+    )
+    from spector.recall.context import Context, Quote
+    from spector.recall.options import RecallOptions
+    from spector.records.erasure import ErasureReceipt, Purged, Residue, Verification
+    from spector.records.memory import (
         BackupReport,
         CheckReport,
         CompactionReport,
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
         Signals,
         UserSummary,
     )
-    from spector.sleep.reflect import ReflectDaemon
+    from spector.sleep.cycle import ReflectDaemon
     from spector.tiers.base import PartitionedTier, Placement, TierStore
     from spector.tiers.router import TierRouter
 
@@ -101,7 +101,8 @@ _HOMES = {
     "spector.api": "check open reembed repair restore",
     "spector.clock": "Clock ManualClock SystemClock",
     "spector.config": "Config",
-    "spector.embed": "CachedEmbedder Embedder Fact FactExtractor ImportanceScorer MiniLMEmbedder"
+    "spector.providers":
+        "CachedEmbedder Embedder Fact FactExtractor ImportanceScorer MiniLMEmbedder"
     " OpenAIEmbedder Summarizer",
     "spector.errors": "CatalogCorruptError DimensionMismatchError EmbeddingError"
     " ForeignPartitionError FormatVersionError ImmutableRecordError ImportFormatError"
@@ -113,16 +114,17 @@ _HOMES = {
     " StoreNotFoundError StoreReadOnlyError SupersededRecordError UnknownArgumentError"
     " UnknownRecordError"
     " UnknownTierError",
-    "spector.kernel.profile": "PROFILES Curve ScoringProfile",
-    "spector.kernel.ranking": "Ranking",
+    "spector.kernel.contract.profile": "PROFILES Curve ScoringProfile",
+    "spector.kernel.contract.evidence": "Ranking",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
-    "spector.read.context": "Context Quote",
-    "spector.read.options": "RecallOptions",
-    "spector.receipt": "ErasureReceipt Purged Residue Verification",
-    "spector.records": "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
+    "spector.recall.context": "Context Quote",
+    "spector.recall.options": "RecallOptions",
+    "spector.records.erasure": "ErasureReceipt Purged Residue Verification",
+    "spector.records.memory":
+        "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
     " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats Signals UserSummary",
-    "spector.sleep.reflect": "ReflectDaemon",
+    "spector.sleep.cycle": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",
     "spector.tiers.router": "TierRouter",
 }
@@ -225,7 +227,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
-        raise importlib.import_module("spector.hints").no_attribute("spector", name, __all__)
+        raise importlib.import_module("spector.messages.suggestions").no_attribute("spector",
+        name, __all__)
     with _said_as_memory_error():
         value = getattr(importlib.import_module(home), name)
     globals()[name] = value

@@ -6,38 +6,38 @@ import os
 import time
 from collections.abc import Callable, Iterable
 
+from spector.assembly import open_memory_at as open
 from spector.config import Config
-from spector.embed import Embedder, resolve
 from spector.errors import (
     CatalogCorruptError,
     InvalidInputError,
     StoreError,
     StoreNotFoundError,
 )
-from spector.given import function_or_none, items_of, shown
-from spector.hints import checks_arguments
-from spector.opening import open_memory_at as open
-from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
-from spector.store.backup import copy_store
-from spector.store.below import has_partitions
-from spector.store.catalog import CATALOG_NAME
-from spector.store.check import check_settled, refuse_strange_limit
-from spector.store.check_disk import check_unopened
-from spector.store.files import DiskFiles
-from spector.store.identify import identify, refuse_newer
-from spector.store.lock import WriterLock, no_writer
-from spector.store.places import Place, is_nameable, without_tilde
-from spector.store.recover import Stamp, no_store, open_disk, reading_catalog
-from spector.store.repair import salvage
-from spector.store.resources import completed, entry
-from spector.store.salvage import Remains, read_remains
-from spector.store.salvaged import Identity, Salvage
-from spector.store.staging import building
-from spector.store.transplant import transplant
+from spector.messages.suggestions import checks_arguments
+from spector.messages.values import function_or_none, items_of, shown
+from spector.process.resources import completed, entry
+from spector.providers import Embedder, resolve
+from spector.records.memory import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
+from spector.store.backup.copy import copy_store
+from spector.store.backup.destination import Place, is_nameable, without_tilde
+from spector.store.backup.staging import building
+from spector.store.catalog.catalog import CATALOG_NAME
+from spector.store.files.files import DiskFiles
+from spector.store.files.lock import WriterLock, no_writer
+from spector.store.integrity.check import check_settled, refuse_strange_limit
+from spector.store.integrity.check_disk import check_unopened
+from spector.store.opening.non_stores import has_partitions
+from spector.store.opening.opening import Stamp, no_store, open_disk, reading_catalog
+from spector.store.repair.identity import identify, refuse_newer
+from spector.store.repair.repair import salvage
+from spector.store.repair.salvaged import Identity, Salvage
+from spector.store.repair.salvaging import Remains, read_remains
+from spector.store.repair.transplanting import transplant
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter, default_tiers
 from spector.write.reembed import reembed_store
-from spector.write.source_model import source_model
+from spector.write.source_models import source_model
 
 __all__ = ["check", "open", "reembed", "repair", "restore"]
 

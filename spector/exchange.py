@@ -19,14 +19,14 @@ from spector.errors import (
     ModelMismatchError,
     SpectorError,
 )
-from spector.given import shown
 from spector.layout import HEADER_BYTES, Flag
-from spector.records import MemoryRecord
-from spector.store.files import Bytes, read_lines
-from spector.store.hydrate import header_of
-from spector.store.links import parted, reserved_last
-from spector.store.textfile import write_lines
-from spector.wording import counted
+from spector.messages.counting import counted
+from spector.messages.values import shown
+from spector.records.memory import MemoryRecord
+from spector.store.catalog.supersession import parted, reserved_last
+from spector.store.core.records import header_of
+from spector.store.files.files import Bytes, read_lines
+from spector.store.files.text_files import write_lines
 from spector.write.draft import Draft
 
 __all__ = ["Vectors", "export_lines", "import_lines"]

@@ -38,7 +38,7 @@ __all__ = [
     "vector_bytes",
 ]
 
-#: what is different in each format is in ``spector.store.migrate``
+#: what is different in each format is in ``spector.store.rewriting.migrations``
 FORMAT_VERSION: Final = 2
 #: additions that older code can read past, but would not keep up when it writes
 FORMAT_MINOR: Final = 0

@@ -18,11 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
 from numpy.typing import ArrayLike
 
-from spector.calls import Calls, Steps, verb
 from spector.clock import CheckedClock, Clock, from_ms, iso_of_ms
 from spector.config import Config, Layout
-from spector.embed import CachedEmbedder, Embedder, ImportanceScorer
-from spector.embed.validate import embedded
 from spector.errors import (
     ImmutableRecordError,
     InvalidFilterError,
@@ -34,24 +31,32 @@ from spector.errors import (
     UnknownRecordError,
 )
 from spector.exchange import Vectors, export_lines, import_lines
-from spector.exit import at_exit
-from spector.given import function_or_none, items_of, reading, shown, truth
-from spector.hints import made_by, no_attribute, refuse_unknown, with_hints
-from spector.kept import let_all_go
-from spector.kernel.choose import get_kernel, kernel_info
-from spector.kernel.parallel import ParallelKernel
-from spector.kernel.profile import ScoringProfile, get_profile
+from spector.kernel.contract.profile import ScoringProfile, get_profile
+from spector.kernel.dispatch import get_kernel, kernel_info
+from spector.kernel.threads import ParallelKernel
+from spector.language.cues.compound import split
+from spector.language.statements.form import may_stand
+from spector.language.statements.roles import may_instruct, speaker_opening
+from spector.language.statements.speakers import speaker_in, words_of
 from spector.layout import Category, Flag, Modality
-from spector.read.abstain import CROWD, selected
-from spector.read.context import Context, Desk
-from spector.read.facts import may_stand
-from spector.read.gate import gate, unneeded
-from spector.read.hits import confine
-from spector.read.hyde import centroid, hypotheses
-from spector.read.intents import parse_intent, with_intent
-from spector.read.merge import DEPTH, merged
-from spector.read.newer import asks_for_now
-from spector.read.options import (
+from spector.messages.counting import counted
+from spector.messages.suggestions import made_by, no_attribute, refuse_unknown, with_hints
+from spector.messages.values import function_or_none, items_of, reading, shown, truth
+from spector.process.caches import let_all_go
+from spector.process.calls import Calls, Steps, verb
+from spector.process.exit import at_exit
+from spector.process.resources import completed, each_elsewhere, entry
+from spector.process.sole import Sole
+from spector.providers import CachedEmbedder, Embedder, ImportanceScorer
+from spector.providers.token_counts import token_counter
+from spector.providers.validate import embedded
+from spector.recall.abstention import CROWD, selected
+from spector.recall.context import Context, Desk
+from spector.recall.hypothetical import centroid, hypotheses
+from spector.recall.intent_presets import parse_intent, with_intent
+from spector.recall.merging import DEPTH, merged
+from spector.recall.need import gate, unneeded
+from spector.recall.options import (
     RareArguments,
     RecallArguments,
     RecallOptions,
@@ -67,10 +72,25 @@ from spector.read.options import (
     parse_valence,
     refuse_strange,
 )
-from spector.read.parts import split
-from spector.read.probes import Probes
-from spector.read.recall import Reader
-from spector.read.request import (
+from spector.records.erasure import Purged
+from spector.records.memory import (
+    MAX_PROBLEMS,
+    NOT_GIVEN,
+    BackupReport,
+    CheckReport,
+    CompactionReport,
+    ForgetReport,
+    Hit,
+    HitList,
+    MemoryRecord,
+    ReflectReport,
+    UserSummary,
+)
+from spector.search.evidence.probes import Probes
+from spector.search.searcher import Reader
+from spector.search.selection.newer import asks_for_now
+from spector.search.view.confirm import confine
+from spector.search.view.plan import (
     EVERYTHING,
     RecallRequest,
     Selection,
@@ -88,43 +108,23 @@ from spector.read.request import (
     pinned_request,
     usual_k,
 )
-from spector.read.roles import may_instruct, speaker_opening
-from spector.read.tokens import token_counter
-from spector.receipt import Purged
-from spector.records import (
-    MAX_PROBLEMS,
-    NOT_GIVEN,
-    BackupReport,
-    CheckReport,
-    CompactionReport,
-    ForgetReport,
-    Hit,
-    HitList,
-    MemoryRecord,
-    ReflectReport,
-    UserSummary,
-)
-from spector.sleep.compact import compact_all
-from spector.sleep.reflect import ReflectDaemon, reflect_once
-from spector.sole import Sole
-from spector.spoken import speaker_in, words_of
-from spector.store.agreement import refuse_damage
-from spector.store.backup import copy_store
-from spector.store.check import check_settled, refuse_strange_limit
-from spector.store.erase import due_of
-from spector.store.files import Bytes
-from spector.store.filters import SqlFilter
-from spector.store.hydrate import current_image, header_of, to_record
-from spector.store.links import newer_than
-from spector.store.places import file_beside, is_nameable, without_tilde
-from spector.store.recover import OpenedStore
-from spector.store.residue import Needles
-from spector.store.resources import completed, each_elsewhere, entry
-from spector.store.scope import ANYBODY, SCOPES, Scope, members
-from spector.store.tally import count_of, has_one_user, receipt_within, tiers_of, users_of
-from spector.store.walk import walk
+from spector.sleep.cycle import ReflectDaemon, reflect_once
+from spector.store.backup.copy import copy_store
+from spector.store.backup.destination import file_beside, is_nameable, without_tilde
+from spector.store.catalog.filters import SqlFilter
+from spector.store.catalog.scopes import ANYBODY, SCOPES, Scope, members
+from spector.store.catalog.supersession import newer_than
+from spector.store.core.records import current_image, header_of, to_record
+from spector.store.erasure.catalog import due_of
+from spector.store.erasure.search import Needles
+from spector.store.files.files import Bytes
+from spector.store.integrity.agreement import refuse_damage
+from spector.store.integrity.check import check_settled, refuse_strange_limit
+from spector.store.integrity.walking import walk
+from spector.store.opening.opening import OpenedStore
 from spector.tiers.router import TierRouter
-from spector.wording import counted
+from spector.upkeep.compaction import compact_all
+from spector.upkeep.counting import count_of, has_one_user, receipt_within, tiers_of, users_of
 from spector.write.draft import FIELDS, Draft, make_draft, with_aliases
 from spector.write.fields import (
     check_scope,
@@ -1476,7 +1476,7 @@ class Memory(Sole):
         row, image = found
         header = header_of(image)
         tier = self._tier_name(int(header["tier"]))
-        return to_record(row, header, tier, newer_than(store, row))
+        return to_record(row, header, tier, newer_than(store.catalog, row))
 
     def _selection(self, given: Mapping[str, Any], verb: str) -> Selection:
         known = ("tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range",

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector import Memory
-from spector.store.hydrate import current_image
+from spector.store.core.records import current_image
 
 __all__ = ["codes_of", "image_of"]
 

@@ -17,17 +17,17 @@ import pytest
 
 import spector
 from spector import layout
-from spector.kernel.base import DROP_PHASES, HIT_DTYPE, PART_DTYPE
-from spector.kernel.crc import crc32c
-from spector.kernel.postings import POSTINGS_DTYPE, TAIL_DTYPE, WORD_HIT_DTYPE, WORDS_DTYPE
-from spector.kernel.query import QUERY_DTYPE
-from spector.kernel.retention import TABLE_SIZE
-from spector.kernel.scan_index import BLOCK_DTYPE, INDEX_DTYPE, layout_of
+from spector.kernel.checksum import crc32c
+from spector.kernel.contract.index_image import BLOCK_DTYPE, INDEX_DTYPE, layout_of
+from spector.kernel.contract.postings import POSTINGS_DTYPE, TAIL_DTYPE, WORD_HIT_DTYPE, WORDS_DTYPE
+from spector.kernel.contract.query import QUERY_DTYPE
+from spector.kernel.contract.retention import TABLE_SIZE
+from spector.kernel.contract.scanner import DROP_PHASES, HIT_DTYPE, PART_DTYPE
 from spector.layout import PARTITION_DTYPE, RECORD_DTYPE, RECORD_PROOF, Flag
 from spector.lexical.block import LEXICAL_DTYPE
 from spector.lexical.block import layout_of as lexical_layout
-from spector.lexical.saved import ROWS_DTYPE
-from spector.store import transaction
+from spector.lexical.files import ROWS_DTYPE
+from spector.store.core import transaction
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
 STRUCT_CODES = {

@@ -21,22 +21,27 @@ REPO = Path(__file__).resolve().parent.parent
 PACKAGE = REPO / "spector"
 MODULES = sorted(path.relative_to(REPO).as_posix() for path in PACKAGE.rglob("*.py"))
 
-#: folder or module -> why it may touch files beside spector/store/files.py
+#: folder or module -> why it may touch files beside spector/store/files/files.py
 MAY_TOUCH_FILES = {
-    "spector/store/files.py": "it is the seam",
-    "spector/store/descriptors.py": "opens for files.py and lock.py what no interrupt may lose",
-    "spector/store/sync.py": "syncs what files.py has opened",
-    "spector/store/journal.py": "looks at what lies beside a catalog before SQLite opens it",
-    "spector/store/textfile.py": "writes the files that a user names: exports",
-    "spector/store/guard.py": "looks at what files.py opens, and takes rights from others",
-    "spector/store/maps.py": "maps what files.py opens",
-    "spector/store/trees.py": "whole directories get and change their names here",
-    "spector/store/below.py": "looks at what is at a path that is no store",
-    "spector/store/places.py": "looks at what is in the way of a copy before anything changes",
-    "spector/store/lock.py": "a lock lives in a descriptor, not in bytes",
+    "spector/store/files/files.py": "it is the seam",
+    "spector/store/files/descriptors.py":
+        "opens for files.py and lock.py what no interrupt may lose",
+    "spector/store/files/syncing.py": "syncs what files.py has opened",
+    "spector/store/sqlite/journals.py":
+        "looks at what lies beside a catalog before SQLite opens it",
+    "spector/store/files/text_files.py": "writes the files that a user names: exports",
+    "spector/store/files/guards.py": "looks at what files.py opens, and takes rights from others",
+    "spector/store/files/maps.py": "maps what files.py opens",
+    "spector/store/backup/directories.py": "whole directories get and change their names here",
+    "spector/store/opening/non_stores.py": "looks at what is at a path that is no store",
+    "spector/store/backup/destination.py":
+        "looks at what is in the way of a copy before anything changes",
+    "spector/store/files/lock.py": "a lock lives in a descriptor, not in bytes",
+    "spector/process/safe_open.py": "opens what a user has named, if it is a file",
+    "spector/importers/": "reads the files that a user names",
     "spector/cli/": "reads and writes the files a user names: imports, exports, the demo's folder",
-    "spector/embed/": "reads its own data files and the model",
-    "spector/kernel/jit_tools.py": "reads the sources that compiled code was made from",
+    "spector/providers/": "reads its own data files and the model",
+    "spector/kernel/jit/compile.py": "reads the sources that compiled code was made from",
 }
 
 #: what of os is about the process and not about files
@@ -61,10 +66,10 @@ SEEDED_NUMPY = frozenset({"BitGenerator", "Generator", "PCG64", "SeedSequence", 
 STATEMENTS = frozenset({"execute", "executemany", "executescript"})
 #: module -> why it may run statements on a connection that nobody lent it
 MAY_CONNECT = {
-    "spector/store/catalog.py": "lends the connections, and translates its own statements",
-    "spector/store/sql.py": "the same",
-    "spector/store/salvage.py": "goes on behind every error of a damaged catalog",
-    "spector/store/fulltext.py": "asks whether an error is one of memory or of damage",
+    "spector/store/catalog/catalog.py": "lends the connections, and translates its own statements",
+    "spector/store/sqlite/reads.py": "the same",
+    "spector/store/repair/salvaging.py": "goes on behind every error of a damaged catalog",
+    "spector/store/sqlite/fulltext.py": "asks whether an error is one of memory or of damage",
 }
 
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as run; run()"
@@ -275,7 +280,7 @@ def test_the_import_contracts_reject_an_import_that_points_upwards(tmp_path: Pat
     shutil.copytree(PACKAGE, tmp_path / "spector", ignore=shutil.ignore_patterns("__pycache__"))
     for place, line in {
         "spector/kernel/stray.py": "import spector.store",
-        "spector/write/stray.py": "import spector.read",
+        "spector/write/stray.py": "import spector.search",
         "spector/tiers/stray.py": "import numba\nimport openai\nimport sqlite3",
     }.items():
         (tmp_path / place).write_text(line + "\n", encoding="utf-8")
@@ -288,7 +293,7 @@ def test_the_import_contracts_reject_an_import_that_points_upwards(tmp_path: Pat
     )
     for chain in (
         "spector.kernel.stray -> spector.store",
-        "spector.write.stray -> spector.read",
+        "spector.write.stray -> spector.search",
         "spector.tiers.stray -> numba",
         "spector.tiers.stray -> openai",
         "spector.tiers.stray -> sqlite3",

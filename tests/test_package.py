@@ -145,7 +145,7 @@ def test_ci_can_run_its_script() -> None:
 def package_files() -> set[str]:
     """The modules and data files of the tree, as paths inside a wheel."""
     files = {path for path in (REPO / "spector").rglob("*.py") if "__pycache__" not in path.parts}
-    for folder in ("embed/data", "cli/data"):
+    for folder in ("providers/data", "cli/data"):
         files |= {path for path in (REPO / "spector" / folder).rglob("*") if path.is_file()}
     files = {path for path in files if "__pycache__" not in path.parts}
     return {path.relative_to(REPO).as_posix() for path in files} | {"spector/py.typed"}
@@ -173,7 +173,7 @@ def test_installing_without_a_compiler_falls_back_to_numba(tmp_path: Path) -> No
         inside = set(archive.namelist())
         archive.extractall(tmp_path / "site")
     assert package_files() - inside == set()
-    assert [name for name in inside if name.startswith("spector/embed/data/vocab")]
+    assert [name for name in inside if name.startswith("spector/providers/data/vocab")]
     assert not [name for name in inside if "_native" in name]
     top = {name.split("/")[0] for name in inside}
     assert top == {"spector", f"spector-{__version__}.dist-info"}
@@ -181,7 +181,7 @@ def test_installing_without_a_compiler_falls_back_to_numba(tmp_path: Path) -> No
     assert {"LICENSE", "NOTICE"} <= licences
 
     code = (
-        "import spector; from spector.kernel.choose import kernel_info; "
+        "import spector; from spector.kernel.dispatch import kernel_info; "
         "print(spector.__file__, kernel_info()['name'])"
     )
     site = tmp_path / "site"

@@ -12,9 +12,9 @@ import unicodedata
 
 import pytest
 
-from spector.embed.wordpiece import WordPiece
-from spector.lexical.analysis import words
-from spector.unicode import compatible, normalize
+from spector.language.words.analysis import words
+from spector.language.words.unicode import compatible, normalize
+from spector.providers.wordpiece import WordPiece
 
 #: above and below in turn: each of the second kind belongs before all of the first
 WORST = "\u0301\u0323"

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import spector
-from spector.receipt import ErasureReceipt, Purged, Verification
-from spector.records import CompactionReport
-from spector.wording import counted
+from spector.messages.counting import counted
+from spector.records.erasure import ErasureReceipt, Purged, Verification
+from spector.records.memory import CompactionReport
 
 _ONE = re.compile(
     r"(?<![\d,.])1 (?:memories|records|files|bytes|pieces|words|vectors|partitions|entries)\b"

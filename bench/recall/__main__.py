@@ -38,7 +38,7 @@ from bench.recall.stages import stage_table
 from bench.recall.timing import of_store, timings
 from bench.recall.vectors import Memoised, Shelf, Vectors, default_folder, no_vectors, vectors_of
 from spector.clock import ManualClock
-from spector.embed import Embedder, MiniLMEmbedder
+from spector.providers import Embedder, MiniLMEmbedder
 
 #: sets whose questions have known answers
 SETS: Final = tuple(name for name in LOADERS if name != "memorybank")

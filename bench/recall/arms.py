@@ -13,7 +13,7 @@ from bench.recall.metrics import Answer, ranked
 from bench.recall.product import MODES, Product
 from bench.recall.shape import Question, Store
 from bench.recall.vectors import Matrix, Row
-from spector.embed import Embedder
+from spector.providers import Embedder
 
 #: how far down the plain arms' answers go; ranks behind 10 show what a reranker could still reach
 DEPTH: Final = 50

@@ -15,9 +15,9 @@ from bench.recall.shape import SOME_DAY, Item, Question, Store
 from bench.recall.vectors import TEMPLATES, Matrix, Row
 from spector import Hit, HitList, ScoringProfile
 from spector.clock import ManualClock
-from spector.embed import Embedder
-from spector.read.abstain import judge
-from spector.records import Signals
+from spector.providers import Embedder
+from spector.recall.abstention import judge
+from spector.records.memory import Signals
 
 #: parts that are recalled for each item that is wanted
 _PARTS: Final = 16

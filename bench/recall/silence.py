@@ -1,4 +1,4 @@
-"""When to say nothing: constants of `spector.read.abstain.evidence`, fitted and held out.
+"""When to say nothing: constants of `spector.recall.abstention.evidence`, fitted and held out.
 
     python -m bench.recall.silence [set ...]      LoCoMo, paraphrases and BEAM unless said otherwise
 
@@ -30,9 +30,9 @@ from bench.recall.sets import load
 from bench.recall.shape import DataSet, Question, Store
 from bench.recall.vectors import Memoised, Row, default_folder, vectors_of
 from spector.config import Config
-from spector.embed import resolve
-from spector.read.abstain import evidence
-from spector.records import Signals
+from spector.providers import resolve
+from spector.recall.abstention import evidence
+from spector.records.memory import Signals
 
 F64 = NDArray[np.float64]
 

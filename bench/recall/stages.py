@@ -25,29 +25,29 @@ _Spent = dict[str, float]
 #: name of a stage -> the functions that it is, as module:owner.name
 _STAGES: dict[str, tuple[str, ...]] = {
     "arguments, and everything between the rest": ("spector:Memory.recall",),
-    "the snapshot, entered and left; the answer": ("spector.read.recall:Reader.recall",),
-    "the query": ("spector.read.recall:query_of",),
+    "the snapshot, entered and left; the answer": ("spector.search.searcher:Reader.recall",),
+    "the query": ("spector.search.searcher:query_of",),
     "time that the cue names": (
-        "spector.read.lexical:LexicalChannel.time_of", "spector.read.told:Told.add",
-        "spector.read.recall:_named_time",
+        "spector.search.evidence.words:LexicalChannel.time_of", "spector.read.told:Told.add",
+        "spector.search.searcher:_named_time",
     ),
-    "cue into terms, looked up": ("spector.read.lexical:LexicalChannel.asked",),
-    "scan": ("spector.kernel.parallel:ParallelKernel.scan",),
+    "cue into terms, looked up": ("spector.search.evidence.words:LexicalChannel.asked",),
+    "scan": ("spector.kernel.threads:ParallelKernel.scan",),
     "best by words": ("spector.lexical.view:WordView.best",),
     "candidates and those around them": (
-        "spector.read.weigh:ground_of", "spector.read.weigh:whole_ground",
+        "spector.search.candidates:ground_of", "spector.search.candidates:whole_ground",
     ),
-    "scores and cosines": ("spector.kernel.parallel:ParallelKernel.score",),
+    "scores and cosines": ("spector.kernel.threads:ParallelKernel.score",),
     "lengths of mixed vectors": ("kernel:mixed_norms",),
     "words counted": (
         "spector.lexical.view:WordView.counts", "spector.lexical.view:WordView.field_lines",
     ),
     "words weighed with those around": ("kernel:words_around",),
-    "evidence added up": ("spector.read.fuse:Fuser.ranked",),
-    "the best sorted": ("spector.read.ranked:Ranked._sort",),
-    "hits confirmed": ("spector.read.hits:Confirmer.first",),
-    "- their rows": ("spector.read.hits:Confirmer._rows",),
-    "names that nobody has": ("spector.read.noticed:knows_names",),
+    "evidence added up": ("spector.search.evidence.fusion:Fuser.ranked",),
+    "the best sorted": ("spector.search.view.ordering:Ranked._sort",),
+    "hits confirmed": ("spector.search.view.confirm:Confirmer.first",),
+    "- their rows": ("spector.search.view.confirm:Confirmer._rows",),
+    "names that nobody has": ("spector.search.evidence.signals:knows_names",),
 }  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def _places() -> dict[str, tuple[tuple[Any, str], ...]]:
 
 
 def _place(dotted: str) -> tuple[Any, str] | None:
-    from spector.kernel.choose import get_kernel
+    from spector.kernel.dispatch import get_kernel
 
     module, _, path = dotted.partition(":")
     *owners, name = path.split(".")

@@ -20,7 +20,7 @@ from bench.recall.stages import stages_of
 from bench.recall.vectors import Matrix, Row, Vectors, vectors_of
 from bench.results import round_to, statistics
 from spector.clock import ManualClock
-from spector.embed import Embedder
+from spector.providers import Embedder
 
 #: the size that the time of a recall is promised for
 TURNS: Final = 6000

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from bench.recall.shape import DataSet, Item
-from spector.embed import Embedder
+from spector.providers import Embedder
 
 Matrix = NDArray[np.float32]
 Row = NDArray[np.float32]

@@ -11,10 +11,10 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spector.cli.importers import iter_messages
 from spector.cli.output import Console, bytes_text, clean, wrap
 from spector.clock import MS_PER_DAY, ManualClock, to_ms
-from spector.records import Explanation, Hit
+from spector.importers import iter_messages
+from spector.records.memory import Explanation, Hit
 
 if TYPE_CHECKING:
     from spector.memory import Memory
@@ -348,8 +348,8 @@ class Demonstration:
 
     def _vector_bytes(self, record_id: int) -> bytes:
         """The stored vector of a record, read from its file."""
-        from spector.cli.raw import RawStore
         from spector.layout import HEADER_BYTES
+        from spector.store.repair.inspect import RawStore
 
         with RawStore(self._path) as raw:
             place = raw.find(record_id)

@@ -3,7 +3,7 @@
 Files of words are derived from texts and disposable, and they tell of them: hashes of words can be
 guessed from a list of words, so wherever a text has to go, they have to go. native/FORMAT.md has
 the bytes. This module knows where each lies and when a file's may be used; which files there are,
-and when they are written, is for `spector.store.word_files`.
+and when they are written, is for `spector.store.words.files`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.crc import crc32c
-from spector.kernel.postings import (
-    BLOCK_ROWS,
+from spector.kernel.checksum import crc32c
+from spector.kernel.contract.postings import (
     PROBLEMS,
+    WORD_BLOCK_ROWS,
     LexicalKernel,
     Postings,
     dir_bits_of,
@@ -72,7 +72,7 @@ class Block:
     """What a file holds. Nothing in it ever changes.
 
     hash: (terms,) uint64, ascending and distinct.
-    dir: (2^dir_bits + 1,) uint32, see `spector.kernel.postings.directory_of`.
+    dir: (2^dir_bits + 1,) uint32, see `spector.kernel.contract.postings.directory_of`.
     start: (terms + 1,) uint32, first posting of each term.
     row: (postings,) uint16, ascending within a term.
     count: (postings,) uint8, at least 1.
@@ -156,7 +156,7 @@ def pack_block(block: Block, *, uuid: bytes, analysis: int) -> bytearray:
         uuid: of the store, 16 bytes.
         analysis: fingerprint of what made words of the texts, 64 bits.
     """
-    if not 1 <= block.rows <= BLOCK_ROWS:
+    if not 1 <= block.rows <= WORD_BLOCK_ROWS:
         raise InvalidInputError(f"a block of {block.rows} rows cannot be saved")
     header = np.zeros(1, LEXICAL_DTYPE)
     header["magic"] = int.from_bytes(LEX_MAGIC, "little")
@@ -239,7 +239,7 @@ def _header_problem(image: U8, header: Any, uuid: bytes, analysis: int) -> str:
     if int(header["analysis"]) != analysis:
         return "made by another analysis"
     rows, terms, postings = (int(header[name]) for name in ("rows", "terms", "postings"))
-    if not (1 <= rows <= BLOCK_ROWS and terms <= postings < _MOST):
+    if not (1 <= rows <= WORD_BLOCK_ROWS and terms <= postings < _MOST):
         return f"{rows} rows, {terms} words in {postings} places"
     if int(header["dir_bits"]) != dir_bits_of(terms):
         return f"a directory of {header['dir_bits']} bits for {terms} words"

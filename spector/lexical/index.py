@@ -10,7 +10,7 @@
     view.ids(rows)
 
 What a view answers is in :mod:`spector.lexical.view`; terms are made by
-:mod:`spector.lexical.analysis`.
+:mod:`spector.language.words.analysis`.
 
 **Following.** The index asks what it needs of the catalog, by partition and slot: texts in slots
 that it has not seen, and, when a partition has fewer living memories than the index thinks, which
@@ -37,16 +37,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import StoreError
-from spector.kernel.postings import length_codes
+from spector.kernel.contract.postings import length_codes
+from spector.language.statements.text import Text
+from spector.language.words.analysis import analyse, term_hash
 from spector.lexical.aliases import alias_terms
-from spector.lexical.analysis import analyse, term_hash
-from spector.lexical.chains import Chains
 from spector.lexical.columns import Columns, FieldTable
-from spector.lexical.forward import encode
+from spector.lexical.encoding import encode
 from spector.lexical.ids import IdMap
-from spector.lexical.keeping import Kept, KeptExtent
+from spector.lexical.image import Kept, KeptExtent
 from spector.lexical.postings import Stack
-from spector.lexical.source import Extent, Known, Source, Text
+from spector.lexical.sessions import Chains
+from spector.lexical.source import Extent, Known, Source
 from spector.lexical.view import WordView
 
 __all__ = ["WordIndex"]

@@ -17,10 +17,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.postings import BLOCK_ROWS, PostingsTable, Tail, directory_of
-from spector.kernel.postings import Postings as BlockPostings
+from spector.kernel.contract.postings import WORD_BLOCK_ROWS, PostingsTable, Tail, directory_of
+from spector.kernel.contract.postings import Postings as BlockPostings
 
-__all__ = ["BLOCK_ROWS", "TAIL_ROWS", "Block", "Postings", "Stack", "inverted"]
+__all__ = ["TAIL_ROWS", "WORD_BLOCK_ROWS", "Block", "Postings", "Stack", "inverted"]
 
 #: rows that are read from end to end
 TAIL_ROWS: Final = 512
@@ -54,7 +54,7 @@ class Block:
         start: (terms + 1,) first posting of a term.
         row: (postings,) ascending within a term.
         count: (postings,)
-        dir: see `spector.kernel.postings.directory_of`.
+        dir: see `spector.kernel.contract.postings.directory_of`.
     """
 
     base: int
@@ -129,7 +129,8 @@ class Stack:
         )
 
     def table(self, ids: NDArray[np.int64], lengths: U8) -> PostingsTable:
-        """What a kernel reads, see `spector.kernel.postings`; row numbers are those of the stack.
+        """What a kernel reads, see `spector.kernel.contract.postings`; row numbers are those of
+        the stack.
 
         Args:
             ids: (rows,) of the memories.
@@ -159,7 +160,7 @@ class Stack:
         stack, done = self, 0
         while done < rows:
             if stack.tail_rows == 0 and rows - done > TAIL_ROWS:
-                take = min(rows - done, BLOCK_ROWS)
+                take = min(rows - done, WORD_BLOCK_ROWS)
             else:
                 take = min(rows - done, TAIL_ROWS - stack.tail_rows)
             a, b = np.searchsorted(row, (done, done + take))
@@ -214,7 +215,7 @@ class Stack:
         blocks = [*self.blocks, block]
         while len(blocks) > 1:
             a, b = blocks[-2:]
-            if a.rows + b.rows > BLOCK_ROWS or a.rows >= _LIKE * b.rows:
+            if a.rows + b.rows > WORD_BLOCK_ROWS or a.rows >= _LIKE * b.rows:
                 break
             merged = inverted(a.base, a.rows + b.rows, [a.postings(0), b.postings(a.rows)])
             blocks[-2:] = [merged]

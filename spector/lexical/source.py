@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-__all__ = ["Extent", "Known", "Source", "Text"]
+from spector.language.statements.text import Text
+
+__all__ = ["Extent", "Known", "Source",]
 
 
 class Extent(Protocol):
@@ -21,26 +23,6 @@ class Extent(Protocol):
     def live(self) -> int: ...
     @property
     def overwrites(self) -> int: ...
-
-
-class Text(NamedTuple):
-    """A memory as its words need it. ``seal`` differs when anything else does; None: unknown.
-
-    ``speaker`` is the name that its metadata give, else its ``role``. ``text`` is without that name
-    where it opens with it. ``aliases`` are names that it is to be found by.
-    """
-
-    id: int
-    segment_id: int
-    slot: int
-    event_ms: int
-    session_id: str | None
-    speaker: str | None
-    text: str
-    seal: int | None = None
-    role: str | None = None
-    source: str | None = None
-    aliases: tuple[str, ...] = ()
 
 
 class Known(NamedTuple):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.tags import RESERVED
-from spector.records import MemoryRecord, make_records
-from spector.store import rows as catalog_rows
-from spector.store.hydrate import header_columns, tags_and_links
-from spector.store.transaction import Transaction
+from spector.kernel.contract.tags import RESERVED
+from spector.records.memory import MemoryRecord, make_records
+from spector.store.catalog import rows as catalog_rows
+from spector.store.core.records import header_columns, tags_and_links
+from spector.store.core.transaction import Transaction
 from spector.tiers.base import PlacesByUser, TierStore
 from spector.write.batch import Batch
 from spector.write.encode import Encoded

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
-from spector.given import reading, shown
-from spector.hints import hint_for_argument
 from spector.layout import Category, Modality
-from spector.records import NOT_GIVEN
-from spector.store.links import link_tags
+from spector.messages.suggestions import hint_for_argument
+from spector.messages.values import reading, shown
+from spector.records.memory import NOT_GIVEN
+from spector.store.catalog.supersession import link_tags
 from spector.write.fields import (
     check_metadata,
     check_scope,

@@ -24,14 +24,14 @@ from spector.errors import (
     InvalidTextError,
     InvalidVectorError,
 )
-from spector.given import items_of, said, shown
-from spector.kept import keeps
-from spector.kernel.products import squared
+from spector.kernel.contract.products import squared
+from spector.language.words.unicode import normalize
 from spector.lexical.aliases import name_words
-from spector.records import ALIAS_CHARS, MOST_ALIASES, Hit, MemoryRecord, UserSummary
-from spector.store.scope import SCOPES
-from spector.unicode import normalize
-from spector.wording import counted
+from spector.messages.counting import counted
+from spector.messages.values import items_of, said, shown
+from spector.process.caches import keeps
+from spector.records.memory import ALIAS_CHARS, MOST_ALIASES, Hit, MemoryRecord, UserSummary
+from spector.store.catalog.scopes import SCOPES
 
 __all__ = [
     "check_metadata",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from spector.embed.protocols import Embedder
-from spector.embed.validate import embedded
-from spector.kernel.quantize import normalize, quantize
+from spector.kernel.contract.quantization import normalize, quantize
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, vector_bytes
-from spector.store.catalog import Row
-from spector.store.files import Bytes
-from spector.store.rewrite import Progress, rewrite_all
-from spector.store.segment import image_rows
-from spector.store.speakers import spoken_words
-from spector.store.store import Store
+from spector.providers.protocols import Embedder
+from spector.providers.validate import embedded
+from spector.store.catalog.catalog import Row
+from spector.store.core.store import Store
+from spector.store.files.files import Bytes
+from spector.store.partitions.partition import image_rows
+from spector.store.rewriting.rewriting import Progress, rewrite_all
+from spector.store.words.speakers import spoken_words
 from spector.write.encode import reseal
 
 __all__ = ["reembed_store"]

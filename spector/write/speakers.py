@@ -19,11 +19,19 @@ from typing import Final, NamedTuple
 
 from spector.config import Config
 from spector.errors import InvalidMetadataError
-from spector.records import MemoryRecord
-from spector.spoken import UNSEEN, Opening, folded_name, is_question, says_i, speaker_in, words_of
-from spector.store.speakers import Said, newest
-from spector.store.store import Store
-from spector.unicode import plain
+from spector.language.statements.speakers import (
+    UNSEEN,
+    Opening,
+    folded_name,
+    is_question,
+    says_i,
+    speaker_in,
+    words_of,
+)
+from spector.language.words.unicode import plain
+from spector.records.memory import MemoryRecord
+from spector.store.core.store import Store
+from spector.store.words.speakers import Said, newest
 from spector.write.draft import Draft
 from spector.write.fields import check_metadata
 

@@ -21,12 +21,12 @@ from spector.errors import (
     SupersededRecordError,
 )
 from spector.layout import MUTABLE_DTYPE, Flag
-from spector.store import rows as catalog_rows
-from spector.store.catalog import Row, is_sealed, verify_row
-from spector.store.links import newer_than, parted, reserved_last, successors
-from spector.store.scope import ANYBODY, Scope, members
-from spector.store.store import Store
-from spector.store.transaction import Transaction
+from spector.store.catalog import rows as catalog_rows
+from spector.store.catalog.catalog import Row, is_sealed, verify_row
+from spector.store.catalog.scopes import ANYBODY, Scope, members
+from spector.store.catalog.supersession import newer_than, parted, reserved_last, successors
+from spector.store.core.store import Store
+from spector.store.core.transaction import Transaction
 from spector.write.draft import Draft
 
 __all__ = [
@@ -98,7 +98,7 @@ def _refuse(store: Store, row: Row, draft: Draft, already: Mapping[int, Ending])
             f"memory {row.id} is superseded twice in one call",
             hint="say in one item what takes its place, or in the later one none",
         )
-    newer = newer_than(store, row)
+    newer = newer_than(store.catalog, row)
     if newer or _flags(row) & Flag.SUPERSEDED:
         raise _superseded(store, row, newer, Scope(user_id=draft.user_id))
     if _flags(row) & Flag.IMMUTABLE:
@@ -158,7 +158,7 @@ def refuse_new_end(store: Store, row: Row, scope: Scope = ANYBODY) -> None:
     """Raise when a memory's end is not its own to tell any more, but that of what superseded it."""
     if not _was_ended(row):
         return
-    all_newer = newer_than(store, row)
+    all_newer = newer_than(store.catalog, row)
     newer = _inside(store, all_newer, scope)
     if all_newer and not newer:
         raise _superseded_outside(row)
@@ -211,7 +211,7 @@ def reinstated(store: Store, row: Row, scope: Scope = ANYBODY) -> Ending | None:
         SupersededRecordError: what superseded it is still there.
     """
     verify_row(row, store.catalog.path)
-    all_newer = newer_than(store, row)
+    all_newer = newer_than(store.catalog, row)
     newer = _inside(store, all_newer, scope)
     if all_newer and not newer:
         raise _superseded_outside(row)
@@ -243,7 +243,7 @@ def moved(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list
         now = ended(row, _starts_at(after), now_ms)
         others.append(Ending(row, now))
     if _was_ended(before):
-        rows = store.catalog.fetch(newer_than(store, before))
+        rows = store.catalog.fetch(newer_than(store.catalog, before))
         start_ms = min((_starts_at(row) for row in rows.values()), default=None)
         if start_ms is None:  # forgotten: the end that it set stays
             start_ms = before.valid_until_ms

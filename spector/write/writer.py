@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from spector.clock import Clock, from_ms
 from spector.config import Config
-from spector.embed.protocols import Embedder, ImportanceScorer
-from spector.embed.validate import embedded
 from spector.errors import (
     ImmutableRecordError,
     InvalidInputError,
@@ -22,20 +20,22 @@ from spector.errors import (
     PartitionCorruptError,
     UnknownRecordError,
 )
-from spector.given import said
+from spector.language.statements.speakers import Opening, folded_name, speaker_in, words_of
 from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_DTYPE, Flag
-from spector.records import ForgetReport, MemoryRecord, aliases_in
-from spector.spoken import Opening, folded_name, speaker_in, words_of
-from spector.store import rows as catalog_rows
-from spector.store.catalog import Row, verify_row
-from spector.store.erase import awaits_erasure, note_erasure
-from spector.store.files import Bytes
-from spector.store.hydrate import to_record, verified_image
-from spector.store.links import newer_than
-from spector.store.resources import elsewhere
-from spector.store.scope import ANYBODY, Scope
-from spector.store.store import Store
-from spector.store.transaction import Transaction
+from spector.messages.values import said
+from spector.process.resources import elsewhere
+from spector.providers.protocols import Embedder, ImportanceScorer
+from spector.providers.validate import embedded
+from spector.records.memory import ForgetReport, MemoryRecord, aliases_in
+from spector.store.catalog import rows as catalog_rows
+from spector.store.catalog.catalog import Row, verify_row
+from spector.store.catalog.scopes import ANYBODY, Scope
+from spector.store.catalog.supersession import newer_than
+from spector.store.core.records import to_record, verified_image
+from spector.store.core.store import Store
+from spector.store.core.transaction import Transaction
+from spector.store.erasure.catalog import awaits_erasure, note_erasure
+from spector.store.files.files import Bytes
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
 from spector.write import supersede
@@ -43,7 +43,7 @@ from spector.write.append import append, records_of
 from spector.write.batch import Batch, strengths_of
 from spector.write.draft import Draft
 from spector.write.encode import Encoded, bloom_of, encode, reseal
-from spector.write.naming import Naming, is_vector_of, namings
+from spector.write.speaker_updates import Naming, is_vector_of, namings
 from spector.write.speakers import (
     Opens,
     Reading,
@@ -358,7 +358,7 @@ class Writer:
                 if _words_of(row) != _words_of(after):
                     note_erasure(tx.connection, [row.id], self._due_ms())
             self._speakers.forget()
-            newer = newer_than(store, after)
+            newer = newer_than(store.catalog, after)
             return to_record(after, encoded.headers[0], tier.name, newer)
 
     def _changed_image(
@@ -416,7 +416,7 @@ class Writer:
                     if change(header, to_record(row, header, tier.name)):
                         block = header.tobytes()[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
                         staged.append((row, block))
-                    newer = newer_than(store, row)
+                    newer = newer_than(store.catalog, row)
                     out[record_id] = to_record(row, header, tier.name, newer)
                 if staged:
                     with store.transaction() as tx:

@@ -133,7 +133,7 @@ def test_who_has_removed_the_directory_can_close_the_store(store: Memory, tmp_pa
 def test_a_limit_of_the_size_of_files_is_named_where_the_catalog_meets_it() -> None:
     import sqlite3
 
-    from spector.store.sql import translated_sql
+    from spector.store.sqlite.reads import translated_sql
 
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 import spector
-from spector import Memory, hints
+from spector import Memory
 from spector.errors import InvalidInputError, UnknownArgumentError
+from spector.messages import suggestions as hints
 
 CUE = [1.0, 0.0, 0.0, 0.0]
 

@@ -25,9 +25,9 @@ import pytest
 import spector
 from spector import Config, Memory
 from spector.errors import StoreFailedError
-from spector.kernel.parallel import ParallelKernel
-from spector.store.catalog import Catalog
-from spector.store.segment import Segment
+from spector.kernel.threads import ParallelKernel
+from spector.store.catalog.catalog import Catalog
+from spector.store.partitions.partition import Segment
 from tests.api.helpers import DIM, vector, vectors
 from tests.crash.harness import in_fork
 from tests.fakes import FakeEmbedder
@@ -444,7 +444,7 @@ def test_a_catalog_and_a_kernel_of_their_own_are_freed_too(tmp_path: Path) -> No
     found = [weakref.ref(catalog)]
     catalog.close()
     del catalog
-    from spector.kernel.choose import get_kernel
+    from spector.kernel.dispatch import get_kernel
 
     kernel = ParallelKernel(get_kernel(), 3)
     found.append(weakref.ref(kernel))

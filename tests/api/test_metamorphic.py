@@ -30,7 +30,7 @@ from spector import (
     RecallOptions,
     SpectorError,
 )
-from spector.kernel.choose import get_kernel
+from spector.kernel.dispatch import get_kernel
 from tests.api.helpers import ids, own_vectors, texts, vector, vectors
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
@@ -131,7 +131,8 @@ def a_guarded_store_asks_for_every_page_before_it_looks(path: Path) -> None:
     with mind(path / "mind") as memory:
         memory.remember("x", tier="semantic")
     asked: list[int] = []
-    with mock.patch("spector.store.segment.populate", lambda view: asked.append(view.nbytes) or 1):
+    place = "spector.store.partitions.partition.populate"
+    with mock.patch(place, lambda view: asked.append(view.nbytes) or 1):
         for guarded in (False, True):
             with mind(path / "mind", guard_reads=guarded) as memory:
                 assert texts(memory.recall("x")) == ["x"]

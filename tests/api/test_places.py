@@ -22,7 +22,7 @@ import pytest
 import spector
 from spector.cli.main import main
 from spector.errors import InvalidInputError, StoreExistsError, StoreNotFoundError
-from spector.store import below
+from spector.store.opening import non_stores as below
 
 CUE = [1.0, 0.0, 0.0, 0.0]
 

@@ -35,8 +35,8 @@ from spector import (
     SupersededRecordError,
     UnknownRecordError,
 )
-from spector.read.recall import Reader
-from spector.store.hydrate import current_image
+from spector.search.searcher import Reader
+from spector.store.core.records import current_image
 from tests.api.helpers import ids, texts
 from tests.fakes import FakeEmbedder
 

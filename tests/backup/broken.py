@@ -8,7 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import spector
-from spector.store import backup, places, staging, trees
+from spector.store.backup import copy as backup
+from spector.store.backup import destination as places
+from spector.store.backup import directories as trees
+from spector.store.backup import staging
 from tests.crash import faults
 from tests.crash.harness import in_fork, scratch
 from tests.crash.workload import Model, open_tiny, texts_of, vector_of, warm_up, wrong_in

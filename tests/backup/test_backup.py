@@ -13,8 +13,8 @@ import pytest
 
 import spector
 from spector.clock import ManualClock
-from spector.store import trees
-from spector.store.lock import WriterLock
+from spector.store.backup import directories as trees
+from spector.store.files.lock import WriterLock
 from tests.crash.workload import START, TINY, open_tiny, texts_of, vector_of
 
 

@@ -19,12 +19,15 @@ import pytest
 
 import spector
 from spector.cli.main import main
-from spector.kernel.crc import crc32c
+from spector.kernel.checksum import crc32c
 from spector.layout import FORMAT_VERSION, PARTITION_DTYPE
-from spector.store import catalog, migrate, recover, segment
-from spector.store.migrate import STEPS, Step, next_step
-from spector.store.rewrite import rewrite_all
-from spector.store.store import Store
+from spector.store.catalog import catalog
+from spector.store.core.store import Store
+from spector.store.opening import opening as recover
+from spector.store.partitions import partition as segment
+from spector.store.rewriting import migrations as migrate
+from spector.store.rewriting.migrations import STEPS, Step, next_step
+from spector.store.rewriting.rewriting import rewrite_all
 from tests.crash.shim import in_shimmed_process
 from tests.crash.workload import vector_of
 from tests.fixtures import make

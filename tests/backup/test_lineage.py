@@ -16,7 +16,7 @@ import pytest
 import spector
 from spector.cli.main import main
 from spector.errors import CatalogCorruptError, StoreExistsError
-from spector.store.lineage import Lineage
+from spector.store.catalog.lineage import Lineage
 from tests.crash.workload import DIM, open_tiny, texts_of, vector_of
 from tests.fakes import FakeEmbedder
 

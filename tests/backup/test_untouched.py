@@ -20,8 +20,10 @@ import pytest
 
 import spector
 from spector.cli.main import main
-from spector.store import places, staging, trees
-from spector.store.lock import WriterLock
+from spector.store.backup import destination as places
+from spector.store.backup import directories as trees
+from spector.store.backup import staging
+from spector.store.files.lock import WriterLock
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 Copy = Callable[[Path, "Path | str"], Any]
@@ -195,7 +197,7 @@ def test_a_directory_that_turns_into_a_link_before_it_is_locked_is_not_emptied(
         if path == str(left) and not left.is_symlink():
             left.symlink_to(precious)
 
-    monkeypatch.setattr("spector.store.staging.refuse_strange", swap)
+    monkeypatch.setattr("spector.store.backup.staging.refuse_strange", swap)
     with pytest.raises(spector.StoreError, match="symbolic link"):
         spector.repair(mind, mind.parent / "out")
     assert everything(precious) == {"thesis.txt": b"years of work"}, "not even a lock"
@@ -346,7 +348,8 @@ def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
 def test_a_mount_point_is_refused_before_anything_is_written(
     copy: Copy, mind: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spector.store.files.DiskFiles.make_root", None)  # it does not come to that
+    # it does not come to that
+    monkeypatch.setattr("spector.store.files.files.DiskFiles.make_root", None)
     with pytest.raises(spector.StoreError, match="mount point") as caught:
         copy(mind, disk)
     assert f"inside of it, '{disk}/copy'" in caught.value.hint
@@ -428,8 +431,8 @@ def test_a_copy_that_fails_takes_the_directories_above_it_away_again(
         raise spector.StoreError("half-way")
 
     (mind.parent / "there").mkdir()
-    for module in ("staging", "backup"):
-        monkeypatch.setattr(f"spector.store.{module}.put_in_place", fail)
+    for module in ("staging", "copy"):
+        monkeypatch.setattr(f"spector.store.backup.{module}.put_in_place", fail)
     with pytest.raises(spector.StoreError, match="half-way"):
         copy(mind, mind.parent / "there" / "new" / "deeper" / "out")
     assert list((mind.parent / "there").iterdir()) == []

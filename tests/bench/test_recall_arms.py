@@ -28,7 +28,7 @@ from bench.recall.timing import of_store, timings
 from bench.recall.vectors import TEMPLATES, Memoised, Vectors, no_vectors, vectors_of
 from spector import HitList, Signals
 from spector.clock import ManualClock
-from spector.read.abstain import evidence
+from spector.recall.abstention import evidence
 from tests.bench.recall_samples import DAY, TEXTS, Recording, a_set, a_store
 
 

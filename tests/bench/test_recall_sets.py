@@ -17,8 +17,8 @@ import pytest
 from bench.recall.evaluate import foreign_questions
 from bench.recall.sets import LOADERS, NoDataError, data_root, load, repaired, spoken
 from bench.recall.shape import DataSet, Item, Question, Store
-from spector.lexical.analysis import cue_terms, is_stop, words
-from spector.read.route import kind
+from spector.language.cues.intent import kind
+from spector.language.words.analysis import cue_terms, is_stop, words
 
 KNOWN = {"D8:6", "D9:17", "D11:26", "D30:5", "D1:1"}
 

@@ -26,7 +26,7 @@ from bench.rivals.metrics import (
     reranked,
     times_ms,
 )
-from spector.kernel.choose import get_kernel
+from spector.kernel.dispatch import get_kernel
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from spector.cli.importers import iter_messages
 from spector.cli.main import main
+from spector.importers import iter_messages
 from tests.cli.conftest import Run
 
 SAMPLE = Path(str(files("spector.cli") / "data" / "sample_conversation.jsonl"))

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 import spector
-from spector.cli.importers import FORMATS, detect_format, iter_messages
 from spector.clock import to_ms
 from spector.errors import ImportFormatError
+from spector.importers import FORMATS, detect_format, iter_messages
 from spector.layout import Flag
-from spector.records import MemoryRecord
+from spector.records.memory import MemoryRecord
 from tests.fakes import FakeEmbedder
 
 

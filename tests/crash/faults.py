@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from spector.store import catalog, recover
-from spector.store.files import DiskFile, DiskFiles, translated
+from spector.store.catalog import catalog
+from spector.store.files.files import DiskFile, DiskFiles, translated
+from spector.store.opening import opening as recover
 from tests.crash.harness import die
 
 _SQLITE_ERRORS = {"EIO": sqlite3.SQLITE_IOERR, "ENOSPC": sqlite3.SQLITE_FULL}

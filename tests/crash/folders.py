@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spector.store import files
+from spector.store.files import files
 from tests.crash.erring import failing, survive
 from tests.crash.harness import in_fork, scratch
 from tests.crash.lives import LIVES

@@ -11,8 +11,8 @@ from typing import Any
 
 import spector
 from spector.errors import StoreForkedError, StoreLockedError
-from spector.store import lock
-from spector.store.walk import walk
+from spector.store.files import lock
+from spector.store.integrity.walking import walk
 from tests.crash.harness import die, in_fork, run_and_exit, scratch
 from tests.crash.workload import open_tiny, texts_of, vector_of, warm_up
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from spector.kernel.query import make_query
+from spector.kernel.contract.query import make_query
 
 REPO = Path(__file__).resolve().parents[2]
 #: a scenario of half a minute may take ten times as long on a busy machine

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import spector
 from spector.layout import FORMAT_VERSION
-from spector.store import transaction
+from spector.store.core import transaction
 from tests.crash.prepared import (
     AFTER,
     BEFORE,

@@ -6,12 +6,13 @@ import contextlib
 from collections.abc import Callable
 
 from spector.errors import StoreNotFoundError
-from spector.store import recover, trees
-from spector.store.catalog import Catalog
-from spector.store.files import DiskFile, DiskFiles
-from spector.store.segment import Segment
-from spector.store.store import Store
-from spector.store.transaction import Transaction
+from spector.store.backup import directories as trees
+from spector.store.catalog.catalog import Catalog
+from spector.store.core.store import Store
+from spector.store.core.transaction import Transaction
+from spector.store.files.files import DiskFile, DiskFiles
+from spector.store.opening import opening as recover
+from spector.store.partitions.partition import Segment
 
 __all__ = ["IN_RECOVERY", "MUTANTS"]
 

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 import spector
 from spector.clock import ManualClock
-from spector.store import log
-from spector.store.store import Store
+from spector.store.catalog import wal as log
+from spector.store.core.store import Store
 from tests.crash.shim import Shim
 from tests.crash.trace import MARK, Call
 from tests.crash.workload import DIM, START, TINY

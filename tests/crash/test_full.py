@@ -18,7 +18,7 @@ import pytest
 import spector
 from spector.config import Config
 from spector.errors import StoreClosedError, StoreError, StoreFailedError, StoreFullError
-from spector.store.store import Store
+from spector.store.core.store import Store
 from tests.crash.harness import in_fork
 from tests.crash.shim import in_shimmed_process
 from tests.crash.workload import DIM, TINY, open_tiny, texts_of, vector_of
@@ -292,7 +292,7 @@ def test_opening_that_fails_gives_up_the_lock_even_if_closing_fails_too(
         raise StoreFullError("no room to close", hint="free some space")
 
     with monkeypatch.context() as full:
-        full.setattr("spector.opening.open_memory", no_room)
+        full.setattr("spector.assembly.open_memory", no_room)
         full.setattr(Store, "close", closes_and_complains)
         with pytest.raises(StoreFullError, match="no room to open"):
             open_tiny(str(store_path))

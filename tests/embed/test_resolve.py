@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from spector import embed
-from spector.embed import CachedEmbedder, MiniLMEmbedder, OpenAIEmbedder, resolve
+from spector import providers as embed
 from spector.errors import InvalidInputError
+from spector.providers import CachedEmbedder, MiniLMEmbedder, OpenAIEmbedder, resolve
 from tests.fakes import FakeEmbedder
 
 
@@ -83,8 +83,8 @@ def test_objects_without_the_protocol_are_refused_by_what_they_lack(
 
 def test_importing_and_resolving_loads_no_model_library(repo: Path) -> None:
     code = (
-        "import sys; from spector import embed; embed.resolve('default').fingerprint; "
-        "embed.resolve('openai').fingerprint; "
+        "import sys; from spector.providers import resolve; resolve('default').fingerprint; "
+        "resolve('openai').fingerprint; "
         "print([m for m in ('onnxruntime', 'openai', 'tokenizers', 'numba', 'httpx', 'httpx2') "
         "if m in sys.modules])"
     )

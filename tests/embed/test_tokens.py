@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.embed.tokens import count_tokens, split_windows
+from spector.providers.byte_pairs import count_tokens, split_windows
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.embed import wordpiece
-from spector.embed.wordpiece import UNK_ID, WordPiece, load_vocabulary
 from spector.errors import ModelFileError
+from spector.providers import wordpiece
+from spector.providers.wordpiece import UNK_ID, WordPiece, load_vocabulary
 
 VOCABULARY = Path(wordpiece.__file__).parent / "data" / "vocab.txt"
 

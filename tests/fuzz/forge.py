@@ -17,13 +17,13 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from spector.kernel.crc import crc32c, crc32c_rows
-from spector.kernel.scan_index import INDEX_DTYPE
+from spector.kernel.checksum import crc32c, crc32c_rows
+from spector.kernel.contract.index_image import INDEX_DTYPE
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, PARTITION_HEADER_BYTES, stride_of
 from spector.lexical.block import LEXICAL_DTYPE, LEXICAL_HEADER_BYTES
-from spector.lexical.saved import NAMED_DTYPE, ROWS_DTYPE
-from spector.store.catalog import ROW_COLUMNS, seal_of
-from spector.store.word_files import LIST
+from spector.lexical.files import NAMED_DTYPE, ROWS_DTYPE
+from spector.store.catalog.catalog import ROW_COLUMNS, seal_of
+from spector.store.words.files import LIST
 from tests.crash.workload import DIM
 from tests.store.damage import Patient
 

@@ -21,16 +21,19 @@ from typing import Any
 import atheris
 
 #: what reads what others have written; kernels are compiled and have a harness in C
-_READERS = ("store", "write", "read", "exchange", "records", "layout", "unicode", "opening", "api")
+_READERS = (
+    "store", "write", "upkeep", "search", "recall", "language", "exchange", "records", "layout",
+    "assembly", "api", "importers",
+)
 
 with atheris.instrument_imports(
-    include=[f"spector.{name}" for name in (*_READERS, "cli.importers")],
+    include=[f"spector.{name}" for name in _READERS],
     enable_loader_override=False,
 ):
     import spector
     import spector.memory
-    from spector.cli.importers import FORMATS, iter_messages
     from spector.errors import SpectorError
+    from spector.importers import FORMATS, iter_messages
 
 from tests.crash.workload import open_tiny, vector_of  # noqa: E402
 from tests.fuzz.sealed import Forgery  # noqa: E402

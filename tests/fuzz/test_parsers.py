@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 import spector
-from spector.cli.importers import FORMATS, iter_messages
 from spector.errors import SpectorError
-from spector.kernel.crc import crc32c
-from spector.kernel.scan_index import INDEX_HEADER_BYTES
+from spector.importers import FORMATS, iter_messages
+from spector.kernel.checksum import crc32c
+from spector.kernel.contract.index_image import INDEX_HEADER_BYTES
 from tests.crash.workload import DIM, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 from tests.proof import seed

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector.store.connections import connected, end_statements
+from spector.store.sqlite.connections import connected, end_statements
 from tests.crash.harness import scratch
 from tests.fakes import FakeEmbedder
 from tests.interrupts.verbs import ENTRIES, READING, WRITING, Scene, copied, faults_of, prepared

@@ -20,8 +20,7 @@ import pytest
 import spector
 from spector.config import Config
 from spector.errors import InvalidInputError
-from spector.store.recover import Stamp, open_disk
-from spector.store.resources import (
+from spector.process.resources import (
     Call,
     WeakList,
     _Managed,
@@ -34,7 +33,8 @@ from spector.store.resources import (
     postpone,
     take,
 )
-from spector.store.store import Store
+from spector.store.core.store import Store
+from spector.store.opening.opening import Stamp, open_disk
 from spector.tiers.router import default_tiers
 from tests.fakes import FakeEmbedder
 from tests.interrupts.sweep import Cut, cut_at

@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import KernelUnavailableError
-from spector.kernel.base import Kernel, Part
-from spector.kernel.choose import KERNEL_NAMES, load_kernel
-from spector.kernel.profile import PROFILES, Curve, ScoringProfile
-from spector.kernel.quantize import normalize, quantize
-from spector.kernel.query import Query, make_query
+from spector.kernel.contract.profile import PROFILES, Curve, ScoringProfile
+from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.query import Query, make_query
+from spector.kernel.contract.scanner import Kernel, Part
+from spector.kernel.dispatch import KERNEL_NAMES, load_kernel
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, Flag, stride_of
 
 NOW_MS = 1_790_000_000_000
@@ -43,7 +43,7 @@ def kernels() -> list[Kernel]:
 
 def instruction_sets() -> list[int]:
     """Masks for `set_caps`: portable C, every set that this CPU has alone, and all together."""
-    from spector.kernel.native import CAPS, set_caps
+    from spector.kernel.native.scan import CAPS, set_caps
 
     here = set_caps()
     return [0, *(bit for bit in CAPS.values() if bit & here), here]

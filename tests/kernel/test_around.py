@@ -15,9 +15,9 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.around import Surroundings
-from spector.kernel.base import Kernel, Part, PartTable
-from spector.kernel.choose import load_kernel
+from spector.kernel.contract.neighbours import Surroundings
+from spector.kernel.contract.scanner import Kernel, Part, PartTable
+from spector.kernel.dispatch import load_kernel
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from tests.kernel.blocks import kernels
 from tests.proof import seed

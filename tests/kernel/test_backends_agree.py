@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spector.kernel.base import AllowList, Kernel, Part, PartTable, ScanResult
-from spector.kernel.query import Query, make_query
+from spector.kernel.contract.query import Query, make_query
+from spector.kernel.contract.scanner import AllowList, Kernel, Part, PartTable, ScanResult
 from tests.kernel.blocks import (
     NOW_MS,
     damage,
@@ -54,7 +54,7 @@ def backends() -> Iterator[list[Kernel]]:
         pytest.skip("only the reference backend loads here")
     yield found
     if any(kernel.name == "native" for kernel in found):
-        from spector.kernel.native import set_caps
+        from spector.kernel.native.scan import set_caps
 
         set_caps()
 
@@ -68,7 +68,7 @@ def scan_everywhere(
         if kernel.name != "native":
             assert_same(want, kernel.scan(table, query, k, **options), context)
             continue
-        from spector.kernel.native import set_caps
+        from spector.kernel.native.scan import set_caps
 
         for caps in instruction_sets():
             set_caps(caps)
@@ -147,7 +147,7 @@ def gather_everywhere(
         masks = instruction_sets() if kernel.name == "native" else [0]
         for mask in masks:
             if kernel.name == "native":
-                from spector.kernel.native import set_caps
+                from spector.kernel.native.scan import set_caps
 
                 set_caps(mask)
             sims = np.full(len(parts), 9, np.float32)

@@ -16,7 +16,7 @@ import pytest
 
 import spector
 from spector.errors import KernelUnavailableError
-from spector.kernel.choose import KERNEL_NAMES, get_kernel, kernel_info, load_kernel
+from spector.kernel.dispatch import KERNEL_NAMES, get_kernel, kernel_info, load_kernel
 from tests.kernel.blocks import kernel_or_skip
 
 
@@ -55,7 +55,7 @@ def test_without_the_extension_numba_serves_and_says_why() -> None:
     kernel_or_skip("numba")
     code = (
         "import sys; sys.modules['spector._native'] = None\n"
-        "from spector.kernel.choose import get_kernel, kernel_info\n"
+        "from spector.kernel.dispatch import get_kernel, kernel_info\n"
         "print(get_kernel().name, kernel_info()['why'])"
     )
     assert run(code, SPECTOR_KERNEL="").startswith("numba the native kernel cannot load")
@@ -71,7 +71,7 @@ def test_a_numba_without_what_the_kernel_builds_on_is_passed_over(tmp_path: Path
         "    if '_nrt' in options: options['_gone'] = options.pop('_nrt')\n"
         "    return compile_(*args, **options)\n"
         "numba.njit = njit\n"
-        "from spector.kernel.choose import get_kernel, kernel_info\n"
+        "from spector.kernel.dispatch import get_kernel, kernel_info\n"
         "print(get_kernel().name, kernel_info()['why'])"
     )
     out = run(code, SPECTOR_KERNEL="", NUMBA_CACHE_DIR=str(tmp_path))
@@ -82,7 +82,7 @@ def test_a_numba_without_what_the_kernel_builds_on_is_passed_over(tmp_path: Path
 def test_without_both_the_reference_serves() -> None:
     code = (
         "import sys; sys.modules['spector._native'] = sys.modules['numba'] = None\n"
-        "from spector.kernel.choose import get_kernel\n"
+        "from spector.kernel.dispatch import get_kernel\n"
         "print(get_kernel().name)"
     )
     assert run(code, SPECTOR_KERNEL="") == "reference"
@@ -91,7 +91,7 @@ def test_without_both_the_reference_serves() -> None:
 def test_a_pinned_kernel_that_cannot_load_raises_the_reason() -> None:
     code = (
         "import sys; sys.modules['spector._native'] = None\n"
-        "from spector.kernel.choose import get_kernel\n"
+        "from spector.kernel.dispatch import get_kernel\n"
         "try: get_kernel()\n"
         "except ImportError as error: print(type(error).__name__, error)"
     )
@@ -104,8 +104,8 @@ def test_numba_is_not_imported_unless_it_serves() -> None:
     kernel_or_skip("native")
     code = (
         "import sys\n"
-        "import spector.kernel, spector.kernel.crc, spector.kernel.query\n"
-        "from spector.kernel.choose import get_kernel\n"
+        "import spector.kernel, spector.kernel.checksum, spector.kernel.contract.query\n"
+        "from spector.kernel.dispatch import get_kernel\n"
         "get_kernel()\n"
         "print('numba' in sys.modules)"
     )
@@ -121,7 +121,7 @@ def test_numba_serves_where_its_cache_cannot_be_written() -> None:
         "    if cache: raise RuntimeError('cannot cache function: no locator available')\n"
         "    return compile_(*args, **options)\n"
         "numba.njit = njit\n"
-        "from spector.kernel.choose import load_kernel\n"
+        "from spector.kernel.dispatch import load_kernel\n"
         "out = np.zeros(1, np.uint32)\n"
         "load_kernel('numba').crc32c_rows(np.zeros((1, 64), np.uint8), out, 0)\n"
         "print(hex(out[0]))"
@@ -135,7 +135,7 @@ def test_compiling_is_said_once_and_its_result_kept(tmp_path: Path) -> None:
     code = (
         "import logging, sys, numpy as np\n"
         "logging.basicConfig(stream=sys.stdout, format='%(message)s')\n"
-        "from spector.kernel.choose import get_kernel, kernel_info\n"
+        "from spector.kernel.dispatch import get_kernel, kernel_info\n"
         "for _ in range(2):\n"
         "    get_kernel().crc32c_rows(np.zeros((1, 64), np.uint8), np.zeros(1, np.uint32), 0)\n"
         "print(kernel_info()['compile_s'] > 0)"
@@ -156,8 +156,8 @@ def test_a_kept_kernel_is_of_all_the_sources_it_was_made_from(tmp_path: Path) ->
         ignore=shutil.ignore_patterns("__pycache__", "data"),
     )
     script = (
-        "from spector.kernel import jit_tools, jit\n"
-        "from spector.kernel.jit_tools import compile_seconds, probe\n"
+        "from spector.kernel.jit import scan as jit\n"
+        "from spector.kernel.jit.compile import compile_seconds, probe\n"
         "probe()\n"
         "stamp = jit._scan._cache._cache_file._source_stamp\n"
         "print(compile_seconds() > 0, stamp[1])"
@@ -174,7 +174,7 @@ def test_a_kept_kernel_is_of_all_the_sources_it_was_made_from(tmp_path: Path) ->
     first, again = run(), run()
     assert first[0] == "True", "compiled"
     assert again == ["False", first[1]], "taken from where it was kept"
-    with open(tmp_path / "spector" / "kernel" / "jit_bound.py", "a") as file:
+    with open(tmp_path / "spector" / "kernel" / "jit" / "bounds.py", "a") as file:
         file.write("# changed\n")
     changed = run()
     assert changed[0] == "True", "compiled anew"

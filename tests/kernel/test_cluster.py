@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.cluster import cluster
-from spector.kernel.quantize import normalize, quantize
+from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.ordering import cluster
 
 
 def bunches(

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from spector.errors import InvalidInputError
-from spector.kernel.base import Kernel
-from spector.kernel.crc import crc32c, crc32c_rows
-from spector.kernel.reference import ReferenceKernel
+from spector.kernel.checksum import crc32c, crc32c_rows
+from spector.kernel.contract.scanner import Kernel
+from spector.kernel.reference.scan import ReferenceKernel
 from tests.kernel.blocks import kernel_or_skip
 
 #: RFC 3720, appendix B.4, and the customary check value
@@ -35,7 +35,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
     name = request.param
     found = kernel_or_skip("native" if name == "portable" else name)
     if name == "portable":
-        from spector.kernel.native import set_caps
+        from spector.kernel.native.scan import set_caps
 
         set_caps(0)
         yield found

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spector.kernel.base import Kernel, Part
-from spector.kernel.choose import load_kernel
-from spector.kernel.profile import ScoringProfile
-from spector.kernel.quantize import normalize, quantize
-from spector.kernel.query import make_query
-from spector.kernel.scan_index import ScanIndex, centre_of
+from spector.kernel.contract.index_image import ScanIndex, centre_of
+from spector.kernel.contract.profile import ScoringProfile
+from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.query import make_query
+from spector.kernel.contract.scanner import Kernel, Part
+from spector.kernel.dispatch import load_kernel
 from spector.layout import HEADER_BYTES, Flag
 from tests.kernel.blocks import DAY_MS, NOW_MS, headers_of, make_rows
 from tests.kernel.test_index_scan import assert_same_answer, kernel

@@ -17,12 +17,12 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import KernelUnavailableError
-from spector.kernel.base import AllowList, Kernel, Part, PartTable, ScanResult
-from spector.kernel.choose import load_kernel
-from spector.kernel.profile import PROFILES, ScoringProfile
-from spector.kernel.quantize import normalize, quantize
-from spector.kernel.query import Query, make_query
-from spector.kernel.scan_index import BLOCK_ROWS, ScanIndex, centre_of
+from spector.kernel.contract.index_image import BLOCK_ROWS, ScanIndex, centre_of
+from spector.kernel.contract.profile import PROFILES, ScoringProfile
+from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.query import Query, make_query
+from spector.kernel.contract.scanner import AllowList, Kernel, Part, PartTable, ScanResult
+from spector.kernel.dispatch import load_kernel
 from spector.layout import HEADER_BYTES, Flag
 from tests.kernel.blocks import (
     DAY_MS,
@@ -57,7 +57,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
     if not caps:
         yield found
         return
-    from spector.kernel.native import set_caps
+    from spector.kernel.native.scan import set_caps
 
     set_caps(int(caps, 16))
     yield found

@@ -17,11 +17,11 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import KernelUnavailableError
-from spector.kernel.base import Kernel, Part, ScanResult
-from spector.kernel.choose import load_kernel
-from spector.kernel.quantize import normalize, quantize
-from spector.kernel.query import make_query
-from spector.kernel.scan_index import ScanIndex, layout_of
+from spector.kernel.contract.index_image import ScanIndex, layout_of
+from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.query import make_query
+from spector.kernel.contract.scanner import Kernel, Part, ScanResult
+from spector.kernel.dispatch import load_kernel
 from spector.layout import Flag
 from tests.kernel.blocks import NOW_MS, headers_of, make_rows
 

@@ -17,16 +17,16 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.base import Kernel
-from spector.kernel.choose import load_kernel
-from spector.kernel.postings import (
-    BLOCK_ROWS,
+from spector.kernel.contract.postings import (
     LENGTHS,
+    WORD_BLOCK_ROWS,
     PostingsTable,
     Words,
     directory_of,
     length_codes,
 )
+from spector.kernel.contract.scanner import Kernel
+from spector.kernel.dispatch import load_kernel
 from tests.kernel.blocks import kernels
 from tests.lexical.worlds import Row, invert, random_rows, tail_of, vocabulary
 from tests.proof import seed
@@ -189,13 +189,13 @@ def test_ties_are_broken_by_id_and_not_by_place(kernel: Kernel) -> None:
 
 
 def test_a_full_block_has_65536_rows(kernel: Kernel) -> None:
-    tail = tail_of([{9: 1 + i % 3} for i in range(BLOCK_ROWS)], range(BLOCK_ROWS))
+    tail = tail_of([{9: 1 + i % 3} for i in range(WORD_BLOCK_ROWS)], range(WORD_BLOCK_ROWS))
     table = PostingsTable([invert(tail)])
     words = Words.make(np.array([9], np.uint64), np.ones(1), mean_length=2)
     positions, df = kernel.lexical_find(table, words.hash)
-    assert df.tolist() == [BLOCK_ROWS]
-    best = kernel.lexical_best(table, words, positions, BLOCK_ROWS)
-    wanted = REFERENCE.lexical_best(table, words, positions, BLOCK_ROWS)
+    assert df.tolist() == [WORD_BLOCK_ROWS]
+    best = kernel.lexical_best(table, words, positions, WORD_BLOCK_ROWS)
+    wanted = REFERENCE.lexical_best(table, words, positions, WORD_BLOCK_ROWS)
     assert best.tobytes() == wanted.tobytes()
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spector.kernel.base import Kernel
-from spector.kernel.profile import ScoringProfile
-from spector.kernel.quantize import normalize, quantize
-from spector.kernel.query import Query, make_query
-from spector.kernel.ranking import Ranking
+from spector.kernel.contract.evidence import Ranking
+from spector.kernel.contract.profile import ScoringProfile
+from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.query import Query, make_query
+from spector.kernel.contract.scanner import Kernel
 from spector.layout import RECORD_DTYPE, Flag
 from tests.kernel.blocks import DAY_MS, NOW_MS, headers_of, kernel_or_skip, one_record
 

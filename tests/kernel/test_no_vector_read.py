@@ -18,9 +18,9 @@ from tests.kernel.blocks import kernel_or_skip
 SCRIPT = """
 import ctypes, mmap, sys
 import numpy as np
-from spector.kernel.base import Part
-from spector.kernel.choose import load_kernel
-from spector.kernel.query import make_query
+from spector.kernel.contract.scanner import Part
+from spector.kernel.dispatch import load_kernel
+from spector.kernel.contract.query import make_query
 from spector.layout import RECORD_DTYPE
 
 page = mmap.PAGESIZE

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from spector.errors import InvalidVectorError
-from spector.kernel.base import Part
-from spector.kernel.profile import PROFILES
-from spector.kernel.quantize import normalize, quantize
-from spector.kernel.query import make_query
+from spector.kernel.contract.profile import PROFILES
+from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.query import make_query
+from spector.kernel.contract.scanner import Part
 from tests.kernel.blocks import NOW_MS, headers_of, instruction_sets, kernels, make_rows
 from tests.kernel.test_backends_agree import image
 from tests.proof import Proof
@@ -83,7 +83,7 @@ def test_what_is_forced_into_a_file_ranks_behind_every_number_everywhere(proof: 
         for kernel in kernels():
             for caps in instruction_sets() if kernel.name == "native" else [None]:
                 if caps is not None:
-                    from spector.kernel.native import set_caps
+                    from spector.kernel.native.scan import set_caps
 
                     set_caps(caps)
                 result = kernel.scan([Part(rows, len(rows))], query, len(rows))

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spector.kernel.profile import Curve
-from spector.kernel.query import Query
+from spector.kernel.contract.profile import Curve
+from spector.kernel.contract.query import Query
 from tests.kernel.blocks import (
     headers_of,
     kernel_or_skip,

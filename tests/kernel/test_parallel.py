@@ -23,10 +23,10 @@ import pytest
 
 import spector
 from spector.errors import InvalidInputError
-from spector.kernel import parallel
-from spector.kernel.base import AllowList, Part, PartTable, ScanResult
-from spector.kernel.parallel import ParallelKernel
-from spector.kernel.query import make_query
+from spector.kernel import threads as parallel
+from spector.kernel.contract.query import make_query
+from spector.kernel.contract.scanner import AllowList, Part, PartTable, ScanResult
+from spector.kernel.threads import ParallelKernel
 from tests.api.helpers import own_vectors, vectors
 from tests.kernel.blocks import NOW_MS, kernel_or_skip, make_rows
 
@@ -257,9 +257,9 @@ def run_python(body: str) -> None:
     head = """
         import os
         import numpy as np
-        from spector.kernel import parallel
-        from spector.kernel.choose import get_kernel
-        from spector.kernel.parallel import ParallelKernel
+        from spector.kernel import threads as parallel
+        from spector.kernel.dispatch import get_kernel
+        from spector.kernel.threads import ParallelKernel
         from tests.kernel.test_parallel import QUERY as query, table_of_sizes
         parallel.usable_cores = lambda: 8
         table = table_of_sizes(*([50] * 20))

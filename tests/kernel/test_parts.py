@@ -20,9 +20,9 @@ from spector.errors import (
     InvalidInputError,
     InvalidVectorError,
 )
-from spector.kernel.base import AllowList, Part, PartTable
-from spector.kernel.choose import get_kernel
-from spector.kernel.query import make_query
+from spector.kernel.contract.query import make_query
+from spector.kernel.contract.scanner import AllowList, Part, PartTable
+from spector.kernel.dispatch import get_kernel
 from tests.kernel.blocks import NOW_MS, headers_of, kernel_or_skip, kernels, make_rows
 
 RNG = np.random.default_rng(0)
@@ -157,7 +157,7 @@ def test_a_cue_that_is_no_direction_is_refused(vector: Any) -> None:
 
 
 def test_a_query_outlives_its_arguments_and_the_table_cache() -> None:
-    from spector.kernel.query import _prepared
+    from spector.kernel.contract.query import _prepared
 
     query = make_query(now_ms=NOW_MS, vector=np.ones(10), any_masks=(m for m in [0]))
     table = PartTable([Part(rows(), 5)])

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from spector.errors import InvalidInputError
-from spector.kernel.profile import PROFILES, Curve, ScoringProfile, get_profile
-from spector.kernel.query import tables_of
+from spector.kernel.contract.profile import PROFILES, Curve, ScoringProfile, get_profile
+from spector.kernel.contract.query import tables_of
 from spector.layout import Category
 
 NUMBERS = [

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spector.errors import InvalidVectorError
-from spector.kernel.quantize import MAX_CODE, dequantize, normalize, quantize
+from spector.kernel.contract.quantization import MAX_CODE, dequantize, normalize, quantize
 
 
 @settings(max_examples=150, deadline=None)

@@ -11,8 +11,8 @@ import math
 import numpy as np
 import pytest
 
-from spector.kernel.profile import Curve
-from spector.kernel.retention import (
+from spector.kernel.contract.profile import Curve
+from spector.kernel.contract.retention import (
     ACTIVATION_SCALE,
     TABLE_SIZE,
     activation,

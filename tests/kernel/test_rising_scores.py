@@ -14,10 +14,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from spector.kernel.base import Kernel, Part, PartTable
-from spector.kernel.profile import PROFILES, ScoringProfile
-from spector.kernel.quantize import normalize, quantize
-from spector.kernel.query import DEFAULT_DROP_FLAGS, make_query
+from spector.kernel.contract.profile import PROFILES, ScoringProfile
+from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.query import DEFAULT_DROP_FLAGS, make_query
+from spector.kernel.contract.scanner import Kernel, Part, PartTable
 from spector.layout import HEADER_BYTES, Flag, stride_of
 from tests.kernel.blocks import NOW_MS, damage, headers_of, kernels, make_rows
 from tests.kernel.test_backends_agree import scan_everywhere
@@ -54,7 +54,7 @@ def backends() -> Iterator[list[Kernel]]:
     found = kernels()
     yield found
     if any(kernel.name == "native" for kernel in found):
-        from spector.kernel.native import set_caps
+        from spector.kernel.native.scan import set_caps
 
         set_caps()
 

@@ -14,12 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.base import Kernel
-from spector.kernel.choose import load_kernel
-from spector.kernel.crc import crc32c
-from spector.kernel.index_reference import factors, rotate, slope_scale
-from spector.kernel.quantize import normalize, quantize
-from spector.kernel.scan_index import (
+from spector.kernel.checksum import crc32c
+from spector.kernel.contract.index_image import (
     BLOCK_DTYPE,
     INDEX_DTYPE,
     NO_SLOPE,
@@ -29,6 +25,10 @@ from spector.kernel.scan_index import (
     problem_of,
     sections_of,
 )
+from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.scanner import Kernel
+from spector.kernel.dispatch import load_kernel
+from spector.kernel.reference.index import factors, rotate, slope_scale
 from spector.layout import HEADER_BYTES, Flag
 from tests.kernel.blocks import damage, headers_of, kernel_or_skip, make_rows
 
@@ -110,7 +110,7 @@ def test_appended_in_pieces_equals_appended_at_once(kernel: Kernel) -> None:
             pieces = pieces.grown(end)
         pieces.append(rows[:end])
         assert pieces.rows == end
-    assert pieces.stamped(**STAMP) == whole.stamped(**STAMP)
+    assert pieces.stamped(**STAMP, checksum=crc32c) == whole.stamped(**STAMP, checksum=crc32c)
 
 
 def test_refresh_after_changed_headers_equals_a_fresh_build(kernel: Kernel) -> None:
@@ -230,12 +230,12 @@ def test_estimates_are_unbiased_and_err_as_stated(kernel: Kernel, dim: int, like
 def saved() -> tuple[bytearray, ScanIndex]:
     rows = make_rows(np.random.default_rng(20), 130, 300)
     index = built(load_kernel("numba"), rows, 300, room=640)
-    return bytearray(index.stamped(**STAMP)), index
+    return bytearray(index.stamped(**STAMP, checksum=crc32c)), index
 
 
 def problem(image: bytes | bytearray, **changed: Any) -> str | None:
     asked = {**STAMP, "dim": 300, "rows": 130, "verify": True, **changed}
-    return problem_of(np.frombuffer(image, np.uint8), **asked)
+    return problem_of(np.frombuffer(image, np.uint8), **asked, checksum=crc32c)
 
 
 def test_a_saved_index_comes_back(saved: tuple[bytearray, ScanIndex]) -> None:
@@ -248,7 +248,7 @@ def test_a_saved_index_comes_back(saved: tuple[bytearray, ScanIndex]) -> None:
     back = ScanIndex.attach(load_kernel("numba"), loaded)
     assert (back.rows, back.room, back.dim) == (130, 192, 300)
     assert len(image) == layout_of(300, 192).nbytes
-    assert back.stamped(**STAMP) == bytes(image)
+    assert back.stamped(**STAMP, checksum=crc32c) == bytes(image)
     assert_alike(index, back.grown(640))
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spector.errors import InvalidScopeError
-from spector.kernel.tags import BLOOM_BITS, BLOOM_HASHES, scope_tag, tag_mask, tags_mask
+from spector.kernel.contract.tags import BLOOM_BITS, BLOOM_HASHES, scope_tag, tag_mask, tags_mask
 
 TAGS = st.text(max_size=40)
 

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from spector.lexical.analysis import Term, analyse, field_terms
-from spector.lexical.source import Known, Text
+from spector.language.statements.text import Text
+from spector.language.words.analysis import Term, analyse, field_terms
+from spector.lexical.source import Known
 
 __all__ = ["Shelf", "Span", "bm25", "neighbours_of", "terms_of"]
 

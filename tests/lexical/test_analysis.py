@@ -10,8 +10,8 @@ import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.lexical import stems
-from spector.lexical.analysis import (
+from spector.language.words import stemming as stems
+from spector.language.words.analysis import (
     STOP,
     analyse,
     cue_terms,

@@ -13,10 +13,16 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.base import Kernel
-from spector.kernel.choose import load_kernel
-from spector.kernel.crc import crc32c
-from spector.kernel.postings import BLOCK_ROWS, PROBLEMS, Postings, PostingsTable, Words
+from spector.kernel.checksum import crc32c
+from spector.kernel.contract.postings import (
+    PROBLEMS,
+    WORD_BLOCK_ROWS,
+    Postings,
+    PostingsTable,
+    Words,
+)
+from spector.kernel.contract.scanner import Kernel
+from spector.kernel.dispatch import load_kernel
 from spector.lexical.block import (
     COLUMNS,
     LEXICAL_DTYPE,
@@ -105,9 +111,9 @@ def test_a_block_without_a_word_has_a_file(kernel: Kernel) -> None:
 
 
 def test_a_block_has_one_row_at_least_and_65536_at_most() -> None:
-    assert read(image_of(block_of([{}] * BLOCK_ROWS, range(BLOCK_ROWS))), REFERENCE)[0]
+    assert read(image_of(block_of([{}] * WORD_BLOCK_ROWS, range(WORD_BLOCK_ROWS))), REFERENCE)[0]
     whole = block_of([{}] * 2, range(2))
-    for rows in (0, BLOCK_ROWS + 1):
+    for rows in (0, WORD_BLOCK_ROWS + 1):
         columns = {name: np.zeros(rows, kind) for name, kind in COLUMNS}
         with pytest.raises(InvalidInputError):
             image_of(Block(whole.hash, whole.dir, whole.start, whole.row, whole.count, columns))

@@ -8,10 +8,11 @@ import random
 import numpy as np
 import pytest
 
-from spector.lexical import chains, index, postings
-from spector.lexical.analysis import Term, cue_terms
+from spector.language.statements.text import Text
+from spector.language.words.analysis import Term, cue_terms
+from spector.lexical import index, postings
+from spector.lexical import sessions as chains
 from spector.lexical.index import WordIndex
-from spector.lexical.source import Text
 from spector.lexical.view import WordView
 from tests.lexical.brute import Shelf, bm25, neighbours_of, terms_of
 from tests.proof import seed

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spector.kernel.crc import crc32c
-from spector.lexical.saved import (
+from spector.kernel.checksum import crc32c
+from spector.lexical.files import (
     EXTENT_DTYPE,
     FIELD_DTYPE,
     NAMED_DTYPE,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pytest
 
 import spector
-from spector.lexical.analysis import SIGN, analyse, cue_terms, is_sign
+from spector.language.words.analysis import SIGN, analyse, cue_terms, is_sign
 from tests.fakes import FakeEmbedder
 
 TEXTS = [

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.postings import BLOCK_ROWS, Postings, Tail, directory_of, length_codes
+from spector.kernel.contract.postings import (
+    WORD_BLOCK_ROWS,
+    Postings,
+    Tail,
+    directory_of,
+    length_codes,
+)
 from spector.lexical.block import COLUMNS, Block
 
 Row = dict[int, int]
@@ -54,7 +60,7 @@ def tail_of(rows: Sequence[Row], ids: Sequence[int]) -> Tail:
 
 def invert(tail: Tail) -> Postings:
     """The words of a tail's rows, by word."""
-    assert tail.rows <= BLOCK_ROWS
+    assert tail.rows <= WORD_BLOCK_ROWS
     slots = np.repeat(np.arange(tail.rows), np.diff(tail.start.astype(np.int64)).astype(int))
     order = np.argsort(tail.hash, kind="stable")
     hashes, first = np.unique(tail.hash[order], return_index=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import spector
 from spector.clock import ManualClock
-from spector.kernel.query import make_query
+from spector.kernel.contract.query import make_query
 from tests.crash import faults
 from tests.crash.workload import DIM, START, TINY
 from tests.model.oracle import Oracle

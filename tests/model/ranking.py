@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spector.kernel.profile import Curve, ScoringProfile
-from spector.kernel.tags import scope_tag, tag_mask
+from spector.kernel.contract.profile import Curve, ScoringProfile
+from spector.kernel.contract.tags import scope_tag, tag_mask
 from spector.layout import TierCode
-from spector.records import MemoryRecord
+from spector.records.memory import MemoryRecord
 
 _DAY_MS = 86_400_000.0
 Interval = tuple[float, float]

@@ -20,7 +20,7 @@ import pytest
 import spector
 from spector.clock import MAX_MS, MIN_MS, CheckedClock, ManualClock, to_ms
 from spector.errors import InvalidTimeError
-from spector.kernel.profile import PROFILES, Curve, ScoringProfile
+from spector.kernel.contract.profile import PROFILES, Curve, ScoringProfile
 from tests.crash.workload import DIM, START, TINY, vector_of
 from tests.proof import Proof, seed
 

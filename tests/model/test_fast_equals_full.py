@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector import Config
 from spector.clock import ManualClock
-from spector.kernel.profile import ScoringProfile
+from spector.kernel.contract.profile import ScoringProfile
 from tests.crash.workload import START
 from tests.proof import Proof, seed
 

@@ -16,9 +16,9 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from spector.errors import KernelUnavailableError
-from spector.kernel.choose import load_kernel
-from spector.read.request import Selection
-from spector.store import recover
+from spector.kernel.dispatch import load_kernel
+from spector.search.view.plan import Selection
+from spector.store.opening import opening as recover
 from spector.tiers.working import _Slab
 from spector.write.writer import Writer
 from tests.model.machine import machine

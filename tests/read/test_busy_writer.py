@@ -21,9 +21,9 @@ import pytest
 
 import spector
 from spector.layout import RECORD_DTYPE, Flag
-from spector.store import erase
-from spector.store.catalog import Catalog
-from spector.store.compact import compact_partition
+from spector.store.catalog.catalog import Catalog
+from spector.store.erasure import catalog as erase
+from spector.store.rewriting.compaction import compact_partition
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import spector
-from spector.read.route import is_name
+from spector.language.cues.intent import is_name
 
 DIM = 16
 

@@ -20,7 +20,7 @@ import pytest
 
 import spector
 from spector import Flag, Memory
-from spector.read.parts import split
+from spector.language.cues.compound import split
 from tests.api.helpers import ids, own_vectors, texts, vector
 
 FOUND: dict[str, Callable[[Memory], spector.HitList]] = {

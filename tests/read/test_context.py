@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from spector import Config, Context, InvalidInputError, Memory, Signals
-from spector.read.context import Desk
-from spector.read.tokens import token_counter
-from spector.records import HitList
+from spector.providers.token_counts import token_counter
+from spector.recall.context import Desk
+from spector.records.memory import HitList
 from tests.read.test_quote import HOSTILE, hit, read_back
 
 WORDS = "tea harbour violin rain Tuesday garden letter bicycle market winter".split()

@@ -16,7 +16,7 @@ import pytest
 import spector
 from bench.recall import sets
 from spector.config import LAYOUTS, Layout
-from spector.read.tokens import estimated_tokens, token_counter
+from spector.providers.token_counts import estimated_tokens, token_counter
 from tests.fakes import FakeEmbedder
 
 _WORDS = re.compile(r'("(?:[^"\\]|\\.)*")\n')

@@ -16,7 +16,7 @@ import pytest
 
 import spector
 from spector import Memory
-from spector.kernel.tags import tag_mask
+from spector.kernel.contract.tags import tag_mask
 from tests.api.helpers import ids
 
 

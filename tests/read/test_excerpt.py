@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.read.excerpt import _pieces, cue_words, excerpt
+from spector.language.statements.excerpts import _pieces, cue_words, excerpt
 
 FILLER = "It rained again. Nobody came by. The day was long. "
 

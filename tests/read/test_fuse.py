@@ -18,8 +18,8 @@ import pytest
 
 import spector
 from spector import PROFILES, Config, InvalidInputError, ManualClock, Memory, Ranking
-from spector.kernel.base import ScanResult
-from spector.read.weigh import Weigher
+from spector.kernel.contract.scanner import ScanResult
+from spector.search.candidates import Weigher
 from tests.api.helpers import ids, texts
 from tests.conftest import NOW
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.recall import sets
-from spector.read.gate import gate
-from spector.read.signs import Speakers
+from spector.language.statements.markers import Speakers
+from spector.recall.need import gate
 
 SMALL_TALK = {
     "greeting": [

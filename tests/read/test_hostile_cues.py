@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 from spector.clock import to_ms
-from spector.read.gate import gate
-from spector.read.hyde import hypotheses
-from spector.read.instructions import instruction
-from spector.read.parts import split
-from spector.read.plain import is_turkish, plain
-from spector.read.route import kind, route
-from spector.read.signs import about, asks, prefers, terms_of_time
-from spector.read.when import when
+from spector.language.cues.compound import split
+from spector.language.cues.intent import kind, route
+from spector.language.statements.instructions import instruction
+from spector.language.statements.markers import about, asks, prefers, terms_of_time
+from spector.language.time.ranges import when
+from spector.language.words.folding import is_turkish, plain
+from spector.recall.hypothetical import hypotheses
+from spector.recall.need import gate
 
 NOW = to_ms("2026-11-22T11:00:00Z")
 SIZE = 10_000
@@ -46,8 +46,17 @@ READERS: dict[str, Callable[[str], object]] = {
     "turkish": lambda cue: is_turkish(cue, plain(cue)),
 }  # fmt: skip
 MODULES = (
-    "dates", "gate", "hyde", "instructions", "parts", "plain", "route", "signs", "timejoin", "when",
-)  # fmt: skip
+    "language.time.expressions",
+    "recall.need",
+    "recall.hypothetical",
+    "language.statements.instructions",
+    "language.cues.compound",
+    "language.words.folding",
+    "language.cues.intent",
+    "language.statements.markers",
+    "language.time.modifiers",
+    "language.time.ranges",
+)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
@@ -76,7 +85,7 @@ def patterns(module: str) -> Iterator[tuple[str, re.Pattern[str]]]:
             for each in value:
                 yield from inside(name, each)
 
-    for name, value in vars(importlib.import_module(f"spector.read.{module}")).items():
+    for name, value in vars(importlib.import_module(f"spector.{module}")).items():
         yield from inside(name, value)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spector
-from spector.read.hyde import Shape, centroid, hypotheses, shape_of
+from spector.recall.hypothetical import Shape, centroid, hypotheses, shape_of
 from tests.fakes import FakeEmbedder
 
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.read.instructions import Instruction, forbids, instruction
-from spector.read.plain import plain
+from spector.language.statements.instructions import Instruction, forbids, instruction
+from spector.language.words.folding import plain
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ import pytest
 import spector
 from spector import Memory
 from spector.errors import InvalidInputError
-from spector.read.intents import parse_intent
-from spector.read.route import Intent
+from spector.language.cues.intent import Intent
+from spector.recall.intent_presets import parse_intent
 
 DIM = 16
 FLAT = np.ones(DIM)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import spector
 from spector import Config, Memory
-from spector.read.long_cue import shortened
+from spector.language.cues.long_cue import shortened
 from tests.fakes import FakeEmbedder
 
 FILLER = "line of the log with nothing in it "

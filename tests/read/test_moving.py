@@ -22,7 +22,7 @@ import pytest
 
 import spector
 from spector.errors import InvalidInputError, ModelMismatchError
-from spector.store.transaction import Transaction
+from spector.store.core.transaction import Transaction
 from tests.fakes import FakeEmbedder
 
 DIM = 32

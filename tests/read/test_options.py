@@ -26,7 +26,7 @@ from spector import (
     SpectorError,
     UnknownArgumentError,
 )
-from spector.read.options import COMMON, RareArguments
+from spector.recall.options import COMMON, RareArguments
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 

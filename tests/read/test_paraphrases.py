@@ -14,9 +14,9 @@ from bench.recall.paraphrases import paraphrases
 from bench.recall.product import Mind, Product
 from bench.recall.shape import Question
 from spector.config import Config
-from spector.embed import MiniLMEmbedder
-from spector.read.abstain import judge
-from spector.records import HitList, Signals
+from spector.providers import MiniLMEmbedder
+from spector.recall.abstention import judge
+from spector.records.memory import HitList, Signals
 
 
 @pytest.fixture(scope="module")

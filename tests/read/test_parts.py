@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.recall import sets
-from spector.read.parts import MOST_PARTS, split
+from spector.language.cues.compound import MOST_PARTS, split
 
 PEOPLE = ["Ann", "Bob", "Cem", "Ayşe", "user", "assistant"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from spector.config import Config
-from spector.kernel.profile import get_profile
-from spector.read.phases import query_of
-from spector.read.request import EVERYTHING, RecallRequest
+from spector.kernel.contract.profile import get_profile
+from spector.search.view.plan import EVERYTHING, RecallRequest
+from spector.search.view.scan_query import query_of
 
 
 @pytest.mark.parametrize(

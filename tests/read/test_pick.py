@@ -15,8 +15,8 @@ import pytest
 
 import spector
 from spector import InvalidInputError, ManualClock, Memory, RecallOptions
-from spector.kernel.profile import PROFILES
-from spector.read.pick import near_the_best, own_scores, unrepeated
+from spector.kernel.contract.profile import PROFILES
+from spector.search.selection.diversity import near_the_best, own_scores, unrepeated
 from tests.conftest import NOW
 
 DIM = 16

@@ -20,8 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spector.config import LAYOUTS, Layout
-from spector.read.quote import Block, label, line_of, quoted, role_label
-from spector.records import Explanation, Hit, MemoryRecord
+from spector.recall.quoting import Block, line_of
+from spector.records.memory import Explanation, Hit, MemoryRecord
+from spector.search.selection.origins import label, quoted, role_label
 
 #: one line of the block, and nothing else
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*"'

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spector.kernel.ranking import REACH, Ranking
-from spector.kernel.reference import ReferenceKernel
-from spector.read.rank import (
+from spector.kernel.contract.evidence import REACH, Ranking
+from spector.kernel.reference.scan import ReferenceKernel
+from spector.search.view.formulas import (
     Around,
     deviation,
     diverse,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spector.read.ground import code_of
-from spector.read.ranked import Ranked
+from spector.search.view.features import code_of
+from spector.search.view.ordering import Ranked
 from tests.proof import seed
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.recall import sets
-from spector.read.route import PARAMS, Intent, Kind, Mode, kind, route
+from spector.language.cues.intent import PARAMS, Intent, Kind, Mode, kind, route
 
 FACTS = [
     "What did Ann paint in May?", "When is her birthday?", "who gave him the book",

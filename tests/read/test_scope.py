@@ -15,7 +15,7 @@ import pytest
 
 import spector
 from spector import Config, Memory
-from spector.read.usual import SAMPLE
+from spector.search.evidence.baseline import SAMPLE
 from tests.fakes import FakeEmbedder
 
 DIM = 16

@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 
-from spector.read import ground
+from spector.search.view import features as ground
 
 
 def _ask(count: int) -> None:

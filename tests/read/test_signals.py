@@ -13,8 +13,8 @@ import pytest
 
 import spector
 from spector import Memory, Signals
-from spector.read.probes import ENGLISH, TURKISH, Probes
-from spector.read.usual import level_of
+from spector.search.evidence.baseline import level_of
+from spector.search.evidence.probes import ENGLISH, TURKISH, Probes
 from tests.fakes import FailingEmbedder, FakeEmbedder
 
 
@@ -152,7 +152,7 @@ def test_the_sample_of_a_large_store_stays_while_it_grows_a_little(
         measured.append(len(vectors))
         return level_of(vectors, probes)
 
-    monkeypatch.setattr("spector.read.usual.level_of", counted)
+    monkeypatch.setattr("spector.search.evidence.baseline.level_of", counted)
     with spector.open(":memory:", embedder=FakeEmbedder(8)) as memory:
         for n in range(323):
             _note(memory, n)
@@ -176,7 +176,7 @@ def test_known_vectors_have_the_known_mean_and_deviation() -> None:
 
 
 def test_the_shipped_probes_are_those_of_the_offline_embedder() -> None:
-    from spector.embed import resolve
+    from spector.providers import resolve
 
     embedder = resolve("default")
     probes = Probes(embedder)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.read.signs import Speakers, about, asks, prefers, terms_of_time
+from spector.language.statements.markers import Speakers, about, asks, prefers, terms_of_time
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.kernel.base import Edit, Part, PartTable
-from spector.kernel.choose import get_kernel
-from spector.read import snapshot
-from spector.read.snapshot import Snapshot, differences, make_snapshot
-from spector.store.segment import Partition
+from spector.kernel.contract.scanner import Edit, Part, PartTable
+from spector.kernel.dispatch import get_kernel
+from spector.search.view import snapshot
+from spector.search.view.snapshot import Snapshot, differences, make_snapshot
+from spector.store.partitions.partition import Partition
 from tests.api.helpers import own_vectors, vector
 from tests.conftest import NOW
 

@@ -20,10 +20,10 @@ import pytest
 import spector
 from spector import Config, Memory
 from spector.clock import ManualClock
-from spector.embed import MiniLMEmbedder
-from spector.embed.wordpiece import WordPiece
-from spector.kept import _CACHES, KEEPERS
-from spector.read.roles import reads_like_a_role
+from spector.language.statements.roles import reads_like_a_role
+from spector.process.caches import _CACHES, KEEPERS
+from spector.providers import MiniLMEmbedder
+from spector.providers.wordpiece import WordPiece
 from tests.api.helpers import ids, texts
 from tests.conftest import NOW
 from tests.fakes import FailingEmbedder, FakeEmbedder

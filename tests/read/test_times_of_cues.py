@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector import ManualClock, Memory
 from spector.clock import to_ms
-from spector.kernel.profile import get_profile
+from spector.kernel.contract.profile import get_profile
 
 DIM = 16
 FLAT = np.ones(DIM)

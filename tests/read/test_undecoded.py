@@ -14,7 +14,7 @@ import pytest
 
 import spector
 from spector.errors import CatalogCorruptError
-from spector.store import catalog
+from spector.store.catalog import catalog
 
 VECTOR = [1.0, 0.0, 0.0, 0.0]
 METADATA = {"room": "kitchen", "list": [1, {"x": None}]}

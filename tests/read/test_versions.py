@@ -14,8 +14,8 @@ import time
 
 import pytest
 
-from spector.read.statements import Question, Statement
-from spector.read.versions import Form, Pair
+from spector.language.statements.grammar import Question, Statement
+from spector.language.statements.versions import Form, Pair
 
 #: (earlier, later, question): the later one answers it anew
 ANEW = (

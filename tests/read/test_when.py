@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spector.clock import MAX_MS, MIN_MS, MS_PER_DAY, from_ms, to_ms
-from spector.read.route import Kind
-from spector.read.when import TimeRange, when
+from spector.language.cues.intent import Kind
+from spector.language.time.ranges import TimeRange, when
 
 #: a Sunday
 NOW = to_ms("2026-11-22T11:00:00Z")

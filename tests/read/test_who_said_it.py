@@ -21,9 +21,10 @@ import pytest
 import spector
 from spector import Memory
 from spector.clock import ManualClock
-from spector.read.quote import label, line_of, origin_of, quoted, role_label
-from spector.read.roles import may_instruct, reads_like_a_role
-from spector.records import Hit, MemoryRecord
+from spector.language.statements.roles import may_instruct, reads_like_a_role
+from spector.recall.quoting import line_of
+from spector.records.memory import Hit, MemoryRecord
+from spector.search.selection.origins import label, origin_of, quoted, role_label
 from tests.read.test_quote import hit
 
 CUE = np.eye(16)[0]

@@ -20,13 +20,14 @@ import pytest
 
 import spector
 from spector import Config, InvalidInputError, ManualClock, Memory
-from spector.receipt import NOT_COVERED, Purged
-from spector.store import erase, residue
-from spector.store.catalog import Catalog
-from spector.store.idx import TEMPORARY, idx_of
-from spector.store.residue import Needles
-from spector.store.residue import verify as verify_files
-from spector.store.store import Store
+from spector.records.erasure import NOT_COVERED, Purged
+from spector.store.catalog.catalog import Catalog
+from spector.store.core.store import Store
+from spector.store.erasure import catalog as erase
+from spector.store.erasure import search as residue
+from spector.store.erasure.search import Needles
+from spector.store.erasure.search import verify as verify_files
+from spector.store.partitions.index_files import TEMPORARY, idx_of
 from tests.api.helpers import files_with, ids, vectors
 from tests.fakes import FakeEmbedder
 from tests.images import codes_of

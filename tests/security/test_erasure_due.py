@@ -19,10 +19,10 @@ import pytest
 import spector
 from spector import Config, ManualClock, Memory, StoreFullError
 from spector.layout import MUTABLE_OFFSET
-from spector.store import erase
-from spector.store.catalog import Catalog
-from spector.store.erase import due_of
-from spector.store.store import Store
+from spector.store.catalog.catalog import Catalog
+from spector.store.core.store import Store
+from spector.store.erasure import catalog as erase
+from spector.store.erasure.catalog import due_of
 from tests.api.helpers import files_with, ids
 from tests.fakes import FakeEmbedder
 from tests.sleep.test_damaged import damage

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector.cli.importers import FORMATS, iter_messages
-from spector.cli.raw import RawStore
-from spector.embed.minilm import MiniLMEmbedder
+from spector.importers import FORMATS, iter_messages
+from spector.providers.minilm import MiniLMEmbedder
+from spector.store.repair.inspect import RawStore
 from tests.crash.workload import open_tiny, vector_of
 
 

@@ -18,8 +18,8 @@ import pytest
 
 import spector
 from spector import CatalogCorruptError, ManualClock, SpectorError
-from spector.store import planted
-from spector.store.catalog import Catalog
+from spector.store.catalog.catalog import Catalog
+from spector.store.sqlite import hardening as planted
 from tests.fakes import FakeEmbedder
 
 SPY = "INSERT INTO witness VALUES (new.rowid)"

@@ -21,11 +21,12 @@ import numpy as np
 import pytest
 
 import spector
-from spector.embed.minilm import MiniLMEmbedder
-from spector.kernel import choose, products
-from spector.kernel.choose import load_kernel
-from spector.shortage import is_short_of_memory, said_as_memory_error
-from spector.store.files import typed_os_error
+from spector.kernel import dispatch as choose
+from spector.kernel.contract import products
+from spector.kernel.dispatch import load_kernel
+from spector.process.shortage import is_short_of_memory, said_as_memory_error
+from spector.providers.minilm import MiniLMEmbedder
+from spector.store.files.files import typed_os_error
 from tests.proof import REPO
 
 _CHILD = """
@@ -108,7 +109,7 @@ def test_the_process_lives_and_nothing_is_called_damaged(
 
 _BLAS = {"dot", "matmul", "inner", "vdot", "tensordot", "linalg", "kron"}
 #: products of integers, for which NumPy has no BLAS
-_INTEGERS = {"spector/store/frames.py"}
+_INTEGERS = {"spector/store/sqlite/wal_frames.py"}
 
 
 def _products(source: str) -> list[int]:

@@ -19,8 +19,8 @@ import pytest
 
 import spector
 from spector import Config, ManualClock
-from spector.store import textfile
-from spector.store.textfile import write_lines
+from spector.store.files import text_files as textfile
+from spector.store.files.text_files import write_lines
 from tests.fakes import FakeEmbedder
 
 TINY = Config(episodic_capacity=4, index_min_rows=1)
@@ -82,7 +82,7 @@ def test_every_file_of_every_verb_is_its_owners_alone(
 def test_a_catalog_is_private_before_sqlite_sees_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
 ) -> None:
-    from spector.store import catalog
+    from spector.store.catalog import catalog
 
     real, seen = catalog.sqlite3.connect, []
 

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from spector import Memory
-from spector.store import pieces, word_residue
-from spector.store.pieces import Finder, Pieces, cut
-from spector.store.residue import Needles
-from spector.store.word_residue import words_left
+from spector.store.erasure import patterns as pieces
+from spector.store.erasure import words as word_residue
+from spector.store.erasure.patterns import Finder, Pieces, cut
+from spector.store.erasure.search import Needles
+from spector.store.erasure.words import words_left
 
 
 @pytest.mark.parametrize("letters", [1, 2, 3, 256])

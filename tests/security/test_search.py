@@ -21,13 +21,16 @@ import pytest
 
 import spector
 from spector import Config, ManualClock, Memory
-from spector.receipt import Residue, Verification
-from spector.sleep import erase
-from spector.store import pieces, residue, said, sectors
-from spector.store.pieces import Finder, cut
-from spector.store.residue import Needles
-from spector.store.residue import verify as verify_files
-from spector.store.word_residue import WordCheck
+from spector.records.erasure import Residue, Verification
+from spector.store.erasure import living as said
+from spector.store.erasure import patterns as pieces
+from spector.store.erasure import search as residue
+from spector.store.erasure.patterns import Finder, cut
+from spector.store.erasure.search import Needles
+from spector.store.erasure.search import verify as verify_files
+from spector.store.erasure.words import WordCheck
+from spector.store.files import bad_sectors as sectors
+from spector.upkeep import erasure as erase
 from tests.api.helpers import ids, vectors
 from tests.fakes import FakeEmbedder
 from tests.images import codes_of
@@ -203,7 +206,7 @@ def test_without_that_the_search_would_find_the_working_memory(
     clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search of a store on disk reads what is only in the memory of the process as well."""
-    monkeypatch.setattr("spector.sleep.erase._wipe", lambda *_: None)
+    monkeypatch.setattr("spector.upkeep.erasure._wipe", lambda *_: None)
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as memory:
         gone = memory.remember({**SECRET, "tier": "working"}).id
         receipt = memory.forget(gone, purge=True, verify=True).receipt

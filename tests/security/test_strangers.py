@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from spector import Memory
-from spector.receipt import ErasureReceipt
-from spector.store import residue
-from spector.store.store import Store
+from spector.records.erasure import ErasureReceipt
+from spector.store.core.store import Store
+from spector.store.erasure import search as residue
 from tests.api.helpers import ids
 
 

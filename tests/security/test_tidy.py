@@ -24,7 +24,7 @@ from tests.embed.wire import Reply, WireServer
 from tests.test_layers import MODULES, REPO
 
 #: the one module that may talk to a server, through the client library that it imports late
-MAY_TALK = "spector/embed/openai.py"
+MAY_TALK = "spector/providers/openai.py"
 NETWORK = frozenset(
     "aiohttp asyncio ftplib http httplib2 httpx imaplib nntplib openai poplib requests smtplib "
     "socket socketserver ssl telnetlib urllib3 websockets xmlrpc".split()
@@ -147,7 +147,7 @@ def test_a_store_with_the_offline_model_opens_no_socket_and_starts_no_program(
 
 def test_the_offline_model_reports_nothing_and_leaves_nothing_in_the_home(tmp_path: Path) -> None:
     """onnxruntime's own reports, which no audit hook of Python hears: they leave an identifier."""
-    code = "from spector.embed import MiniLMEmbedder\nMiniLMEmbedder().embed(['Maya'])"
+    code = "from spector.providers import MiniLMEmbedder\nMiniLMEmbedder().embed(['Maya'])"
     home = tmp_path / "home"
     home.mkdir()
     # neither what a test run nor what an automatic build sets, as it would hold the reports back

@@ -24,7 +24,8 @@ from spector.errors import (
     StoreFailedError,
     StoreLockedError,
 )
-from spector.store import backup, recover
+from spector.store.backup import copy as backup
+from spector.store.opening import opening as recover
 from tests.crash.workload import TINY
 from tests.model.life import Setup, copy_as_killed, difference
 from tests.model.oracle import Oracle

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from spector.store import backup, recover
-from spector.store.reader import ReadStore
-from spector.store.store import Store
+from spector.store.backup import copy as backup
+from spector.store.core.store import Store
+from spector.store.opening import opening as recover
+from spector.store.opening.reader import ReadStore
 from tests.proof import Proof, seed
 from tests.simulation.runs import STEPS, Tally, live, simulate
 

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 import spector
 from spector import Config, ManualClock, Memory
-from spector.kernel.scan_index import BLOCK_ROWS
+from spector.kernel.contract.index_image import BLOCK_ROWS
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.sleep import cluster as sleep_cluster
-from spector.store.compact import Arrangement, compact_partition
-from spector.store.segment import Segment
-from spector.store.store import Store
+from spector.store.core.store import Store
+from spector.store.partitions.partition import Segment
+from spector.store.rewriting.compaction import Arrangement, compact_partition
+from spector.upkeep import ordering as sleep_cluster
 from tests.api.helpers import fingerprint, ids, own_vectors, vector, vectors
 from tests.fakes import FakeEmbedder
 from tests.sleep.test_daemon import wait_for
@@ -356,7 +356,7 @@ def test_a_rewrite_that_fails_halfway_leaves_everything_readable_and_can_be_repe
         fill(memory)
         before = answers(memory)
         with monkeypatch.context() as patch:
-            patch.setattr("spector.store.compact.move_rows", lambda *_: 1 / 0)
+            patch.setattr("spector.store.rewriting.compaction.move_rows", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 memory.reflect()
         assert answers(memory) == before

@@ -14,7 +14,7 @@ import pytest
 
 import spector
 from spector import Config, ManualClock, Memory
-from spector.store import compact as store_compact
+from spector.store.rewriting import compaction as store_compact
 from tests.api.helpers import fingerprint, ids, own_vectors, texts, vectors
 from tests.fakes import FakeEmbedder
 

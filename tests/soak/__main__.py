@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from spector.kernel.query import make_query
+from spector.kernel.contract.query import make_query
 from tests.proof import seed
 from tests.soak.run import READERS, soak
 

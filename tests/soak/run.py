@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.language.words import stemming as stems
 from spector.layout import stride_of
-from spector.lexical import stems
 from tests.crash.harness import run_and_exit
 from tests.crash.workload import DIM, warm_up
 from tests.soak.board import STABLE, Board, Times

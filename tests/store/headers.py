@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spector.kernel.crc import crc32c
+from spector.kernel.checksum import crc32c
 from spector.layout import PARTITION_DTYPE, PARTITION_HEADER_BYTES
 
 __all__ = ["with_header"]

@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector.errors import StoreError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store.sectors import join, read_around, spans
+from spector.store.files.bad_sectors import join, read_around, spans
 from tests.api.helpers import ids
 from tests.crash.workload import DIM, vector_of
 from tests.proof import Proof, seed

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import spector
-from spector.store import catalog as catalog_module
-from spector.store.catalog import Catalog, chunked, rounded
+from spector.store.catalog import catalog as catalog_module
+from spector.store.catalog.catalog import Catalog, chunked, rounded
 
 DIM = 8
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from spector.errors import StoreError, StoreNotFoundError
-from spector.store.sql import translated_sql
+from spector.store.sqlite.reads import translated_sql
 from tests.crash.harness import in_fork
 from tests.crash.workload import open_tiny, vector_of
 

@@ -11,9 +11,9 @@ import pytest
 
 import spector
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store import check as checking
-from spector.store.files import DiskFiles
-from spector.store.unreadable import read_file
+from spector.store.files.files import DiskFiles
+from spector.store.files.unreadable import read_file
+from spector.store.integrity import check as checking
 from tests.store.headers import with_header
 
 DIM = 8

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from spector.errors import StoreFullError
-from spector.store.store import UNSYNCED, Store
+from spector.store.core.store import UNSYNCED, Store
 from tests.crash.workload import open_tiny, vector_of
 
 

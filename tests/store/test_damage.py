@@ -21,7 +21,7 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
-from spector.kernel.crc import crc32c
+from spector.kernel.checksum import crc32c
 from spector.layout import FORMAT_VERSION, PARTITION_DTYPE, PARTITION_HEADER_BYTES
 from tests.crash.workload import Model, open_tiny, texts_of, vector_of, wrong_in
 

@@ -19,7 +19,7 @@ import pytest
 import spector
 from spector.errors import SpectorError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store import hydrate
+from spector.store.core import records as hydrate
 from tests.crash.workload import DIM, open_tiny, vector_of
 from tests.proof import seed
 from tests.store.damage import FILTERS, Outcome, Patient, ram, tally

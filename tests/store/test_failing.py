@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from spector.errors import StoreError, StoreFailedError
-from spector.store.files import DiskFile, translated
+from spector.store.files.files import DiskFile, translated
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 

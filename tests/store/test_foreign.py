@@ -16,9 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 import spector
-from spector.kernel.base import Part
-from spector.kernel.crc import crc32c, crc32c_rows
-from spector.kernel.query import make_query
+from spector.kernel.checksum import crc32c, crc32c_rows
+from spector.kernel.contract.query import make_query
+from spector.kernel.contract.scanner import Part
 from spector.layout import (
     HEADER_BYTES,
     PARTITION_DTYPE,
@@ -26,7 +26,7 @@ from spector.layout import (
     RECORD_DTYPE,
     stride_of,
 )
-from spector.store import hydrate
+from spector.store.core import records as hydrate
 from tests.crash.workload import DIM, START
 from tests.kernel.blocks import NOW_MS, headers_of, instruction_sets, kernels, make_rows
 from tests.proof import Proof
@@ -107,7 +107,7 @@ def _compare(dim: int) -> int:
     for kernel in kernels():
         for caps in instruction_sets() if kernel.name == "native" else [None]:
             if caps is not None:
-                from spector.kernel.native import set_caps
+                from spector.kernel.native.scan import set_caps
 
                 set_caps(caps)
             result = kernel.scan([Part(rows, len(rows))], query, 9)
@@ -129,7 +129,7 @@ def test_every_odd_dimension_has_the_cosines_of_its_own_components(
         compared = sum(map(_compare, dims))
     finally:
         if any(kernel.name == "native" for kernel in kernels()):
-            from spector.kernel.native import set_caps
+            from spector.kernel.native.scan import set_caps
 
             set_caps()
     proof("T17", dimensions=len(dims), scans=compared, wrong=0)

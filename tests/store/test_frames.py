@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spector.store.files import DiskFiles
-from spector.store.frames import Broken, broken_at
+from spector.store.files.files import DiskFiles
+from spector.store.sqlite.wal_frames import Broken, broken_at
 from tests.proof import seed
 from tests.store.damage import ram
 

@@ -16,8 +16,8 @@ import pytest
 
 import spector
 from spector import CatalogCorruptError
-from spector.store import fulltext
-from spector.store.sql import translated_sql
+from spector.store.sqlite import fulltext
+from spector.store.sqlite.reads import translated_sql
 from tests.proof import Proof
 
 #: FTS5's record of its own structure
@@ -200,7 +200,7 @@ def test_schema_that_asks_for_too_much_is_damage_and_all_is_salvaged(
 
 _LIMITED = """
 import sqlite3, sys
-from spector.store.fulltext import what_seems_damaged
+from spector.store.sqlite.fulltext import what_seems_damaged
 limiting = sqlite3.connect(":memory:")
 told = []
 for limit in range(400_000, 50_000, -20_000):  # it can be lowered only

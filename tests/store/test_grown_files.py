@@ -22,9 +22,9 @@ import pytest
 
 import spector
 from spector import Memory
-from spector.cli.raw import RawStore
-from spector.store.files import DiskFiles
-from spector.store.sectors import written
+from spector.store.files.bad_sectors import written
+from spector.store.files.files import DiskFiles
+from spector.store.repair.inspect import RawStore
 from tests.crash.harness import in_fork
 
 _GROWN = 3 << 40

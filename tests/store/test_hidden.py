@@ -22,8 +22,8 @@ import pytest
 
 import spector
 from spector.errors import CatalogCorruptError, PartitionCorruptError, UnknownRecordError
-from spector.store.catalog import Catalog
-from spector.store.rows import delete_rows
+from spector.store.catalog.catalog import Catalog
+from spector.store.catalog.rows import delete_rows
 from tests.crash.workload import open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 
@@ -297,7 +297,7 @@ def test_a_key_far_away_does_not_end_an_export_of_what_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mechanism: the next page of a walk began behind a damaged key, where there was nothing."""
-    monkeypatch.setattr("spector.store.walk._BATCH", 4)
+    monkeypatch.setattr("spector.store.integrity.walking._BATCH", 4)
     path, out = str(tmp_path / "mind"), tmp_path / "out.jsonl"
     with open_tiny(path) as memory:
         memory.remember_many({"text": f"text {n}", "vector": vector_of(f"{n}")} for n in range(9))
@@ -339,7 +339,7 @@ def test_one_user_after_the_other_is_forgotten_with_one_proof(
 ) -> None:
     """Each proof reads every text; one of the last minute is enough, but not for all memories."""
     now = [1000.0]
-    monkeypatch.setattr("spector.store.agreement.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("spector.store.integrity.agreement.time.monotonic", lambda: now[0])
     with open_tiny(str(tmp_path / "mind")) as memory:
         catalog = memory._opened[0].store.catalog
         seen = []

@@ -18,9 +18,9 @@ import pytest
 
 import spector
 from spector.errors import SpectorError
-from spector.kernel.crc import crc32c, crc32c_rows
+from spector.kernel.checksum import crc32c, crc32c_rows
 from spector.layout import PARTITION_HEADER_BYTES, RECORD_DTYPE, stride_of
-from spector.store.lock import WriterLock, last_word
+from spector.store.files.lock import WriterLock, last_word
 from tests.crash.workload import DIM, open_tiny, vector_of
 
 STRIDE = stride_of(DIM)

@@ -23,8 +23,8 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
-from spector.store import lock
-from spector.store.lock import DEAD_HOLDER_WAIT_S
+from spector.store.files import lock
+from spector.store.files.lock import DEAD_HOLDER_WAIT_S
 from tests.crash.harness import in_fork, in_fresh_process
 from tests.crash.workload import open_tiny, texts_of, vector_of
 from tests.proof import Proof

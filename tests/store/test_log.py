@@ -18,10 +18,10 @@ import pytest
 
 import spector
 from spector.errors import CatalogCorruptError, StoreError, StoreFailedError
-from spector.store import log
-from spector.store.catalog import Catalog
-from spector.store.hydrate import verify_strength
-from spector.store.store import Store
+from spector.store.catalog import wal as log
+from spector.store.catalog.catalog import Catalog
+from spector.store.core.records import verify_strength
+from spector.store.core.store import Store
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 

@@ -22,12 +22,12 @@ import pytest
 
 import spector
 from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError, StoreError
-from spector.store.catalog import Catalog
-from spector.store.files import DiskFiles
-from spector.store.frames import broken_at
-from spector.store.lock import WriterLock, last_word
-from spector.store.reader import ReadStore
-from spector.store.store import RELAXED_LOG, UNSYNCED
+from spector.store.catalog.catalog import Catalog
+from spector.store.core.store import RELAXED_LOG, UNSYNCED
+from spector.store.files.files import DiskFiles
+from spector.store.files.lock import WriterLock, last_word
+from spector.store.opening.reader import ReadStore
+from spector.store.sqlite.wal_frames import broken_at
 from tests.crash.workload import DIM, TINY, open_tiny, texts_of, vector_of
 
 FRAME = 24 + 4096
@@ -393,14 +393,14 @@ def test_partition_that_a_compaction_was_about_to_commit_is_no_lost_commit(
         ids = [_put(memory, f"m{n}", tier="semantic") for n in range(3)]
         memory.forget(ids[0])
         copies: list[Path] = []
-        write_journal = spector.store.transaction.Transaction.write_journal
+        write_journal = spector.store.core.transaction.Transaction.write_journal
 
         def killed(tx: Any) -> None:
             if any(row.generation for row in tx._rows.values()):
                 copies.append(_killed(memory, store_path, "compacting"))
             write_journal(tx)
 
-        monkeypatch.setattr(spector.store.transaction.Transaction, "write_journal", killed)
+        monkeypatch.setattr(spector.store.core.transaction.Transaction, "write_journal", killed)
         memory.compact()
     (dead,) = copies
     assert list(dead.glob("semantic/*.g1.mem"))

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import spector
-from spector.store import check
-from spector.store.store import Store
+from spector.store.core.store import Store
+from spector.store.integrity import check
 from tests.crash.workload import open_tiny, vector_of
 
 

@@ -21,9 +21,9 @@ import pytest
 
 import spector
 from spector.errors import StoreLockedError
-from spector.store import lock
-from spector.store.files import DiskFiles
-from spector.store.lock import WriterLock, no_writer
+from spector.store.files import lock
+from spector.store.files.files import DiskFiles
+from spector.store.files.lock import WriterLock, no_writer
 from tests.crash.harness import in_fork
 from tests.crash.workload import open_tiny, vector_of
 

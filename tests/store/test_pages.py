@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import spector
-from spector.store.belonging import belong, row_of_words
-from spector.store.pages import COLUMNS, Pages, _table_of, rows_of
+from spector.store.catalog.ownership import belong, row_of_words
+from spector.store.repair.sqlite_pages import COLUMNS, Pages, _table_of, rows_of
 from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
 from tests.proof import Proof, seed
 from tests.store.damage import ram

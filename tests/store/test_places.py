@@ -97,7 +97,7 @@ def test_recall_beside_a_compaction_that_commits_in_between_mixes_no_two_memorie
 
 
 def test_two_compactions_at_once_rebuild_a_partition_once(store_path: Path) -> None:
-    from spector.store.compact import compact_partition
+    from spector.store.rewriting.compaction import compact_partition
 
     with open_tiny(str(store_path)) as memory:
         ids = [_put(memory, f"m{n}") for n in range(4)]

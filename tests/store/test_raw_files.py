@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector.store import raw
-from spector.store.catalog import CATALOG_NAME
-from spector.store.check_disk import check_unopened
-from spector.store.files import DiskFiles
+from spector.store.catalog.catalog import CATALOG_NAME
+from spector.store.files.files import DiskFiles
+from spector.store.integrity.check_disk import check_unopened
+from spector.store.sqlite import shared_descriptors as raw
 from tests.crash.harness import in_fork
 from tests.crash.workload import open_tiny, texts_of, vector_of
 

@@ -35,8 +35,8 @@ from spector.layout import (
     PARTITION_HEADER_BYTES,
     stride_of,
 )
-from spector.store.lock import WriterLock
-from spector.store.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
+from spector.store.core.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
+from spector.store.files.lock import WriterLock
 from tests.api.helpers import ids
 from tests.crash.workload import DIM, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
@@ -298,7 +298,7 @@ def test_lack_of_memory_is_not_taken_for_damage(
     data = patient.bytes["catalog.db"]
     start = data.index(WORDS[6].encode()) - 20
     patient.put("catalog.db", data[:start] + HUGE + data[start + len(HUGE) :])
-    monkeypatch.setattr("spector.store.salvage.has_room", lambda: False)
+    monkeypatch.setattr("spector.store.catalog.tables.has_room", lambda: False)
     with pytest.raises(MemoryError):
         spector.repair(patient.root, dest)
     assert not dest.exists()
@@ -462,7 +462,7 @@ def test_a_repair_that_fails_leaves_its_destination_free(
         raise StoreError("half-way")
 
     with monkeypatch.context() as patch:
-        patch.setattr("spector.store.transplant.insert_rows", fail)
+        patch.setattr("spector.store.repair.transplanting.insert_rows", fail)
         with pytest.raises(StoreError, match="half-way"):
             spector.repair(patient.root, dest)
     assert [p.name for p in dest.parent.iterdir()] == ["mind"]

@@ -13,9 +13,9 @@ import pytest
 
 from spector.errors import StateTransitionError
 from spector.layout import LEGAL_TRANSITIONS, PARTITION_DTYPE, PartitionState
-from spector.store.files import DiskFile
-from spector.store.recover import _replay
-from spector.store.segment import check_transition
+from spector.store.files.files import DiskFile
+from spector.store.opening.opening import _replay
+from spector.store.partitions.partition import check_transition
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 

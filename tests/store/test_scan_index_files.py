@@ -24,12 +24,12 @@ import spector
 from spector.clock import ManualClock
 from spector.config import Config
 from spector.errors import StoreError, StoreFullError
-from spector.kernel.choose import get_kernel
-from spector.kernel.query import make_query
-from spector.kernel.scan_index import INDEX_HEADER_BYTES, ScanIndex, sections_of
+from spector.kernel.contract.index_image import INDEX_HEADER_BYTES, ScanIndex, sections_of
+from spector.kernel.contract.query import make_query
+from spector.kernel.dispatch import get_kernel
 from spector.layout import Flag
-from spector.store.compact import split_partition
-from spector.store.files import DiskFiles
+from spector.store.files.files import DiskFiles
+from spector.store.rewriting.compaction import split_partition
 from tests.crash.workload import DIM, START, TINY, vector_of
 from tests.fakes import FakeEmbedder
 
@@ -730,7 +730,7 @@ def test_an_index_that_cannot_be_removed_fails_no_compaction(store_path: Path) -
 def test_an_index_over_the_budget_stops_no_other(
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spector.store.indexes._SAVED_AT_CLOSE", 1)
+    monkeypatch.setattr("spector.store.partitions.scan_indexes._SAVED_AT_CLOSE", 1)
     for opened in range(1, 4):
         with open_store(store_path) as memory:
             if opened == 1:
@@ -767,7 +767,7 @@ def test_closing_after_a_bulk_load_of_many_days_saves_every_index(
 ) -> None:
     """What was counted once was the room that each index has to grow, not its rows: that used up
     what closing may write, and readers built the rest anew."""
-    monkeypatch.setattr("spector.store.indexes._SAVED_AT_CLOSE", 180 * 20_000)
+    monkeypatch.setattr("spector.store.partitions.scan_indexes._SAVED_AT_CLOSE", 180 * 20_000)
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((180 * 70, DIM)).astype(np.float32)
     config = Config(checkpoint_bytes=1 << 30)  # checkpoints save some, too

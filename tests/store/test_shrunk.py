@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 import spector
 from spector.errors import PartitionCorruptError, SpectorError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store.files import DiskFiles
+from spector.store.files.files import DiskFiles
 from tests.crash.workload import DIM, open_tiny, vector_of
 
 PAGE = 4096
@@ -195,7 +195,7 @@ def test_what_is_written_into_a_mapped_scan_index_ends_no_process(
     program = f"""
 import sys
 import spector
-from spector.kernel.scan_index import INDEX_HEADER_BYTES
+from spector.kernel.contract.index_image import INDEX_HEADER_BYTES
 from pathlib import Path
 from tests.crash.workload import vector_of
 config = spector.Config(semantic_capacity=200, index_min_rows=1)

@@ -30,7 +30,7 @@ def default(monkeypatch: pytest.MonkeyPatch) -> FakeEmbedder:
     def resolve(name: object, **_: object) -> object:
         return made if name == "default" else name
 
-    monkeypatch.setattr("spector.write.source_model.resolve", resolve)
+    monkeypatch.setattr("spector.write.source_models.resolve", resolve)
     return made
 
 

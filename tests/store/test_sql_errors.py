@@ -22,7 +22,7 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
-from spector.store.sql import translated_sql
+from spector.store.sqlite.reads import translated_sql
 
 
 def _translated(error: Exception, path: str = "catalog.db") -> StoreError:

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from spector.store import sync
-from spector.store.catalog import Catalog
-from spector.store.files import DiskFiles
+from spector.store.catalog.catalog import Catalog
+from spector.store.files import syncing as sync
+from spector.store.files.files import DiskFiles
 
 FULL = 51
 

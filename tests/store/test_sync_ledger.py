@@ -22,8 +22,9 @@ from typing import Any
 import pytest
 
 import spector
-from spector.store import store as store_module
-from spector.store import transaction, trees
+from spector.store.backup import directories as trees
+from spector.store.core import store as store_module
+from spector.store.core import transaction
 from tests.crash.workload import DIM, START, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 

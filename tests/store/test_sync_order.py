@@ -19,8 +19,8 @@ import pytest
 
 import spector
 from spector.errors import StoreError
-from spector.store.lock import last_word
-from spector.store.rewrite import rewrite_all
+from spector.store.files.lock import last_word
+from spector.store.rewriting.rewriting import rewrite_all
 from tests.crash.workload import open_tiny, vector_of
 
 LOG = "catalog.db-wal"

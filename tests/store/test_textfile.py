@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from spector.store import textfile
-from spector.store.textfile import write_lines
+from spector.store.files import text_files as textfile
+from spector.store.files.text_files import write_lines
 from tests.crash.harness import in_fork
 
 

@@ -20,14 +20,18 @@ import pytest
 import spector
 from spector.errors import PartitionCorruptError, StoreFullError, StoreNotFoundError
 from spector.layout import MUTABLE_OFFSET, PARTITION_HEADER_BYTES, PartitionState
-from spector.store import compact, hydrate, reader, transaction, word_files
-from spector.store.files import DiskFiles, MemoryFiles
-from spector.store.rewrite import rewrite_all
-from spector.store.segment import Segment
-from spector.store.store import Store
-from spector.store.transaction import Transaction
-from spector.store.word_checks import drop_unused_words
-from spector.store.word_files import LIST
+from spector.store.core import records as hydrate
+from spector.store.core import transaction
+from spector.store.core.store import Store
+from spector.store.core.transaction import Transaction
+from spector.store.files.files import DiskFiles, MemoryFiles
+from spector.store.opening import reader
+from spector.store.partitions.partition import Segment
+from spector.store.rewriting import compaction as compact
+from spector.store.rewriting.rewriting import rewrite_all
+from spector.store.words import files as word_files
+from spector.store.words.checks import drop_unused_words
+from spector.store.words.files import LIST
 from tests.crash.workload import open_tiny, vector_of
 from tests.store.headers import with_header
 

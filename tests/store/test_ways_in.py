@@ -14,9 +14,9 @@ import pytest
 
 import spector
 from spector.cli.main import main
-from spector.store import lock
-from spector.store.files import translated
-from spector.store.lock import no_writer
+from spector.store.files import lock
+from spector.store.files.files import translated
+from spector.store.files.lock import no_writer
 from tests.fakes import FakeEmbedder
 
 

@@ -18,10 +18,10 @@ import pytest
 from numpy.typing import NDArray
 
 import spector
-from spector.kernel.base import Part
-from spector.kernel.query import make_query
+from spector.kernel.contract.query import make_query
+from spector.kernel.contract.scanner import Part
 from spector.layout import HEADER_BYTES, stride_of
-from spector.store.files import DiskFiles
+from spector.store.files.files import DiskFiles
 from tests.crash.workload import open_tiny, texts_of, vector_of
 from tests.kernel.blocks import NOW_MS, headers_of, instruction_sets, kernels, make_rows
 from tests.proof import Proof
@@ -54,7 +54,7 @@ def everywhere() -> Any:
     for kernel in kernels():
         for caps in instruction_sets() if kernel.name == "native" else [None]:
             if caps is not None:
-                from spector.kernel.native import set_caps
+                from spector.kernel.native.scan import set_caps
 
                 set_caps(caps)
             yield kernel, f"{kernel.name} {caps}"

@@ -22,15 +22,15 @@ import spector
 from spector import Config, Memory
 from spector.clock import ManualClock
 from spector.errors import StoreError
+from spector.language.words.analysis import analyse, cue_terms, term_hash
 from spector.lexical import block as block_module
 from spector.lexical import index as index_module
-from spector.lexical.analysis import analyse, cue_terms, term_hash
 from spector.lexical.block import LEX_MAGIC
-from spector.lexical.saved import ROWS_DTYPE, pack_rows, read_rows
-from spector.store import word_files
-from spector.store.store import Store
-from spector.store.word_files import FOLDER, is_words
-from spector.store.words import Words
+from spector.lexical.files import ROWS_DTYPE, pack_rows, read_rows
+from spector.store.core.store import Store
+from spector.store.words import files as word_files
+from spector.store.words.files import FOLDER, is_words
+from spector.store.words.index import Words
 from tests.conftest import NOW
 from tests.proof import Proof
 

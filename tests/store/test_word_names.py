@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import spector
-from spector.lexical.saved import MOST_BLOCKS, NAMED_DTYPE, pack_rows, read_rows
-from spector.store import word_files
-from spector.store.files import DiskFile, DiskFiles
-from spector.store.word_checks import notes_on_words
-from spector.store.word_files import FOLDER, LIST, is_words
+from spector.lexical.files import MOST_BLOCKS, NAMED_DTYPE, pack_rows, read_rows
+from spector.store.files.files import DiskFile, DiskFiles
+from spector.store.words import files as word_files
+from spector.store.words.checks import notes_on_words
+from spector.store.words.files import FOLDER, LIST, is_words
 from tests.store.test_word_files import agree, durable, files_in, fill, make, opened
 
 

@@ -17,8 +17,8 @@ import pytest
 import spector
 from spector import Memory
 from spector.clock import ManualClock
-from spector.lexical.analysis import cue_terms
-from spector.store.words import Words, _Source, speaker_of
+from spector.language.words.analysis import cue_terms
+from spector.store.words.index import Words, _Source, speaker_of
 from tests.conftest import NOW
 from tests.proof import seed
 

@@ -19,7 +19,7 @@ import numpy as np
 import spector
 from spector.clock import ManualClock
 from spector.errors import StoreLockedError
-from spector.store import word_files
+from spector.store.words import files as word_files
 from tests.crash.harness import in_fresh_process, run_and_exit, scratch
 from tests.crash.workload import DIM, vector_of, warm_up
 from tests.proof import Proof, seed

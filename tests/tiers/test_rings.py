@@ -84,7 +84,7 @@ def test_a_batch_of_many_users_keeps_as_many_as_there_is_room_for(clock: ManualC
 
 
 def test_a_failed_write_turns_no_ring(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spector.store import rows
+    from spector.store.catalog import rows
 
     with mind(":memory:", clock, each=2, users=2) as memory:
         memory.remember_many(["a1", "a2"], tier="working", user_id="a")

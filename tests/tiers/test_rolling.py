@@ -201,7 +201,7 @@ def test_a_forgotten_thought_leaves_a_hole_that_the_ring_fills_in_turn(
 def test_a_failed_write_does_not_turn_the_ring(
     store_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spector.store import rows
+    from spector.store.catalog import rows
 
     with small(store_path, clock) as memory:
         memory.remember_many([f"item {n}" for n in range(4)], tier="working")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from spector.memory import Memory
-from spector.store import store, transaction
-from spector.store.files import DiskFile
+from spector.store.core import store, transaction
+from spector.store.files.files import DiskFile
 from tests.conftest import NOW
 
 KEPT, EVERY = 6, 5

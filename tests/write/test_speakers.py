@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 import spector
 from spector import Memory
 from spector.clock import ManualClock
-from spector.read.roles import speaker_opening
-from spector.spoken import opening_of, words_of
+from spector.language.statements.roles import speaker_opening
+from spector.language.statements.speakers import opening_of, words_of
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
@@ -414,7 +414,7 @@ def test_a_write_without_a_name_costs_no_look(mind: Memory) -> None:
 
 
 def test_the_look_is_bounded_by_the_newest(mind: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spector.store.speakers._NEWEST", 2)
+    monkeypatch.setattr("spector.store.words.speakers._NEWEST", 2)
     first = mind.remember("Ann: I go", session_id="s", user_id="u")
     mind.remember_many(["a", "b", "c"], session_id="s", user_id="u")
     mind.remember("Ann: I went", session_id="s", user_id="u")

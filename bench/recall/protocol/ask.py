@@ -16,7 +16,7 @@ from bench.recall.protocol.ways import message_of
 from bench.recall.shape import DataSet, Item, Question, Store
 from spector import ScoringProfile
 from spector.clock import ManualClock
-from spector.embed import Embedder
+from spector.providers import Embedder
 
 __all__ = ["Manner", "Row", "asked_of", "asked_with", "texts_asked"]
 

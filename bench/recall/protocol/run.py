@@ -16,7 +16,7 @@ from bench.recall.protocol.kinds import kinds
 from bench.recall.protocol.ways import WAYS, text_of
 from bench.recall.shape import DataSet
 from bench.recall.vectors import Memoised, Shelf, default_folder
-from spector.embed import MiniLMEmbedder
+from spector.providers import MiniLMEmbedder
 
 __all__ = ["SETS", "TIERS", "embed_all", "embedder_of", "loaded", "measure"]
 

@@ -24,7 +24,7 @@ from bench.recall.protocol.run import TIERS, embedder_of, loaded
 from bench.recall.protocol.tables import aligned
 from bench.recall.protocol.ways import HEADLINE
 from spector import ScoringProfile
-from spector.kernel.profile import get_profile
+from spector.kernel.contract.profile import get_profile
 
 __all__ = ["WITHOUT", "ablate", "fit", "profile_without", "worth"]
 

@@ -79,7 +79,7 @@ class SpectorStore:
         Nothing of the read path is repeated here, so what it learns (an index, estimates) is
         measured without a change. Indexes may come with the first few recalls.
         """
-        from spector.kernel.base import Part
+        from spector.kernel.contract.scanner import Part
 
         reader = self.memory._reader
         kernel = reader._kernel
@@ -139,8 +139,8 @@ class SpectorStore:
 
     def _query(self, cue: F32, share: Share | None, options: dict[str, Any]) -> Any:
         from spector.clock import to_ms
-        from spector.kernel.query import make_query
-        from spector.kernel.tags import tags_mask
+        from spector.kernel.contract.query import make_query
+        from spector.kernel.contract.tags import tags_mask
 
         mask = tags_mask([share.column]) if share else 0
         return make_query(
@@ -154,7 +154,7 @@ class SpectorStore:
 
     def _allow_list(self, share: Share) -> Any:
         """Ready-made: a list is made once a filter and serves every cue."""
-        from spector.kernel.base import AllowList
+        from spector.kernel.contract.scanner import AllowList
 
         if share.column not in self._allow:
             kept = self.work.kept(share)
@@ -214,8 +214,8 @@ class _Spy:
 
 def exact_options() -> tuple[dict[str, Any], dict[str, Any]]:
     """Keywords of ``make_query`` and ``scan`` that forbid estimates; none where none are made."""
-    from spector.kernel.choose import get_kernel
-    from spector.kernel.query import make_query
+    from spector.kernel.contract.query import make_query
+    from spector.kernel.dispatch import get_kernel
 
     if "exact" in inspect.signature(get_kernel().scan).parameters:
         return {}, {"exact": True}
@@ -233,7 +233,7 @@ def write_formula(work: Workload, folder: Path) -> dict[str, Any]:
     Scores are linear in the cosine (products from 0 on), so two evaluations of the reference
     formula, at cosine 0 and 1, give the whole line. The truth and the rivals' re-ranking use it.
     """
-    from spector.kernel.reference import score_terms
+    from spector.kernel.reference.scan import score_terms
 
     store = SpectorStore()
     store.open(work, folder, 1)

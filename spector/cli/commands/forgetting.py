@@ -27,11 +27,11 @@ from spector.errors import (
     PartitionCorruptError,
     UnknownRecordError,
 )
-from spector.wording import counted
+from spector.messages.counting import counted
 
 if TYPE_CHECKING:
     from spector.memory import Memory
-    from spector.records import ForgetReport, MemoryRecord
+    from spector.records.memory import ForgetReport, MemoryRecord
 
 __all__ = ["add_forget"]
 

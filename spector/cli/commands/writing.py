@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from spector.cli.importers import FORMATS, Message, detect_format, iter_messages
 from spector.cli.options import (
     add_embedder,
     add_fields,
@@ -29,7 +28,8 @@ from spector.cli.options import (
 from spector.cli.output import Console, clean
 from spector.cli.streams import input_blocks, input_text
 from spector.errors import ImportFormatError, InvalidInputError, InvalidTextError
-from spector.wording import counted
+from spector.importers import FORMATS, Message, detect_format, iter_messages
+from spector.messages.counting import counted
 
 __all__ = ["add_import", "add_remember"]
 

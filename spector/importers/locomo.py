@@ -1,0 +1,111 @@
+"""LoCoMo dialogue files: two speakers, dated sessions, turns with dialogue ids.
+
+The dates carry no zone and are read as UTC. A session has one date for all its turns; the n-th turn
+is placed n seconds later so that time keeps the order of speech. Who speaks is the ``speaker`` of
+the metadata, by which recall finds and weighs a turn; in its text the name would be a word like any
+other, and make all turns of a person alike. The sample is the user id, so that samples in one store
+stay apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from spector.importers.common import Message, Options, Source, iter_array
+
+__all__ = ["read"]
+
+_SESSION = re.compile(r"^session_(\d+)$")
+#: "1:56 pm on 8 May, 2023"; by hand because strptime reads month names in the current locale
+_DATE = re.compile(r"^\s*(\d{1,2}):(\d{2}) ([ap])m on (\d{1,2}) ([A-Z][a-z]+), (\d{4})\s*$")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
+
+def read(source: Source, options: Options) -> Iterator[Message]:
+    """Yield every turn of every sample in order; questions and summaries are left out."""
+    for number, sample in _samples(source):
+        conversation = sample.get("conversation")
+        if not isinstance(conversation, dict):
+            raise source.error(
+                f"entry {number}", 'has no "conversation"', hint="is it a LoCoMo file? see --format"
+            )
+        name = str(sample.get("sample_id") or f"conv-{number}")
+        yield from _turns(conversation, name, source)
+
+
+def _samples(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    is_object = source.first_character() == "{"
+    with source.open_text() as stream:
+        if is_object:
+            yield 1, source.load_object(stream)
+        else:
+            yield from iter_array(stream, source)
+
+
+def _turns(conversation: dict[str, Any], sample: str, source: Source) -> Iterator[Message]:
+    numbers = sorted(int(found.group(1)) for key in conversation if (found := _SESSION.match(key)))
+    for number in numbers:
+        key = f"session_{number}"
+        place = f"{sample} {key}"
+        start = _date(conversation.get(f"{key}_date_time"), source, place)
+        turns = conversation[key]
+        if not isinstance(turns, list):
+            raise source.error(place, "is not a list of turns", hint="fetch the file again")
+        for position, turn in enumerate(turns):
+            text = _text(turn, source, f"{place} turn {position + 1}")
+            if not text:
+                continue
+            speaker = turn.get("speaker")
+            yield {
+                "text": text,
+                "role": str(speaker or "speaker"),
+                "event_time": start + timedelta(seconds=position),
+                "user_id": sample,
+                "session_id": f"{sample}/{key}",
+                "source": "locomo",
+                "metadata": _metadata(turn, sample, number),
+            }
+
+
+def _metadata(turn: dict[str, Any], sample: str, session: int) -> dict[str, Any]:
+    out: dict[str, Any] = {"sample_id": sample, "session": session}
+    for key in ("dia_id", "speaker"):
+        if turn.get(key):
+            out[key] = turn[key]
+    if turn.get("img_url"):
+        out["img_url"] = turn["img_url"]
+    return out
+
+
+def _text(turn: object, source: Source, place: str) -> str:
+    if not isinstance(turn, dict):
+        raise source.error(place, "is not an object", hint="fetch the file again")
+    text = str(turn.get("text") or "").strip()
+    caption = str(turn.get("blip_caption") or "").strip()
+    if caption:
+        text = f"{text} [shares {caption}]".strip()
+    return text
+
+
+def _date(value: object, source: Source, place: str) -> datetime:
+    try:
+        found = _DATE.match(str(value))
+        if found is None:
+            raise ValueError("shape")
+        hour, minute, half, day, month, year = found.groups()
+        if not 1 <= int(hour) <= 12:
+            raise ValueError("hour")
+        hour24 = int(hour) % 12 + (12 if half == "p" else 0)
+        return datetime(
+            int(year), _MONTHS.index(month) + 1, int(day), hour24, int(minute), tzinfo=UTC
+        )
+    except ValueError as exc:
+        raise source.error(
+            place, f"date {value!r} is not like '1:56 pm on 8 May, 2023'", hint="repair the date"
+        ) from exc

@@ -1,0 +1,1 @@
+"""What every backend takes and returns: plain data, and nothing that computes a scan."""

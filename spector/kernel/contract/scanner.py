@@ -1,0 +1,252 @@
+"""What every scan backend takes and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spector.errors import DimensionMismatchError, InvalidInputError
+from spector.kernel.contract.neighbours import AroundKernel
+from spector.kernel.contract.partitions import (
+    PART_DTYPE,
+    AllowList,
+    Edit,
+    Part,
+    PartTable,
+    check_records,
+)
+from spector.kernel.contract.postings import LexicalKernel
+from spector.kernel.contract.query import Query
+from spector.layout import HEADER_BYTES
+
+__all__ = [
+    "DROP_PHASES",
+    "HIT_DTYPE",
+    "PART_DTYPE",
+    "AllowList",
+    "Edit",
+    "Kernel",
+    "Part",
+    "PartTable",
+    "Partitions",
+    "ScanResult",
+    "Scanner",
+    "Select",
+    "empty_result",
+    "result_of_hits",
+]
+
+#: entries of ``ScanResult.drops``, in the order of the phases
+DROP_PHASES: Final = ("state", "filter", "tags", "valence", "strength", "similarity", "bound")
+
+#: ``spector_hit`` of native/spector.h
+HIT_DTYPE: Final = np.dtype(
+    [("id", "<u8"), ("score", "<f4"), ("similarity", "<f4"), ("part", "<u4"), ("slot", "<u4")]
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScanResult:
+    """The best records, best first: score descending, then id, part and slot ascending.
+
+    A record whose header is so damaged that its score is not finite has score -inf.
+
+    Attributes:
+        hits: (m,) `HIT_DTYPE`, m <= k. ``part`` is the position in the scanned table.
+        drops: (7,) uint64, records dropped per phase, see `DROP_PHASES`; the last counts those that
+            a bound ruled out before anything else was asked of them. An index may drop what more
+            than one phase would in a later one than a straight scan does.
+        scanned: records looked at; equals ``drops.sum() + scored``.
+        scored: records that reached phase 6.
+    """
+
+    hits: NDArray[Any]
+    drops: NDArray[np.uint64]
+    scanned: int
+    scored: int
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @property
+    def ids(self) -> NDArray[np.uint64]:
+        return np.ascontiguousarray(self.hits["id"])
+
+    @property
+    def scores(self) -> NDArray[np.float32]:
+        return np.ascontiguousarray(self.hits["score"])
+
+    @property
+    def similarity(self) -> NDArray[np.float32]:
+        return np.ascontiguousarray(self.hits["similarity"])
+
+    @property
+    def part(self) -> NDArray[np.uint32]:
+        return np.ascontiguousarray(self.hits["part"])
+
+    @property
+    def slot(self) -> NDArray[np.uint32]:
+        return np.ascontiguousarray(self.hits["slot"])
+
+
+Partitions = PartTable | Sequence[Part]
+#: positions in the table to scan, in ascending order or not; None for all
+Select = Sequence[int] | NDArray[Any]
+
+
+class Scanner(Protocol):
+    """What reads partitions. All of them return the same records in the same order."""
+
+    name: str
+
+    def prepare(self, parts: Sequence[Part]) -> PartTable:
+        """Build the table that scans read; keep it as long as the partitions stay the same."""
+        ...
+
+    def scan(
+        self,
+        partitions: Partitions,
+        query: Query,
+        k: int,
+        *,
+        allow: AllowList | None = None,
+        select: Select | None = None,
+    ) -> ScanResult:
+        """The k best records over the (selected) partitions, through all six phases."""
+        ...
+
+    def score(
+        self,
+        partitions: Partitions,
+        query: Query,
+        parts: ArrayLike,
+        slots: ArrayLike,
+        *,
+        similarity: NDArray[np.float32] | None = None,
+    ) -> NDArray[np.float32]:
+        """Scores (n,) float32 of given records by the scan's formula.
+
+        Records that a phase drops get -inf. ``similarity``, when given, is a contiguous (n,)
+        float32 array that receives the cosines (0 for records dropped before phase 5).
+        """
+        ...
+
+    def crc32c(self, data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:
+        """CRC-32C of bytes, continuing from ``crc``."""
+        ...
+
+    def crc32c_rows(self, rows: NDArray[np.uint8], out: NDArray[np.uint32], crc: int) -> None:
+        """Checksums of records (n, stride), see `spector.kernel.checksum.crc32c_rows`."""
+        ...
+
+
+class Kernel(Scanner, LexicalKernel, AroundKernel, Protocol):
+    """A scan backend.
+
+    The ``index_`` operations fill the image of a scan index (contiguous bytes, aligned to 64);
+    they trust their arguments, which `spector.kernel.contract.index_image.ScanIndex` checks.
+    """
+
+    #: whether scans profit from ``Part.index``; if not, building one is a waste
+    indexes: bool
+
+    def gather(
+        self, table: PartTable, parts: ArrayLike, slots: ArrayLike, offset: int, size: int
+    ) -> NDArray[np.uint8]:
+        """(n, size) uint8: bytes from ``offset`` on of the records at (n,) given places."""
+        ...
+
+    def index_bytes(self, dim: int, room: int) -> int:
+        """Bytes of an image for ``room`` slots, a multiple of 64."""
+        ...
+
+    def index_init(
+        self, image: NDArray[np.uint8], dim: int, room: int, centre: NDArray[np.float32] | None
+    ) -> None:
+        """Make the image one without rows; ``centre`` is (dim,) or None for the origin."""
+        ...
+
+    def index_append(self, image: NDArray[np.uint8], records: NDArray[np.uint8], n: int) -> None:
+        """Index the next n slots; ``records`` (slots, stride) begins with slot 0."""
+        ...
+
+    def index_update(
+        self, image: NDArray[np.uint8], records: NDArray[np.uint8], slots: NDArray[np.uint32]
+    ) -> None:
+        """Take over the mutable header bytes of indexed slots; extremes widen."""
+        ...
+
+    def index_refresh(self, image: NDArray[np.uint8], records: NDArray[np.uint8]) -> None:
+        """Take over the mutable header bytes of all indexed slots; extremes become tight."""
+        ...
+
+
+def table_of(partitions: Partitions) -> PartTable:
+    return partitions if isinstance(partitions, PartTable) else PartTable(partitions)
+
+
+def check_scan(
+    table: PartTable, query: Query, k: int, allow: AllowList | None, select: Select | None
+) -> NDArray[np.uint32] | None:
+    """Validate a scan's arguments; returns the positions to scan, None for all."""
+    if k < 0:
+        raise InvalidInputError(f"k must be at least 0, got {k}")
+    check_stride(table, query)
+    if allow is not None and len(allow.counts) != len(table):
+        raise InvalidInputError("the allow list was made for another table")
+    if select is None:
+        return None if allow is None else allow.select
+    chosen = np.ascontiguousarray(select, np.int64)
+    if chosen.size and not 0 <= int(chosen.min()) <= int(chosen.max()) < len(table):
+        raise InvalidInputError(f"select names a partition outside 0..{len(table) - 1}")
+    positions = chosen.astype(np.uint32)
+    return positions if allow is None else np.intersect1d(positions, allow.select)
+
+
+def check_stride(table: PartTable, query: Query) -> None:
+    if query.vector_bytes and table.stride and table.stride != HEADER_BYTES + query.vector_bytes:
+        raise DimensionMismatchError(
+            f"the cue takes {query.vector_bytes} bytes a vector where the store has "
+            f"{table.stride - HEADER_BYTES}",
+            hint="use the embedder that the store was made with",
+        )
+
+
+def check_gather(
+    table: PartTable,
+    query: Query,
+    parts: ArrayLike,
+    slots: ArrayLike,
+    similarity: NDArray[np.float32] | None,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32]]:
+    """Validate a gather's arguments; returns parts, slots and the array for similarities."""
+    check_stride(table, query)
+    part_ids, slot_ids = check_records(table, parts, slots)
+    if similarity is None:
+        similarity = np.zeros(part_ids.size, np.float32)
+    elif (
+        similarity.dtype != np.float32
+        or similarity.shape != (part_ids.size,)
+        or not similarity.flags.c_contiguous
+        or not similarity.flags.writeable
+    ):
+        raise InvalidInputError(f"similarity must be writable ({part_ids.size},) float32")
+    return (
+        np.ascontiguousarray(part_ids, np.uint32), np.ascontiguousarray(slot_ids, np.uint32),
+        similarity,
+    )
+
+
+def empty_result(drops: NDArray[np.uint64], scanned: int, scored: int) -> ScanResult:
+    return result_of_hits(np.zeros(0, HIT_DTYPE), drops, scanned, scored)
+
+
+def result_of_hits(
+    hits: NDArray[Any], drops: NDArray[np.uint64], scanned: int, scored: int
+) -> ScanResult:
+    """A result from a sorted array of `HIT_DTYPE`."""
+    return ScanResult(hits, drops, scanned, scored)

@@ -1,0 +1,1 @@
+"""The backend in C, called without the GIL."""

@@ -1,0 +1,1 @@
+"""The backend in plain NumPy: the definition that the others are tested against."""

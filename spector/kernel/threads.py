@@ -1,0 +1,316 @@
+"""Scans on several threads: partitions are dealt out in chunks, the best of each are merged.
+
+The answer is that of one thread; where estimates rule records out, within their confidence, because
+each chunk has a floor of its own. How a scan is cut depends on its partitions and on how many
+threads were asked for, never on who is free to help: a caller without help scans all the chunks
+itself. So the counters do not depend on the load either.
+
+Nobody gains from more scanning threads than cores. All scans of the process count as busy, whoever
+called them, and a scan is given helpers only for cores that are left; an application that recalls
+from many threads of its own therefore runs each recall on its own thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spector.kernel.contract.query import Query
+from spector.kernel.contract.scanner import (
+    HIT_DTYPE,
+    AllowList,
+    Part,
+    Partitions,
+    PartTable,
+    Scanner,
+    ScanResult,
+    Select,
+    check_scan,
+    result_of_hits,
+    table_of,
+)
+from spector.layout import HEADER_BYTES
+from spector.process.sole import Sole
+
+__all__ = ["ParallelKernel", "usable_cores"]
+
+#: bytes that a chunk reads at least: handing one over costs as much as reading a tenth of it
+CHUNK_BYTES: Final = 8 << 20
+#: chunks per thread: one that meets a busy core leaves the rest to the others
+_CHUNKS_PER_THREAD: Final = 2
+#: bytes a record that a scan of an indexed partition reads: its code, or only its bits of a gate
+_INDEXED_BYTES: Final = 64
+_GATED_BYTES: Final = 4
+#: how long `close` waits for a helper that is in the middle of a scan
+_CLOSE_S: Final = 5.0
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Cores:
+    """The cores of this process and how many of them scan right now."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._busy = 0
+
+    def enter(self, wanted: int, entered: list[int]) -> int:
+        """Count the caller as busy, and as many helpers, at most ``wanted``, as cores are left.
+
+        Args:
+            entered: empty; how many were counted is put here, also where an interrupt comes next.
+        """
+        with self._lock:
+            helpers = max(0, min(wanted, usable_cores() - self._busy - 1)) if wanted else 0
+            self._busy += 1 + helpers
+            entered += (1 + helpers,)
+            return helpers
+
+    def leave(self, count: int = 1) -> None:
+        with self._lock:
+            self._busy -= count
+
+
+_cores = _Cores()
+
+
+def _in_child() -> None:
+    """After a fork: the threads that were counted, and whoever held the lock, are the parent's."""
+    global _cores
+    _cores = _Cores()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+class _Job:
+    """The chunks of one scan, to be taken by whoever comes first."""
+
+    def __init__(
+        self, scan: Callable[[NDArray[np.uint32]], ScanResult], chunks: list[NDArray[np.uint32]]
+    ) -> None:
+        self._scan = scan
+        self._todo = deque(chunks)
+        self._count = len(chunks)
+        self._done: SimpleQueue[ScanResult | BaseException] = SimpleQueue()
+
+    def work(self) -> None:
+        """Scan until no chunk is left."""
+        while True:
+            try:
+                chunk = self._todo.popleft()
+            except IndexError:
+                return
+            try:
+                self._done.put(self._scan(chunk))
+            except BaseException as error:
+                self._done.put(error)
+
+    def results(self) -> list[ScanResult]:
+        """Of all chunks, when the last one is done."""
+        found = [self._done.get() for _ in range(self._count)]
+        errors = [each for each in found if isinstance(each, BaseException)]
+        try:
+            if errors:
+                raise errors[0]
+            return [each for each in found if isinstance(each, ScanResult)]
+        finally:
+            del found, errors  # an error's traceback has this frame, and those with its tables
+
+
+class _Helper(threading.Thread):
+    """Works on the jobs that it is handed, then lies idle. A daemon: no exit waits for it."""
+
+    def __init__(self, idle: deque[_Helper]) -> None:
+        super().__init__(name="spector-scan", daemon=True)
+        self.jobs: SimpleQueue[tuple[_Job, _Cores] | None] = SimpleQueue()
+        self._idle = idle
+
+    def run(self) -> None:
+        while (handed := self.jobs.get()) is not None:
+            job, cores = handed
+            job.work()
+            del job, handed  # or the last scan's partitions would stay mapped
+            self._idle.append(self)
+            cores.leave()
+        self._idle.clear()  # it has this thread, and the kernel is closed
+
+
+class ParallelKernel(Sole):
+    """A kernel that uses up to ``threads`` threads for a scan that is worth it."""
+
+    def __init__(self, kernel: Scanner, threads: int, *, chunk_bytes: int = CHUNK_BYTES) -> None:
+        self.name = kernel.name
+        self._kernel = kernel
+        self._threads = threads
+        self._chunk_bytes = chunk_bytes
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._helpers: list[_Helper] = []
+        self._idle: deque[_Helper] = deque()
+        self._closed = False
+
+    def prepare(self, parts: Sequence[Part]) -> PartTable:
+        return self._kernel.prepare(parts)
+
+    def scan(
+        self,
+        partitions: Partitions,
+        query: Query,
+        k: int,
+        *,
+        allow: AllowList | None = None,
+        select: Select | None = None,
+    ) -> ScanResult:
+        """As `Scanner.scan`; hits and their order are those of one thread."""
+        table = table_of(partitions)
+        cores = _cores
+        pieces = self._pieces(table, query, allow)
+        entered: list[int] = []
+        if pieces < 2:
+            try:
+                cores.enter(0, entered)
+                return self._kernel.scan(table, query, k, allow=allow, select=select)
+            finally:
+                if entered:
+                    cores.leave()
+        chosen = check_scan(table, query, k, allow, select)
+        chunks = _chunks(table, chosen, pieces)
+
+        def scan(chunk: NDArray[np.uint32]) -> ScanResult:
+            return self._kernel.scan(table, query, k, allow=allow, select=chunk)
+
+        job = _Job(scan, chunks)
+        try:
+            helpers = cores.enter(min(self._threads, len(chunks)) - 1, entered)
+            self._hand_out(job, cores, helpers)
+            job.work()
+        finally:
+            if entered:
+                cores.leave()
+        return _merged(job.results(), k)
+
+    def score(
+        self,
+        partitions: Partitions,
+        query: Query,
+        parts: ArrayLike,
+        slots: ArrayLike,
+        *,
+        similarity: NDArray[np.float32] | None = None,
+    ) -> NDArray[np.float32]:
+        return self._kernel.score(partitions, query, parts, slots, similarity=similarity)
+
+    def crc32c(self, data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:
+        return self._kernel.crc32c(data, crc)
+
+    def crc32c_rows(self, rows: NDArray[np.uint8], out: NDArray[np.uint32], crc: int) -> None:
+        self._kernel.crc32c_rows(rows, out, crc)
+
+    def close(self) -> None:
+        """Let the helpers go. Idempotent; a scan that runs, or comes later, is done alone."""
+        with self._lock if os.getpid() == self._pid else contextlib.nullcontext():
+            self._closed = True
+            helpers, self._helpers = self._helpers, []
+        if os.getpid() != self._pid:
+            return
+        for helper in helpers:
+            helper.jobs.put(None)
+        for helper in helpers:
+            if helper is not threading.current_thread():
+                helper.join(_CLOSE_S)
+
+    def __del__(self) -> None:
+        for helper in getattr(self, "_helpers", ()):
+            helper.jobs.put(None)
+
+    # -- the parts of a scan --------------------------------------------------------------------
+
+    def _pieces(self, table: PartTable, query: Query, allow: AllowList | None) -> int:
+        """Into how many chunks a scan of the whole table is cut; 1 when it is not worth more."""
+        if self._threads < 2 or table.rows * table.stride < 2 * self._chunk_bytes:
+            return 1
+        gated = bool(query.tags_all) or query.any_masks.size > 0 or allow is not None
+        if 2 * np.count_nonzero(table.entries["index"]) > len(table):
+            each = _GATED_BYTES if gated else _INDEXED_BYTES
+        else:
+            each = HEADER_BYTES if gated or not query.vector_bytes else table.stride
+        most = table.rows * each // self._chunk_bytes
+        return int(min(most, self._threads * _CHUNKS_PER_THREAD, len(table)))
+
+    def _hand_out(self, job: _Job, cores: _Cores, count: int) -> None:
+        """Hand the job to ``count`` helpers, who were counted as busy."""
+        for _ in range(count):
+            helper = self._helper()
+            if helper is None:
+                cores.leave()
+            else:
+                helper.jobs.put((job, cores))
+
+    def _helper(self) -> _Helper | None:
+        """An idle helper, or a new one; None when there may be no more."""
+        if os.getpid() != self._pid:
+            return None  # after a fork the threads are the parent's
+        with self._lock:
+            if self._closed:
+                return None
+            if self._idle:
+                return self._idle.popleft()
+            if len(self._helpers) >= self._threads - 1:
+                return None
+            helper = _Helper(self._idle)
+            try:
+                helper.start()
+            except (RuntimeError, MemoryError):  # no more threads, or the interpreter is ending
+                return None
+            self._helpers.append(helper)
+            return helper
+
+
+def _chunks(
+    table: PartTable, chosen: NDArray[np.uint32] | None, pieces: int
+) -> list[NDArray[np.uint32]]:
+    """The chosen positions in 1 to ``pieces`` runs that have about as many rows each."""
+    if chosen is None:
+        chosen = np.arange(len(table), dtype=np.uint32)
+    before = table.counts[chosen].cumsum(dtype=np.int64)
+    total = int(before[-1]) if len(before) else 0
+    # a run ends with the partition that passes its share of the rows
+    shares = [total * n // pieces for n in range(1, pieces)]
+    ends = [*(before.searchsorted(shares) + 1).tolist(), len(chosen)]
+    runs, start = [], 0
+    for end in ends:
+        if end > start:
+            runs.append(chosen[start:end])
+            start = end
+    return runs or [chosen]
+
+
+def _merged(results: list[ScanResult], k: int) -> ScanResult:
+    """The best k of several scans: score descending, then id, part and slot ascending."""
+    # as bytes: NumPy takes a hundred microseconds to find out that equal dtypes are equal
+    hits = np.concatenate([result.hits.view(np.uint8) for result in results]).view(HIT_DTYPE)
+    order = np.lexsort((hits["slot"], hits["part"], hits["id"], -hits["score"]))[:k]
+    drops = results[0].drops.copy()
+    for result in results[1:]:
+        drops += result.drops
+    return result_of_hits(
+        hits[order],
+        drops,
+        sum(result.scanned for result in results),
+        sum(result.scored for result in results),
+    )

@@ -1,0 +1,1 @@
+"""What words say by their form, in English and Turkish: no store, no model."""

@@ -1,0 +1,1 @@
+"""What a cue asks: its kind, its parts, its topic."""

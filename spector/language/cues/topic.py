@@ -1,0 +1,230 @@
+"""What a cue about the conversation is about: its topic, without the frame that asks for it.
+
+"Walk me through the order in which I brought up the garden" asks for what the user said about the
+garden. Its frame is what finds "I placed an order"; so the topic is embedded and looked up, the
+frame says how the answer is to be put together and whose words are meant. The frames are grammar: a
+question or an order, a verb of saying, its subject, "about". English and Turkish, linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from spector.language.cues import english as frames
+from spector.language.cues import turkish as frames_tr
+from spector.language.cues.english import Frame
+from spector.language.words.folding import composed, plain
+from spector.process.caches import keeps
+
+__all__ = ["ASSISTANT", "USER", "Frame", "Topic", "topic_of"]
+
+#: whose words are meant when the cue says "I" and "you"
+USER: Final = "user"
+ASSISTANT: Final = "assistant"
+#: longer cues are situations or documents, whatever they begin with
+_MOST_CHARS: Final = 600
+#: frames within frames: "a summary of (what I said about (our talks about (...)))"
+_MOST_FRAMES: Final = 4
+_SENTENCE: Final = re.compile(r"[^.!?]*(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*\s*")
+_SIGNS: Final = " \t,;:.!?\"'`()[]-–—…"
+_POINTING: Final = frozenset(("it", "that", "this", "them", "these", "those", "one"))
+#: whose something is
+_OF_TR: Final = re.compile(r"\w{2,}[iu]n$")
+#: endings of verbs -> whose words
+_ENDS_TR: Final = {"m": USER, "n": ASSISTANT, "niz": ASSISTANT, "nuz": ASSISTANT}
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """How a cue is read.
+
+    Attributes:
+        kind: the frame; `Frame.NONE` for most cues.
+        topic: what is left without it, as it was written: the cue itself without a frame, "" where
+            everything is asked for ("summarize our conversation").
+        speaker: whose words are meant: `USER`, `ASSISTANT`, a name as it was written, or None.
+    """
+
+    kind: Frame
+    topic: str
+    speaker: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What is embedded and looked up: the topic, with the name of whoever spoke of it."""
+        if self.speaker in (None, USER, ASSISTANT):
+            return self.topic
+        return f"{self.speaker} {self.topic}".strip()
+
+    @property
+    def is_survey(self) -> bool:
+        """Whether all there is would be an answer: of the user, or without any topic."""
+        return self.kind is Frame.PROFILE or (self.kind is not Frame.NONE and not self.topic)
+
+    @property
+    def wants_many(self) -> bool:
+        """Whether an answer is put together from many memories."""
+        return self.kind in (Frame.ORDER, Frame.SUMMARY) or self.is_survey
+
+
+def topic_of(cue: str) -> Topic:
+    """The topic of a cue about the conversation, what is asked about it, and whose words are meant.
+
+    >>> topic_of("What did I say about my garden?")
+    Topic(kind=<Frame.SAID: 'said'>, topic='my garden', speaker='user')
+
+    A cue of several lines or of more than 600 characters, and one that no frame fits, is its own
+    topic. A sentence beside the framed one belongs to the topic, unless it only says in which form
+    the answer is wanted ("Mention only three.").
+    """
+    if len(cue) > 2 * _MOST_CHARS:
+        return Topic(Frame.NONE, cue)
+    return _topic_of(cue)
+
+
+@keeps(256)
+def _topic_of(cue: str) -> Topic:
+    whole = composed(cue).strip()
+    folded = plain(whole)
+    if len(whole) > _MOST_CHARS or "\n" in whole or not (
+        frames.HINT.search(folded) or frames_tr.HINT_TR.search(folded)
+    ):
+        return Topic(Frame.NONE, cue)
+    sentences = [match.group() for match in _SENTENCE.finditer(whole) if match.group().strip()]
+    wanted = [
+        each for n, each in enumerate(sentences)
+        if not n or not frames.FORM.fullmatch(_aligned(each).strip(_SIGNS))
+    ]  # fmt: skip
+    for n, sentence in enumerate(wanted):
+        found = _read(" ".join(sentence.strip(_SIGNS).split()))
+        if found is not None:
+            beside = [each.strip() for each in (*wanted[:n], *wanted[n + 1 :])]
+            return Topic(found.kind, " ".join(filter(None, (*beside, found.topic))), found.speaker)
+    return Topic(Frame.NONE, cue)
+
+
+def _read(sentence: str) -> Topic | None:
+    """The topic of a single sentence without signs around it; None when no frame fits."""
+    folded = _aligned(sentence)
+    if " " not in folded:
+        return None  # a word to look up
+    profile = frames.PROFILE.fullmatch(folded)
+    if profile is not None:
+        return Topic(Frame.PROFILE, _cut(sentence, profile, "rest"), USER)
+    if frames_tr.HINT_TR.search(folded) and (found := _read_turkish(sentence, folded)) is not None:
+        return found
+    kind, speaker, rest = Frame.NONE, None, sentence
+    for depth in range(_MOST_FRAMES):
+        step = _step(rest, frames.ENGLISH[min(depth, 1)])
+        if step is None:
+            break
+        frame, rest, said_by, mutual = step
+        kind = kind or frame
+        if said_by is not None and not (mutual and kind is Frame.SUMMARY):
+            speaker = speaker or said_by
+    if kind is Frame.NONE:
+        return None
+    if auxiliary := frames.AUXILIARY.match(_aligned(rest)):
+        rest = rest[auxiliary.end() :]
+    bare = _aligned(rest)
+    if frames.SELF.fullmatch(bare):
+        # what others have said of the user, or to others, is no more than a few memories
+        return None if speaker not in (None, USER) else Topic(Frame.PROFILE, "", USER)
+    # "summarize it": of something that is not here
+    return None if bare in _POINTING else Topic(kind, rest, speaker)
+
+
+def _step(
+    rest: str, patterns: Sequence[tuple[Frame, re.Pattern[str]]]
+) -> tuple[Frame, str, str | None, bool] | None:
+    """One frame taken off: what it asks, what it leaves, whose words, whether two talked."""
+    folded = _aligned(rest)
+    for frame, pattern in patterns:
+        match = pattern.fullmatch(folded)
+        if match is None:
+            continue
+        found = match.groupdict()
+        said_by = None
+        if found.get("who") is not None:
+            said_by = _speaker(_cut(rest, match, "who"), found["who"])
+        left = "raised" if found.get("raised") is not None else "rest"
+        return frame, _trimmed(_cut(rest, match, left)), said_by, found.get("talk") is not None
+    return None
+
+
+def _speaker(written: str, folded: str) -> str | None:
+    """Who is meant by the subject of a verb of saying."""
+    if folded in ("i", "me"):
+        return USER
+    if folded == "you":
+        return ASSISTANT
+    if folded in ("we", "he", "she", "it", "they", "people", "everyone", "anyone", "someone"):
+        return None
+    return USER if folded == "user" else written
+
+
+def _read_turkish(sentence: str, folded: str) -> Topic | None:
+    if lead := frames_tr.LEAD_TR.match(folded):
+        sentence, folded = sentence[lead.end() :], folded[lead.end() :]
+    profile = frames_tr.PROFILE_TR.fullmatch(folded)
+    if profile is not None:
+        return Topic(Frame.PROFILE, _cut(sentence, profile, "rest"), USER)
+    for frame, pattern in frames_tr.TURKISH:
+        match = pattern.fullmatch(folded)
+        if match is None:
+            continue
+        rest, speaker = _said_in_turkish(sentence, match, frame)
+        for inner in frames_tr.INNER_TR:
+            if within := inner.fullmatch(_aligned(rest)):
+                rest, more = _said_in_turkish(rest, within, frame)
+                speaker = speaker or more
+        bare = _aligned(rest)
+        if match.groupdict().get("self") or frames_tr.SELF_TR.fullmatch(bare):
+            return Topic(Frame.PROFILE, "", USER)
+        return Topic(frame, "" if frames_tr.OURS_TR.fullmatch(bare) else rest, speaker)
+    return None
+
+
+def _said_in_turkish(text: str, match: re.Match[str], frame: Frame) -> tuple[str, str | None]:
+    """What a frame leaves, and whose words are meant by the ending of its verb.
+
+    Of a third person the sentence begins with the name: "Ayse dugun hakkinda ne dedi".
+    """
+    found = match.groupdict()
+    rest = _trimmed(_cut(text, match, "rest"))
+    if "end" not in found or (found.get("talk") and frame is Frame.SUMMARY):
+        return rest, None
+    word, _, more = rest.partition(" ")
+    name, of, _ = word.replace("\u2019", "'").partition("'")
+    if more and name[:1].isupper() and (of or not found["end"]):  # "Ayse'nin", or a third person
+        return more, name
+    if more and found["end"] == "n" and _OF_TR.search(_aligned(word)):
+        return rest, None  # "doktorun soyledikleri": those of somebody who is only described
+    return rest, _ENDS_TR.get(found["end"] or "")
+
+
+def _trimmed(text: str) -> str:
+    """Without what says nothing of the topic at its end; "" for a time alone."""
+    text = text.strip(_SIGNS)
+    while text and (tail := frames.TAIL.search(_aligned(text))):
+        text = text[: tail.start()].strip(_SIGNS)
+    return "" if frames.TIME.fullmatch(_aligned(text)) else text
+
+
+def _cut(text: str, match: re.Match[str], name: str) -> str:
+    """What a group has matched, in the words of the text; "" for nothing."""
+    if match.groupdict().get(name) is None:
+        return ""
+    start, end = match.span(name)
+    return text[start:end]
+
+
+def _aligned(text: str) -> str:
+    """The `plain` form of a `composed` text, character by character, so that places agree."""
+    folded = plain(text)
+    if len(folded) == len(text):
+        return folded
+    return "".join(each if len(each) == 1 else char for char in text for each in (plain(char),))

@@ -1,0 +1,1 @@
+"""What a text is: its form, its speaker, the instructions in it."""

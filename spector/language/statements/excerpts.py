@@ -1,0 +1,132 @@
+"""The part of a text that a cue is about, when there is no room for all of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Final
+
+from spector.language.words.analysis import cue_terms
+from spector.language.words.analysis import words as terms
+
+__all__ = ["cue_words", "excerpt"]
+
+_SENTENCE: Final = re.compile(
+    r"[^.!?\u3002\uff01\uff1f\n]*[.!?\u3002\uff01\uff1f\n]+[\"'”’)\]\s]*|.+"
+)
+_WORD: Final = re.compile(r"[^\W_]+")
+#: longer sentences are looked at in pieces of about so many characters
+_PIECE_CHARS: Final = 240
+#: characters of a text whose sentences are looked at one by one
+_STRETCH: Final = 16_384
+_WORD_CHARS: Final = 100
+#: pieces that an excerpt has at most beside its best one
+_MOST_PIECES: Final = 64
+_CUT: Final = "\u2026"
+
+
+def cue_words(cue: str) -> frozenset[str]:
+    """The terms of a cue, stemmed, so that other forms match; stop words if it has no others."""
+    return frozenset(form for term in cue_terms(cue) for form in term.forms)
+
+
+def excerpt(text: str, words: Collection[str], room: int, cost: Callable[[str], int]) -> str:
+    """The sentence with most of ``words`` and neighbours as far as they fit; "" if nothing does.
+
+    Args:
+        words: of the cue, as ``cue_words`` makes them.
+        room, cost: what the excerpt may cost, and what a text costs.
+    """
+    wanted = frozenset(words)
+    start, end = _stretch(text, wanted)
+    part = _Part(_pieces(text[start:end]), start > 0, end < len(text))
+    found = [len(wanted.intersection(terms(piece))) for piece in part.pieces]
+    first = last = found.index(max(found))
+    if cost(part.marked(first, last)) > room:
+        return _shortened(part, first, wanted, room, cost)
+    left = room - cost(part.pieces[first]) - 2  # the two ellipses
+    for _ in range(_MOST_PIECES):
+        if last + 1 < len(part.pieces) and (price := cost(part.pieces[last + 1])) <= left:
+            last += 1
+        elif first > 0 and (price := cost(part.pieces[first - 1])) <= left:
+            first -= 1
+        else:
+            break
+        left -= price
+    while last > first and cost(part.marked(first, last)) > room:
+        last -= 1  # the sum of its parts was too low an estimate
+    body = part.marked(first, last)
+    return body if cost(body) <= room else _shortened(part, first, wanted, room, cost)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The pieces of a stretch of a text, and whether the text goes on before and after it."""
+
+    pieces: list[str]
+    before: bool
+    after: bool
+
+    def marked(self, first: int, last: int) -> str:
+        """Pieces first..last, with an ellipsis where the text goes on."""
+        body = "".join(self.pieces[first : last + 1]).strip()
+        goes_on = self.after or last + 1 < len(self.pieces)
+        return f"{_CUT if self.before or first else ''}{body}{_CUT if goes_on else ''}"
+
+
+def _stretch(text: str, words: Collection[str]) -> tuple[int, int]:
+    """Start and end of the stretch of a very long text that most of the words occur in.
+
+    Stems are looked for as parts of words, which is fast and good enough to find the place.
+    """
+    if len(text) <= _STRETCH:
+        return 0, len(text)
+    lower = text.casefold()
+    starts = range(0, len(text), _STRETCH // 2)
+    if len(lower) != len(text):  # some letters have a longer lower case
+        lower = text
+    start = max(starts, key=lambda at: (
+        sum(lower.find(word, at, at + _STRETCH) >= 0 for word in words), -at
+    ))  # fmt: skip
+    end = start + _STRETCH
+    if start:  # not in the middle of a word
+        start = text.find(" ", start, start + _WORD_CHARS) + 1 or start
+    if end < len(text):
+        end = text.rfind(" ", end - _WORD_CHARS, end) + 1 or end
+    return start, end
+
+
+def _pieces(text: str) -> list[str]:
+    """A text in sentences and pieces of long ones; together they are the text."""
+    pieces: list[str] = []
+    for match in _SENTENCE.finditer(text):
+        sentence = match.group()
+        while len(sentence) > _PIECE_CHARS:
+            end = sentence.rfind(" ", _PIECE_CHARS // 2, _PIECE_CHARS) + 1 or _PIECE_CHARS
+            pieces.append(sentence[:end])
+            sentence = sentence[end:]
+        pieces.append(sentence)
+    return pieces or [text]
+
+
+def _shortened(
+    part: _Part, at: int, wanted: frozenset[str], room: int, cost: Callable[[str], int]
+) -> str:
+    """As much of one piece as fits, from its first matching word on."""
+    piece = part.pieces[at]
+    matches = (m.start() for m in _WORD.finditer(piece) if wanted.intersection(terms(m.group())))
+    start = next(matches, 0)
+    body = piece[start:].strip()
+    before = _CUT if at or start or part.before else ""
+    low, high = 0, len(body)
+    while low < high:  # the most characters that fit
+        middle = (low + high + 1) // 2
+        if cost(f"{before}{body[:middle]}{_CUT}") <= room:
+            low = middle
+        else:
+            high = middle - 1
+    if not low:
+        return ""
+    space = body.rfind(" ", low // 2, low) if low < len(body) else -1
+    return f"{before}{body[: space if space > 0 else low].strip()}{_CUT}"

@@ -1,0 +1,92 @@
+"""What a text shows by its form, in the byte that the lexical index keeps of each: its mark."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.language.statements.instructions import instruction
+from spector.language.statements.markers import asks, prefers, terms_of_time
+from spector.language.statements.roles import may_instruct, poses
+from spector.language.statements.text import Text
+from spector.language.words.folding import plain
+
+__all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of", "may_stand"]
+
+#: another number whenever a text may get another mark: marks are kept in files
+MARK_VERSION: Final = 4
+
+_WORD: Final = re.compile(r"[^\W_]+")
+#: the low bits: words of time, 0 to 2, and three more for a preference; or an instruction, which is
+#: ranked by no form
+_FORM_MASK: Final = 7
+_PREFERS: Final = 3
+_INSTRUCTS_TOO: Final = 6
+_INSTRUCTS: Final = 7
+#: bits that the mark of an instruction has, and no other
+INSTRUCTS: Final = 6
+#: of an instruction: a role says whose it is
+_VOUCHED: Final = 0x80
+_QUESTION_SHIFT: Final = 3
+#: no question, or one so long that it is none to speak of
+_NO_QUESTION: Final = 31
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forms:
+    """(n,) each.
+
+    Attributes:
+        instructs: the text, or a part of it, is an instruction that holds. wholly: all of it.
+        vouched: its role says that it is the user's or the system's; of instructions only.
+        prefers: it says what its speaker likes.
+        time_words: words of time, 0..2. questions: words of a question, or inf.
+    """
+
+    instructs: NDArray[np.bool_]
+    wholly: NDArray[np.bool_]
+    vouched: NDArray[np.bool_]
+    prefers: NDArray[np.bool_]
+    time_words: NDArray[np.float32]
+    questions: NDArray[np.float32]
+
+
+def mark_of(memory: Text) -> int:
+    """The form of a text as one byte, see `forms_of`; only what the user says instructs."""
+    text = memory.text
+    words, folded = _NO_QUESTION, plain(text)
+    if asks(text):
+        words = min(len(_WORD.findall(text.partition("[shares ")[0])), _NO_QUESTION)
+    own = may_stand(memory.text, memory.role, memory.speaker, memory.source)
+    told = instruction(text, folded) if own else None
+    if told is not None:
+        form = _INSTRUCTS if told.whole else _INSTRUCTS_TOO
+        return form | _VOUCHED * (memory.role is not None)
+    form = min(terms_of_time(text, 2, folded), 2)
+    form += _PREFERS * (own and prefers(text, folded))
+    return form | words << _QUESTION_SHIFT
+
+
+def may_stand(text: str, role: str | None, speaker: str | None, source: str | None) -> bool:
+    """Whether a text is of somebody who may instruct, see `roles`; ``speaker`` may be the role."""
+    if role is None and poses(text):  # nobody has vouched for what it says of itself
+        return False
+    return may_instruct(role, None if speaker == role else speaker, source)
+
+
+def forms_of(marks: NDArray[np.int64]) -> Forms:
+    """What marks (n,) say."""
+    questions = (marks >> _QUESTION_SHIFT).astype(np.float32)
+    questions[questions == _NO_QUESTION] = np.inf
+    form = marks & _FORM_MASK
+    instructs = form >= _INSTRUCTS_TOO
+    questions[instructs] = np.inf
+    return Forms(
+        instructs, form == _INSTRUCTS, instructs & (marks & _VOUCHED != 0),
+        (form >= _PREFERS) & ~instructs,
+        np.where(instructs, 0, form % _PREFERS).astype(np.float32), questions,
+    )

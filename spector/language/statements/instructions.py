@@ -1,0 +1,400 @@
+"""Instructions that hold until they are revoked: whether a text is one, and what it is about.
+
+"Always answer in metric units" holds for every cue, "show calories when I ask for recipes" for
+those about recipes: that is its condition. What speaks of answering instructs whoever answers, and
+is no memory of anything else. "Never lend Tom money again" may instruct as well, and is a memory
+all the same. Pure functions over the `plain` form, no LLM, linear time. Who may instruct is another
+question (`spector.language.statements.roles`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from spector.language.statements.markers import is_of_time
+from spector.language.words.folding import plain
+
+__all__ = ["Instruction", "forbids", "instruction"]
+
+#: characters of a condition that are read
+_MOST_OF_A_CONDITION: Final = 200
+#: words of a sentence that may stand beside an instruction and say nothing of their own ("Thanks!")
+_FEW_WORDS: Final = 2
+#: characters of a sentence that may instruct without any word that says for how long
+_SHORT: Final = 80
+
+#: what a sentence is: nothing of the kind, a rule that may be one of life, one about answering, or
+#: leave to do again what another one forbids
+_NONE, _RULE, _ANSWERING, _LEAVE = range(4)
+
+#: what may stand before an instruction: a label of the user's, and politeness
+_LEAD: Final = (
+    r"\s*(?:(?:user|human|kullanici)\s*:\s*)?"
+    r"(?:(?:please|lutfen|also|and|so|but|ok|okay|hey|hi)\b[\s,]*){0,3}"
+)
+_WISH: Final = (
+    r"(?:(?:(?:i|we)(?:'d| would)? (?:want|need|like|prefer|expect) you to"
+    r"|you (?:should|must|have to|need to)) )?"
+)
+_OPENS: Final = re.compile(
+    _LEAD + _WISH + r"(?:(?P<rule>always|never(?! (?:forget|mind)\b)|make sure|be sure to"
+    r"|do not|don't(?! (?:forget|mind)\b))"
+    r"|(?P<since>from now on|in (?:the )?future|going forward)|(?P<whenever>whenever|every time)"
+    r"|(?P<note>remember to|keep in mind|(?:don't|do not|never) forget))\b(?P<rest>[^.!?\n]*)"
+)
+#: behind an opener: no imperative, but a sentence without its "I" ("Never been there", "Don't
+#: know", "Always happy to help"), or comfort
+_ELIDED: Final = re.compile(
+    r"(?: (?:\w+[^\We]ed|been|had|seen|heard|done|gone|got|felt|thought|known|met|made|told|found"
+    r"|happy|glad|good|nice|great|fun|a|an|the|my|so|too|here|there|really"
+    r"|worry|panic|doubt|know|think|mind|care|like|love|want|have|need|understand|believe|feel)\b"
+    r"|,? ?(?:i|i'm|i'll|i've|we|we're|we'll|my|our|it|he|she|they|there)\b"
+    r"(?!(?:'d like| would like| want| need| expect) you\b))"
+)
+#: what a text must have that instructs anywhere else; quicker to look for than the expressions
+_ANYWHERE: Final = (
+    "from now on", "going forward", " i ask", " i request", " i say", " i mention", " i tell you",
+    " we ask", " we request", " we say", " we mention", " we tell you",
+)  # fmt: skip
+_FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|going forward)\b")
+#: what makes an instruction of a sentence that does not begin like one
+_ASKED: Final = re.compile(
+    r"\b(?:when|whenever|if|every time|each time) (?:i|we) (?:ask|request|say|mention|tell you)\b"
+)
+#: sentences that tell of somebody: "My boss laughs when I mention golf"
+_TELLS: Final = re.compile(
+    r"[\s,]*(?:he|she|they|it|this|that|there|my|his|her|their|our|everyone|everybody|who|what|how"
+    r"|why|where|which|(?:i|we)(?!'d (?:like|prefer)| (?:want|need|prefer|like|expect|would)))\b"
+)
+_OF_ONESELF: Final = re.compile(r"\s*(?:i|i'm|i've|we|we're|my|our)\b(?!'d (?:like|prefer)"
+                                r"| (?:want|need|prefer|like|expect|would)\b)")
+_YOU: Final = re.compile(r"\b(?:(?:can|could|would|will) you|please)\b")
+_SENTENCE: Final = re.compile(r"[^.!?;\n]*(?:[.!?;\n]+|$)")
+_WORD: Final = re.compile(r"[^\W_]+")
+
+# -- what speaks of answering ---------------------------------------------------------------------
+
+#: what only an answer has
+_FORM: Final = (
+    r"(?:emojis?|emoticons?|markdown|jargon|slang|swearing|spoilers|disclaimers?"
+    r"|(?:british|american) (?:spelling|english)|(?:metric|imperial) (?:units|system)|units"
+    r"|metric|celsius|fahrenheit|bullets?|bullet points|bulleted lists?|small talk"
+    r"|(?:\w+ )?(?:answers|replies|responses)"
+    r"|(?:your|every|each|all|an) (?:answer|reply|response|explanation)s?)\b"
+)
+#: what it may have
+_PART: Final = (
+    r"(?:words?|sentences?|paragraphs?|tables?|lists?|headings?|links?|sources?|citations?|examples?"
+    r"|references|footnotes?|summar(?:y|ies)|code blocks?|abbreviations|exclamation marks)\b"
+)
+_FORM_TR: Final = r"\b(?:emoji|cevap|cevab|yanit|metrik|madde isaret|jargon)\w{0,12}\b"
+_SO_TR: Final = (
+    r"\b(?:turkce|ingilizce|almanca|fransizca|ispanyolca|kisa|kisaca|kisa ve \w{1,12}|uzun|net|oz"
+    r"|resmi|samimi|sade|madde madde)"
+)
+_LANGUAGE: Final = (
+    r"(?:simple |plain |british |american )?(?:english"
+    r"|turkish|german|french|spanish|italian|portuguese|dutch|russian|arabic|chinese"
+    r"|japanese|korean)\b"
+)
+_MANNER: Final = (
+    r"(?:brief|briefly|concise|concisely|short|shorter|succinct|terse|direct|blunt|formal|informal"
+    r"|casual|polite|precise|specific|detailed|thorough|simple|gentle|kind|honest|friendly)\b"
+)
+#: behind a manner nothing says whose it is: "Be kind", not "Be kind to Ann"
+_SO: Final = _MANNER + r"(?=(?: (?:and|but|or) \w+)?(?: with me| please)?\s*(?:[,.!;]|when\b|$))"
+_HEAD: Final = (
+    r"[\s,]*(?:(?:also|just|only|please|always|never|try to|to|that|you|ever)\b[\s,]*){0,4}"
+)
+_TO_ANSWER: Final = (
+    r"(?:answer|reply|respond)\b"
+    r"(?! (?:to (?!me\b|my question)|(?:the|my|his|her|an?|any) (?!questions?\b)|(?:calls|e?mails)"
+    r"\b))"
+)
+_ANSWERS: Final = re.compile(
+    _HEAD + r"(?:" + _TO_ANSWER
+    + r"|(?:suggest|recommend|cite|quote sources|summari[sz]e|translate)\b"
+    r"|(?:call|address|tell|give|show|ask|remind|offer|correct|explain to|write to|write|speak to"
+    r"|talk to) me\b|(?:write|speak|talk) (?:only )?(?:in )?" + _LANGUAGE
+    + r"|(?:be|keep (?:it|them|things)) (?:\w+ )?" + _SO + r"|(?:write|speak|talk) (?:\w+ )?" + _SO
+    + r"|(?:use|include|add|give|provide|show|skip|omit|avoid|write|insert|put in|leave out)"
+    r"(?: (?!my\b|his\b|her\b|our\b)[^\s,.]+){0,3} " + _PART + r")"
+)
+_OF_FORM: Final = re.compile(r"\b" + _FORM)
+_OF_ANSWERS: Final = re.compile(rf"\b(?:{_FORM}|{_PART})|{_FORM_TR}|{_SO_TR} (?:yaz|konus|cevap)")
+#: the head of a sentence that somebody who answers, or acts, is told
+_ACTS: Final = re.compile(
+    _HEAD + r"(?:answer|reply|respond|write|say|speak|talk|mention|include|list|show|give|provide"
+    r"|tell|ask|add|send|use|format|start|begin|end|put|make|keep|check|avoid|stop|skip|assume"
+    r"|treat|consider|prefer|you(?: are|'re| will|'ll)|do not|don't|never|always)\b"
+)
+#: a short sentence that instructs by itself, for it has no other sense
+_SHORTLY: Final = re.compile(
+    _LEAD + _WISH + r"(?:be (?:(?:more|very|as|less|a (?:bit|little) more) )?" + _SO
+    + r"|keep (?:it|things|(?:\w+ )?(?:answers|replies|responses)) (?:\w+ )?" + _SO
+    + r"|(?:no(?: more)?|(?:stop|quit|avoid|skip|drop)(?: using| adding| with)?"
+    r"|(?:start |only )?(?:using|use)(?: only)?)(?: (?:the|all|any|your|so many))? " + _FORM
+    + r"|(?:answer|reply|respond)(?: to me| me)?(?: only| always)?"
+    r" (?:in|like|as|using|without|" + _MANNER + r")"
+    r"|(?:speak|talk)(?: to me)? like\b|(?:write|speak|talk)(?: to me)?(?: only)? (?:in )?"
+    + _LANGUAGE
+    + r"|stop (?:calling|addressing) me\b|(?:your|all|the) (?:answers|replies|responses)"
+    r" (?:should|must|have to|need to)\b)(?! (?:to(?! me\b)|at|for|of|on|from) )"
+)
+#: "Call me Jo", not "Call me tomorrow" or "call me back": with the capital of a name
+_CALL_ME: Final = re.compile(
+    r"\W*(?:(?:[Pp]lease|[Jj]ust|[Yy]ou (?:can|may))\W+)?[Cc]all me (\w+)(?: \w+)?[\s.!]*$"
+)
+#: leave to do what was forbidden, or not to do what was told
+_MAY: Final = re.compile(
+    _LEAD + r"(?:you (?:may|can|are (?:free|allowed|welcome) to|(?:don't|do not|no longer) (?:have"
+    r"|need) to|needn't|need not)\b|[^.!?]{0,60}\b(?:is|are) (?:fine|ok|okay|allowed|welcome)"
+    r" (?:again|now)\b)"
+)
+
+# -- conditions -----------------------------------------------------------------------------------
+
+#: whose doing a condition is: the talk itself, not the world
+_CLAUSE: Final = re.compile(
+    r"\b(?:when|whenever|if|every ?time|each time|any ?time|once) "
+    r"(?:i|we|you|it comes to|(?:the|a) (?:topic|subject|question|conversation) is(?: about)?"
+    r"|(?=asked|asking|talking|speaking|discussing))\b"
+)
+#: what is said of the asking itself
+_FRAME: Final = re.compile(
+    r"[\s,]*(?:(?:'m|'re|am|are|is|ever|want to know|want to|would like to|need to)\s+){0,2}"
+    r"(?:(?:ask|request|say|mention|tell|talk|speak|inquire|discuss|bring up|want|need)"
+    r"(?:ed|ing)?\b"
+    r"(?:\s+(?:you|me))?)?"
+    r"(?:\s*\b(?:for|about|on|of|to|with|regarding|concerning|(?:a |any )?questions?|something"
+    r"|anything|help|advice)\b){0,3}\s*"
+)
+_BEHIND: Final = re.compile(r"\s*(?:,|\bthen\b|:)")
+
+# -- Turkish, whose verb stands last ---------------------------------------------------------------
+
+_OPENS_TR: Final = re.compile(
+    _LEAD + r"(?:(?P<rule>her zaman|hep|asla|hicbir zaman|sakin|bundan (?:sonra|boyle)|dikkat et"
+    r"|emin ol)|(?P<note>unutma|aklinda (?:tut|bulunsun)))\b"
+)
+_ANYWHERE_TR: Final = re.compile(r"\bbundan (?:sonra|boyle)\b")
+_ASKED_TR: Final = re.compile(
+    r"\b(?:(?:sordugum|istedigim|soyledigim|dedigim|bahsettigim)(?:da|de| zaman)"
+    r"|sorarsam|sorsam|istersem|istesem|soylersem|dersem|bahsedersem)\b"
+)
+_HINTS_TR: Final = ("bundan", "dugum", "digim", "tigim", "rsam", "rsem", "esem")
+#: an imperative of what one does who answers, at the end; "olsun"
+_IMPERATIVE_TR: Final = re.compile(
+    r"\b(?:(?:cevapla|yanitla|yaz|kullan|soyle|oner|belirt|ekle|listele|goster|acikla|cevir|konus"
+    r"|anlat|ozetle|sor|hatirlat|ver|koy|ol|al|tut|de|e[td]|bahse[td])"
+    r"(?:y?[iu]n(?:[iu]z)?|m[ea](?:y[iu]n(?:[iu]z)?)?)?|(?:olsun|olmasin)(?:lar)?)"
+    r"(?: lutfen)?[\s.!;]*$"
+)
+_FORBIDS_TR: Final = re.compile(r"\b\w{2,20}m[ea](?:y[iu]n(?:[iu]z)?|s[iu]n)?(?: lutfen)?[\s.!;]*$")
+_ANSWERS_TR: Final = re.compile(
+    _FORM_TR + "|" + _SO_TR + r" (?:cevap|yanit|yaz|konus|anlat|acikla|ol|tut)"
+    r"|\b(?:oner|ozetle|hitap e[td]|cevapla|yanitla|listele)\w{0,8}(?: lutfen)?[\s.!;]*$"
+    r"|\b(?:bana|benimle|beni) [^.!?]{0,60}$"
+)
+#: the same without a word that says for how long
+_SHORTLY_TR: Final = re.compile(
+    r"[^,:]{0,40}?(?:\bemoji\w{0,8} (?:kullan|koy|ekle)|\b(?:cevap|yanit)lar\w{0,8} [^,]{0,30}\bol"
+    r"|" + _SO_TR + r" (?:cevap ver|yanit ver|cevapla|yanitla|yaz|konus|anlat|ol|tut)"
+    r"|\bbana \w+ (?:de(?:yin)?|diye hitap e[td]\w{0,4})[\s.!]*$)"
+)
+_MAY_TR: Final = re.compile(
+    r"[^.!?]{0,80}(?:[ae]bilirsin(?:iz)?|zorunda degilsin(?:iz)?|(?:gerek|lazim) (?:yok|degil)"
+    r"|serbest)(?: (?:artik|tekrar|yine|yeniden))?[\s.!]*$"
+)
+_NO_TOPIC_TR: Final = re.compile(
+    r"(?:her zaman|hep|asla|hicbir zaman|sakin|bundan (?:sonra|boyle)|lutfen|eger|ne zaman|bana"
+    r"|sana|senden|sizden|bir sey|soru)\b\s*"
+)
+_POSTPOSITION_TR: Final = re.compile(
+    r"\s*\b(?:(?:hakkinda|ile ilgili|konusunda|icin)(?: bir sey)?|bir sey)\s*$"
+)
+
+_SHORT_ONES: Final = (_SHORTLY, _SHORTLY_TR, _MAY, _MAY_TR)
+
+_FORBIDS: Final = re.compile(
+    r"\b(?:never|don't|do not|doesn't|no|not|stop|quit|avoid|skip|drop|without|no longer|needn't"
+    r"|asla|sakin|hicbir|olmasin(?:lar)?|degilsin(?:iz)?|yok)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What a text tells to do.
+
+    Attributes:
+        whole: it speaks of answering and says nothing else, so it is no memory of anything.
+        condition: what a cue must be about, folded; None: it holds for every cue.
+        lifts: it tells nothing, but gives leave again ("You may use emojis again").
+        sentence: the one that instructs, folded.
+    """
+
+    whole: bool
+    condition: str | None
+    lifts: bool = False
+    sentence: str = field(default="", compare=False)
+
+
+def instruction(text: str, folded: str | None = None) -> Instruction | None:
+    """What a text tells to do until it is revoked; None for any other text.
+
+    By its beginning ("Always ...", "From now on ...", "Don't ...", "Bundan sonra ..."), by a
+    condition anywhere ("... when I ask about X", "X sorduğumda ..."), or by being short and about
+    the form of answers ("No emojis please"). A story ("never been there", "she laughs when I
+    mention him"), a fact ("from now on Anna is my manager"), a task and a question are none. What
+    does not speak of answering may stand, and is a memory as well: ``whole`` is False, as of a text
+    with other sentences and of what one is to keep in mind.
+    """
+    folded = plain(text) if folded is None else folded
+    first = _SENTENCE.match(folded)
+    head = first.group() if first else ""
+    called = _is_called(text) if " me " in head else False
+    if not (
+        called or _OPENS.match(folded) or _OPENS_TR.match(folded)
+        or any(map(folded.__contains__, _ANYWHERE)) or any(map(folded.__contains__, _HINTS_TR))
+        or (len(head) <= _SHORT and any(each.match(head) for each in _SHORT_ONES))
+    ):  # fmt: skip
+        return None
+    best, found, rest = _NONE, "", 0
+    for n, match in enumerate(_SENTENCE.finditer(folded)):
+        sentence = match.group()
+        kind = _ANSWERING if called and not n else _kind(sentence, first=n == 0)
+        says = len(_WORD.findall(sentence)) > _FEW_WORDS
+        says = says and (kind if not n else _kind(sentence, first=True)) < _ANSWERING
+        if kind > best:
+            rest += best == _RULE
+            best, found = kind, sentence
+        else:
+            rest += says
+    if best == _NONE:
+        return None
+    if best == _LEAVE:
+        return Instruction(False, None, True, found)
+    opened = _OPENS.match(found) or _OPENS_TR.match(found)
+    notes = opened is not None and opened["note"] is not None
+    whole = best == _ANSWERING and not (rest or notes or _OF_ONESELF.match(found))
+    asked = _ASKED_TR.search(found)
+    condition = _condition(found) if asked is None else _condition_tr(found[: asked.start()])
+    return Instruction(whole, condition, False, found)
+
+
+def forbids(sentence: str) -> bool:
+    """Whether what a folded sentence tells is not to do something."""
+    return (len(_FORBIDS.findall(sentence)) % 2 == 1) or (
+        not _FORBIDS.search(sentence) and _FORBIDS_TR.search(sentence) is not None
+    )
+
+
+def _is_called(text: str) -> bool:
+    found = _CALL_ME.match(text)
+    return found is not None and found[1][0].isupper() and not is_of_time(plain(found[1]))
+
+
+def _kind(sentence: str, *, first: bool) -> int:
+    """What one sentence is; a beginning counts in the first only."""
+    if sentence.rstrip().endswith("?") and not _YOU.search(sentence):
+        return _NONE
+    short = first and len(sentence) <= _SHORT
+    leave = (_MAY.match(sentence) or _MAY_TR.match(sentence)) if short else None
+    if leave is not None:
+        if _OF_ANSWERS.search(sentence) or _ANSWERS.match(sentence[leave.end() :]):
+            return _LEAVE
+        if not _ASKED.search(sentence):
+            return _NONE
+    if short and _SHORTLY.match(sentence):
+        return _ANSWERING
+    return max(_english(sentence, first=first), _turkish(sentence, first=first))
+
+
+def _english(sentence: str, *, first: bool) -> int:
+    asked = _ASKED.search(sentence)
+    opened = _OPENS.match(sentence) if first else None
+    if asked is not None:
+        return _ANSWERING if _is_told(sentence, asked, opened) else _NONE
+    if opened is not None:
+        rest = opened["rest"]
+        if opened["whenever"]:
+            comma = rest.find(",")
+            rest = rest[comma + 1 :]
+            if comma >= 0 and _TELLS.match(rest):
+                return _NONE
+        elif opened["note"] is None and _ELIDED.match(rest):
+            return _NONE
+        sure = opened["rule"] or opened["whenever"]
+        note = opened["note"] is not None
+    else:
+        later = _FROM_NOW_ON.search(sentence)
+        if later is None or _TELLS.match(sentence) or _ELIDED.match(sentence, later.end()):
+            return _NONE
+        lead = re.match(_LEAD, sentence)
+        rest = sentence[lead.end() if lead else 0 : later.start()]
+        rest = rest if _WORD.search(rest) else sentence[later.end() :]
+        sure, note = None, False
+    if _ANSWERS.match(rest) or _OF_FORM.search(rest):
+        return _ANSWERING
+    if note or not (sure or _ACTS.match(rest)):
+        return _NONE
+    return _RULE
+
+
+def _is_told(sentence: str, asked: re.Match[str], opened: re.Match[str] | None) -> bool:
+    """Whether a sentence with "when I ask" tells what to do then, and is no story."""
+    if opened is not None and asked.start() > opened.start():
+        return True
+    if not sentence[: asked.start()].strip(" ,"):
+        comma = sentence.find(",", asked.end())
+        return comma < 0 or not _TELLS.match(sentence, comma + 1)
+    if not _TELLS.match(sentence):
+        return True
+    so = sentence.rfind(", so ", 0, asked.start())  # "I'm vegan, so suggest ... when I ask for ..."
+    return so >= 0 and not _TELLS.match(sentence, so + len(", so "))
+
+
+def _condition(sentence: str) -> str | None:
+    """What the cue must be about, in one sentence that instructs."""
+    found = _CLAUSE.search(sentence)
+    if found is None:
+        return None
+    lead = re.match(_LEAD, sentence)
+    begins = lead is not None and found.start() <= lead.end()
+    begins = begins or sentence[: found.start()].rstrip().endswith(",")
+    rest = sentence[found.end() :].rstrip(" .!?;\n")
+    if begins:  # "When I ask for recipes, show calories"
+        rest = _BEHIND.split(rest, maxsplit=1)[0]
+    framed = _FRAME.match(rest)
+    topic = rest[framed.end() :] if framed else rest
+    topic = topic.strip(" ,\"'")[:_MOST_OF_A_CONDITION]
+    return topic if _WORD.search(topic) else None
+
+
+def _turkish(sentence: str, *, first: bool) -> int:
+    """By its last word, which is an imperative; no end of a story is one."""
+    opened = _OPENS_TR.match(sentence) if first else None
+    asked = _ASKED_TR.search(sentence)
+    since = _ANYWHERE_TR.search(sentence)
+    told = _IMPERATIVE_TR.search(sentence[-_SHORT:])
+    if opened is None and asked is None and since is None:
+        short = first and told and len(sentence) <= _SHORT
+        return _ANSWERING if short and _SHORTLY_TR.match(sentence) else _NONE
+    if not (told or _FORBIDS_TR.search(sentence[-_SHORT:])):
+        return _NONE
+    if (asked and told) or _ANSWERS_TR.search(sentence):
+        return _ANSWERING
+    return _NONE if opened and opened["note"] else _RULE
+
+
+def _condition_tr(before: str) -> str | None:
+    """What the cue must be about, in the words before "sorduğumda"."""
+    topic = before.rpartition(",")[2]
+    lead = re.match(_LEAD, topic)
+    topic = topic[lead.end() if lead else 0 :]
+    while gone := _NO_TOPIC_TR.match(topic):
+        topic = topic[gone.end() :]
+    topic = _POSTPOSITION_TR.sub("", topic[-_MOST_OF_A_CONDITION:]).strip(" ,\"'")
+    return topic if _WORD.search(topic) else None

@@ -1,0 +1,224 @@
+"""Which words may instruct, by their speaker; which names read like a role that may.
+
+What a tool, a document or the agent itself said is kept as a memory like any other, but only the
+words of the user, or of the system and the developer by their role, stand as an instruction. The
+role decides. Where there is none, words with the name of a speaker or with a source other than the
+user are another speaker's.
+
+A name is judged as a reader takes it: compatibility letters folded, letters that are not seen taken
+out, lookalikes as the Latin letter that they look like, words joined that something splits.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from spector.language.statements.markers import ASSISTANTS, USERS
+from spector.language.statements.speakers import Opening, later_openings, opening_of
+from spector.language.words.folding import plain
+from spector.language.words.unicode import compatible, normalize
+from spector.process.caches import keeps
+
+__all__ = [
+    "BARE_ROLES", "is_invisible", "may_instruct", "poses", "reads_like_a_role", "speaker_opening",
+]
+
+#: roles, beside the user's, whose words are instructions
+_PRINCIPALS: Final = frozenset(("system", "developer"))
+#: what may stand bare for the role of a message, since it is one
+BARE_ROLES: Final = (ASSISTANTS | USERS) - {"model", "system"}
+#: what a name may not be mistaken for, folded
+_ROLES: Final = ASSISTANTS | USERS | frozenset(
+    """admin administrator asistente assistente benutzer developer ferramenta function
+    herramienta human instruction ipython memorie memory moderator model nutzer operator platform
+    plugin prompt sistem sistema superuser sysadmin system systeme tool usuario utente utilisateur
+    werkzeug
+    anvandare assistent bruger bruker gebruiker uzytkownik
+    \u043f\u043e\u043b\u044c\u0437\u043e\u0432\u0430\u0442\u0435\u043b\u044c
+    \u0441\u0438\u0441\u0442\u0435\u043c\u0430
+    \u0430\u0441\u0441\u0438\u0441\u0442\u0435\u043d\u0442
+    \u7528\u6237 \u7528\u6236 \u7cfb\u7edf \u7cfb\u7d71 \u52a9\u624b \u52a9\u7406 \u5de5\u5177
+    \u30e6\u30fc\u30b6\u30fc \u30b7\u30b9\u30c6\u30e0 \u30a2\u30b7\u30b9\u30bf\u30f3\u30c8
+    \uc0ac\uc6a9\uc790 \uc2dc\uc2a4\ud15c""".split()
+)
+#: the same without marks and with Korean syllables as their letters, as names are compared
+_BARE: Final = frozenset(
+    "".join(char for char in normalize("NFD", role) if unicodedata.category(char) != "Mn")
+    for role in _ROLES
+)
+#: no name begins with one of these by chance
+_STEMS: Final = ("assistant", "developer", "system")
+#: characters of a name that are judged; fewer are shown
+_MOST_CHARS: Final = 256
+_LONGEST: Final = max(map(len, _BARE))
+
+#: letters, by their category, and a blank pattern, that no reader sees
+_FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+_INVISIBLE: Final = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Me", "Mn"))
+_REVERSING: Final = re.compile("[\u061c\u200f\u202a-\u202e\u2066-\u2069]")
+#: "LATIN SMALL LETTER S WITH STROKE", "REGIONAL INDICATOR SYMBOL LETTER S"
+_LIKE_LATIN: Final = re.compile(
+    r"(?:.* )?(?:LATIN|REGIONAL INDICATOR SYMBOL) (?:.* )?(?:LETTER|CAPITAL) (?:[A-Z]{2,} )*([A-Z])"
+    r"(?: WITH .+)?"
+)
+#: letters of other scripts that look like Latin ones
+_LOOKALIKES: Final = str.maketrans({
+    **dict(zip(  # Cyrillic
+        "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0458\u0501\u04bb"
+        "\u051b\u0432\u043a\u043c\u043d\u0442\u0433\u0438\u043f\u0410\u0415\u041e"
+        "\u0420\u0421\u0423\u0425\u0406\u0405\u0408\u0412\u041a\u041c\u041d\u0422",
+        "aeopcyxisjdhqbkmhtrunAEOPCYXISJBKMHT", strict=True,
+    )),
+    **dict(zip(  # Greek
+        "\u03bf\u03b1\u03b5\u03b9\u03c5\u03bd\u03c1\u03c4\u03ba\u03bc\u03c3\u0391"
+        "\u0395\u039f\u0399\u03a1\u03a4\u039d\u039c\u03a5\u03a3",
+        "oaeiuvptkmoAEOIPTNMYS", strict=True,
+    )),
+    **dict(zip(  # Armenian
+        "\u057d\u0585\u0578\u0570\u0581",
+        "uonhg", strict=True,
+    )),
+    **dict(zip(  # Cherokee
+        "\u13da\u13ac\u13a1\u13a2\u13c7\u13aa\u13c6\u13de\u13d9\u13a0\u13df\u13bb"
+        "\u13a9\u13cc\u13e2\u13be\u13f4\u13e6\u13c0",
+        "SERTMAILVDCHYUPOBKG", strict=True,
+    )),
+    **dict(zip(  # Lisu
+        "\ua4f4\ua4e2\ua4f0\ua4e3\ua4d4\ua4ec\ua4df\ua4f2\ua4ee\ua4e0\ua4f3\ua4e1"
+        "\ua4f6\ua4f7",
+        "USERTYMIANOLLD", strict=True,
+    )),
+})  # fmt: skip
+#: digits and signs in the place of letters; one looks like two of them
+_LEET: Final = tuple(str.maketrans("03457@$1!|", f"oeastas{3 * one}") for one in "li")
+#: what stands before the first colon of a line, or what looks like one, seen or not
+_COLONS: Final = ":\u02d0\u02f8\u0589\u05c3\u1365\u1804\u2236\ua789\ufe13\ufe30\ufe55\uff1a"
+_TURN: Final = re.compile(
+    f"(?:^|(?<=[\n\r\x0b\x0c\x85\u2028\u2029]))[^\\S\n]*([^\\s{_COLONS}][^\n{_COLONS}]{{0,63}})"
+    f"(?:\n[^\\S\n]{{0,16}})?([{_COLONS}])"
+)
+#: letters that are not seen, of those that a text may have by chance or to hide a name
+_HIDDEN: Final = re.compile(
+    "[\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]+"
+)
+_TURN_WORDS: Final = 4
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_SPELT: Final = re.compile(r"[\w@$!|]+")
+
+
+def may_instruct(role: str | None, name: str | None, source: str | None) -> bool:
+    """Whether words can be a standing instruction, by who said them.
+
+    Args:
+        role: of the message. It decides, unless the name beside it is another role's.
+        name: that the metadata give its speaker. source: where it comes from.
+    """
+    if role is not None:
+        known = plain(role.strip())
+        if known not in USERS and known not in _PRINCIPALS:
+            return False
+        return name is None or plain(name) in (known, *USERS) or not reads_like_a_role(name)
+    # a name may have been read from the words themselves: it takes nothing from their source
+    return all(each is None or plain(each.strip()) in USERS for each in (name, source))
+
+
+def speaker_opening(text: str) -> Opening | None:
+    """The name that a text opens with, if it may be its speaker's.
+
+    "user:" and "assistant:" in any of their common forms are; "system:", "developer:", "tool:",
+    other names that read like a role, and letters that only look like one, are words. So is the
+    first line of a text in which others speak as well; replies of an assistant may have headings.
+    """
+    opening = opening_of(text)
+    if opening is None:
+        return None
+    role = opening.folded in BARE_ROLES
+    if not role and reads_like_a_role(opening.name):
+        return None
+    for other in later_openings(text, opening):  # then nobody says all of it
+        is_role = other.folded in BARE_ROLES
+        if other.folded != opening.folded and (is_role or (other.proper and not role)):
+            return None
+    return opening._replace(role=role)
+
+
+def poses(text: str) -> bool:
+    """Whether a line of a text begins like the turn of somebody who is not the user.
+
+    Of a role ("system: ...") or of somebody by name ("Eve: ..."), whatever looks like the colon and
+    whatever nobody sees is in the name. Then nobody has vouched for what it says.
+    """
+    texts = [text] if text.isascii() else [text, _HIDDEN.sub("", text)]
+    return any(map(_is_of_another, (found for each in texts for found in _TURN.finditer(each))))
+
+
+def _is_of_another(turn: re.Match[str]) -> bool:
+    name, colon = turn[1].strip(), turn[2]
+    if len(name.split()) > _TURN_WORDS or plain(name) in USERS:
+        return False
+    if reads_like_a_role(name):
+        return True
+    after = turn.string[turn.end() : turn.end() + 1]
+    opening = opening_of(f"{name}: .") if colon != ":" or not after.strip() else None
+    return opening is not None and opening.proper
+
+
+@keeps(4096)
+def reads_like_a_role(name: str) -> bool:
+    """Whether a reader, human or model, may take the name for that of a role."""
+    name = name[:_MOST_CHARS]
+    if name.isascii():
+        return _has_role(name.lower())
+    known = compatible(name)
+    # Cherokee folds to its capitals, which are those that look like Latin ones
+    forms = [known, *(form.translate(_LOOKALIKES) for form in (known, known.casefold()))]
+    folded = {_folded(form) for form in forms}
+    if _REVERSING.search(name):
+        folded |= {each[::-1] for each in folded}
+    return any(map(_has_role, folded))
+
+
+def is_invisible(char: str) -> bool:
+    """Whether a reader does not see a character, or takes it for a part of the one before it."""
+    return char in _FILLERS or unicodedata.category(char) in _INVISIBLE
+
+
+def _folded(name: str) -> str:
+    """Small letters that are seen, those that look like Latin ones as those."""
+    apart = normalize("NFD", name.lower())
+    return "".join(_seen(char) for char in apart if not is_invisible(char)).lower()
+
+
+def _seen(char: str) -> str:
+    if char.isascii():
+        return char
+    like = _LIKE_LATIN.fullmatch(unicodedata.name(char, ""))
+    return like[1] if like else char
+
+
+def _has_role(folded: str) -> bool:
+    words = _LETTERS.findall(folded)
+    if _is_role_in(words):
+        return True
+    if folded.isalpha():
+        return False
+    return any(
+        _is_role_in(_LETTERS.findall(" ".join(_SPELT.findall(folded.translate(table)))))
+        for table in _LEET
+    )
+
+
+def _is_role_in(words: list[str]) -> bool:
+    """Whether a word is a role, or some in a row make one: "s y s t e m"."""
+    for first in range(len(words)):
+        joined = ""
+        for word in words[first:]:
+            joined += word
+            if joined.startswith(_STEMS) or joined in _BARE or joined.removesuffix("s") in _BARE:
+                return True
+            if len(joined) > _LONGEST:
+                break
+    return False

@@ -1,0 +1,195 @@
+"""Who speaks by the words themselves: the name that a text opens with, as in "Ann: hello".
+
+What is read here are letters and signs, in any script. Whether such a name is that of a speaker is
+decided where there are other memories to compare with (`spector.write.speakers`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from spector.language.words.unicode import plain
+
+__all__ = [
+    "UNSEEN", "Opening", "folded_name", "is_question", "later_openings", "opening_of", "says_i",
+    "speaker_in", "words_of",
+]
+
+_COLON: Final = re.compile("[:\uff1a]")
+#: a mark of byte order and what has no width, which files and pages leave before a name
+UNSEEN: Final = " \t\n\ufeff\u200b\u200c\u200d\u2060\u00ad"
+#: characters of a name, and words of it
+_NAME_CHARS: Final = 40
+_NAME_WORDS: Final = 4
+#: white space before a name, at most
+_INDENT: Final = 16
+#: a title or initial may end in a full stop: "Dr.", "J.", "Prof."
+_TITLE_CHARS: Final = 4
+#: words of a name that need no capital: "van", "de", "al"
+_PARTICLE_CHARS: Final = 3
+_JOINTS: Final = frozenset("-'.\u2019\u02bc\u00b7\u2010\u2011\u30fb")
+#: what heads a note or a mail in the place of a name, however it is written; given as the speaker
+#: of another memory, it is one all the same
+_HEADS: Final = frozenset(
+    """answer date from important note question re reminder subject summary task title to todo
+    update
+    baslik cevap gorev guncelleme hatirlatma kimden kime konu not onemli ozet soru tarih
+    yanit""".split()
+)
+_LONGEST_SPEAKER: Final = 200
+#: said to somebody: nothing else that stands behind a head begins like that
+_GREETS: Final = re.compile(
+    r"\s*(?:hi|hello|hey|thanks|thank you|sorry|ok|okay|good (?:morning|evening|night)|merhaba"
+    r"|selam|tesekkur\w*|gunaydin|iyi aksamlar)\b"
+)
+#: "I" in languages that have a word for it, and the endings that say it in Turkish; over `plain`
+_I: Final = re.compile(
+    r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|ich|mich|je|moi|yo|ik|jag|jeg|bana|beni|benim"
+    r"|\u044f|\u043c\u043d\u0435|\w+(?:[iu]yoru|[ae]c[ae]g[iu]|m[iu]s[iu])m|\w{2,}[dt][iu]m)\b"
+    r"|\bj'|[\u6211\u4ffa\u50d5\u79c1]|\u0623\u0646\u0627\b|\u092e\u0948"
+)
+_ASKS: Final = re.compile("[?\uff1f\u061f\u037e]")
+#: characters of a text that are looked at for what only somebody says
+_SPOKEN_CHARS: Final = 2000
+
+
+class Opening(NamedTuple):
+    """What a text opens with.
+
+    Attributes:
+        name: as it is written, spaces joined.
+        start: where the words behind it begin.
+        proper: it is written as a name is: with capitals in scripts that have them, not all in
+            capitals, and is no common head of a note ("Question:").
+        role: it is that of a user or the agent, see
+        `spector.language.statements.roles.speaker_opening`.
+    """
+
+    name: str
+    start: int
+    proper: bool
+    role: bool = False
+
+    @property
+    def folded(self) -> str:
+        return folded_name(self.name)
+
+
+def folded_name(name: str) -> str:
+    """The form in which names are compared: no case, no marks, one space between words."""
+    return " ".join(plain(name).split())
+
+
+def opening_of(text: str) -> Opening | None:
+    """The name before the first colon of a text; None where there is none that could be one.
+
+    One to four words of letters, marks, hyphens, apostrophes and the full stops of initials, at
+    most 40 characters, then a colon, white space and something more. So times ("10:30"), links,
+    paths and shortcodes are none.
+    """
+    found = _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1)
+    if found is None:
+        return None
+    raw = text[: found.start()].strip().lstrip(UNSEEN)
+    words = raw.split()
+    start = found.end()
+    while start < len(text) and text[start].isspace():
+        start += 1
+    spaced = start > found.end() or found.group() != ":"
+    if start == len(text) or not spaced or "\n" in raw or not 1 <= len(words) <= _NAME_WORDS:
+        return None
+    name = " ".join(words)
+    if len(name) > _NAME_CHARS or not all(_is_word(word, n) for n, word in enumerate(words)):
+        return None
+    if len(words) == 1 and len(name) == 1 and _has_case(name):
+        return None
+    return Opening(name, start, _is_proper(words))
+
+
+def later_openings(text: str, opening: Opening) -> Iterator[Opening]:
+    """The names that later lines of a text open with: of a transcript, a mail's head, a list."""
+    at = text.find("\n", opening.start)
+    while at >= 0:
+        at += 1
+        line = text[at : at + _INDENT + _NAME_CHARS + 8]
+        if _COLON.search(line):
+            found = opening_of(line.partition("\n")[0])
+            if found is not None:
+                yield found
+        at = text.find("\n", at)
+
+
+def words_of(text: str, speaker: str | None) -> str:
+    """The words of a text without the name that it opens with, where that is its speaker's.
+
+    This is what is embedded and what the index of words takes up: the speaker has a field there.
+    """
+    if not speaker or not _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1):
+        return text
+    opening = opening_of(text)
+    if opening is None or opening.folded != folded_name(speaker):
+        return text
+    return text[opening.start :]
+
+
+def speaker_in(role: object, metadata: object) -> str | None:
+    """Who said it: ``speaker`` or ``name`` of the metadata, else the message's role.
+
+    A number or a list under these keys names somebody as well, and not the one of the role.
+    """
+    if isinstance(metadata, Mapping):
+        for key in ("speaker", "name"):
+            name = metadata.get(key)
+            if name is not None and (said := str(name).strip()):
+                return said[:_LONGEST_SPEAKER]
+    return role if isinstance(role, str) and role else None
+
+
+def says_i(words: str) -> bool:
+    """Whether somebody speaks of himself, or begins with a greeting, in a language known here."""
+    folded = plain(words[:_SPOKEN_CHARS]).replace("\u2019", "'")
+    return _I.search(folded) is not None or _GREETS.match(folded) is not None
+
+
+def is_question(words: str) -> bool:
+    """Whether there is a question mark, in any script."""
+    return _ASKS.search(words, 0, _SPOKEN_CHARS) is not None
+
+
+def _is_word(word: str, place: int) -> bool:
+    """Letters with their marks, joined by signs that names have; a full stop only ends a title.
+
+    A title may be in small letters at the start: "dr. kim", but not "I went home. Kim".
+    """
+    if not word[0].isalpha():
+        return False
+    for char in word:
+        if not (char.isalpha() or char in _JOINTS or unicodedata.category(char)[0] == "M"):
+            return False
+    stem = word.rstrip(".")
+    if len(word) - len(stem) > 1:
+        return False
+    is_title = len(stem) <= _TITLE_CHARS and (not place or not word[0].islower())
+    return stem == word or "." in stem or is_title
+
+
+def _has_case(char: str) -> bool:
+    return char.lower() != char.upper()
+
+
+def _is_proper(words: list[str]) -> bool:
+    cased = [word for word in words if _has_case(word[0])]
+    folded = plain(" ".join(words))
+    if folded in _HEADS or folded.removesuffix("s") in _HEADS:
+        return False
+    if not cased:
+        return True
+    if any(word[0].islower() and len(word) > _PARTICLE_CHARS for word in cased):
+        return False
+    if not cased[-1][0].isupper():
+        return False
+    letters = [word for word in cased if len(word) > 1 and "." not in word]
+    return not (letters and all(map(str.isupper, letters)))

@@ -1,0 +1,1 @@
+"""Expressions of time, as ranges."""

@@ -1,0 +1,166 @@
+"""Which time a text is about: expressions of time resolved against a given now.
+
+    when("What did Ann paint in May 2023?", now_ms).spans      # that month
+
+A recall puts memories of that time first. English and Turkish, days and weeks (from Monday) of UTC,
+no LLM, one pass over the text.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spector.language.cues.intent import Kind
+from spector.language.time import calendar as spans
+from spector.language.time import vocabulary as timewords
+from spector.language.time.calendar import Span
+from spector.language.time.expressions import expressions
+from spector.language.time.modifiers import applied, beginning, is_pair
+from spector.language.time.reader import Atom, Reader
+from spector.language.words.folding import Token, composed, tokens
+
+__all__ = ["Span", "TimeRange", "when"]
+
+#: more alternatives than this do not make a time clearer
+_MOST_SPANS: Final = 64
+_MOST_EXPRESSIONS: Final = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeRange:
+    """The time that a cue speaks of.
+
+    Attributes:
+        words: the words it was read from.
+        now_ms: the now it was resolved against.
+        spans: alternatives, ascending, at least one ("in May" means that of each year given).
+    """
+
+    words: str
+    now_ms: int
+    spans: tuple[Span, ...]
+
+
+def when(
+    cue: str, now_ms: int, years: Collection[int] = (), kind: Kind = Kind.FACT
+) -> TimeRange | None:
+    """The time that a cue is about, or None.
+
+    Args:
+        cue: any text; the time taken grows with its length only.
+        now_ms: what "last week" is counted from, milliseconds since 1970 UTC.
+        years: a date without a year means that day in each of them; without ``years``, the last one
+            before now.
+        kind: in talk and requests, times counted from now that are not over are about plans ("what
+            should I wear tomorrow?") and say nothing about memories.
+
+    Dates: 8 May 2023, May 8th, 2023-05-08, 8.5.2023, May 2023, in May, 2023, summer of 2022, Q3
+    2023, early June, Christmas 2022. From now: yesterday, last week, two weeks ago, the past three
+    months, last May, on Monday. Of both: before, after, since, until, from ... to, between ... and,
+    a week before. A year alone counts where there is nothing else.
+    """
+    text = composed(cue)
+    found = tokens(text)
+    if not any(map(_might_be_time, found)):
+        return None
+    reader = Reader(found, now_ms)
+    first = list(itertools.islice(expressions(reader), _MOST_EXPRESSIONS))
+    atoms = _with_years(first, reader, years)
+    if kind is not Kind.FACT:
+        atoms = [atom for atom in atoms if not atom.relative or _is_over(atom, now_ms)]
+    return _combined(reader, atoms, text) if atoms else None
+
+
+# -- which expressions count ----------------------------------------------------------------------
+
+_HINTS: Final = frozenset((
+    *timewords.MONTHS, *timewords.ABBREVIATED, *timewords.WEEKDAYS, *timewords.SEASONS,
+    *timewords.DAYS, *timewords.AGO, *timewords.STEPS, *(words[0] for words in timewords.HOLIDAYS),
+    "before", "after", "since", "during", "day", "other", "sonra", "q",
+))  # fmt: skip
+
+
+def _might_be_time(token: Token) -> bool:
+    return token.text in _HINTS or (len(token.text) == 4 and token.text.isdecimal())
+
+
+def _is_over(atom: Atom, now_ms: int) -> bool:
+    return all(span.end_ms <= now_ms for span in atom.spans)
+
+
+def _with_years(atoms: list[Atom], reader: Reader, years: Collection[int]) -> list[Atom]:
+    """Expressions with all their spans; a year alone only where nothing else is said."""
+    alone = [atom for atom in atoms if atom.year_only]
+    others = [atom for atom in atoms if not atom.year_only]
+    if any(not atom.relative for atom in others):
+        # "last week, as mentioned on 6 November": whose last week, only the date says
+        others = [atom for atom in others if not atom.relative]
+        atoms = [atom for atom in atoms if not atom.relative]
+    known = sorted({year for year in years if 1 <= year < 9999})[-_MOST_SPANS:]
+    if others and alone:
+        said = {spans.today_of(atom.spans[0].start_ms).year for atom in alone}
+        if any(atom.of_year for atom in others) and len(said) == 1:
+            known = sorted(said)
+        filled = [_filled(atom, known, reader) for atom in others]
+        return [atom for atom in filled if atom.spans]
+    dated = {spans.today_of(atom.spans[0].start_ms).year for atom in others if _is_dated(atom)}
+    if len(dated) == 1:
+        known = sorted(dated)  # "from 3 May to 10 May 2023"
+    ready = []
+    for atom in atoms:
+        if atom.year_only and atom.of_year is not None:  # a number that may be a year
+            number = spans.today_of(atom.spans[0].start_ms).year
+            if number not in known if known else not 2000 <= number <= reader.today.year + 1:
+                continue
+            atom = replace(atom, of_year=None)
+        atom = _filled(atom, known, reader)
+        if atom.spans:
+            ready.append(atom)
+    return ready
+
+
+def _is_dated(atom: Atom) -> bool:
+    return bool(atom.spans) and not atom.relative
+
+
+def _filled(atom: Atom, years: list[int], reader: Reader) -> Atom:
+    if atom.of_year is None:
+        return atom
+    this = reader.today.year
+    found = []
+    for year in years or (this, this - 1):
+        try:
+            span = atom.of_year(min(max(year, 1), 9998))
+        except ValueError:  # 29 February
+            continue
+        if years or span.start_ms <= reader.now_ms:
+            found.append(span)
+            if not years:
+                break
+    return replace(atom, spans=tuple(sorted(found)), of_year=None)
+
+
+def _combined(reader: Reader, atoms: list[Atom], text: str) -> TimeRange:
+    """One time of all expressions: pairs are joined, what stands before and after is applied."""
+    found: list[Span] = []
+    hows: list[Atom] = []
+    at = 0
+    while at < len(atoms):
+        atom = atoms[at]
+        pair = atoms[at + 1] if at + 1 < len(atoms) else None
+        if pair is not None and is_pair(reader, atom, pair):
+            both = spans.hull((*atom.spans[-1:], *pair.spans[-1:]))
+            atom = Atom(beginning(reader, atom.begin), pair.end, (both,), relative=atom.relative)
+            at += 1
+        else:
+            atom = applied(reader, atom)
+        found += atom.spans
+        hows.append(atom)
+        at += 1
+    first, last = reader.tokens[hows[0].begin], reader.tokens[hows[-1].end - 1]
+    kept = sorted(set(found))[-_MOST_SPANS:]
+    words = text[first.start : min(last.end, first.start + 200)]
+    return TimeRange(words=words, now_ms=reader.now_ms, spans=tuple(kept))

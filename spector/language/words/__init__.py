@@ -1,0 +1,1 @@
+"""Letters and words: folding, words of a text, stems, tokens."""

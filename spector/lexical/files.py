@@ -1,0 +1,235 @@
+"""The file that says which blocks make up an index, and what may change of their rows.
+
+It is written after the blocks it names and replaces the one before as a whole, so there is an index
+in the files whenever there is this one: the old one or the new one. native/FORMAT.md has the bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.checksum import crc32c
+from spector.kernel.contract.postings import WORD_BLOCK_ROWS
+from spector.lexical.block import packed, spans_of
+
+__all__ = [
+    "EXTENT_DTYPE", "FIELD_DTYPE", "MOST_BLOCKS", "NAMED_DTYPE", "ROWS_DTYPE", "ROWS_MAGIC",
+    "SavedRows", "blocks_named", "pack_rows", "read_rows",
+]  # fmt: skip
+
+U8 = NDArray[np.uint8]
+
+ROWS_MAGIC: Final = b"SLXR"
+_VERSION: Final = 1
+_MOST: Final = 2**31
+#: numbers of blocks are below: their files have names of eight digits
+MOST_BLOCKS: Final = 10**8
+
+ROWS_DTYPE: Final = np.dtype(
+    {
+        "names": [
+            "magic", "version", "rows", "blocks", "extents", "fields", "speakers", "body_crc",
+            "analysis", "uuid", "name_bytes", "turkish", "header_crc",
+        ],
+        "formats": [
+            "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", ("u1", (16,)), "<u4",
+            "<u4", "<u4",
+        ],
+        "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 56, 60, 124],
+        "itemsize": 128,
+    }
+)  # fmt: skip
+_HEADER_BYTES: Final = ROWS_DTYPE.itemsize
+
+#: a block: the number in its name, its rows, and the ``body_crc`` of its file
+NAMED_DTYPE: Final = np.dtype(
+    [("number", "<u4"), ("rows", "<u4"), ("body_crc", "<u4"), ("reserved", "<u4")]
+)
+#: a partition as the index last saw it
+EXTENT_DTYPE: Final = np.dtype(
+    [
+        ("segment_id", "<u4"), ("generation", "<u4"), ("slots", "<u4"), ("live", "<u4"),
+        ("records_crc", "<u4"),
+    ]
+)  # fmt: skip
+#: who said something and on which day since 1970
+FIELD_DTYPE: Final = np.dtype([("speaker", "<u4"), ("day", "<i4"), ("turkish", "<u4")])
+
+_DTYPES: Final[tuple[np.dtype[Any], ...]] = (
+    NAMED_DTYPE, EXTENT_DTYPE, FIELD_DTYPE,
+    *(np.dtype(kind) for kind in ("<u4", "u1", "<i4", "<i4", "u1")),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedRows:
+    """What the file says.
+
+    named: (blocks,) `NAMED_DTYPE`; their rows follow one another.
+    extents: (partitions,) `EXTENT_DTYPE`.
+    fields: (f,) `FIELD_DTYPE`, what the rows' ``field`` counts; ``speaker`` counts ``speakers``.
+    speakers: names, "" for nobody.
+    segment, slot: (rows,) int32, where each memory lies.
+    alive: (rows,) bool, is it a memory?
+    turkish: whether any text is Turkish.
+    """
+
+    named: NDArray[Any]
+    extents: NDArray[Any]
+    fields: NDArray[Any]
+    speakers: tuple[str, ...]
+    segment: NDArray[np.int32]
+    slot: NDArray[np.int32]
+    alive: NDArray[np.bool_]
+    turkish: bool
+
+
+def pack_rows(saved: SavedRows, *, uuid: bytes, analysis: int) -> bytearray:
+    """The bytes of the file."""
+    names = [name.encode("utf-8", "surrogatepass") for name in saved.speakers]
+    header = np.zeros(1, ROWS_DTYPE)
+    header["magic"] = int.from_bytes(ROWS_MAGIC, "little")
+    header["version"] = _VERSION
+    header["rows"], header["blocks"] = len(saved.alive), len(saved.named)
+    header["extents"], header["fields"] = len(saved.extents), len(saved.fields)
+    header["speakers"], header["name_bytes"] = len(names), sum(map(len, names))
+    header["analysis"], header["turkish"] = analysis, saved.turkish
+    header["uuid"] = np.frombuffer(uuid, np.uint8)
+    return packed(header, _DTYPES, (
+        saved.named, saved.extents, saved.fields, np.cumsum([len(name) for name in names]),
+        np.frombuffer(b"".join(names), np.uint8), saved.segment, saved.slot, saved.alive,
+    ))  # fmt: skip
+
+
+def read_rows(image: U8, *, uuid: bytes, analysis: int) -> tuple[SavedRows | None, str]:
+    """What the bytes of a file say, or None and why not.
+
+    Whatever the bytes are, everything in the answer counts what it should count: rows are those of
+    the blocks, fields have speakers, living rows have places in partitions.
+
+    Args:
+        image: (n,) uint8, the whole file, aligned to 8 bytes.
+        uuid, analysis: what the file must bear.
+    """
+    if image.size < _HEADER_BYTES:
+        return None, f"only {image.size} bytes"
+    header = np.array(image[:_HEADER_BYTES]).view(ROWS_DTYPE)[0]
+    problem = _header_problem(image, header, uuid, analysis)
+    if problem:
+        return None, problem
+    sizes = _sizes(header)
+    offsets = spans_of(_HEADER_BYTES, _DTYPES, sizes)
+    if image.size != offsets[-1]:
+        return None, f"{image.size} bytes instead of {offsets[-1]}"
+    if int(header["body_crc"]) != crc32c(image[_HEADER_BYTES:]):
+        return None, "its bytes are damaged"
+    named, places, pairs, ends, names, segment, slot, alive = (
+        np.array(image[offset : offset + dtype.itemsize * count].view(dtype))
+        for offset, dtype, count in zip(offsets, _DTYPES, sizes, strict=False)
+    )
+    found = _names(ends, names.tobytes())
+    if found is None:
+        return None, "its names are no names"
+    saved = SavedRows(
+        named, places, pairs, found, segment, slot, alive.view(np.bool_), bool(header["turkish"])
+    )
+    problem = _problem(saved, alive)
+    return (None, problem) if problem else (saved, "")
+
+
+def blocks_named(head: bytes, *, uuid: bytes) -> int | None:
+    """How many blocks a list names, by its header alone; None if that is none of this store's."""
+    header = _whole_header(head)
+    if header is None or header["uuid"].tobytes() != bytes(uuid):
+        return None
+    return int(header["blocks"])
+
+
+def list_size_by_header(head: bytes) -> int:
+    """Bytes of the file of a list that begins so; -1 if no list does."""
+    header = _whole_header(head)
+    if header is None:
+        return -1
+    return spans_of(_HEADER_BYTES, _DTYPES, _sizes(header))[-1]
+
+
+def _whole_header(head: bytes) -> Any:
+    """The header that a file begins with, of whatever store and analysis; None if it is none."""
+    if len(head) < _HEADER_BYTES:
+        return None
+    image = np.frombuffer(head[:_HEADER_BYTES], np.uint8)
+    header = image.view(ROWS_DTYPE)[0]
+    uuid, analysis = header["uuid"].tobytes(), int(header["analysis"])
+    return None if _header_problem(image, header, uuid, analysis) else header
+
+
+def _sizes(header: Any) -> tuple[int, ...]:
+    """Of the sections, in their order."""
+    rows, *others = (
+        int(header[name])
+        for name in ("rows", "blocks", "extents", "fields", "speakers", "name_bytes")
+    )
+    return (*others, rows, rows, rows)
+
+
+def _header_problem(image: U8, header: Any, uuid: bytes, analysis: int) -> str:
+    if header["magic"].tobytes() != ROWS_MAGIC:
+        return "not a list of blocks"
+    if int(header["version"]) != _VERSION:
+        return f"version {header['version']}"
+    if int(header["header_crc"]) != crc32c(image[: _HEADER_BYTES - 4]):
+        return "its header is damaged"
+    if header["uuid"].tobytes() != bytes(uuid):
+        return "made for another store"
+    if int(header["analysis"]) != analysis:
+        return "made by another analysis"
+    counts = ("rows", "blocks", "extents", "fields", "speakers", "name_bytes")
+    if any(int(header[name]) >= _MOST for name in counts):
+        return "sizes that no index has"
+    return ""
+
+
+def _names(ends: NDArray[np.uint32], raw: bytes) -> tuple[str, ...] | None:
+    edges = [0, *ends.tolist()]
+    if edges[-1] != len(raw) or sorted(edges) != edges:
+        return None
+    try:
+        return tuple(
+            raw[first:stop].decode("utf-8", "surrogatepass")
+            for first, stop in pairwise(edges)
+        )
+    except UnicodeDecodeError:
+        return None
+
+
+def _problem(saved: SavedRows, alive: U8) -> str:
+    counts = saved.named["rows"].astype(np.int64)
+    if counts.sum() != len(alive) or ((counts < 1) | (counts > WORD_BLOCK_ROWS)).any():
+        return "blocks of other rows"
+    if (saved.named["number"] >= MOST_BLOCKS).any():
+        return "names that no file has"
+    for values in (saved.named["number"], saved.extents["segment_id"]):
+        if len(np.unique(values)) != len(values):
+            return "the same thing twice"
+    if (saved.fields["speaker"] >= len(saved.speakers)).any():
+        return "fields of nobody"
+    if (alive > 1).any() or (saved.slot < 0).any():
+        return "rows that are nowhere"
+    if (saved.extents["segment_id"] >= _MOST).any():
+        return "partitions that no store has"
+    segments = saved.extents["segment_id"].astype(np.int32)
+    order = np.argsort(segments)
+    where = np.searchsorted(segments, saved.segment[saved.alive], sorter=order)
+    if (where == len(segments)).any():
+        return "rows of other partitions"
+    owners = order[where]
+    if (segments[owners] != saved.segment[saved.alive]).any():
+        return "rows of other partitions"
+    if (saved.slot[saved.alive] >= saved.extents["slots"][owners]).any():
+        return "rows beyond their partitions"
+    return ""

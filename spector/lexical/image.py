@@ -1,0 +1,139 @@
+"""An index between memory and files: what of it is written, and how it comes back.
+
+A block is written as it is, less the words of rows that are no memories any more. What may change
+of its rows (where a memory lies, whether it still is one) is written beside all blocks. Chains are
+linked anew; they follow from the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.contract.postings import length_codes
+from spector.lexical.block import COLUMNS, without
+from spector.lexical.block import Block as StoredBlock
+from spector.lexical.columns import Columns, FieldTable
+from spector.lexical.files import FIELD_DTYPE, SavedRows
+from spector.lexical.postings import Block, Postings, Stack, inverted
+
+__all__ = ["Kept", "KeptExtent", "kept_of", "stored"]
+
+_I32: Final = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class KeptExtent:
+    """A partition as an index has seen it; ``generation`` -1 where that may not be so."""
+
+    segment_id: int
+    generation: int
+    slots: int
+    live: int
+    overwrites: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """An index at one moment.
+
+    blocks: one behind the other; the rows of a tail are one, too.
+    columns: (rows,) each, by name.
+    fields: what the rows' ``field`` counts: (speaker's code, day, is it of a Turkish text).
+    speakers: names by code.
+    extents: the partitions.
+    turkish: whether any text is Turkish.
+    """
+
+    blocks: tuple[Block, ...]
+    columns: dict[str, NDArray[Any]]
+    fields: NDArray[Any]
+    speakers: tuple[str, ...]
+    extents: tuple[KeptExtent, ...]
+    turkish: bool
+
+    @classmethod
+    def of(
+        cls, stack: Stack, columns: Columns, fields: FieldTable, extents: Sequence[KeptExtent],
+        *, turkish: bool,
+    ) -> Kept:
+        """The state of an index, which may go on; nothing of this changes."""
+        blocks = stack.blocks
+        if stack.tail_rows:
+            used, tail = stack.tail_len, stack.tail
+            part = Postings(tail.hash[:used], tail.row[:used], tail.count[:used])
+            blocks = (*blocks, inverted(stack.tail_base, stack.tail_rows, [part]))
+        seen = columns.seen()
+        places, names = _fields_in_use(fields, seen["field"][seen["alive"]])
+        return cls(blocks, seen, places, names, tuple(extents), turkish)
+
+
+def _fields_in_use(
+    fields: FieldTable, used: NDArray[np.int32]
+) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Pairs and names under their numbers, those that no memory has any more left blank."""
+    places = np.zeros(len(fields.places), FIELD_DTYPE)
+    speakers = fields.speakers()
+    names = [""] * len(speakers)
+    for n in np.flatnonzero(np.bincount(used)).tolist():
+        code, day, turkish = fields.places[n]
+        places[n] = (code, max(-_I32, min(_I32, day)), turkish)
+        names[code] = speakers[code]
+    return places, tuple(names)
+
+
+def stored(block: Block, columns: dict[str, NDArray[Any]]) -> StoredBlock:
+    """What is written of a block: nothing of rows that are no memories any more."""
+    rows = slice(block.base, block.base + block.rows)
+    mine = {name: columns[name][rows] for name, _ in COLUMNS}
+    return without(
+        StoredBlock(block.hash, block.dir, block.start, block.row, block.count, mine),
+        columns["alive"][rows],
+    )
+
+
+def kept_of(
+    saved: SavedRows, blocks: Sequence[StoredBlock], trusted: Sequence[bool]
+) -> Kept | None:
+    """An index from its files; None if they do not belong together.
+
+    Args:
+        blocks: the ones that ``saved`` names.
+        trusted: of each of its extents, whether its memories are still those of the partition.
+    """
+    if [block.rows for block in blocks] != saved.named["rows"].tolist():
+        return None
+    columns: dict[str, NDArray[Any]] = {
+        name: np.concatenate([block.columns[name] for block in blocks])
+        if blocks else np.zeros(0, kind)
+        for name, kind in COLUMNS
+    }
+    alive = saved.alive
+    ids, fields = np.sort(columns["id"][alive]), columns["field"]
+    if (ids[1:] == ids[:-1]).any() or (columns["seal"][alive] < 0).any():
+        return None
+    if ((fields < 0) | (fields >= max(1, len(saved.fields))))[alive].any():
+        return None
+    unlinked = np.full(len(alive), -1, np.int32)
+    columns |= {
+        "alive": alive, "segment": saved.segment, "slot": saved.slot,
+        "code": length_codes(columns["size"]), "before": unlinked, "after": unlinked.copy(),
+    }
+    columns["chained"] = columns["chained"] & alive
+    bases = np.cumsum([0, *(block.rows for block in blocks)]).tolist()
+    made = tuple(
+        Block(base, b.rows, b.hash, b.start, b.row, b.count, b.dir)
+        for base, b in zip(bases, blocks, strict=False)
+    )
+    extents = tuple(
+        KeptExtent(
+            int(e["segment_id"]), int(e["generation"]) if sure else -1, int(e["slots"]),
+            int(e["live"]),
+        )
+        for e, sure in zip(saved.extents, trusted, strict=True)
+    )
+    return Kept(made, columns, saved.fields, saved.speakers, extents, saved.turkish)

@@ -1,0 +1,1 @@
+"""What error messages are made of: values put into words, suggestions, plurals."""

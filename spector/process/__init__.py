@@ -1,0 +1,1 @@
+"""What a process holds: calls, resources, what happens at its exit."""

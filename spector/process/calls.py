@@ -1,0 +1,161 @@
+"""Public calls of one memory: what each has left open is given back, and closing waits for them."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Self, TypeVar, cast
+
+from spector.errors import StoreClosedError
+from spector.process.resources import Call, begin, completed, end
+
+__all__ = ["Calls", "Steps", "verb"]
+
+T = TypeVar("T")
+
+#: how long closing sleeps between two looks at the calls that still run
+_STEP_S = 0.001
+#: calls that are over and not yet taken out, which an interrupt can leave
+_MANY = 64
+
+
+class Calls:
+    """The calls of one memory that run, and whether new ones may begin. Thread-safe."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._running: set[Call] = set()
+        self._closing = False
+        self._closer = 0
+        #: of a kind that one thread may take twice, because a signal handler may close
+        self._lock = threading.RLock()
+        #: the thread that is closing the memory just now
+        self._closing_thread = 0
+        #: closes the memory at the end of the call in which that was asked for
+        self._at_end: Callable[[], None] | None = None
+        #: held by the thread that closes
+        self.one = threading.RLock()
+
+    def begin(self, call: Call) -> None:
+        """A call begins in this thread.
+
+        Raises:
+            StoreClosedError: the memory is closed, or about to be.
+        """
+        begin(call)
+        call.owner = self.refuse_closed
+        running = self._running
+        running.add(call)
+        if len(running) > _MANY:
+            running -= {each for each in list(running) if each.over}
+        self.refuse_closed()
+
+    def end(self, call: Call) -> None:
+        """``call`` is over; what it has left open is given back."""
+        end(call)
+        self._running.discard(call)
+        if self._at_end is not None and not self.are_here():
+            close, self._at_end = self._at_end, None
+            close()
+
+    def at_end(self, close: Callable[[], None]) -> None:
+        """Have ``close`` called when this thread is in no call any more."""
+        self._at_end = close
+
+    @property
+    def is_closing_here(self) -> bool:
+        """Whether this thread is closing the memory: a signal handler has come into that."""
+        return self._closing_thread == threading.get_ident()
+
+    def closes(self, step: Callable[[], object]) -> None:
+        """Close the memory by ``step``, to its end. `one` is held."""
+        try:
+            self._closing_thread = threading.get_ident()
+            completed(step)
+        finally:
+            self._closing_thread = 0
+
+    def are_here(self, *, elsewhere: bool = False) -> bool:
+        """Whether this thread is in a call, as in a signal handler and in a report of progress.
+
+        Args:
+            elsewhere: count calls that are in code of the caller's, too.
+        """
+        me = threading.get_ident()
+        return any(
+            each.thread == me and not each.over and (elsewhere or not each.elsewhere)
+            for each in list(self._running)
+        )
+
+    def refuse(self) -> bool:
+        """From now on no call may begin.
+
+        False when this thread need not close the memory, because another one does, and waits for
+        the call that this thread is in.
+        """
+        me = threading.get_ident()
+        with self._lock:
+            if self._closing and self._closer != me and self.are_here(elsewhere=True):
+                return False
+            if not self._closing:
+                self._closing, self._closer = True, me
+            return True
+
+    def wait(self) -> None:
+        """Return when no other thread is in a call, but for those in an embedder of the caller's.
+
+        They end: those that have not begun to change anything when they next look at the store,
+        which says that it is closed.
+        """
+        me = threading.get_ident()
+        while any(
+            not (call.over or call.elsewhere or call.thread == me) for call in list(self._running)
+        ):
+            time.sleep(_STEP_S)
+
+    def refuse_closed(self) -> None:
+        """Raise when the memory is closed, or about to be.
+
+        Raises:
+            StoreClosedError
+        """
+        if self._closing:
+            raise StoreClosedError(
+                f"the store at {self._where} was closed", hint="open it again with spector.open"
+            )
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def verb(method: F) -> F:
+    """A public method of what has ``_calls``: a call that closing waits for."""
+
+    @functools.wraps(method)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call = Call()
+        try:
+            self._calls.begin(call)
+            return method(self, *args, **kwargs)
+        finally:
+            call.over = True
+            self._calls.end(call)
+
+    return cast(F, run)
+
+
+class Steps(Iterator[T]):
+    """An iterator whose every step is a call of a memory."""
+
+    def __init__(self, calls: Calls, steps: Iterator[T]) -> None:
+        self._calls = calls
+        self._steps = steps
+
+    def __iter__(self) -> Self:
+        return self
+
+    @verb
+    def __next__(self) -> T:
+        return next(self._steps)

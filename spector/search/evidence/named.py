@@ -1,0 +1,347 @@
+"""What a cue names a memory by: an alias that was written with it, a number, an id.
+
+Where memories are alike (orders, patients, servers), a number is all that tells one from the
+others, and no likeness makes up for it. What only counts or dates something ("3 children", "in
+2023", "8 May") is no name.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.language.cues.smalltalk import ASKING
+from spector.language.statements.markers import is_of_time
+from spector.language.words.analysis import (
+    Analysed,
+    Term,
+    analyse,
+    cue_terms,
+    is_identifier,
+    is_stop,
+)
+from spector.language.words.folding import plain
+from spector.language.words.stemming import ENGLISH, TURKISH
+from spector.lexical.aliases import Span, folded, is_slip, name_words, near_terms, spans
+from spector.lexical.view import WordView
+from spector.records.memory import aliases_in
+from spector.search.view.reach import Reach
+
+__all__ = ["FEW", "Aliased", "Name", "aliased", "identifying", "respelled"]
+
+I64 = NDArray[np.int64]
+
+#: memories that may be asked for by name at once
+FEW: Final = 10
+#: digits of a number that is more than a count
+_LONG: Final = 3
+#: words of a name in which a slip is looked for
+_MOST_WORDS: Final = 4
+#: memories of each store that are looked at for a name with a slip in it
+_MOST_COMPARED: Final = 32
+_WORD: Final = re.compile(r"[^\W_]+")
+#: letters of a word that is never taken for a slip
+_SHORT: Final = 2
+#: memories that have the word before a number, where that is the name of a kind ("room 12")
+_KIND: Final = 3
+#: a letter first and two digits at least ("srv042"), or letters and digits by turns ("4f9c2b")
+_CODE: Final = re.compile(r"[^\W\d_][^\W_]*\d[^\W_]*\d[^\W_]*|(?:\d+[^\W\d_]+){2,}\d*")
+#: "room no. 12", "12 numaralı oda"
+_MARKS: Final = frozenset("no nr num number numara".split())
+_MARKS_AFTER: Final = frozenset("no nolu numara numarali".split())
+#: "order4711"; a number, with the word before it
+_SPELLED: Final = re.compile(
+    r"(?<![\w.,])(?:([^\W\d_]{3,20})([0-9]{3,9})|([^\W\d_]{3,20} )?([0-9]{1,3}(?:,[0-9]{3}){1,3}"
+    r"|[0-9]{4,9}))(?![\w,.-]?\w)"
+)
+#: characters around a number, and times that it is looked at in one text
+_NEAR, _LOOKED_AT = 48, 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aliased:
+    """What a cue has of the aliases of memories.
+
+    Attributes:
+        rows: per view, ascending: the memories that are named by a cue which is hardly more than
+            their alias; nothing where more than a few have those names.
+        words: of the cue, folded, that are a name.
+        instead: word of the cue, folded -> those of the alias that are meant by it.
+    """
+
+    rows: tuple[I64, ...]
+    words: frozenset[str] = frozenset()
+    instead: Mapping[str, str] = field(default_factory=dict)
+
+    def corrected(self, text: str) -> str:
+        """A text with the words that are meant by those of the cue."""
+        if not self.instead:
+            return text
+        return _WORD.sub(
+            lambda word: self.instead.get(" ".join(name_words(word.group())), word.group()), text
+        )
+
+
+def aliased(views: Sequence[WordView], cue: str, reach: Reach) -> Aliased:
+    """What a cue has of the aliases that are within its reach. Of names within one another the
+    longest counts.
+
+    A slip is looked for where one word of the name is in no memory: what memories have is no slip.
+    """
+    nothing = Aliased(tuple(np.zeros(0, np.int64) for _ in views))
+    words = name_words(cue) if any(view.has_aliases for view in views) else []
+    if not words:
+        return nothing
+    content = _content(words)
+    every = [span for span in spans(words) if any(content[span.start : span.stop])]
+    have = _Having(views, reach, [span.term for span in every])
+    known = [span for span in every if have.any([span.term])]
+    named = {span: rows for span in known if any(map(len, rows := have.few([span.term])))}
+    instead = _slips(views, words, every, named, reach)
+    longest = [
+        span for span in named
+        if not any(other is not span and other.covers(span) for other in named)
+    ]
+    said = frozenset(w for span in longest for w in words[span.start : span.stop])
+    rest = (w for w, tells in zip(words, content, strict=True) if tells and w not in said)
+    if not longest or not all(w in ASKING for w in rest):
+        return replace(nothing, words=said, instead=instead)
+    rows = tuple(map(_united, zip(*(named[span] for span in longest), strict=True)))
+    if sum(map(len, rows)) > FEW:
+        rows = nothing.rows
+    return Aliased(rows, said, instead)
+
+
+def _united(rows: Sequence[I64]) -> I64:
+    return np.unique(np.concatenate(rows))
+
+
+class _Having:
+    """Memories within reach that have some terms, asked of all views at once."""
+
+    def __init__(self, views: Sequence[WordView], reach: Reach, terms: Sequence[str]) -> None:
+        self._views, self._reach = views, reach
+        self._there = [
+            {term for term, (_, count) in zip(terms, view.having(terms, 0), strict=True) if count}
+            if terms else set() for view in views
+        ]
+
+    def any(self, terms: Iterable[str]) -> bool:
+        """Whether any view has any of them, in reach or not."""
+        return any(not there.isdisjoint(terms) for there in self._there)
+
+    def rows(self, n: int, terms: Iterable[str]) -> I64:
+        """All that a view has, in reach or not."""
+        view, found = self._views[n], [term for term in terms if term in self._there[n]]
+        if not found:
+            return np.zeros(0, np.int64)
+        return _united([rows for rows, _ in view.having(found, len(view))])
+
+    def few(self, terms: Sequence[str]) -> tuple[I64, ...]:
+        """Per view those in reach, one more than a few at most."""
+        return tuple(
+            np.array([row for row, _ in islice(
+                self._reach.passing(n, self.rows(n, terms), certain=True), FEW + 1
+            )], np.int64)
+            for n in range(len(self._views))
+        )
+
+
+def _slips(
+    views: Sequence[WordView], words: Sequence[str], every: Sequence[Span],
+    named: dict[Span, tuple[I64, ...]], reach: Reach,
+) -> dict[str, str]:
+    """Adds the spans that are a name but for one slip; what is meant by the words with a slip."""
+    near = {
+        span: near_terms(span.text) for span in every
+        if span.stop - span.start <= _MOST_WORDS
+        and not any(other.covers(span) for other in named)
+    }
+    have = _Having(views, reach, [term for terms in near.values() for term in terms])
+    instead: dict[str, str] = {}
+    known: dict[str, bool] = {}
+    for span, terms in near.items():
+        if not have.any(terms) or any(other.covers(span) for other in named):
+            continue
+        rows: list[list[int]] = [[] for _ in views]
+        for n in range(len(views)):
+            some = reach.passing(n, have.rows(n, terms), certain=True)
+            for row, memory in islice(some, _MOST_COMPARED):
+                for name in map(folded, aliases_in(memory.metadata)):
+                    wrong = _mistaken(words[span.start : span.stop], span.text, name)
+                    if wrong is None:
+                        continue
+                    if wrong not in known:
+                        known[wrong] = _is_known(views, wrong, reach)
+                    if not known[wrong]:
+                        rows[n].append(row)
+                        meant = [w for w in name.split() if w not in words[span.start : span.stop]]
+                        instead.setdefault(wrong, " ".join(meant))
+        if any(rows):
+            named[span] = tuple(np.unique(np.array(each, np.int64)) for each in rows)
+    return instead
+
+
+def _mistaken(words: Sequence[str], text: str, name: str) -> str | None:
+    """The one word of a text that makes it a slip of a name."""
+    if not is_slip(text, name):
+        return None
+    wrong = set(words).difference(name.split())
+    word = wrong.pop() if len(wrong) == 1 else ""
+    return None if len(word) <= _SHORT or word.isdigit() else word
+
+
+def _content(words: Sequence[str]) -> list[bool]:
+    """Which words of a cue are no stop words: "it" by itself is no name."""
+    return [not is_stop(cue_terms(word)[0].text) for word in words]
+
+
+def _is_known(views: Sequence[WordView], word: str, reach: Reach) -> bool:
+    """Whether any memory within reach has a word."""
+    terms = [form for term in cue_terms(word) for form in term.forms]
+    have = _Having(views, reach, terms)
+    return any(
+        True for n in range(len(views)) for _ in islice(reach.passing(n, have.rows(n, terms)), 1)
+    )
+
+
+class Name(NamedTuple):
+    """What names a memory that has all of some terms of a cue.
+
+    Attributes:
+        terms: of the cue, by number.
+        number: in digits, where it must stand in the text beside the word for its kind.
+        kind: forms of the term of that word; nothing for a number by itself.
+    """
+
+    terms: tuple[int, ...]
+    number: str = ""
+    kind: tuple[str, ...] = ()
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text that has the terms has them side by side: "server 7 in rack 12" is no
+        rack 7. Bounded, however often the number is in it."""
+        if not self.number:
+            return True
+        head = len(self.number) % 3 or 3
+        groups = [self.number[:head], *re.findall("...", self.number[head:])]
+        digits = re.compile(rf"(?<!\d)(?<!\d[.,]){'[.,]?'.join(groups)}(?![.,]?\d)")
+        return any(
+            not self.kind or self._is_beside(text, found.start(), found.end())
+            for found in itertools.islice(digits.finditer(text), _LOOKED_AT)
+        )
+
+    def _is_beside(self, text: str, start: int, end: int) -> bool:
+        before = analyse(text[max(0, start - _NEAR) : start]).forms[-2:]
+        behind = analyse(text[end : end + _NEAR]).forms[:2]
+        if len(behind) == 2 and plain(behind[0]) in _MARKS_AFTER:  # "12 numaralı oda"
+            near = behind[1:]
+        elif before and before[-1].isdecimal():
+            near = []
+        else:
+            near = before  # with "rack no. 12", "invoice INV-12"
+        return any(ENGLISH[form] in self.kind or TURKISH[form] in self.kind for form in near)
+
+
+def identifying(words: Analysed, terms: Sequence[Term], df: I64) -> list[Name]:
+    """What in a cue names memories.
+
+    An id that stands joined or is a code; a number beside the word for its kind ("order 12"), which
+    some memories have; a longer number by itself that is no year.
+
+    Args:
+        words: of the cue. terms: what it is looked up as; df: (t,) memories that have each.
+    """
+    place = {term.text: n for n, term in enumerate(terms)}
+    names = [Name((n,)) for n, term in enumerate(terms) if is_identifier(term.text) and df[n]]
+    forms = [plain(form) for form in words.forms]
+    for at, form in enumerate(forms):
+        number = place.get(words.words[at], -1)
+        if number < 0 or not df[number]:
+            continue
+        if _CODE.fullmatch(form):
+            names.append(Name((number,)))
+        elif form.isdecimal() and not _is_of_time(forms, at):
+            whole = _thousands(forms, at)
+            parts = tuple(place.get(words.words[n], -1) for n in range(at, at + len(whole)))
+            kind = _kind_of(words, forms, at, place, df)
+            if min(parts, default=-1) < 0 or not df[list(parts)].all():
+                continue
+            if kind >= 0:
+                names.append(Name((*parts, kind), "".join(whole), terms[kind].forms))
+            elif len(whole) > 1:
+                names.append(Name(parts, "".join(whole)))
+            elif _is_marked(forms, at) or (len(form) >= _LONG and not _is_year(form)):
+                names.append(Name(parts))
+    return names
+
+
+def respelled(cue: str, is_known: Callable[[str], bool]) -> str:
+    """A cue with its numbers as the memories write them: 4711 for "4,711", "order 4711" for
+    "order4711", and the other way round.
+
+    Args:
+        is_known: whether memories have all terms of a text.
+    """
+
+    def other(found: re.Match[str]) -> str:
+        glued, digits, kind, number = (each or "" for each in found.groups())
+        if glued:
+            others, is_settled = [f"{glued} {digits}"], is_known(found[0])
+        else:
+            bare = number.replace(",", "")
+            glued = f"{kind.strip()}{bare}" if kind else ""
+            others = [f"{kind}{bare}", glued, f"{kind}{int(bare):,}"]
+            is_settled = _is_year(bare) or ("," not in number and is_known(number))
+        if is_settled:
+            return found[0]
+        return next((each for each in others if each and is_known(each)), found[0])
+
+    return _SPELLED.sub(other, cue) if any(map(str.isdecimal, cue)) else cue
+
+
+def _thousands(forms: Sequence[str], at: int) -> list[str]:
+    """The parts of the number that begins here, "3,600" has two; none within a number."""
+    is_part = at and forms[at - 1].isdecimal()
+    end = at + 1
+    while end < len(forms) and forms[end].isdecimal():
+        end += 1
+    whole = list(forms[at:end])
+    is_sound = len(whole) == 1 or (len(whole[0]) <= 3 and all(len(each) == 3 for each in whole[1:]))
+    return [] if is_part or not is_sound else whole
+
+
+def _kind_of(
+    words: Analysed, forms: Sequence[str], at: int, place: dict[str, int], df: I64
+) -> int:
+    """The term of the word that says what a number is the number of; -1 for none."""
+    by = at - 1
+    if by >= 0 and forms[by] in _MARKS:
+        by -= 1
+    if at + 2 < len(forms) and forms[at + 1] in _MARKS_AFTER:
+        by = at + 2
+    if by < 0 or is_stop(words.words[by]) or forms[by].isdecimal() or is_of_time(forms[by]):
+        return -1
+    kind = place.get(words.words[by], -1)
+    return kind if kind >= 0 and df[kind] >= _KIND else -1
+
+
+def _is_marked(forms: Sequence[str], at: int) -> bool:
+    """Whether "no." stands before a number, or "numaralı" behind it."""
+    before, after = forms[max(0, at - 1) : at], forms[at + 1 : at + 2]
+    return not _MARKS.isdisjoint(before) or not _MARKS_AFTER.isdisjoint(after)
+
+
+def _is_of_time(forms: Sequence[str], at: int) -> bool:
+    return any(map(is_of_time, (*forms[max(0, at - 1) : at], *forms[at + 1 : at + 2])))
+
+
+def _is_year(form: str) -> bool:
+    return len(form) == 4 and form[:2] in ("19", "20")

@@ -1,0 +1,122 @@
+"""Questions about nothing in particular: how like a store's memories are to what it cannot answer.
+
+A cosine of 0.35 is much among remarks about everything and little among messages of one project,
+and every model has a range of its own. The cosines of a store's memories with questions that have
+nothing to do with it say both, whatever its memories have in common with each other.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import spector.providers
+from spector.errors import EmbeddingError
+from spector.kernel.contract.products import lengths as lengths_of
+from spector.language.words.folding import is_turkish, plain
+from spector.providers import CachedEmbedder, Embedder
+from spector.providers.validate import embedded
+
+__all__ = ["ENGLISH", "TURKISH", "Probes"]
+
+F32 = NDArray[np.float32]
+
+ENGLISH: Final = (
+    "Which treaty ended the war between the two kingdoms?",
+    "How do volcanoes form under the sea?",
+    "Who directed the film about the lighthouse?",
+    "When does the museum of clocks open?",
+    "What did the committee decide about the bridge?",
+    "Where was the first railway station built?",
+    "Why did the price of copper fall?",
+    "How many moons does the planet have?",
+    "Which opening did the chess champion choose?",
+    "What is the password of the printer?",
+    "Who repaired the roof of the chapel?",
+    "When is the next meeting with the auditors?",
+    "What colour is the neighbour's motorbike?",
+    "How long does the ferry to the island take?",
+    "Where does the professor keep her telescope?",
+    "Which song did the choir sing at the end?",
+    "What did the vet say about the old horse?",
+    "Who won the election in the harbour town?",
+    "How much does the tailor ask for a coat?",
+    "Did the gardener plant the tulips?",
+    "What is the gate code of the warehouse?",
+    "Which medicine did the doctor stop?",
+    "Where did the twins learn to dance?",
+    "What time does the bakery close on Mondays?",
+)
+TURKISH: Final = (
+    "İki krallık arasındaki savaşı hangi antlaşma bitirdi?",
+    "Deniz altındaki yanardağlar nasıl oluşur?",
+    "Deniz feneri filmini kim yönetti?",
+    "Saat müzesi ne zaman açılıyor?",
+    "Kurul köprü hakkında ne karar verdi?",
+    "İlk tren istasyonu nerede yapıldı?",
+    "Bakırın fiyatı neden düştü?",
+    "O gezegenin kaç uydusu var?",
+    "Satranç şampiyonu hangi açılışı seçti?",
+    "Yazıcının şifresi ne?",
+    "Şapelin çatısını kim onardı?",
+    "Denetçilerle bir sonraki toplantı ne zaman?",
+    "Komşunun motosikleti ne renk?",
+    "Adaya giden feribot ne kadar sürüyor?",
+    "Profesör teleskobunu nerede saklıyor?",
+    "Koro en sonda hangi şarkıyı söyledi?",
+    "Veteriner yaşlı at için ne dedi?",
+    "Liman kentinde seçimi kim kazandı?",
+    "Terzi bir palto için ne kadar istiyor?",
+    "Bahçıvan laleleri dikti mi?",
+    "Deponun kapı kodu ne?",
+    "Doktor hangi ilacı kesti?",
+    "İkizler dans etmeyi nerede öğrendi?",
+    "Fırın pazartesi günleri saat kaçta kapanıyor?",
+)
+
+#: (48, dim) float16 unit vectors of both by the offline embedder: a moment that nobody waits
+_KNOWN: Final = {
+    "minilm:8199be6f699a395f99f89df973f9dc52:mean-w254-o50-plain-v1": "probes-minilm.npy",
+}
+
+
+class Probes:
+    """Vectors of the questions by one embedder, made when they are needed first. Thread-safe."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        # past the cache, whose place is for cues
+        self._embedder = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
+        self._vectors: dict[bool, F32] = {}
+        self._lock = threading.Lock()
+
+    def beside(self, cue: str | None, *, make: bool) -> F32 | None:
+        """(24, dim) f32 unit vectors of the questions in the language of a cue.
+
+        None without a cue or an embedder, while that fails, or when they would have to be made and
+        ``make`` is False: an embedder may be a paid service elsewhere.
+        """
+        if self._embedder is None or cue is None:
+            return None
+        turkish = is_turkish(cue, plain(cue))
+        with self._lock:
+            if turkish not in self._vectors:
+                self._vectors |= self._shipped()
+            if turkish not in self._vectors and make:
+                try:
+                    made = embedded(self._embedder, list(TURKISH if turkish else ENGLISH))
+                except EmbeddingError:
+                    return None
+                self._vectors[turkish] = made / np.maximum(lengths_of(made)[:, None], 1e-12)
+            return self._vectors.get(turkish)
+
+    def _shipped(self) -> dict[bool, F32]:
+        assert self._embedder is not None, "asked by the caller"
+        name = _KNOWN.get(self._embedder.fingerprint)
+        if name is None:
+            return {}
+        both = np.load(Path(spector.providers.__file__).with_name("data") / name).astype(np.float32)
+        return {False: both[: len(ENGLISH)], True: both[len(ENGLISH) :]}

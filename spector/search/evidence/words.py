@@ -1,0 +1,197 @@
+"""What a cue asks for, put to the words of every store: terms, speaker, kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from spector.language.cues.intent import Kind, is_name, kind
+from spector.language.cues.topic import ASSISTANT, USER, Frame, Topic
+from spector.language.statements.form import MARK_VERSION, mark_of
+from spector.language.statements.markers import Speakers, about
+from spector.language.statements.names import names_of
+from spector.language.words.analysis import Term, analyse, cue_terms, is_stop
+from spector.lexical.aliases import name_words
+from spector.lexical.view import Lookup, WordView
+from spector.search.evidence.fusion import Asked
+from spector.search.evidence.named import aliased, identifying, respelled
+from spector.search.view.plan import RecallRequest
+from spector.search.view.reach import Reach
+from spector.search.view.snapshot import Moved, Snapshot
+from spector.store.core.store import Store
+from spector.store.words.index import Words
+
+__all__ = ["MAX_TERMS", "LexicalChannel", "id_in", "kind_of", "knows_names"]
+
+#: words of a long cue that are looked up: the most telling ones
+MAX_TERMS: Final = 48
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The speakers of a store as of some view."""
+
+    names: int
+    speakers: Speakers
+    code_of: dict[str, int]
+
+
+class LexicalChannel:
+    """Words of all stores. Thread-safe."""
+
+    def __init__(self, stores: Sequence[Store]) -> None:
+        self._words = [Words(store, mark=mark_of, mark_version=MARK_VERSION) for store in stores]
+        self._known: list[_Known | None] = [None] * len(self._words)
+
+    def let_go(self) -> None:
+        """Keep nothing of what is in the stores."""
+        for words in self._words:
+            words.let_go()
+        self._known = [None] * len(self._words)
+
+    def at(self, snap: Snapshot) -> tuple[WordView, ...]:
+        """The words of each store at the moment of a snapshot, which this thread is in.
+
+        Raises:
+            Moved: a store in memory, which knows no moments, has been changed in between: a memory
+            may have words only where the snapshot does not have it.
+        """
+        found = tuple(
+            words.at(view) for words, view in zip(self._words, snap.views, strict=True)
+        )
+        for store, view in zip(snap.stores, snap.views, strict=True):
+            if not store.files.durable and store.moves != view.moves:
+                raise Moved("a memory moved between view and words")
+        return found
+
+    def asked(
+        self, views: tuple[WordView, ...], request: RecallRequest, reach: Reach
+    ) -> Asked:
+        """What a cue asks for, looked up in every store.
+
+        Args:
+            reach: whose aliases count.
+        """
+        cue = request.cue or ""
+        ranking = request.profile.ranking
+        how = kind_of(request)
+        weight = ranking.words(how)
+        topic = request.topic
+        named = aliased(views, cue, reach) if ranking.by_name else None
+        text = cue if topic is None else topic.text
+        if named is not None:
+            text = respelled(named.corrected(text), partial(_is_known, views))
+        words = analyse(text)
+        terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
+        looked_up = tuple(_looked_up(view, terms) for view in views)
+        df = sum((lookup.df for lookup in looked_up[1:]), looked_up[0].df)
+        said_by = self._said_by(views, topic) if ranking.about else ()
+        asks_about = ranking.about and not any(code >= 0 for code in said_by) and (
+            topic is None or topic.kind is not Frame.SUMMARY  # a summary is of both sides
+        )
+        return Asked(
+            kind=how,
+            terms=terms,
+            words=looked_up,
+            names=tuple(identifying(words, terms, df)) if ranking.by_name else (),
+            aliased=named,
+            about=self._about(views, cue) if asks_about else (),
+            said_by=said_by,
+            is_name=ranking.by_name and topic is None and is_name(cue),
+        )
+
+    def _about(self, views: Sequence[WordView], cue: str) -> tuple[int, ...]:
+        """Per store the code of the speaker whom the cue is about, -1 for nobody."""
+        known = [self._speakers(n, view) for n, view in enumerate(views)]
+        names = {about(cue, each.speakers) for each in known} - {None}
+        if len(names) != 1:
+            return (-1,) * len(views)
+        (name,) = names
+        return tuple(-1 if name is None else each.code_of.get(name, -1) for each in known)
+
+    def _said_by(self, views: Sequence[WordView], topic: Topic | None) -> tuple[int, ...]:
+        """Per store the code of the speaker whose words are asked for, -1 for nobody."""
+        if topic is None or topic.speaker is None:
+            return ()
+        return tuple(
+            -1 if name is None else known.code_of.get(name, -1)
+            for known in (self._speakers(n, view) for n, view in enumerate(views))
+            for name in (_named(topic.speaker, known.speakers),)
+        )
+
+    def known_speakers(self) -> Speakers:
+        """The speakers of all stores, as of the last recall that asked for them."""
+        return Speakers.of(
+            name for each in self._known if each is not None for name in each.code_of if name
+        )
+
+    def _speakers(self, n: int, view: WordView) -> _Known:
+        names = view.speakers()
+        known = self._known[n]
+        if known is None or known.names != len(names):
+            code_of = {name: code for code, name in enumerate(names)}
+            known = _Known(len(names), Speakers.of(filter(None, names)), code_of)
+            self._known[n] = known
+        return known
+
+
+def _named(speaker: str, known: Speakers) -> str | None:
+    """The one speaker of a store that is meant; None when there is none, or several."""
+    if speaker in (USER, ASSISTANT):
+        return known.user if speaker == USER else known.assistant
+    named = known.named_in(speaker)
+    return named[0] if len(named) == 1 else None
+
+
+def kind_of(request: RecallRequest) -> Kind:
+    """What the cue is, as it was said or by its wording."""
+    return Kind(request.kind) if request.kind else kind(request.cue or "")
+
+
+def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:
+    """The terms that say most about which memory is meant, if there are too many."""
+    if len(terms) > MAX_TERMS:
+        largest = max(views, key=lambda view: view.n_rows)
+        terms = largest.informative(terms, MAX_TERMS)
+    return tuple(terms)
+
+
+def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool | None:
+    """Whether all words with a capital, not at the start of a sentence, are in some memory; None
+    when there are none."""
+    known = {term.text for term, df in zip(asked.terms, asked.df().tolist(), strict=True) if df}
+    names = names_of(cue)
+    for name in names:
+        if asked.aliased and asked.aliased.words.issuperset(name_words(name)):
+            continue
+        terms = [term for term in cue_terms(name) if not is_stop(term.text)]
+        terms = [term for term in terms if term.text not in known]
+        if terms and not any(view.df(terms).all() for view in views):
+            return False
+    return True if names else None
+
+
+def _is_known(views: Sequence[WordView], text: str) -> bool:
+    """Whether memories of one store have all words of a text."""
+    terms = cue_terms(text)
+    return any(view.n_rows and view.df(terms).all() for view in views)
+
+
+def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:
+    if view.n_rows and terms:
+        return view.look_up(terms)
+    return Lookup(
+        terms, np.zeros(len(terms), np.int64), np.zeros(0, np.uint64),
+        np.zeros((0, 0), np.int32), (),
+    )
+
+
+def id_in(cue: str | None) -> int | None:
+    """The id that a cue is, if it is one and nothing else."""
+    text = (cue or "").strip()
+    return int(text) if text.isdecimal() and len(text) <= 18 else None
+

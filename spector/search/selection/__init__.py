@@ -1,0 +1,1 @@
+"""Choosing among ranked memories."""

@@ -1,0 +1,118 @@
+"""One origin of little certainty does not push out what others say.
+
+Whoever can have a document imported can fill the hits of a question with fifty paraphrases of it.
+So of the memories of one origin that few believe, a share of the hits keeps its places, and the
+rest stands behind what others say about the cue, if they do. Where all it says is one thing again
+and again, or the question, none of it stands before them; nor does one thing that many such origins
+say, which may be one that calls itself by many names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from spector.kernel.contract.products import cosine_table, squared
+from spector.language.statements.markers import asks
+from spector.language.statements.roles import may_instruct
+from spector.layout import RECORD_DTYPE
+from spector.records.memory import Hit
+from spector.search.selection.rescoring import scored_below
+from spector.search.view.confirm import image_of, units_of
+from spector.search.view.features import CERTAIN, header_column
+from spector.search.view.ordering import Ranked
+from spector.search.view.snapshot import Candidate, Snapshot
+
+__all__ = ["DEEP", "WINDOW", "believed", "is_doubted", "without_floods"]
+
+_CONFIDENCE_AT: Final = RECORD_DTYPE.fields["confidence"][1]  # type: ignore[index]
+#: of the hits, for each such origin
+_SHARE: Final = 4
+#: what others say counts from this share of the best score: a document that alone knows about the
+#: cue keeps its places
+_ABOUT: Final = 0.5
+#: candidates among which others are looked for, and so many of them are put to the catalog
+_LOOKED_AT: Final = 8192
+_CONFIRMED: Final = 256
+#: hits that are asked of a large store, whose candidates a flood may fill
+DEEP: Final = 512
+#: best hits that tell whether an origin has too much
+WINDOW: Final = 10
+#: confidence, 0..255, that whoever cannot say whom to believe gives
+_HALF: Final = 128
+#: mean cosine of hits from which they say one thing
+_ONE_THING: Final = 0.75
+
+
+def is_doubted(hits: Sequence[Hit]) -> bool:
+    """Whether any hit is of little certainty."""
+    return any(map(_is_doubted, hits))
+
+
+def _is_doubted(hit: Hit) -> bool:
+    """Less than fairly certain; or just so, and it is not the user who says it."""
+    confidence = int(image_of(hit)[_CONFIDENCE_AT])
+    return confidence < CERTAIN or (
+        confidence <= _HALF and not may_instruct(hit.role, None, hit.source)
+    )
+
+
+def believed(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
+    """The best candidates that are certain enough whoever says them, in their order."""
+    rows = ranked.first_rows(min(len(ranked), _LOOKED_AT))
+    certain = header_column(snap, ranked.part[rows], ranked.slot[rows], "confidence") > _HALF
+    return [ranked[at] for at in np.flatnonzero(certain)[:_CONFIRMED].tolist()]
+
+
+def without_floods(
+    hits: Sequence[Hit], k: int, others: Callable[[], Sequence[Hit]]
+) -> list[Hit]:
+    """The best k with floods behind what others say.
+
+    Args:
+        hits: best first, at least k and `WINDOW` of them where there are.
+        others: gives the best hits that are believed; asked only when an origin has too much.
+    """
+    window = max(k, WINDOW)
+    flood = _too_much(hits[:window], window // _SHARE)
+    if not flood:
+        return list(hits[:k])
+    about = [hit for hit in others() if hit.score >= _ABOUT * hits[0].score]
+    if not about or hits[0].score <= 0:
+        return list(hits[:k])
+    last = about[:k][-1].score
+    known = {hit.id for hit in hits}
+    every = [*hits, *(hit for hit in about if hit.id not in known)]
+    moved = [scored_below(hit, last, "origin") if hit.id in flood else hit for hit in every]
+    return sorted(moved, key=lambda hit: -hit.score)[:k]
+
+
+def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
+    """Ids of what a doubted origin has beyond its share: all, where it is one thing; and of one
+    thing that doubted origins say more often than that."""
+    doubted = [hit for hit in hits if _is_doubted(hit)]
+    by_origin: dict[tuple[object, ...], list[Hit]] = {}
+    for hit in doubted:
+        by_origin.setdefault((hit.source, hit.role, hit.user_id, hit.agent_id), []).append(hit)
+    out: set[int] = set()
+    for mine in by_origin.values():
+        if len(mine) > most:
+            telling = [] if _is_one_thing(mine) else [hit for hit in mine if not asks(hit.text)]
+            out |= {hit.id for hit in mine} - {hit.id for hit in telling[:most]}
+    for alike in _alike(doubted) if len(by_origin) > 1 else ():
+        if len(alike) > most:
+            out |= {hit.id for hit in alike}
+    return out
+
+
+def _is_one_thing(hits: Sequence[Hit]) -> bool:
+    return squared(units_of(hits).mean(axis=0)) >= _ONE_THING
+
+
+def _alike(hits: Sequence[Hit]) -> Iterator[list[Hit]]:
+    """Hits that say one thing, whoever says it: each with all that are like it."""
+    units = units_of(hits)
+    for like in cosine_table(units, units) >= _ONE_THING:
+        yield [hits[n] for n in np.flatnonzero(like).tolist()]

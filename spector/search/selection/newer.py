@@ -1,0 +1,240 @@
+"""Of two statements that answer one question, the newer one first.
+
+Nothing in a store says that "I now work at Contoso" took the place of "I work at Northwind", unless
+somebody said ``supersedes``. Asked for what holds now, the later one belongs first, where both are
+one person's and `Pair` takes them for versions of one statement. The older one keeps its score and
+stands behind.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.contract.products import cosine_table
+from spector.language.statements.grammar import (
+    ASKS_TR,
+    NOW,
+    NOW_TR,
+    Question,
+    Statement,
+    may_be_of_change,
+)
+from spector.language.statements.versions import Form, Pair
+from spector.language.words.folding import is_turkish, plain
+from spector.process.caches import keeps
+from spector.records.memory import Hit
+from spector.search.selection.rescoring import scored_above
+from spector.search.view.confirm import found_of, units_of
+from spector.store.core.records import header_of
+
+__all__ = ["LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "continued", "newer_first", "outdated"]
+
+#: best hits among which a newer statement is looked for; where half of them are versions of one
+#: another, so many
+LOOKED_AT: Final = 10
+MOST_VERSIONS: Final = 32
+#: cosine of two statements, and score of the newer one by that of the older
+_ALIKE, _SHARE = 0.35, 0.75
+#: the same where the newer one shares no word with the question
+_ALIKE_MOVED, _SHARE_MOVED = 0.5, 0.6
+#: others of one frame and day that make it a list
+_LIST: Final = 2
+_DAY_MS: Final = 86_400_000
+_LONGEST_CUE: Final = 2_000
+#: characters of a statement; what is longer tells of more than one thing
+_LONGEST: Final = 600
+_PHRASE_WORDS: Final = 6
+
+# -- the cue ---------------------------------------------------------------------------------------
+
+_BEFORE: Final = re.compile(
+    r"\b(?:did|was|were|had|been|used to|before|previous|previously|former|formerly|origin\w{2,6}"
+    r"|earlier|earliest|once|ago|yesterday|last|old|older|oldest|past|back then|history|ever"
+    r"|initial\w{0,2}|first|(?:19|20)\d\d)\b|\b(?:have|has) (?:i|we|you|he|she|they|it)\b"
+)
+_PRESENT: Final = re.compile(r"(?:\b|')(?:is|am|are|do|does|s|re|may|can|must)\b|n't\b")
+_ASKS: Final = re.compile(
+    r"(?:what|who|whom|whose|where|which|when|how|why|is|are|am|do|does|may|can|must)\b"
+)
+_PHRASE: Final = re.compile(r"(?:my|our)\b")
+
+_BEFORE_TR: Final = re.compile(
+    r"\b(?:eskiden|eski|once|onceden|onceki|ilk|gecen|dun|vaktiyle|eskisi|(?:19|20)\d\d)\b"
+)
+#: the verb of a Turkish sentence is its last word, but for the particle of a question
+_PAST_TR: Final = re.compile(
+    r"(?:[dt][iu]|m[iu]s(?:t[iu])?)(?:m|n|k|niz|nuz|ler|lar)?(?: m[iu]\w{0,4})?[ ?!.]*$"
+)
+
+
+@keeps(256)
+def asks_for_now(cue: str) -> bool:
+    """Whether a cue asks how things are: a question in the present tense, or with "now"."""
+    if len(cue) > _LONGEST_CUE or "\n" in cue.strip():
+        return False
+    folded = plain(cue).strip()
+    if is_turkish(cue, folded) or ASKS_TR.search(folded):
+        if _BEFORE_TR.search(folded) or _PAST_TR.search(folded):
+            return False
+        if NOW_TR.search(folded) or ASKS_TR.search(folded):
+            return True
+    if _BEFORE.search(folded):
+        return False
+    if folded.endswith("?") or _ASKS.match(folded):
+        return bool(_PRESENT.search(folded) or NOW.search(folded))
+    is_phrase = _PHRASE.match(folded) or NOW.search(folded)
+    return bool(is_phrase) and len(folded.split()) <= _PHRASE_WORDS
+
+
+# -- hits ------------------------------------------------------------------------------------------
+
+
+def newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) -> list[Hit]:
+    """The hits with each newer statement right before the older one that it answers anew.
+
+    It gets that one's score and the least more; the term "newer" of its explanation says by how
+    much it was raised.
+
+    Args:
+        newer: see `outdated`.
+    """
+    out = list(hits)
+    places = {hit.id: n for n, hit in enumerate(out)}
+    at = 0 if newer else len(out)
+    while at < len(out):
+        later = [each for each in newer.get(out[at].id, ()) if places.get(each, -1) > at]
+        if later:
+            newest = max(later, key=lambda each: (found_of(out[places[each]]).event_ms, each))
+            hit = out.pop(places[newest])
+            out.insert(at, scored_above(hit, out[at].score, "newer"))
+            places = {hit.id: n for n, hit in enumerate(out)}
+        at += 1
+    return out
+
+
+def outdated(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
+    """Id of a hit -> ids of those that answer the cue anew.
+
+    Both are told by one speaker to one user, and the newer one is no less certain and from no
+    farther: a document does not overrule what the user said.
+    """
+    best = [hit for hit in hits if hit._found is not None and len(hit.text) <= _LONGEST]
+    if len(best) < 2 or hits[0].score <= 0:
+        return {}
+    versions = _Versions(Question.of(cue), best)
+    pairs = versions.of_one_teller()
+    if not pairs:
+        return {}
+    alike = _cosines(best)
+    changed: list[tuple[Hit, Hit]] = []
+    framed: list[tuple[Hit, Hit]] = []
+    for old, new in pairs:
+        form = versions.form(old, new, float(alike[old, new]))
+        if form is not None:
+            (changed if form == "change" else framed).append((best[old], best[new]))
+    out: dict[int, tuple[int, ...]] = {}
+    for one, other in (*changed, *_without_lists(framed)):
+        out[one.id] = (*out.get(one.id, ()), other.id)
+    return out
+
+
+def continued(
+    newer: Mapping[int, tuple[int, ...]], hits: Sequence[Hit], cue: str
+) -> dict[int, tuple[int, ...]]:
+    """`outdated` of more hits, where those of before are versions of one another.
+
+    Each other hit is compared with the newest of them only; what has its form is of the series.
+    """
+    series = {*newer, *(each for some in newer.values() for each in some)}
+    known = [hit for hit in hits if hit.id in series]
+    newest = max(known, key=lambda hit: (found_of(hit).event_ms, hit.id))
+    rest = [
+        hit for hit in hits
+        if hit.id not in series and hit._found is not None and len(hit.text) <= _LONGEST
+    ]
+    every = [newest, *rest]
+    versions = _Versions(Question.of(cue), every)
+    alike = _cosines(every)
+    for old, new in versions.of_one_teller(with_first=True):
+        if versions.form(old, new, float(alike[old, new])) is not None:
+            known.append(every[max(old, new)])
+    known.sort(key=lambda hit: found_of(hit).event_ms)
+    times = [found_of(hit).event_ms for hit in known]
+    later = [bisect.bisect_right(times, at) for at in times]
+    return {
+        hit.id: tuple(each.id for each in known[after:])
+        for hit, after in zip(known, later, strict=True) if after < len(known)
+    }
+
+
+class _Versions:
+    """Hits by number, read word by word when that is needed."""
+
+    def __init__(self, question: Question, hits: Sequence[Hit]) -> None:
+        self._question, self._hits = question, hits
+        self._texts: dict[int, Statement] = {}
+
+    def form(self, old: int, new: int, alike: float) -> Form | None:
+        """By what the later one takes the place of the earlier one."""
+        if alike < _ALIKE or not self._text_of(new).is_of_now:
+            return None
+        form = Pair(self._question, self._text_of(old), self._text_of(new)).form()
+        if form == "move":
+            return "change" if alike >= _ALIKE_MOVED else None
+        return form if self._hits[new].score >= _SHARE * self._hits[old].score else None
+
+    def _text_of(self, n: int) -> Statement:
+        if n not in self._texts:
+            turkish = self._question.text.turkish
+            self._texts[n] = Statement.of(self._hits[n].text, turkish=turkish)
+        return self._texts[n]
+
+    def of_one_teller(self, *, with_first: bool = False) -> list[tuple[int, int]]:
+        """Pairs, the older first, that one speaker told in one scope, of which the later may be
+        believed instead, and whose words may answer the question at all.
+
+        Args:
+            with_first: only those of the first hit with another one.
+        """
+        hits = self._hits
+        folded = [plain(hit.text) for hit in hits]
+        answers = [self._question.may_be_answered_by(each) for each in folded]
+        changes = [may_be_of_change(each) for each in folded]
+        if not any(changes) and sum(answers) < 2:
+            return []
+        found = [found_of(hit) for hit in hits]
+        times = [each.event_ms for each in found]
+        certain = [int(header_of(each.image)["confidence"]) for each in found]
+        tellers = [each.teller() for each in found]
+        return [
+            (o, n) for n, new in enumerate(hits) if changes[n] or answers[n]
+            for o, old in enumerate(hits)
+            if times[o] < times[n] and (changes[n] or answers[o]) and tellers[o] == tellers[n]
+            and 0 < _SHARE_MOVED * old.score <= new.score and certain[n] >= certain[o]
+            and (found[n].source is None or found[o].source is not None)
+            and old.text != new.text and not (with_first and n and o)
+        ]
+
+
+def _without_lists(framed: Sequence[tuple[Hit, Hit]]) -> list[tuple[Hit, Hit]]:
+    """Pairs of one frame, but for those of three and more that were told in one go."""
+    together = Counter(
+        hit.id for pair in framed if _day(pair[0]) == _day(pair[1]) for hit in pair
+    )
+    return [pair for pair in framed if all(together[hit.id] < _LIST for hit in pair)]
+
+
+def _day(hit: Hit) -> int:
+    return found_of(hit).event_ms // _DAY_MS
+
+
+def _cosines(hits: Sequence[Hit]) -> NDArray[np.float32]:
+    vectors = units_of(hits)
+    return np.asarray(cosine_table(vectors, vectors), np.float32)

@@ -1,0 +1,59 @@
+"""Moving a hit among others: to just above or below another, with a term that says by how much."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from spector.records.memory import Explanation, Hit
+from spector.search.view.confirm import candidate_of
+
+__all__ = ["rescored", "scored_above", "scored_below"]
+
+
+def rescored(
+    hit: Hit, score: float, explainer: Callable[[], Explanation],
+    also: tuple[int, ...] | None = None,
+) -> Hit:
+    """The same memory with another score; what nobody has asked of it is not made for that."""
+    also = hit.also if also is None else also
+    if hit._found is not None:
+        return Hit.of(hit._found, score, explainer, also)
+    return replace(hit, score=score, explainer=explainer, also=also)
+
+
+def scored_above(hit: Hit, least: float, term: str) -> Hit:
+    """The hit with a score just above ``least``; itself where it has one."""
+    return hit if hit.score > least else _moved(hit, least, term, math.inf)
+
+
+def scored_below(hit: Hit, most: float, term: str) -> Hit:
+    """The hit with a score just below ``most``; itself where it has one."""
+    return hit if hit.score < most else _moved(hit, most, term, -math.inf)
+
+
+def _moved(hit: Hit, bound: float, term: str, towards: float) -> Hit:
+    """A term is added that takes the score to the first number beyond a bound that it can reach."""
+    found = candidate_of(hit)
+    if found is not None and found.score == hit.score:  # nobody has moved it before
+        fused, known = found.fused, found.evidence
+    else:
+        why = hit.explain()
+        fused, known = why.fused, why.evidence
+    more, step = bound - hit.score, math.ulp(max(abs(bound), abs(hit.score)))
+    while True:
+        more += math.copysign(step, towards)
+        evidence = {**known, term: known.get(term, 0.0) + more}
+        score = functools.reduce(operator.add, evidence.values(), fused)
+        if (score - bound) * math.copysign(1.0, towards) > 0:
+            break
+        step *= 2
+    return rescored(hit, score, partial(_explained, hit, evidence))
+
+
+def _explained(hit: Hit, evidence: dict[str, float]) -> Explanation:
+    return replace(hit.explain(), evidence=dict(evidence))

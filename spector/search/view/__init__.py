@@ -1,0 +1,1 @@
+"""What one search looks at: a snapshot, its records, its filters."""

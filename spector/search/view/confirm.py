@@ -1,0 +1,400 @@
+"""From candidates to hits: the catalog's rows, verified bytes, records, explanations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.contract.products import lengths
+from spector.kernel.contract.query import Query
+from spector.kernel.contract.scanner import Scanner
+from spector.kernel.contract.tags import RESERVED
+from spector.kernel.reference.scan import score_terms
+from spector.language.words.folding import plain
+from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, RECORD_PROOF, Flag
+from spector.records.memory import Explanation, Hit, MemoryRecord
+from spector.search.view.snapshot import Candidate, Snapshot
+from spector.store.catalog.catalog import StoredRow, decoded, rounded, verify_stored
+from spector.store.catalog.filters import SqlFilter
+from spector.store.catalog.supersession import has_ended, successors
+from spector.store.core.records import damaged_record, header_of, to_record, verify_strength
+from spector.store.files.files import Bytes
+from spector.tiers.router import TierRouter
+
+__all__ = [
+    "Confirmer", "candidate_of", "confine", "found_of", "image_of", "spoken", "units_of",
+    "vectors_of",
+]
+
+#: how reserved tags begin in the JSON text of a row's tags
+_RESERVED_IN_JSON = json.dumps(RESERVED)[1:-1]
+
+#: of metadata that may name a speaker
+_SPEAKER_IN_JSON = '"speaker"'
+
+#: candidates that are looked up at once: at least where a filter may lose some, and at most
+_CHUNK = 16
+_MAX_CHUNK = 512
+#: ids lie below; only damage makes larger ones, which SQLite could not be asked for
+_NO_ID = 1 << 63
+
+
+class Confirmer:
+    """Asks catalog and checksums whether candidates are what they seem."""
+
+    def __init__(self, router: TierRouter, kernel: Scanner) -> None:
+        self._router = router
+        self._kernel = kernel
+        #: tier code -> name
+        self._names: dict[int, str] = {}
+        #: uuid of a store -> the checksum that every record's begins with
+        self._seeds: dict[bytes, int] = {}
+
+    def first(
+        self, snap: Snapshot, k: int, query: Query, filters: Sequence[SqlFilter | None],
+        ordered: Sequence[Candidate], *, distinct: bool = False,
+    ) -> tuple[list[Hit], int]:
+        """The first k candidates that the catalog confirms, and how many it did not.
+
+        Args:
+            ordered: best first; looked at in slices, so that it may make candidates as it goes.
+            distinct: as many as have k different texts; of one user and agent.
+
+        Raises:
+            PartitionCorruptError: bytes of a memory are not what was written.
+            Moved: a memory in memory moved meanwhile.
+        """
+        hits: list[Hit] = []
+        seen: set[int] = set()
+        told: set[Hashable] = seen if not distinct else set()  # type: ignore[assignment]
+        dropped, hidden = 0, query.drop_flags & int(Flag.SUPERSEDED)
+        # without a filter hardly any candidate is lost
+        start, step = 0, k if all(each is None for each in filters) else max(k, _CHUNK)
+        while start < len(ordered):
+            chunk = [c for c in ordered[start : start + step] if c.id not in seen]
+            start, step = start + step, min(2 * step, _MAX_CHUNK)
+            rows = self._rows(snap, chunk, filters)
+            unknown = [c for c in chunk if c.id not in rows]
+            if unknown:
+                self._refuse_damaged(snap, unknown)
+                chunk = [c for c in chunk if c.id in rows]
+                dropped += len(unknown)
+            if not chunk:
+                continue
+            images = _images(snap, chunk)
+            headers = _headers(images)
+            self._verify(snap, chunk, rows, images, [header[_CRC] for header in headers])
+            kept: list[int] = []
+            for n, candidate in enumerate(chunk):
+                row = rows.get(candidate.id)
+                # a flag may have been taken back since the snapshot; flags begin a mutable half
+                if row is None or candidate.id in seen or row.mutable[0] & hidden or _is_old(
+                    snap, candidate, row, headers[n][_ID]
+                ):
+                    dropped += 1
+                    continue
+                seen.add(candidate.id)
+                if distinct:
+                    told.add((spoken(row.text), row.user_id, row.agent_id))
+                kept.append(n)
+                if len(told) == k:
+                    break
+            _verify_rows(snap, chunk, rows, headers, images, kept)
+            newer = _newer(snap, chunk, rows, kept)
+            hits += self._hits(chunk, rows, images, headers, kept, newer, query)
+            if len(told) == k:
+                break
+        return hits, dropped
+
+    def _rows(
+        self, snap: Snapshot, chunk: list[Candidate], filters: Sequence[SqlFilter | None]
+    ) -> dict[int, StoredRow]:
+        """Rows of those candidates that their store's filter lets through."""
+        out: dict[int, StoredRow] = {}
+        for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
+            ids = [c.id for c in chunk if c.store == n and c.id < _NO_ID]
+            if ids:
+                sql, params = (condition.sql, condition.params) if condition else ("1", ())
+                out.update(store.catalog.fetch_stored(ids, sql=sql, params=params))
+        return out
+
+    def _verify(
+        self, snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
+        stored: list[int],
+    ) -> None:
+        """No hit leaves without its checksum having been verified; ``stored`` has those."""
+        for n in {candidate.store for candidate in chunk}:
+            store = snap.stores[n]
+            mine = [i for i, c in enumerate(chunk) if c.store == n]
+            whole = len(mine) == len(chunk)
+            checked = images if whole else np.ascontiguousarray(images[mine])
+            out = np.empty(len(mine), np.uint32)
+            self._kernel.crc32c_rows(checked, out, self._seed(store.uuid))
+            expected = out.tolist()
+            if whole and stored == expected:
+                return
+            for i, crc in zip(mine, expected, strict=True):
+                if stored[i] == crc:
+                    continue
+                candidate = chunk[i]
+                if store.files.durable:
+                    segment = store.segments.get(rows[candidate.id].segment_id)
+                    where = segment.where if segment else "a partition"
+                    raise damaged_record(where, candidate.slot, candidate.id)
+                del rows[candidate.id]  # a ring slot was overwritten while it was read
+
+    def _refuse_damaged(self, snap: Snapshot, unknown: list[Candidate]) -> None:
+        """Raise when an id that the catalog did not confirm is one that damage made up or hides.
+
+        What a filter left out, or somebody forgot, has bytes that are whole.
+
+        Raises:
+            PartitionCorruptError: the bytes are not a record's. CatalogCorruptError: the catalog
+            has the memory, and does not find it.
+        """
+        mine = [c for c in unknown if snap.stores[c.store].files.durable]
+        if not mine:
+            return
+        images = _images(snap, mine)
+        stored = images[:, 36:40].copy().view("<u4")[:, 0]
+        expected = np.empty(len(mine), np.uint32)
+        # the one durable store comes first, and all of them are in it
+        store = snap.stores[mine[0].store]
+        self._kernel.crc32c_rows(images, expected, self._seed(store.uuid))
+        for n in np.flatnonzero(stored != expected).tolist():
+            place = (snap.segment_at(mine[n].part), mine[n].slot)
+            for _, _, record_id in store.catalog.places("segment_id = ? AND slot = ?", place):
+                segment = store.segments.get(place[0])
+                where = segment.where if segment else "a partition"
+                raise damaged_record(where, place[1], record_id)
+        ids = rounded([candidate.id for candidate in mine if candidate.id < _NO_ID])
+        marks = ",".join("?" * len(ids))
+        known = {each for _, _, each in store.catalog.places(f"record.id IN ({marks})", ids)}
+        lost = set(ids) - known  # those that no filter left out
+        if lost:
+            store.catalog.refuse_hidden(sorted(lost))
+
+    def _seed(self, uuid: bytes) -> int:
+        seed = self._seeds.get(uuid)
+        if seed is None:
+            seed = self._seeds[uuid] = self._kernel.crc32c(uuid)
+        return seed
+
+    def _hits(
+        self, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
+        headers: list[tuple[Any, ...]], kept: list[int], newer: Mapping[int, tuple[int, ...]],
+        query: Query,
+    ) -> list[Hit]:
+        names = self._names
+        out: list[Hit] = []
+        for n in kept:
+            candidate, image = chunk[n], images[n]
+            row = rows[candidate.id]
+            code = headers[n][_TIER]
+            tier = names.get(code) or self._name(code)
+            out.append(
+                Hit.of(
+                    _Found(row.id, row.text, tier, row, image, newer.get(row.id, ()), candidate),
+                    candidate.score,
+                    partial(
+                        _explain, image, candidate.fused, candidate.similarity,
+                        candidate.evidence, query,
+                    ),
+                )
+            )
+        return out
+
+    def _name(self, tier: int) -> str:
+        return self._names.setdefault(tier, self._router.by_code(tier).name)
+
+
+class _Found:
+    """All that it takes to make a hit's record; ``image`` is (stride,) u8."""
+
+    __slots__ = ("_newer", "_row", "candidate", "id", "image", "text", "tier")
+
+    def __init__(
+        self, record_id: int, text: str, tier: str, row: StoredRow, image: Bytes,
+        newer: tuple[int, ...], candidate: Candidate,
+    ) -> None:
+        self.id = record_id
+        self.text = text
+        self.tier = tier
+        self._row = row
+        self._newer = newer
+        self.image = image
+        self.candidate = candidate
+
+    @property
+    def may_have_links(self) -> bool:
+        """Whether the record may name other memories; most do not, and need not be made."""
+        row = self._row
+        return bool(self._newer or row.parents or (row.tags and _RESERVED_IN_JSON in row.tags))
+
+    def teller(self) -> tuple[Hashable, ...]:
+        """Whose words these are, without a record being made: user, agent, and the speaker."""
+        row = self._row
+        named = None
+        if row.metadata and _SPEAKER_IN_JSON in row.metadata:
+            named = json.loads(row.metadata).get("speaker")
+        speaker = named if isinstance(named, str) and named else row.role
+        return *self.scope, plain(speaker or "")
+
+    @property
+    def scope(self) -> tuple[str | None, str | None]:
+        """User and agent."""
+        return self._row.user_id, self._row.agent_id
+
+    @property
+    def source(self) -> str | None:
+        return self._row.source
+
+    @property
+    def event_ms(self) -> int:
+        return self._row.event_ms
+
+    def record(self) -> MemoryRecord:
+        return to_record(decoded(self._row), header_of(self.image), self.tier, self._newer)
+
+
+def confine(hits: Sequence[Hit], within: Callable[[MemoryRecord], MemoryRecord]) -> None:
+    """Have the records of hits be what ``within`` makes of them, where they may have links."""
+    for hit in hits:
+        if isinstance(hit._found, _Found) and hit._found.may_have_links:
+            object.__setattr__(hit, "record", within(hit.record))
+
+
+def spoken(text: str) -> str:
+    """The words of a text, whatever their case and the space between them, without a full stop."""
+    return " ".join(text.casefold().split()).rstrip(".! ")
+
+
+def found_of(hit: Hit) -> _Found:
+    """Where a hit of a recall is from."""
+    found = hit._found
+    assert isinstance(found, _Found), "it is from a recall"
+    return found
+
+
+def image_of(hit: Hit) -> Bytes:
+    """(stride,) u8: the record of a hit that a recall has found."""
+    return found_of(hit).image
+
+
+def candidate_of(hit: Hit) -> Candidate | None:
+    """What a hit was ranked by; None for one that no recall has found."""
+    return hit._found.candidate if isinstance(hit._found, _Found) else None
+
+
+def _is_old(snap: Snapshot, candidate: Candidate, row: StoredRow, found_id: int) -> bool:
+    """True for the slot that a memory has left for another one of this snapshot.
+
+    Such a slot keeps its bytes for a while, for scans in snapshots that do not have the new
+    one. Its score belongs to the old text, which must not be shown beside the new one.
+    """
+    store = candidate.store
+    position = snap.position_of(store, row.segment_id, row.slot)
+    if (position, row.slot) == (candidate.part, candidate.slot):
+        if found_id != candidate.id:
+            raise snap.misplaced(store, f"memory {candidate.id} gave way to another one")
+        return False
+    if _id_in(snap.table.parts[position].data[row.slot]) != candidate.id:
+        raise snap.misplaced(store, f"memory {candidate.id} is not where the catalog says")
+    return True
+
+
+def _verify_rows(
+    snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow],
+    headers: list[tuple[Any, ...]], images: Bytes, kept: list[int],
+) -> None:
+    """Raise when a hit's words or strength are not what was written.
+
+    The mutable half has no checksum, the catalog has its copy. A commit may have come between the
+    two looks; then they are read again, and the hit gets what its snapshot knows.
+
+    Raises:
+        PartitionCorruptError, CatalogCorruptError
+    """
+    for n in kept:
+        row, store = rows[chunk[n].id], snap.stores[chunk[n].store]
+        verify_stored(row, store.catalog.path)
+        if headers[n][_MUTABLE] != row.mutable and store.files.durable:
+            verify_strength(store, row)
+            images[n, MUTABLE_OFFSET:HEADER_BYTES] = np.frombuffer(row.mutable, np.uint8)
+
+
+def _newer(
+    snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow], kept: list[int]
+) -> dict[int, tuple[int, ...]]:
+    """What supersedes those hits that something may supersede; usually there are none."""
+    out: dict[int, tuple[int, ...]] = {}
+    for n in kept:
+        candidate = chunk[n]
+        if has_ended(rows[candidate.id]):
+            out.update(successors(snap.stores[candidate.store].catalog, [candidate.id]))
+    return out
+
+
+def _id_in(image: Bytes) -> int:
+    return int(image[8:16].view("<u8")[0])
+
+
+def _images(snap: Snapshot, chunk: list[Candidate]) -> Bytes:
+    """(n, stride) u8 copies of the candidates' records."""
+    out = np.empty((len(chunk), snap.table.stride), dtype=np.uint8)
+    parts = snap.table.parts
+    for n, candidate in enumerate(chunk):
+        out[n] = parts[candidate.part].data[candidate.slot]
+    return out
+
+
+def _headers(images: Bytes) -> list[tuple[Any, ...]]:
+    """(tier, id, crc, mutable half) of each record."""
+    return list(RECORD_PROOF.iter_unpack(images[:, :HEADER_BYTES].tobytes()))
+
+
+#: fields of ``RECORD_PROOF``
+_TIER, _ID, _CRC, _MUTABLE = range(4)
+
+
+def _explain(
+    image: Bytes, fused: float, similarity: float, evidence: Mapping[str, float], query: Query
+) -> Explanation:
+    """The terms of one score, those of the kernel computed by the reference formula."""
+    header = image[:HEADER_BYTES].view(RECORD_DTYPE)
+    values = score_terms(header, np.array([similarity], dtype=np.float32), query)
+    profile = query.profile
+    weights = profile.weights()
+    raw = {name: float(values[name][0]) for name, weight in weights.items() if weight}
+    terms = {name: weights[name] * value for name, value in raw.items()}
+    if profile.fusion == "multiplicative":
+        terms["similarity"] = max(0.0, terms.get("similarity", 0.0))
+    modifiers = {
+        name: float(values[name][0])
+        for name in ("confidence", "tier", "category", "mood", "unresolved", "consolidated")
+        if float(values[name][0]) != 1.0
+    }
+    return Explanation(
+        profile=profile.name, fusion=profile.fusion, values=raw, terms=terms,
+        modifiers=modifiers, fused=fused, evidence=dict(evidence),
+    )
+
+
+def units_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
+    """The same made exactly of length 1, which their codes are but about; 0 of what has none."""
+    vectors = vectors_of(hits)
+    long = np.maximum(lengths(vectors), np.float32(1e-12))
+    return np.asarray(vectors / long[:, None], np.float32)
+
+
+def vectors_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
+    """(n, dim) float32 unit vectors of hits of the read path, as they are stored."""
+    images: Bytes = np.stack([image_of(hit) for hit in hits])
+    headers = np.ascontiguousarray(images[:, :HEADER_BYTES]).view(RECORD_DTYPE)[:, 0]
+    codes = np.ascontiguousarray(images[:, HEADER_BYTES:]).view(np.int8)
+    return np.asarray(codes * headers["scale"][:, None], np.float32)

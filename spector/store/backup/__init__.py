@@ -1,0 +1,1 @@
+"""Copies of stores, made at once or not at all."""

@@ -1,0 +1,318 @@
+"""Where a copy is to be, the names beside it that it passes through, and what must stay untouched.
+
+Whatever has one of those names is emptied or renamed. So everything that could be somebody's is
+refused before anything changes: the store that is copied, links, what belongs to another user, and
+directories that hold other things than a copy leaves behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from spector.errors import InvalidInputError, StoreError, StoreExistsError
+from spector.messages.values import shown
+from spector.store.backup.directories import Found, look_at, mounted, put_in_place, remove_tree
+from spector.store.files.files import translated
+from spector.store.files.guards import identity
+
+__all__ = ["Place", "file_beside", "is_nameable", "stranger_in", "without_tilde"]
+
+#: names of files in a copy, finished or not; the last three come and go by themselves
+_OURS: Final = re.compile(
+    r"LOCK|catalog\.db(?:-wal|-shm|-journal)?|(?:.*/)?[^/]+\.(?:mem|idx|lex)(?:\.tmp)?"
+    r"|(?:.*/)?(?:\.nfs[0-9a-f]+|\.fuse_hidden[0-9a-f]+|\.DS_Store)",
+    re.DOTALL,
+)
+#: bytes that the name of a file may have
+_NAME_MAX: Final = 255
+_RENAME: Final = "rename it or move it away, or choose another destination"
+
+
+def is_nameable(path: object) -> bool:
+    """False for what no file can be called: nothing, a NUL in it, half of a surrogate pair."""
+    if not isinstance(path, (str, os.PathLike)):
+        return False
+    try:
+        name = os.fsencode(path)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # half of a surrogate pair, or an object that cannot say its name
+        return False
+    return bool(name) and b"\0" not in name
+
+
+def without_tilde(path: str | os.PathLike[str], name: str) -> str:
+    """A path with the home directory in place of a leading ``~`` or ``~user``.
+
+    Raises:
+        InvalidInputError: there is no such home directory, so that a folder "~" would be made.
+    """
+    # through bytes: what it is called, and not an object that says something else of itself
+    given = os.fsdecode(os.fsencode(path))
+    found = os.path.expanduser(given)
+    user, slash, _ = given.partition("/")
+    if found == given and user.startswith("~") and (slash or user == "~") and not os.path.isdir(
+        user
+    ):
+        raise InvalidInputError(
+            f"{name} is {given!r}, and there is no home directory {user}",
+            hint=f"write ./{given} for a directory of this name here",
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A destination, and the names beside it that a copy passes through."""
+
+    #: where the copy is to be; without symbolic links
+    target: str
+    #: where it is built
+    staging: str
+    #: where the older copy is for a moment, if two names cannot be exchanged
+    aside: str
+
+    @classmethod
+    def at(cls, path: str) -> Place:
+        with translated("find", path):  # the current directory may be gone
+            target = os.path.realpath(path)
+        parent, name = os.path.split(target)
+        beside = (f".{_short(name)}.spector-{kind}" for kind in ("incomplete", "previous"))
+        return cls(target, *(os.path.join(parent, each) for each in beside))
+
+    def refuse_harm(self, source: str) -> None:
+        """Raise, before anything has changed, when a copy of ``source`` to here would destroy.
+
+        Raises:
+            InvalidInputError: the source has one of the three names, is in one or around one; or
+            the destination is the current directory.
+            StoreError: something that no copy has left has a name that this one passes through;
+            or the destination is a mount point, which cannot be replaced.
+        """
+        if _overlap(self.target, source):
+            raise InvalidInputError(
+                f"{self.target} is the store itself, inside of it or around it",
+                hint="choose a directory beside it, best on another disk",
+            )
+        for name in (self.staging, self.aside):
+            if _overlap(name, source):
+                raise InvalidInputError(
+                    f"{os.path.realpath(source)} is where a copy to {self.target} is built or has"
+                    " its older copy, which would remove it",
+                    hint=f"rename {name} first, or choose another destination",
+                )
+        if _is_current(self.target):
+            raise InvalidInputError(
+                f"{self.target} is the current directory, which a copy would put another one in"
+                " place of",
+                hint="go to another directory (cd ..) and name it from there",
+            )
+        if look_at(self.target) in (Found.EMPTY, Found.DIRECTORY) and _is_mount(self.target):
+            raise mounted(self.target)
+        for name in (self.staging, self.aside):
+            refuse_strange(name)
+
+    def is_passed_through(self) -> bool:
+        """Whether a copy that was killed, or is being made, has left something beside it."""
+        return any(look_at(name) is not Found.NOTHING for name in (self.staging, self.aside))
+
+    def refuse_taken(self) -> None:
+        """Raise when something is at the destination.
+
+        Raises:
+            StoreExistsError
+        """
+        found = look_at(self.target)
+        if found is Found.DIRECTORY:
+            raise StoreExistsError(
+                f"{self.target} is not empty", hint="name a directory that does not exist yet"
+            )
+        if found is Found.OTHER:
+            raise StoreExistsError(
+                f"{self.target} is {found.value}", hint="name a directory that does not exist yet"
+            )
+
+    def put_back(self) -> None:
+        """If a crash came between two renames, the older copy gets its name back.
+
+        Only for whoever has the lock: another one may be between the two right now.
+        """
+        free = look_at(self.target) in (Found.NOTHING, Found.EMPTY)
+        if free and look_at(self.aside) is not Found.NOTHING:
+            refuse_strange(self.aside)
+            put_in_place(self.aside, self.target)
+
+    def drop_aside(self) -> None:
+        """Remove an older copy that a crash has left, of which a newer one is in its place."""
+        if look_at(self.aside) is not Found.NOTHING:
+            refuse_strange(self.aside)
+            remove_tree(self.aside)
+
+    @contextlib.contextmanager
+    def explained(self, source: str) -> Iterator[None]:
+        """In here no error about the copy sends people to check the store that is copied."""
+        try:
+            yield
+        except StoreError as error:
+            own = (self.target, self.staging, self.aside, os.path.dirname(self.target))
+            about = any(_is_named(path, error.message) for path in own)
+            if "PATH" in error.hint and about and not _is_named(source, error.message):
+                error.hint = "look at the disk of the destination, or choose another destination"
+            raise
+
+
+def file_beside(path: object, source: str | None, *, overwrite: bool = True) -> str:
+    """Where a file of the user's choosing goes; ``source`` is the store that it is made from.
+
+    Raises:
+        StoreExistsError: a file or a link is there, and it is not to be replaced.
+        InvalidInputError: no file can be called that, the store has it within, any store has files
+        of that name there, or something that is no file is there: a device, a pipe, a directory, or
+        a link to one.
+    """
+    if not is_nameable(path):
+        raise InvalidInputError(f"target is {shown(path)}", hint="pass the path of a file")
+    target = without_tilde(path, "target")  # type: ignore[arg-type]
+    folder, name = os.path.split(target)
+    with translated("find", folder or os.curdir):
+        folder = os.path.realpath(folder)
+    if source is not None and _is_within(folder, os.path.realpath(source)):
+        raise InvalidInputError(
+            f"{target} is in the store itself", hint=f"choose a file outside of {source}"
+        )
+    if _OURS.fullmatch(name):
+        for root in (folder, os.path.dirname(folder)):
+            if os.path.exists(os.path.join(root, "catalog.db")):
+                raise InvalidInputError(
+                    f"{target} is a name of a file of the store at {root}",
+                    hint="choose another name",
+                )
+    with contextlib.suppress(OSError):  # nothing is there, or whoever writes it says why
+        if not name or not stat.S_ISREG(os.stat(target).st_mode):
+            raise InvalidInputError(
+                f"{target} is no file, and would be replaced by one",
+                hint="name a file; spector export PATH - writes to standard output",
+            )
+    if not overwrite and os.path.lexists(target):
+        raise StoreExistsError(
+            f"{target} is there already",
+            hint="choose another name; overwrite=True replaces it",
+        )
+    return target
+
+
+def _is_within(folder: str, root: str) -> bool:
+    """True when a directory is the root or below it, by name or, where it is mounted, by number."""
+    known = identity(root)
+    parents = [PurePath(folder), *PurePath(folder).parents]
+    return any(
+        str(each) == root or (known is not None and identity(str(each)) == known)
+        for each in parents
+    )
+
+
+def refuse_strange(path: str, *, mine: bool = True) -> None:
+    """Raise unless nothing is at ``path``, or a directory in which only a copy of ours can be.
+
+    ``mine``: it has to belong to this user, too. (Some network file systems give what we have just
+    made to somebody else.)
+
+    Raises:
+        StoreError: it says what is there.
+    """
+    with translated("look at", path):
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:
+            return
+    if not stat.S_ISDIR(status.st_mode):
+        what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "no directory"
+        raise StoreError(f"{path} is {what}; a copy would pass through this name", hint=_RENAME)
+    if mine and status.st_uid != os.geteuid():
+        raise StoreError(
+            f"{path} belongs to another user; a copy would pass through this name", hint=_RENAME
+        )
+    strange = stranger_in(path)
+    if strange is not None:
+        raise StoreError(
+            f"{path} holds {strange}, which no copy of a store has left there; a copy would pass"
+            " through this name", hint=_RENAME,
+        )
+
+
+def stranger_in(root: str, *, links: bool = False) -> str | None:
+    """The name of something below ``root`` that is in no copy of a store; None when there is none.
+
+    What is neither a file nor a directory is strange whatever its name. So is a link, unless
+    ``links``: removing one loses nothing.
+    """
+    waiting = [""]
+    with translated("list", root):
+        while waiting:
+            within = waiting.pop()
+            with contextlib.suppress(FileNotFoundError), os.scandir(
+                os.path.join(root, within)
+            ) as entries:
+                for entry in entries:
+                    name = os.path.join(within, entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(name)
+                    elif _is_ours(entry, name) or (links and entry.is_symlink()):
+                        continue
+                    elif os.path.lexists(entry.path):  # and has not just been removed
+                        return name
+    return None
+
+
+def _is_ours(entry: os.DirEntry[str], name: str) -> bool:
+    return entry.is_file(follow_symlinks=False) and _OURS.fullmatch(name) is not None
+
+
+def _short(name: str) -> str:
+    """``name``, or a shorter one that only depends on it where nothing more fits around it."""
+    if len(os.fsencode(f".{name}.spector-incomplete")) <= _NAME_MAX:
+        return name
+    return f"{name[:40]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+
+
+def _overlap(one: str, other: str) -> bool:
+    """True when two paths are the same directory, by name or by number, or one is in the other."""
+    mine, theirs = PurePath(one), PurePath(os.path.realpath(other))
+    if mine.is_relative_to(theirs) or theirs.is_relative_to(mine):
+        return True
+    known = identity(str(theirs))
+    return known is not None and known == identity(one)
+
+
+def _is_current(path: str) -> bool:
+    try:
+        return PurePath(os.path.realpath(os.getcwd())).is_relative_to(path)
+    except OSError:  # it is gone
+        return False
+
+
+def _is_mount(path: str) -> bool:
+    """True for the top of another device, and on Linux for every other mount point."""
+    if os.path.ismount(path):
+        return True
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
+            return any(_unescaped(line.split(" ")[4]) == path for line in lines)
+    except (OSError, IndexError):
+        return False
+
+
+def _unescaped(name: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), name)
+
+
+def _is_named(path: str, message: str) -> bool:
+    return re.search(re.escape(path) + r"(?![^/\s:;,)'\"])", message) is not None

@@ -1,0 +1,205 @@
+"""Whole directories: what is at a path, and how a finished one is put there at once.
+
+A copy of a store is built in a directory beside its destination and then renamed, so the
+destination never shows half of it. Over an older copy both change names in one step where the
+system can do that (Linux, ``renameat2``), and in two elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import enum
+import errno
+import os
+import shlex
+import stat
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from spector.errors import StoreError
+from spector.store.files.files import translated
+from spector.store.files.lock import LOCK_NAME
+from spector.store.files.syncing import sync_folder
+
+if TYPE_CHECKING:
+    from spector.store.backup.destination import Place
+
+__all__ = [
+    "Found", "is_sole", "look_at", "missing_above", "mounted", "put_in_place", "put_instead",
+    "remove_folders", "remove_tree", "share",
+]
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_MOUNTED = {errno.EBUSY, errno.EXDEV}
+_NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+
+class Found(enum.Enum):
+    """What is at a path."""
+
+    NOTHING = "nothing"
+    EMPTY = "an empty directory"
+    DIRECTORY = "a directory"
+    OTHER = "not a directory"
+
+
+def look_at(path: str) -> Found:
+    with translated("look at", path):
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            return Found.OTHER if os.path.islink(path) else Found.NOTHING
+        if not stat.S_ISDIR(status.st_mode):
+            return Found.OTHER
+        return Found.DIRECTORY if os.listdir(path) else Found.EMPTY
+
+
+def is_sole(path: str) -> bool:
+    """Whether a file has this name only, and is reached through no link."""
+    with translated("look at", path):
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:
+            return False
+        return (
+            stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+            and os.path.realpath(path) == path
+        )
+
+
+def share(source: str, target: str) -> None:
+    """Give a file a second name. Only for a source that is about to go: bytes are shared.
+
+    Refused for a file that has other names already (``cp -al`` of a backup), or is reached through
+    a link: it belongs to somebody who stays.
+    """
+    with translated("link", target):
+        if os.stat(source).st_nlink != 1 or os.path.realpath(source) != source:
+            raise OSError(errno.EMLINK, "the file is shared already")
+        directory = os.path.dirname(target)
+        if not os.path.isdir(directory):
+            os.mkdir(directory, 0o700)
+        os.link(source, target)
+
+
+def put_in_place(staging: str, target: str) -> None:
+    """Rename a finished directory to a free name (or over an empty directory), durably."""
+    _sync_tree(staging)
+    with translated("rename to", target):
+        try:
+            os.rename(staging, target)
+        except OSError as error:
+            if error.errno in _MOUNTED:
+                raise mounted(target) from error
+            raise
+    _sync(os.path.dirname(target))
+
+
+def mounted(target: str) -> StoreError:
+    """The error for a directory that cannot be replaced, because a disk is mounted there."""
+    return StoreError(
+        f"{target} is a mount point: nothing can be put in its place",
+        hint=f"name a directory inside of it, {shlex.quote(os.path.join(target, 'copy'))}"
+        " for instance",
+    )
+
+
+def put_instead(place: Place) -> None:
+    """The finished directory takes the name of the older one, which is removed.
+
+    What cannot be removed is left to the next copy to the same place: the new one is complete.
+    """
+    _sync_tree(place.staging)
+    if _exchange(place.staging, place.target):
+        try:
+            _sync(os.path.dirname(place.target))
+        except StoreError:  # after a power cut the older one may have its name back: it stays
+            with contextlib.suppress(OSError):
+                os.rename(place.staging, place.aside)
+            raise
+        left = place.staging
+    else:
+        with translated("rename to", place.target):
+            os.rename(place.target, place.aside)
+            try:
+                os.rename(place.staging, place.target)
+            except OSError:
+                os.rename(place.aside, place.target)
+                raise
+        _sync(os.path.dirname(place.target))
+        left = place.aside
+    with contextlib.suppress(StoreError):
+        remove_tree(left)
+
+
+def remove_tree(root: str) -> None:
+    """Remove a directory and everything in it; a link in it goes, not what it leads to.
+
+    LOCK goes last: whoever could make it anew earlier would build between what is being removed.
+    """
+    lock = os.path.join(root, LOCK_NAME)
+    with translated("remove", root):
+        if os.path.islink(root) or not os.path.isdir(root):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(root)
+            return
+        for directory, folders, names in os.walk(root, topdown=False):
+            for name in names:
+                path = os.path.join(directory, name)
+                if path != lock:
+                    os.unlink(path)
+            for name in folders:
+                path = os.path.join(directory, name)
+                if os.path.islink(path):
+                    os.unlink(path)
+                else:
+                    os.rmdir(path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(lock)
+        os.rmdir(root)
+
+
+def missing_above(path: str) -> list[str]:
+    """The directories above ``path`` that are not there, lowest first."""
+    found = []
+    above = os.path.dirname(path)
+    while above != os.path.dirname(above) and not os.path.lexists(above):
+        found.append(above)
+        above = os.path.dirname(above)
+    return found
+
+
+def remove_folders(paths: Iterable[str]) -> None:
+    """Remove directories, lowest first, up to the first that holds something."""
+    with contextlib.suppress(OSError):
+        for path in paths:
+            os.rmdir(path)
+
+
+def _exchange(one: str, other: str) -> bool:
+    """Swap two names in one step; False where the system cannot."""
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
+        return False
+    if not renameat2(
+        _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
+    ):
+        return True
+    code = ctypes.get_errno()
+    if code in _NO_EXCHANGE:
+        return False
+    with translated("rename to", other):
+        raise OSError(code, os.strerror(code))
+
+
+def _sync_tree(root: str) -> None:
+    """Make the names in a directory and below durable; the files have been synced one by one."""
+    for directory, _, _ in os.walk(root, topdown=False):
+        _sync(directory)
+
+
+def _sync(path: str) -> None:
+    with translated("sync directory", path):
+        sync_folder(path)

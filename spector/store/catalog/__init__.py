@@ -1,0 +1,1 @@
+"""The SQLite catalog: its tables and their queries."""

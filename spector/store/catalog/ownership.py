@@ -1,0 +1,81 @@
+"""What ties the words of a memory to its row and its record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from spector.kernel.contract.tags import scope_tag, tags_mask
+from spector.store.catalog.catalog import is_sealed, is_typed
+
+__all__ = ["ROW", "WORDS", "belong", "bloom", "row_of_words"]
+
+ROW: Final = ("id", "segment_id", "slot", "event_ms", "recorded_ms", "valid_from_ms",
+              "valid_until_ms", "session_id", "agent_id", "user_id", "mutable")
+WORDS: Final = ("text", "tags", "metadata", "role", "source", "parents")
+#: an id has the millisecond in front of this many bits, which count on within a batch
+_ID_BITS: Final = 10
+#: milliseconds that a batch is believed to have counted on
+_COUNTED_ON: Final = 64
+
+
+def belong(row: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
+    """Whether the seal says that these words and this row are what was written together."""
+    values = [row.get(name) for name in ROW] + [words.get(name) for name in WORDS]
+    if not is_typed(values):
+        return False
+    try:
+        fine = (
+            isinstance(words["text"], str)
+            and all(_is_json_of(words[name], kind, item) for name, kind, item in (
+                ("tags", list, str), ("metadata", dict, str), ("parents", list, int),
+            ) if words.get(name))
+        )
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return fine and is_sealed([*values, words.get("seal")])
+
+
+def _is_json_of(text: Any, kind: type[Any], item: type) -> bool:
+    """Whether a text is JSON of a list or dictionary with items or keys of one type."""
+    value: Any = json.loads(text)
+    if not isinstance(value, kind) or not all(type(each) is item for each in value):
+        return False
+    if item is str:
+        "".join(value).encode()  # half a surrogate pair is a ValueError, too
+    return True
+
+
+def row_of_words(
+    record_id: int, event_ms: int, hints: Mapping[str, Any], words: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """The row that the words were written with, from all that is left beside it.
+
+    Scopes and validity are in indexes of their own (``hints``), and a memory is recorded at the
+    moment of its id. The seal says whether that is all; so words without one are not tied to
+    anything.
+    """
+    if type(words.get("seal")) is not int:
+        return None
+    for recorded_ms in _moments(record_id, event_ms):
+        row = {"id": record_id, "event_ms": event_ms, "recorded_ms": recorded_ms, **hints}
+        if belong(row, words):
+            return row
+    return None
+
+
+def _moments(record_id: int, event_ms: int) -> Iterator[int]:
+    yield event_ms
+    given = record_id >> _ID_BITS
+    yield from range(given, max(-1, given - _COUNTED_ON), -1)
+
+
+def bloom(row: Mapping[str, Any], words: Mapping[str, Any]) -> int:
+    """The filter of a memory's tags and scopes."""
+    names = list(json.loads(words["tags"])) if words.get("tags") else []
+    for kind in ("user", "agent", "session"):
+        value = row.get(f"{kind}_id")
+        if value is not None:
+            names.append(scope_tag(kind, value))
+    return tags_mask(tuple(names))

@@ -1,0 +1,209 @@
+"""Rows of the catalog as part of a transaction: insert, change, delete, with their full text."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from spector.errors import CatalogCorruptError
+from spector.messages.counting import counted
+from spector.process.caches import keeps
+from spector.store.catalog.catalog import Row, chunked, seal_of, way_out
+
+__all__ = [
+    "Columns", "delete_rows", "insert_rows", "move_rows", "set_mutable", "tags_json", "to_json",
+    "update_row",
+]
+
+
+Columns = Mapping[str, list[Any]]
+
+#: rows of one INSERT; eleven columns of so many stay below the 999 variables of older SQLite
+_ROWS_AT_ONCE = 64
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def to_json(value: Any) -> str | None:
+    """Compact JSON text, or None for an empty container."""
+    return _encode(value) if value else None
+
+
+@keeps(16_384)
+def tags_json(tags: tuple[str, ...]) -> str | None:
+    """``to_json`` of tags, which repeat from record to record."""
+    return to_json(tags)
+
+
+def insert_rows(
+    db: sqlite3.Connection, record: Columns, content: Columns, tags: Sequence[tuple[str, ...]]
+) -> None:
+    """Insert records with content, exact tags and full text, by ascending id.
+
+    Args:
+        record, content: a list for every column of the table that is not NULL throughout; the
+            mutable blocks as bytearrays (see ``_insert``), tags, metadata and parents as JSON.
+        tags: the exact tags of every record.
+    """
+    _insert(db, "record", record)
+    _insert(db, "content", {**content, "seal": _seals(record, content)})
+    _insert_tags(db, record["id"], tags)
+    _insert_fulltext(db, content["id"], content["text"])
+
+
+#: columns of ``seal_of`` in its order, by table
+_SEALED = (
+    ("id", "event_ms", "recorded_ms", "valid_from_ms", "valid_until_ms", "session_id", "agent_id",
+     "user_id"),
+    ("text", "tags", "metadata", "role", "source", "parents"),
+)
+
+
+def _seals(record: Columns, content: Columns) -> list[int]:
+    nothing = [None] * len(record["id"])
+    columns = [record.get(name, nothing) for name in _SEALED[0]]
+    columns += [content.get(name, nothing) for name in _SEALED[1]]
+    return list(map(seal_of, *columns))
+
+
+def add_seals(db: sqlite3.Connection) -> None:
+    """Give every row of a catalog of format 1 its seal, over what it says now."""
+    db.execute("ALTER TABLE content ADD COLUMN seal INTEGER")
+    columns = ", ".join(
+        f"{table}.{name}"
+        for table, names in zip(("record", "content"), _SEALED, strict=True)
+        for name in names
+    )
+    found = db.execute(f"SELECT {columns} FROM record JOIN content ON content.id = record.id")
+    while rows := found.fetchmany(1000):
+        db.executemany(
+            "UPDATE content SET seal = ? WHERE id = ?", [(seal_of(*row), row[0]) for row in rows]
+        )
+
+
+def _insert(db: sqlite3.Connection, table: str, columns: Columns) -> None:
+    """Insert rows given by columns of equal length; a column of nothing but None is not named.
+
+    Binding None or bytes costs the sqlite3 module ten times what an int costs, because it first
+    asks them whether they adapt to something else; a bytearray it takes as it is.
+    """
+    given = {name: each for name, each in columns.items() if each.count(None) < len(each)}
+    values = chain.from_iterable(zip(*given.values(), strict=True))
+    count, width = len(columns["id"]), len(given)
+    into = f"INSERT INTO {table}({', '.join(given)}) VALUES "
+    row = f"({', '.join('?' * width)})"
+    if count >= _ROWS_AT_ONCE:
+        rows = zip(*[values] * (_ROWS_AT_ONCE * width), strict=False)
+        db.executemany(
+            into + ", ".join([row] * _ROWS_AT_ONCE), islice(rows, count // _ROWS_AT_ONCE)
+        )
+    db.executemany(into + row, zip(*[values] * width, strict=True))
+
+
+def _insert_tags(
+    db: sqlite3.Connection, ids: Sequence[int], tags: Sequence[tuple[str, ...]]
+) -> None:
+    """Exact tags. Many records share few tags, and ids of one tag lie together in the table."""
+    by_tag: dict[str, list[int]] = defaultdict(list)
+    for record_id, each in zip(ids, tags, strict=True):
+        for tag in each:
+            by_tag[tag].append(record_id)
+    if 2 * len(by_tag) > sum(map(len, by_tag.values())):
+        db.executemany(
+            "INSERT INTO record_tag VALUES (?, ?)",
+            [(tag, record_id) for tag, members in by_tag.items() for record_id in members],
+        )
+    else:
+        db.executemany(
+            "INSERT INTO record_tag SELECT ?, value FROM json_each(?)",
+            [(tag, str(by_tag[tag])) for tag in sorted(by_tag)],
+        )
+
+
+def _insert_fulltext(db: sqlite3.Connection, ids: Sequence[int], texts: Sequence[str]) -> None:
+    """Full text of records whose content is in place already."""
+    if ids[-1] - ids[0] == len(ids) - 1:  # they ascend, so nothing else lies between them
+        db.execute(
+            "INSERT INTO fulltext(rowid, text) SELECT id, text FROM content"
+            " WHERE id BETWEEN ? AND ?",
+            (ids[0], ids[-1]),
+        )
+    else:
+        db.executemany(
+            "INSERT INTO fulltext(rowid, text) VALUES (?, ?)", zip(ids, texts, strict=True)
+        )
+
+
+def delete_rows(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
+    """Delete records with everything that the catalog knows of them."""
+    found = list(rows)
+    db.executemany(
+        "INSERT INTO fulltext(fulltext, rowid, text) VALUES ('delete', ?, ?)",
+        [(row.id, row.text) for row in found],
+    )
+    tags = [(tag, row.id) for row in found for tag in row.tags]
+    db.executemany("DELETE FROM record_tag WHERE tag = ? AND id = ?", tags)
+    for chunk in chunked([row.id for row in found]):
+        marks = ",".join("?" * len(chunk))
+        for table in ("content", "record"):
+            gone = db.execute(f"DELETE FROM {table} WHERE id IN ({marks})", tuple(chunk)).rowcount
+            if gone != len(set(chunk)):  # a damaged key led past one: nothing is committed
+                raise CatalogCorruptError(
+                    f"the table {table} finds {gone} of {counted(len(set(chunk)), 'memory')} to be"
+                    " forgotten",
+                    hint=way_out(None),
+                )
+
+
+def update_row(db: sqlite3.Connection, before: Row, after: Row) -> None:
+    """Bring a record's row, content, tags and full text to the state of ``after``."""
+    if before.text != after.text:
+        db.execute(
+            "INSERT INTO fulltext(fulltext, rowid, text) VALUES ('delete', ?, ?)",
+            (before.id, before.text),
+        )
+        db.execute("INSERT INTO fulltext(rowid, text) VALUES (?, ?)", (after.id, after.text))
+    if before.tags != after.tags:
+        gone, new = set(before.tags) - set(after.tags), set(after.tags) - set(before.tags)
+        db.executemany(
+            "DELETE FROM record_tag WHERE tag = ? AND id = ?", [(tag, before.id) for tag in gone]
+        )
+        db.executemany("INSERT INTO record_tag VALUES (?, ?)", [(tag, before.id) for tag in new])
+    own = (after.text, tags_json(after.tags), to_json(after.metadata), after.role, after.source,
+           to_json(after.parents))
+    seal = seal_of(
+        after.id, after.event_ms, after.recorded_ms, after.valid_from_ms, after.valid_until_ms,
+        after.session_id, after.agent_id, after.user_id, *own,
+    )
+    db.execute(
+        "UPDATE content SET text = ?, tags = ?, metadata = ?, role = ?, source = ?, parents = ?,"
+        " seal = ? WHERE id = ?",
+        (*own, seal, after.id),
+    )
+    db.execute(
+        "UPDATE record SET segment_id = ?, slot = ?, event_ms = ?, valid_from_ms = ?,"
+        " valid_until_ms = ?, session_id = ?, agent_id = ?, user_id = ?, mutable = ? WHERE id = ?",
+        (after.segment_id, after.slot, after.event_ms, after.valid_from_ms, after.valid_until_ms,
+         after.session_id, after.agent_id, after.user_id, after.mutable, after.id),
+    )
+
+
+def set_mutable(db: sqlite3.Connection, blocks: Iterable[tuple[int, bytes]]) -> None:
+    """Store new mutable blocks, (id, 24 bytes) each."""
+    db.executemany("UPDATE record SET mutable = ? WHERE id = ?", [(b, i) for i, b in blocks])
+
+
+def move_rows(db: sqlite3.Connection, moves: Sequence[tuple[int, int, int]]) -> None:
+    """Point records, (id, segment id, slot) each, at the places of a rewritten partition.
+
+    Places are unique, and a rewrite permutes them within one partition, so they are first moved
+    out of the way.
+    """
+    db.executemany("UPDATE record SET slot = -1 - slot WHERE id = ?", [(m[0],) for m in moves])
+    db.executemany(
+        "UPDATE record SET segment_id = ?, slot = ? WHERE id = ?", [(s, n, i) for i, s, n in moves]
+    )

@@ -1,0 +1,55 @@
+"""Whose a memory must be, for the verbs that name memories by id.
+
+A scope is exact, as in a recall: a memory without a user is in no user's scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Final
+
+from spector.records.memory import MemoryRecord
+from spector.store.catalog.catalog import Catalog, Row, chunked
+
+__all__ = ["ANYBODY", "SCOPES", "Scope", "members"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The labels that a memory must have; None asks for nothing."""
+
+    user_id: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Every memory is in it."""
+        return self == ANYBODY
+
+    def holds(self, memory: Row | MemoryRecord) -> bool:
+        """Whether a memory has each label that is asked for, to the letter."""
+        return all(
+            wanted is None or getattr(memory, name) == wanted
+            for name, wanted in ((name, getattr(self, name)) for name in SCOPES)
+        )
+
+
+#: names of the labels, which are columns of the table of memories as well
+SCOPES: Final = tuple(field.name for field in fields(Scope))
+ANYBODY: Final = Scope()
+
+
+def members(catalog: Catalog, ids: Iterable[int], scope: Scope, *, inside: bool) -> set[int]:
+    """Which of those ids are living memories that are in the scope, or outside of it."""
+    out: set[int] = set()
+    asked = [(name, value) for name in SCOPES if (value := getattr(scope, name)) is not None]
+    within = " AND ".join(f"{name} IS ?" for name, _ in asked) or "1"
+    values = tuple(value for _, value in asked)
+    with catalog.reading() as db:
+        for chunk in chunked(sorted(ids)):
+            marks = ",".join("?" * len(chunk))
+            sql = f"SELECT id FROM record WHERE id IN ({marks}) AND ({within}) = ?"
+            out.update(each for (each,) in db.execute(sql, (*chunk, *values, int(inside))))
+    return out

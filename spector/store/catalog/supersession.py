@@ -1,0 +1,140 @@
+"""Which memory supersedes which: a reserved tag of the newer one names the older one.
+
+The tag begins with U+0001, which no user's tag may contain. So a link is sealed with the words of
+the memory that made it, found from either side (the tag index leads from the older one to the
+newer), and copied, repaired and checked like any tag, without a table of its own. An older memory
+is always there before the newer one, and ids ascend, so links make no cycle.
+
+The end that the older one had before is kept in a reserved tag of its own, for when it is
+reinstated: by then the newer one is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from spector.kernel.contract.tags import ENDED, LINK, RESERVED
+from spector.layout import Flag
+from spector.process.caches import keeps
+from spector.store.catalog.catalog import Catalog, Row, StoredRow, chunked
+
+__all__ = [
+    "LINKED_SQL", "LINKS_SQL", "PINNED_SQL", "SUPERSEDED_SQL", "Parted", "has_ended", "has_windows",
+    "link_tags", "newer_than", "parted", "reserved_last", "successors",
+]
+
+#: flags begin a mutable block, and SUPERSEDED is in their first byte
+_SUPERSEDED: Final = int(Flag.SUPERSEDED)
+#: memories with an end that are looked at to see whether any is not superseded
+_MANY: Final = 256
+
+
+def _flagged_sql(flag: Flag) -> str:
+    """A condition on ``record``: a flag of the first byte of its mutable block is set.
+
+    SQLite's numbers know nothing of blobs, so it is asked of the byte as two digits.
+    """
+    high, bits = flag > 0xF, int(flag) >> 4 or int(flag)
+    digits = ",".join(f"'{digit:X}'" for digit in range(16) if digit & bits)
+    return f"substr(hex(substr(record.mutable, 1, 1)), {1 if high else 2}, 1) IN ({digits})"
+
+
+SUPERSEDED_SQL: Final = _flagged_sql(Flag.SUPERSEDED)
+PINNED_SQL: Final = _flagged_sql(Flag.PINNED)
+#: a condition on ``record``: a living memory supersedes it
+LINKED_SQL: Final = (
+    "EXISTS (SELECT 1 FROM record_tag AS link"
+    f" WHERE link.tag = char(1) || '{LINK[1:-1]}' || char(1) || record.id)"
+)
+#: (newer, older as it is written) of every link
+LINKS_SQL: Final = (
+    f"SELECT id AS newer, substr(tag, {len(LINK) + 1}) AS older FROM record_tag"
+    f" WHERE tag >= char(1) || '{LINK[1:-1]}' || char(1)"
+    f" AND tag < char(1) || '{LINK[1:-1]}' || char(2)"
+)
+
+
+def link_tags(superseded: Iterable[int]) -> tuple[str, ...]:
+    """The reserved tags of a memory that supersedes these."""
+    return tuple(f"{LINK}{record_id}" for record_id in superseded)
+
+
+class Parted(NamedTuple):
+    """Tags by what they are: a user's own, and what the reserved ones say."""
+
+    own: tuple[str, ...]
+    #: ids of what the memory supersedes
+    supersedes: tuple[int, ...] = ()
+    #: the end that it had before it was superseded; () when it was not
+    until_ms: tuple[int | None, ...] = ()
+
+
+def reserved_last(
+    own: tuple[str, ...], supersedes: Iterable[int], until_ms: tuple[int | None, ...]
+) -> tuple[str, ...]:
+    """Tags as they are stored, from the parts that `parted` makes of them."""
+    ends = (ENDED if each is None else f"{ENDED}{each}" for each in until_ms)
+    return (*own, *ends, *link_tags(supersedes))
+
+
+def parted(tags: tuple[str, ...]) -> Parted:
+    """Tags as they are stored, by what they are."""
+    if not tags or not tags[-1].startswith(RESERVED):  # these come last
+        return Parted(tags)
+    return _parted(tags)
+
+
+@keeps(1024)
+def _parted(tags: tuple[str, ...]) -> Parted:
+    own = tuple(tag for tag in tags if not tag.startswith(RESERVED))
+    links = (tag.removeprefix(LINK) for tag in tags if tag.startswith(LINK))
+    ends = [tag.removeprefix(ENDED) for tag in tags if tag.startswith(ENDED)]
+    return Parted(
+        own, tuple(int(link) for link in links if link.isascii() and link.isdecimal()),
+        tuple(_number(end) for end in ends[:1]),
+    )
+
+
+def _number(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdecimal() else None
+
+
+def has_ended(row: Row | StoredRow) -> bool:
+    """Whether a memory may have a successor; of any other nobody needs to look for one."""
+    return bool(row.mutable[0] & _SUPERSEDED) or row.valid_until_ms is not None
+
+
+def successors(catalog: Catalog, ids: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """id -> the living memories that supersede it, ascending; only ids that have any."""
+    out: dict[int, list[int]] = {}
+    with catalog.reading() as connection:
+        for chunk in chunked(ids):
+            marks = ",".join("?" * len(chunk))
+            for tag, newer in connection.execute(
+                f"SELECT tag, id FROM record_tag WHERE tag IN ({marks}) ORDER BY id",
+                link_tags(chunk),
+            ):
+                out.setdefault(int(tag.removeprefix(LINK)), []).append(newer)
+    return {older: tuple(newer) for older, newer in out.items()}
+
+
+def newer_than(catalog: Catalog, row: Row | StoredRow) -> tuple[int, ...]:
+    """The living memories that supersede the one of a row, ascending."""
+    return successors(catalog, [row.id]).get(row.id, ()) if has_ended(row) else ()
+
+
+def has_windows(catalog: Catalog) -> bool:
+    """False when no memory has a validity window but superseded ones, which their flag leaves out.
+
+    Where many have an end nobody looks at each of them, and the answer is True.
+    """
+    with catalog.reading() as connection:
+        found = connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL AND NOT"
+            f" {SUPERSEDED_SQL}) OR (SELECT count(*) = {_MANY} OR total(NOT {SUPERSEDED_SQL}) > 0"
+            f" FROM (SELECT mutable FROM record WHERE valid_until_ms IS NOT NULL LIMIT {_MANY})"
+            " AS record)"
+        )
+        return bool(found.fetchone()[0])

@@ -1,0 +1,291 @@
+"""From a catalog row and a record's bytes to the record that a user sees."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import PartitionCorruptError
+from spector.kernel.checksum import crc32c_rows
+from spector.layout import (
+    HEADER_BYTES,
+    MUTABLE_OFFSET,
+    RECORD_DTYPE,
+    Category,
+    Flag,
+    Modality,
+)
+from spector.process.resources import managed
+from spector.records.memory import MemoryRecord, make_records
+from spector.store.catalog.catalog import Catalog, Row, StoredRow, verify_row, way_out
+from spector.store.catalog.supersession import parted
+from spector.store.core.store import Store, View
+from spector.store.files.files import Bytes
+from spector.store.sqlite.reads import translated_sql
+
+__all__ = [
+    "current_image",
+    "damaged_record",
+    "header_columns",
+    "header_of",
+    "tags_and_links",
+    "to_record",
+    "to_records",
+    "verified_image",
+    "verify_strength",
+]
+
+
+#: looks at a memory whose mutable half stands still in the catalog, and is another in the file
+_ATTEMPTS = 20
+
+
+def current_image(store: Store, row: Row) -> tuple[Row, Bytes] | None:
+    """A memory's row and bytes, (stride,) u8, of one moment; None when it is forgotten by now.
+
+    The row was read before the bytes, and a writer may have moved the memory in between. So when
+    the two do not fit, both are read again: by a writer's own threads under its lock, by reading
+    processes in a snapshot.
+
+    Raises:
+        PartitionCorruptError: they do not fit although nothing moves.
+    """
+    verify_row(row, store.catalog.path)
+    found = _fitting(store, row)
+    if found is not None:
+        return row, found
+    if not store.writable:
+        return _image_in_snapshot(store, row.id)
+    with store.lock:
+        fresh = store.catalog.fetch([row.id]).get(row.id)
+        if fresh is None:
+            return None
+        verify_row(fresh, store.catalog.path)
+        found = _fitting(store, fresh)
+        if found is not None:
+            return fresh, found
+        verified_image(store, fresh)  # raises, unless it is the mutable half that differs
+        raise _other_mutable(store, fresh)
+
+
+def _image_in_snapshot(store: Store, record_id: int) -> tuple[Row, Bytes] | None:
+    """The same in another process than the writer's, which waits for no writer and gives up never.
+
+    The immutable half is that of the snapshot. The mutable half in the file may be newer, and then
+    the catalog's is the right one. It is damaged when it differs although the catalog's stands
+    still: whatever was in the file before a look, a snapshot taken after that look knows.
+    """
+    before: Row | None = None
+    for attempt in range(_ATTEMPTS):
+        with store.snapshot() as view:
+            row = store.catalog.fetch([record_id]).get(record_id)
+            if row is None:
+                return None
+            verify_row(row, store.catalog.path)
+            image = _image_in(view, row).copy()
+        check_image(store, row, image)
+        block = image[MUTABLE_OFFSET:HEADER_BYTES]
+        moving = before is not None and before.mutable != row.mutable
+        if moving or block.tobytes() == row.mutable:
+            block[:] = np.frombuffer(row.mutable, dtype=np.uint8)
+            return row, image
+        before = row
+        time.sleep(0.0005 * attempt)
+    assert before is not None
+    raise _other_mutable(store, before)
+
+
+def verify_strength(store: Store, row: Row | StoredRow) -> None:
+    """Raise when the partition's mutable half of a memory is not the catalog's, now.
+
+    For a recall that saw the two differ: a commit may have come between its looks. Asks the latest
+    commit, not the moment that the recall sees.
+    """
+    if store.writable and _changed_since(store, row):
+        return
+    sql = "SELECT segment_id, slot, mutable FROM record WHERE id = ?"
+    for attempt in range(1 if store.writable else _ATTEMPTS):
+        with store.lock, store.catalog.latest() as db:
+            store.view()
+            found = db.execute(sql, (row.id,)).fetchone()
+            segment = None if found is None else store.segments.get(found[0])
+            if segment is None or found[1] not in range(segment.row.slots):
+                return  # forgotten, or gone to where this view does not reach
+            image = segment.records()[found[1]]
+            if found[2] != row.mutable or image[MUTABLE_OFFSET:HEADER_BYTES].tobytes() == found[2]:
+                return  # it has changed since, or fits
+        time.sleep(0.0005 * attempt)
+    raise _other_mutable(store, row)
+
+
+def _changed_since(store: Store, row: Row | StoredRow) -> bool:
+    """Whether the catalog has another mutable half of a memory by now, or none.
+
+    Asked without the store's lock: whoever has it may be waiting for the recall that asks, so that
+    the catalog's log can begin anew.
+    """
+    with _beside_snapshots(store.catalog) as db:
+        found = db.execute("SELECT mutable FROM record WHERE id = ?", (row.id,)).fetchone()
+    return found is None or found[0] != row.mutable
+
+
+@managed
+def _beside_snapshots(catalog: Catalog) -> Iterator[sqlite3.Connection]:
+    """A connection to the latest commit, whatever moment this thread is looking at."""
+    with translated_sql(catalog.path):
+        db = catalog.borrow(object())
+        try:
+            yield db
+        finally:
+            catalog.give_back(db)
+
+
+def _image_in(view: View, row: Row) -> Bytes:
+    """(stride,) u8 view of the place that a row names, in the partitions of its moment."""
+    for partition in view.partitions:
+        if partition.segment_id == row.segment_id and row.slot < partition.slots:
+            image: Bytes = partition.data[row.slot]
+            return image
+    raise PartitionCorruptError(
+        f"the catalog names slot {row.slot} of partition {row.segment_id}, which does not exist",
+        hint="run: spector check PATH",
+    )
+
+
+def _other_mutable(store: Store, row: Row | StoredRow) -> PartitionCorruptError:
+    segment = store.segments.get(row.segment_id)
+    where = segment.where if segment else f"partition {row.segment_id}"
+    return PartitionCorruptError(
+        f"{where} slot {row.slot}: the flags and strength of memory {row.id} are not what the "
+        "catalog says",
+        hint=way_out(row.id),
+    )
+
+
+def _fitting(store: Store, row: Row) -> Bytes | None:
+    """A copy of the bytes that the row names, if they are exactly what the row says."""
+    try:
+        image = verified_image(store, row).copy()
+    except PartitionCorruptError:
+        return None
+    return image if image[MUTABLE_OFFSET:HEADER_BYTES].tobytes() == row.mutable else None
+
+
+def verified_image(store: Store, row: Row) -> Bytes:
+    """(stride,) u8: a record's bytes, after checking that they are this record, undamaged.
+
+    Raises:
+        PartitionCorruptError: the checksum or the id does not match.
+    """
+    image = store.record_image(row.segment_id, row.slot)
+    check_image(store, row, image)
+    return image
+
+
+def check_image(store: Store, row: Row, image: Bytes) -> None:
+    """Raise when the bytes are not the undamaged record of ``row``."""
+    crc = np.empty(1, dtype=np.uint32)
+    crc32c_rows(image.reshape(1, -1), crc, store.uuid)
+    header = header_of(image)
+    if int(header["crc"]) != int(crc[0]) or int(header["id"]) != row.id:
+        segment = store.segments.get(row.segment_id)
+        where = segment.where if segment else f"partition {row.segment_id}"
+        raise damaged_record(where, row.slot, row.id)
+
+
+def damaged_record(
+    where: str, slot: int, record_id: int | None, *, more: int = 0
+) -> PartitionCorruptError:
+    """The error of a record whose bytes are not what was written, with the way out of it.
+
+    ``record_id`` is the catalog's, because the one in the bytes may be what is damaged.
+    """
+    name = "a record the catalog does not know" if record_id is None else f"memory {record_id}"
+    others = f", nor do those of {more} more" if more else ""
+    return PartitionCorruptError(
+        f"{where} slot {slot}: the checksum or id of {name} does not match{others}",
+        hint=way_out(record_id),
+    )
+
+
+def header_of(image: Bytes) -> Any:
+    """The header fields of one record image."""
+    return image[:HEADER_BYTES].view(RECORD_DTYPE)[0]
+
+
+def to_record(
+    row: Row, header: Any, tier: str, superseded_by: tuple[int, ...] = ()
+) -> MemoryRecord:
+    """The user's view of a record."""
+    return _record(row, tier, superseded_by, *(header[name].item() for name in _FIELDS))
+
+
+def to_records(
+    rows: Sequence[Row], headers: NDArray[np.void], tiers: Sequence[str]
+) -> list[MemoryRecord]:
+    """The user's views of many records, column by column."""
+    given = {name: [getattr(row, name) for row in rows] for name in _ROW_FIELDS}
+    given.update(tags_and_links(given["tags"]))
+    return make_records({**given, "tier": tiers, **header_columns(headers)})
+
+
+def tags_and_links(tags: Sequence[tuple[str, ...]]) -> dict[str, list[Any]]:
+    """Those fields of the user's view that tags as they are stored tell, a list each."""
+    found = [parted(each) for each in tags]
+    return {
+        "tags": [each.own for each in found], "supersedes": [each.supersedes for each in found],
+        "own_until_ms": [each.until_ms for each in found],
+    }
+
+
+def header_columns(headers: NDArray[np.void]) -> dict[str, list[Any]]:
+    """Those fields of the user's view that a record's header holds, a list each."""
+    out = {name: headers[name].tolist() for name in _FIELDS}
+    out["confidence"] = (headers["confidence"].astype(np.float64) / 255).tolist()
+    out["valence"] = np.maximum(headers["valence"].astype(np.float64) / 127, -1.0).tolist()
+    out["arousal"] = (headers["arousal"].astype(np.float64) / 255).tolist()
+    out["flags"] = [_FLAGS[flags & 0x1FF] for flags in out["flags"]]
+    # a newer version may have written values that this one has no name for
+    out["category"] = [_CATEGORIES.get(value, Category.OTHER) for value in out["category"]]
+    out["modality"] = [_MODALITIES.get(value, Modality.TEXT) for value in out["modality"]]
+    return out
+
+
+_FIELDS = (
+    "event_ms", "confidence", "importance", "valence", "arousal", "stability_days", "utility",
+    "access_count", "last_access_s", "flags", "category", "modality",
+)
+_ROW_FIELDS = (
+    "id", "text", "tags", "metadata", "recorded_ms", "valid_from_ms", "valid_until_ms",
+    "session_id", "agent_id", "user_id", "role", "source", "parents",
+)
+_FLAGS = [Flag(value) for value in range(512)]
+_CATEGORIES = {int(member): member for member in Category}
+_MODALITIES = {int(member): member for member in Modality}
+
+
+def _record(
+    row: Row, tier: str, superseded_by: tuple[int, ...], event_ms: int, confidence: int,
+    importance: float, valence: int, arousal: int, stability_days: float, utility: float,
+    access_count: int, last_access_s: int, flags: int, category: int, modality: int,
+) -> MemoryRecord:
+    tags, supersedes, own_until_ms = parted(row.tags)
+    return MemoryRecord(
+        id=row.id, text=row.text, tier=tier, tags=tags, metadata=row.metadata,
+        event_ms=event_ms, recorded_ms=row.recorded_ms, valid_from_ms=row.valid_from_ms,
+        valid_until_ms=row.valid_until_ms, session_id=row.session_id, agent_id=row.agent_id,
+        user_id=row.user_id, role=row.role, source=row.source, confidence=confidence / 255,
+        importance=importance, valence=max(-1.0, valence / 127), arousal=arousal / 255,
+        stability_days=stability_days, utility=utility, access_count=access_count,
+        last_access_s=last_access_s, flags=_FLAGS[flags & 0x1FF],
+        # a newer version may have written values that this one has no name for
+        category=_CATEGORIES.get(category, Category.OTHER),
+        modality=_MODALITIES.get(modality, Modality.TEXT),
+        parents=row.parents, supersedes=supersedes, superseded_by=superseded_by,
+        own_until_ms=own_until_ms,
+    )

@@ -1,0 +1,330 @@
+"""Changes that become visible and durable together."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from dataclasses import replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from spector.layout import PartitionState
+from spector.process.resources import Call, calls_here
+from spector.store.catalog.catalog import Head, SegmentRow
+from spector.store.catalog.retired import LeftSlot
+from spector.store.files.files import Bytes, as_bytes
+from spector.store.partitions.partition import Segment, check_transition
+
+if TYPE_CHECKING:
+    from spector.store.core.store import Store
+
+__all__ = [
+    "JOURNAL_HEADER", "JOURNAL_MUTABLE", "JOURNAL_RECORDS", "JOURNAL_RETIRE", "Stage",
+    "Transaction",
+]
+
+JOURNAL_RECORDS = 0  # whole records from a slot on
+JOURNAL_MUTABLE = 1  # the 24 mutable bytes of one record
+JOURNAL_RETIRE = 2  # the same, but applied when no snapshot needs the slot (see ``leaving``)
+JOURNAL_HEADER = 3  # nothing but the header, which follows from the segment row
+
+
+#: appends of at least this many records go into the partition, and are synced there, before the
+#: commit instead of through the journal: nothing refers to those slots until the commit does, and
+#: the images need not be written twice
+WRITE_AHEAD_RECORDS = 64
+#: partitions written by one transaction before superfluous descriptors are closed
+_TRIM_EVERY = 64
+
+
+#: partitions whose files are opened before the commit
+_OPENED_BEFORE_COMMIT = 64
+
+
+class Stage(Enum):
+    """How far a transaction has come."""
+
+    OPEN = auto()
+    #: the commit is the next step, or has been made
+    COMMITTING = auto()
+    #: it is committed, and perhaps in some of the partitions
+    APPLYING = auto()
+    DONE = auto()
+
+
+class Transaction:
+    """Changes that become visible and durable together."""
+
+    def __init__(self, store: Store, head: Head) -> None:
+        self.store = store
+        self.connection: sqlite3.Connection
+        self.stage = Stage.OPEN
+        calls = calls_here()
+        #: the public call that it belongs to
+        self._call: Call | None = calls[-1] if calls else None
+        self._before = head
+        self._last_id = head.last_id
+        self._change_seq = store.next_change_seq()
+        self._journal: list[tuple[int, int, int, bytes | memoryview]] = []
+        self._rows: dict[int, SegmentRow] = {}
+        self._created: dict[int, Segment] = {}
+        #: names of files that nothing refers to unless this is committed
+        self._doubtful: list[str] = []
+        self._dropped: list[tuple[int, str]] = []
+        self._ahead: dict[int, Segment] = {}
+        self._moves_places = False
+        self._hides = False
+        self._moved = False
+        self._overwritten: set[int] = set()
+
+    @property
+    def is_going_on(self) -> bool:
+        """True for one that this thread is in the middle of."""
+        call = self._call
+        return call is not None and not call.over and call in calls_here()
+
+    # -- ids and partitions -------------------------------------------------------------------
+
+    def note_id(self, record_id: int) -> None:
+        """Record that this id was given out, so that it never is again."""
+        self._last_id = max(self._last_id, record_id)
+
+    def row(self, segment_id: int) -> SegmentRow:
+        """The segment's row as this transaction sees it."""
+        staged = self._rows.get(segment_id)
+        if staged is not None:
+            return staged
+        segment = self.store.segments.get(segment_id)
+        return segment.row if segment is not None else self.store.dropped[segment_id]
+
+    def partitions_of(self, tier: int, day: int) -> list[SegmentRow]:
+        """The partitions of a tier and day by sequence, as this transaction sees them."""
+        ids = self.store.groups.get((tier, day), ())
+        created = (i for i, row in self._rows.items() if (row.tier, row.day) == (tier, day))
+        rows = [self.row(i) for i in dict.fromkeys((*ids, *created))]
+        return sorted(rows, key=lambda row: row.sequence)
+
+    def create_segment(
+        self, *, tier: int, day: int, sequence: int, capacity: int, slots: int,
+        generation: int = 0, state: int = PartitionState.ACTIVE, replaces: int | None = None,
+    ) -> SegmentRow:
+        """A new partition; its file is durable before the catalog can name it."""
+        files = self.store.tier_files(tier)
+        row = SegmentRow(
+            id=replaces if replaces is not None else self.store.claim_segment_id(),
+            tier=tier, day=day, sequence=sequence, generation=generation,
+            path=files.path(day, sequence, generation), state=state, capacity=capacity,
+            slots=0, live=0,
+        )
+        if self.store.files.is_free(row.path):
+            self._doubtful.append(row.path)  # before there is any such file
+        self._created[row.id] = self.store.new_segment(row, slots=slots)
+        self._rows[row.id] = row
+        return row
+
+    def set_state(self, segment_id: int, state: PartitionState) -> None:
+        """Walk one step in the life of a partition."""
+        row = self.row(segment_id)
+        check_transition(row.state, state, row.path)
+        self._rows[segment_id] = replace(row, state=int(state))
+        self._journal.append((segment_id, JOURNAL_HEADER, 0, b""))
+
+    def drop_segment(self, segment_id: int) -> None:
+        """Remove a partition without live records; its file goes after the commit."""
+        row = self.row(segment_id)
+        assert row.live == 0, "a partition with live records may not be dropped"
+        self._rows[segment_id] = replace(row, state=int(PartitionState.COMPACTED), slots=0)
+        self.connection.execute("DELETE FROM journal WHERE segment_id = ?", (segment_id,))
+        self._moves_places = True
+        self._dropped.append((segment_id, row.path))
+
+    def abandon_segment(self, segment_id: int) -> None:
+        """Remove a partition whose records have all been moved by this transaction."""
+        self._rows[segment_id] = replace(self.row(segment_id), live=0)
+        self.drop_segment(segment_id)
+
+    def replace_segment(self, old: SegmentRow, images: Bytes) -> None:
+        """The partition created with ``replaces=old.id`` takes over with ``images`` as its content.
+
+        The new file is complete and durable before the catalog names it, so it needs no redo
+        images; the ones of the old file go in the same transaction.
+        """
+        segment, row = self._created[old.id], self._rows[old.id]
+        row = replace(row, slots=len(images), live=len(images))
+        self._rows[old.id] = row
+        segment.write_records(0, as_bytes(images))
+        segment.write_header(row)
+        segment.sync()
+        self.connection.execute("DELETE FROM journal WHERE segment_id = ?", (old.id,))
+        self._moves_places = True
+        self._dropped.append((-1, old.path))
+
+    # -- records ------------------------------------------------------------------------------
+
+    def append(self, segment_id: int, images: Bytes) -> int:
+        """Stage whole records (n, stride) at the end of a partition; returns their first slot."""
+        row = self.row(segment_id)
+        first = row.slots
+        assert first + len(images) <= row.capacity, "placement exceeds the partition's capacity"
+        self._rows[segment_id] = replace(
+            row, slots=first + len(images), live=row.live + len(images)
+        )
+        self._allocate(segment_id, first + len(images))
+        if len(images) >= WRITE_AHEAD_RECORDS and self.store.files.durable:
+            segment = self._created.get(segment_id) or self.store.segments[segment_id]
+            segment.write_records(first, as_bytes(images))
+            self._ahead[segment_id] = segment
+            self._journal.append((segment_id, JOURNAL_HEADER, 0, b""))
+        else:
+            self._journal.append((segment_id, JOURNAL_RECORDS, first, as_bytes(images)))
+        return first
+
+    def overwrite(self, segment_id: int, slot: int, image: Bytes) -> None:
+        """Replace a dead record in place; only volatile ring tiers do this."""
+        row = self.row(segment_id)
+        self._rows[segment_id] = replace(row, live=row.live + 1)
+        self._overwritten.add(segment_id)
+        self._journal.append((segment_id, JOURNAL_RECORDS, slot, as_bytes(image)))
+
+    def evict(self, segment_id: int) -> None:
+        """Count out a live record whose slot is about to be overwritten."""
+        row = self.row(segment_id)
+        self._rows[segment_id] = replace(row, live=row.live - 1)
+
+    def set_mutable(self, segment_id: int, slot: int, block: bytes) -> None:
+        """Stage new mutable bytes of a live record."""
+        self._rows.setdefault(segment_id, self.row(segment_id))
+        self._journal.append((segment_id, JOURNAL_MUTABLE, slot, block))
+
+    def hide(self) -> None:
+        """Note that a memory hides or shows itself in place, while another one shows elsewhere.
+
+        A scan in an older snapshot would see the first half of that and not the second.
+        """
+        self._hides = True
+
+    def tombstone(self, segment_id: int, slot: int, block: bytes, *, later: bool = False) -> None:
+        """Stage the death of a record; ``later`` when the memory lives on in another slot."""
+        row = self.row(segment_id)
+        self._rows[segment_id] = replace(row, live=row.live - 1)
+        self._moved = self._moved or later
+        kind = JOURNAL_RETIRE if later else JOURNAL_MUTABLE
+        self._journal.append((segment_id, kind, slot, block))
+
+    def _allocate(self, segment_id: int, slots: int) -> None:
+        segment = self._created.get(segment_id) or self.store.segments[segment_id]
+        config = self.store.config
+        segment.allocate(slots, low=config.min_extent_bytes, high=config.max_extent_bytes)
+
+    # -- the three steps of a commit, called by Store.transaction -------------------------------
+
+    def head(self) -> Head:
+        return Head(
+            last_id=self._last_id,
+            change_seq=self._change_seq,
+            journal_seq=self._before.journal_seq + len(self._journal),
+            # Slots mean other records now: scans over the old slab must not mix the two. On disk
+            # nobody can: the old file and the catalog's snapshot are of one moment. But a flag that
+            # changes in place is not.
+            retire_epoch=self._before.retire_epoch
+            + (self._hides or (self._moves_places and self.store.catalog.in_memory)),
+        )
+
+    def changed(self) -> list[int]:
+        return list(self._rows)
+
+    def write_journal(self) -> None:
+        """Rows of the changed segments and redo images, inside the catalog's transaction."""
+        self.store.moves += self._moved  # before anybody can see it in the catalog
+        for segment in self._ahead.values():
+            segment.sync()
+        self._open_files()
+        head = self.head()
+        self._rows = {
+            i: replace(row, change_seq=head.change_seq) for i, row in self._rows.items()
+        }
+        db = self.connection
+        first = self._before.journal_seq + 1
+        if self.store.files.durable:
+            db.executemany(
+                "INSERT INTO journal VALUES (?, ?, ?, ?, ?)",
+                [(first + n, *entry) for n, entry in enumerate(self._journal)],
+            )
+        db.executemany(
+            "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (r.id, r.tier, r.day, r.sequence, r.generation, r.path, r.state, r.capacity,
+                 r.slots, r.live, r.change_seq)
+                for r in self._rows.values()
+            ],
+        )
+        self.store.note_change(db, head.change_seq)
+        db.execute(
+            "UPDATE head SET last_id = ?, change_seq = ?, journal_seq = ?, retire_epoch = ?",
+            (head.last_id, head.change_seq, head.journal_seq, head.retire_epoch),
+        )
+
+    def _open_files(self) -> None:
+        """Open what ``apply`` will write while an error still means that nothing has happened.
+
+        A transaction over more partitions than that opens the others as it goes.
+        """
+        written = dict.fromkeys(segment_id for segment_id, *_ in self._journal)
+        for segment_id in itertools.islice(written, _OPENED_BEFORE_COMMIT):
+            segment = self._created.get(segment_id) or self.store.segments.get(segment_id)
+            if segment is not None:
+                segment.file()
+
+    def apply(self) -> None:
+        """After the commit: copy the images into the partitions, then the headers."""
+        store = self.store
+        for segment_id, segment in self._created.items():
+            previous = store.segments.get(segment_id)
+            if previous is not None:
+                old = previous.row
+                previous.write_header(replace(old, state=int(PartitionState.COMPACTED)))
+                previous.close()
+                store.drop_left_slots(segment_id)
+            store.segments[segment_id] = segment
+            group = store.groups.setdefault((segment.row.tier, segment.row.day), [])
+            if segment_id not in group:
+                group.append(segment_id)
+        for segment_id in self._overwritten:
+            store.segments[segment_id].overwrites += 1
+        touched: set[int] = set()
+        first = self._before.journal_seq + 1
+        for seq, (segment_id, kind, slot, image) in enumerate(self._journal, first):
+            if kind == JOURNAL_RECORDS:
+                store.segments[segment_id].write_records(slot, image)
+            elif kind == JOURNAL_MUTABLE:
+                store.segments[segment_id].write_mutable(slot, bytes(image))
+            elif kind == JOURNAL_RETIRE:
+                store.left_slots.add(LeftSlot(seq, segment_id, slot, bytes(image)))
+            self._trim(touched, segment_id)
+        for segment_id, row in self._rows.items():
+            if row.state != PartitionState.COMPACTED:
+                store.segments[segment_id].write_header(row)
+            self._trim(touched, segment_id)
+        if self._dropped and store.catalog.relaxed:
+            store.sync_log()  # the old file must not go before the commit that lets it go is safe
+        for segment_id, path in self._dropped:
+            if segment_id >= 0:
+                store.drop_segment(segment_id)
+            store.left_files.add(path)
+        if self._dropped:  # what waits for a reader waits for a checkpoint, not for every commit
+            store.remove_left_files()
+        store.note_journal(sum(len(entry[3]) + 64 for entry in self._journal))
+
+    def _trim(self, touched: set[int], segment_id: int) -> None:
+        """A transaction may touch more partitions than a process may have descriptors."""
+        touched.add(segment_id)
+        if len(touched) >= _TRIM_EVERY:
+            touched.clear()
+            self.store.trim_files()
+
+    def let_go(self, *, remove: bool) -> None:
+        """After a failure: close the files that this transaction created, or undo them."""
+        for segment in self._created.values():
+            segment.close()
+        for path in self._doubtful if remove else ():
+            self.store.files.discard(path)

@@ -1,0 +1,1 @@
+"""Making forgotten words unreadable, and the search that shows it."""

@@ -1,0 +1,267 @@
+"""Making forgotten things unreadable: what is due, and the catalog's share of the work.
+
+``forget`` and ``update`` take effect at once, but the bytes stay until an erasure: dead slots in
+partitions until these are rewritten (``store.compact``), words in the full-text index until its
+parts are merged, copies of rows in pages that were rebalanced and in the write-ahead log. The
+transaction that deletes a text also writes the id and the time by which it must be gone into the
+table ``erasure``, so an erasure that is killed is finished by the next one.
+
+The line ``purge_due`` of the table ``meta`` says how far the catalog is: CATALOG, LOG, PARTITIONS,
+or absent when nothing is due.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from spector.kernel.checksum import crc32c_rows
+from spector.layout import HEADER_BYTES, Flag, headers_of
+from spector.messages.counting import counted
+from spector.records.erasure import Purged
+from spector.store.catalog.catalog import CATALOG_NAME
+from spector.store.core.store import Store
+from spector.store.partitions.checksums import record_ids, wrong_checksums
+
+__all__ = [
+    "DUE", "STAGES", "Due", "awaits_erasure", "derived_from", "due_of", "left_in", "needs_purge",
+    "note_erasure", "postpone", "purge", "settle", "wipe_dead",
+]
+
+#: the line of ``meta``
+DUE: Final = "purge_due"
+#: what an erasure has still to do: pages and log and partitions; log and partitions; partitions
+CATALOG, LOG, PARTITIONS = STAGES = "1", "log", "partitions"
+
+#: so many times a log is looked at that recalls may be reading right now
+_LOOKS: Final = 8
+
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is to be erased: ids of forgotten or changed memories, and when it must be done."""
+
+    ids: tuple[int, ...] = ()
+    due_ms: int | None = None
+
+
+def note_erasure(connection: sqlite3.Connection, ids: Iterable[int], due_ms: int) -> None:
+    """Inside a transaction that deletes text: remember what must be gone by when."""
+    connection.execute(_TABLE)  # stores of the first days have none
+    connection.executemany(
+        "INSERT INTO erasure VALUES (?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET due_ms = min(due_ms, excluded.due_ms)",
+        [(record_id, due_ms) for record_id in ids],
+    )
+    _set_stage(connection, CATALOG)
+
+
+def needs_purge(store: Store) -> bool:
+    return _stage(store) is not None
+
+
+def due_of(store: Store) -> Due:
+    """What waits to be erased; stores of the first days only know that something does."""
+    with store.catalog.reading() as db:
+        if _stage_in(db) is None:
+            return Due()
+        if not _has_table(db):
+            return Due(due_ms=0)
+        ids = tuple(i for (i,) in db.execute("SELECT id FROM erasure ORDER BY id"))
+        due_ms = db.execute("SELECT min(due_ms) FROM erasure").fetchone()[0]
+    return Due(ids, due_ms if type(due_ms) is int else 0)  # of what is damaged: at once
+
+
+def awaits_erasure(store: Store, record_id: int) -> bool:
+    """True when something that was deleted of a memory, or all of it, is to be erased."""
+    sql = "SELECT EXISTS (SELECT 1 FROM erasure WHERE id = ?)"
+    with store.catalog.reading() as db:
+        return _has_table(db) and bool(db.execute(sql, (record_id,)).fetchone()[0])
+
+
+def purge(store: Store) -> tuple[list[Purged], str]:
+    """Remove what the catalog's pages and its log still hold of deleted rows.
+
+    Returns what was done, and why the log could not be emptied ("" when it was). Deleted rows are
+    zeroed when they are deleted. What is left is the full-text index, whose merged parts no longer
+    know deleted words (its option ``secure-delete`` would zero them at once, but makes files that
+    SQLite before 3.42 cannot read), and copies in the slack of rebalanced pages, which only a
+    rewrite of the file gets rid of. Writers wait for it; recalls do not.
+    """
+    with store.lock, store.noting_failure():
+        store.checkpoint()
+        done = _rewrite_catalog(store) if _stage(store) == CATALOG else []
+    for look in range(_LOOKS):
+        if look:
+            _pause()  # without the lock: who holds the log may be a recall that waits for it
+        with store.lock, store.noting_failure():
+            store.checkpoint()  # also removes replaced files, once their last reader is gone
+            stage = _stage(store)
+            if stage not in (CATALOG, LOG):  # CATALOG: something was forgotten meanwhile
+                return done, ""
+            emptied = store.catalog.empty_log()
+            if emptied is not None:
+                done.append(Purged(where=f"{CATALOG_NAME}-wal", what="emptied", bytes=emptied))
+                if stage == LOG:
+                    with store.catalog.writing() as connection:
+                        _set_stage(connection, PARTITIONS)
+                return done, ""
+    return done, (
+        "a reader held on to the catalog's log, which may repeat old pages; close it and compact "
+        "again"
+    )
+
+
+def _rewrite_catalog(store: Store) -> list[Purged]:
+    """From stage CATALOG to LOG."""
+    with store.catalog.writing() as connection:
+        connection.execute("INSERT INTO fulltext(fulltext) VALUES ('optimize')")
+    before, free, after = store.catalog.vacuum()
+    with store.catalog.writing() as connection:
+        _set_stage(connection, LOG)
+    return [
+        Purged(where=CATALOG_NAME, what="full text merged without deleted words"),
+        Purged(where=CATALOG_NAME, bytes=before,
+               what=f"all pages rewritten, {counted(free, 'byte', commas=True)} of free ones among"
+                    f" them; now {counted(after, 'byte', commas=True)}"),
+    ]  # fmt: skip
+
+
+def _pause() -> None:
+    time.sleep(0.02)
+
+
+def wipe_dead(store: Store, segment_id: int) -> int:
+    """Blank the dead records of a partition that is not rewritten, where they lie; how many bytes.
+
+    What is left of one is its id, by which a ring knows the oldest, and that it is dead.
+    """
+    with store.lock, store.noting_failure():
+        store.checkpoint()  # slots of moved memories become tombstones here
+        segment = store.segments.get(segment_id)
+        if segment is None:
+            return 0
+        headers, records = segment.partition().headers(), segment.records()
+        dead = np.flatnonzero(headers["flags"] & int(Flag.TOMBSTONE))
+        # no checksum covers a flag: what the catalog names stays for a repair, however it is marked
+        with store.catalog.reading() as db:
+            rows = db.execute("SELECT slot FROM record WHERE segment_id = ?", (segment_id,))
+            dead = np.setdiff1d(dead, [slot for (slot,) in rows if type(slot) is int])
+        dead = dead[records[dead, HEADER_BYTES:].any(axis=1)]
+        if not len(dead):
+            return 0
+        blank = np.zeros((len(dead), store.stride), dtype=np.uint8)
+        written = headers_of(blank)
+        for name in ("id", "tier"):
+            written[name] = headers[name][dead]
+        written["flags"] = Flag.TOMBSTONE
+        written["crc"] = crc32c_rows(blank, seed=store.uuid)
+        with store.transaction() as tx:
+            for slot, image in zip(dead.tolist(), blank, strict=True):
+                tx.evict(segment_id)
+                tx.overwrite(segment_id, slot, image)
+        return blank.nbytes
+
+
+def settle(store: Store, ids: Collection[int]) -> None:
+    """These ids are erased; when no others are due, neither is an erasure."""
+    with store.lock, store.noting_failure(), store.catalog.writing() as connection:
+        if _has_table(connection):
+            connection.executemany("DELETE FROM erasure WHERE id = ?", [(i,) for i in ids])
+            if connection.execute("SELECT EXISTS (SELECT 1 FROM erasure)").fetchone()[0]:
+                return
+        if _stage_in(connection) == PARTITIONS:
+            _set_stage(connection, None)
+
+
+def postpone(store: Store, ids: Collection[int], due_ms: int) -> None:
+    """These could not be erased, and are not tried again before that time unless somebody asks."""
+    with store.lock, store.noting_failure(), store.catalog.writing() as connection:
+        if _has_table(connection):
+            connection.executemany(
+                "UPDATE erasure SET due_ms = ? WHERE id = ?", [(due_ms, i) for i in ids]
+            )
+
+
+def left_in(store: Store, segment_id: int, ids: Collection[int]) -> set[int]:
+    """Which of those ids the dead slots of a partition still hold, or may hold; of any, if none.
+
+    The catalog says which slots are dead, because flags may be damaged; so may the id of a record
+    whose checksum is wrong, and then it may be each of them.
+    """
+    segment = store.segments.get(segment_id)
+    if segment is None:
+        return set()
+    partition = segment.partition()
+    dead = np.ones(partition.slots, dtype=np.bool_)
+    with store.catalog.reading() as db:
+        for (slot,) in db.execute("SELECT slot FROM record WHERE segment_id = ?", (segment_id,)):
+            if slot in range(len(dead)):  # whatever else is damage, which check names
+                dead[slot] = False
+    images = np.ascontiguousarray(partition.data[dead])
+    found = set(record_ids(images).tolist())
+    if not ids:
+        return found
+    return set(ids) if len(wrong_checksums(images, store.uuid)) else found & set(ids)
+
+
+def derived_from(store: Store, erased: set[int]) -> tuple[int, ...]:
+    """Living memories below the erased ones in the tree of parents, at any depth."""
+    if not erased:
+        return ()
+    children: dict[int, list[int]] = {}
+    with store.catalog.reading() as db:
+        sql = "SELECT id, parents FROM content WHERE parents IS NOT NULL"
+        for record_id, parents in db.execute(sql):
+            try:
+                found_parents = json.loads(parents)
+            except (ValueError, RecursionError):  # damage, which check names
+                continue
+            for parent in found_parents if isinstance(found_parents, list) else ():
+                if isinstance(parent, int):
+                    children.setdefault(parent, []).append(record_id)
+    found: set[int] = set()
+    waiting = list(erased)
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            if child not in found and child not in erased:
+                found.add(child)
+                waiting.append(child)
+    return tuple(sorted(found))
+
+
+def _stage(store: Store) -> str | None:
+    """How far the catalog is, as of the last commit.
+
+    Asked of the catalog each time: what memory says of a commit that then failed, it says until the
+    next opening.
+    """
+    with store.catalog.reading() as db:
+        return _stage_in(db)
+
+
+def _stage_in(db: sqlite3.Connection) -> str | None:
+    found = db.execute("SELECT value FROM meta WHERE key = ?", (DUE,)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def _set_stage(connection: sqlite3.Connection, stage: str | None) -> None:
+    if stage is None:
+        connection.execute("DELETE FROM meta WHERE key = ?", (DUE,))
+    else:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DUE, stage))
+
+
+def _has_table(db: sqlite3.Connection) -> bool:
+    sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'erasure')"
+    return bool(db.execute(sql).fetchone()[0])

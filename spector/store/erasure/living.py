@@ -1,0 +1,352 @@
+"""What living memories, and the store itself, say of what an erasure looked for.
+
+A piece that they have proves nothing, and of what the caller named it is told who says it. All is
+compared in one pass over what there is, however many pieces there are, in stretches that hold up no
+writer and no log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from typing import Any, Final
+
+from spector.errors import StoreError
+from spector.language.words.unicode import compatible, normalize
+from spector.store.catalog.catalog import APPLICATION_ID
+from spector.store.core.store import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store
+from spector.store.erasure.catalog import DUE, STAGES
+from spector.store.erasure.patterns import LEAST_BYTES, Finder
+from spector.store.erasure.words import terms_of
+from spector.store.files.lock import LOCK_NAME
+
+__all__ = ["Said", "escaped", "leaves"]
+
+#: memories that are read in one look at the catalog, and bytes of theirs; of one of them all
+_AT_ONCE: Final = 2000
+_BYTES_AT_ONCE: Final = 8 << 20
+#: searching takes some ten times as much memory
+_SEARCHED_AT_ONCE: Final = 1 << 20
+
+#: in the order of their columns, because a row's values lie one behind the other and so may make up
+#: a piece; as bytes, because damage may be no text
+_CONTENT: Final = ("text", "tags", "metadata", "content.role", "content.source", "parents")
+_RECORD: Final = ("session_id", "agent_id", "user_id")
+#: those that are JSON, and what JSON writes in another way than it is
+_JSON: Final = frozenset({"tags", "metadata", "parents"})
+_WRITTEN: Final = re.compile(rb'["\\\x00-\x1f]')
+_MEMORIES: Final = f"""
+SELECT record.id, {", ".join(f"CAST({name} AS BLOB)" for name in (*_CONTENT, *_RECORD))}
+  FROM record JOIN content ON content.id = record.id
+ WHERE record.id > ? ORDER BY record.id LIMIT {_AT_ONCE}"""
+_ITSELF: Final = (
+    ("sqlite_master", ("type", "name", "tbl_name", "sql")), ("meta", ("key", "value")),
+    ("segment", ("path",)),
+)  # fmt: skip
+#: what the store writes for a while and takes back
+_PASSING: Final = (
+    *(f"{DUE}{stage}".encode() for stage in STAGES),
+    *(key.encode() for key in (UNSYNCED, RELAXED_LOG, BACKUP_NOTE)),
+)
+#: more than a lock file has: the writer's process id, and how far the store is durable
+_LOCK_BYTES: Final = 256
+#: the first bytes of the catalog, and what stands further behind in its first page
+_MAGIC: Final = (b"SQLite format 3\0", APPLICATION_ID.to_bytes(4, "big"))
+
+
+class Said:
+    """What a store says of some pieces, and of what the caller named."""
+
+    def __init__(
+        self, pieces: Set[bytes], exactly: Set[bytes], given: Collection[bytes]
+    ) -> None:
+        """
+        Args:
+            pieces: found in files of the store, which have values one behind the other, in small
+                letters, stemmed, and what the store says of itself.
+            exactly: found elsewhere, where none of that accounts for them.
+        """
+        self._sought = pieces
+        self._sought_exactly = exactly
+        self._given = given
+        #: who says what the caller named, in letters of either case and with any accents
+        self.ids: set[int] = set()
+        #: what a living memory says, or the store in its own description
+        self.pieces: set[bytes] = set()
+        #: what a living memory says to the letter, within one of its values
+        self.exactly: set[bytes] = set()
+
+    def look(self, store: Store) -> None:
+        """Look through everything that a store says."""
+        rest, strict = self._sought - self.pieces, Finder(self._sought_exactly - self.exactly)
+        if not (rest or self._given) and strict.done:
+            return
+        exact, plain, named = Finder(rest), _Plain(rest), _Named(self._given)
+        plain.drop(_found(exact, _itself(store), self.pieces))
+        for rows in _memories(store):
+            values = _Values()
+            for record_id, row in rows:
+                values.add(record_id, b"".join(row[: len(_CONTENT)]))
+                values.add(record_id, b"".join(row[len(_CONTENT) :]))
+                for leaf in _meant(row):  # an index has tags as they are
+                    values.add(record_id, leaf.encode("utf-8", "replace"))
+                for text in _as_written(row):  # and an export has texts as JSON
+                    values.add(record_id, text)
+            plain.drop(_found(exact, values, self.pieces))
+            if not strict.done:
+                _found(strict, _to_the_letter(rows), self.exactly)
+            named.look_at_bytes(values)
+            if plain.wanted or named.texts_wanted:
+                values = _Values()
+                for record_id, row in rows:
+                    values.add(record_id, _bare_row(row))
+                found = plain.look(values)
+                exact.found(found)
+                self.pieces |= found
+                named.look_at_text(values)
+            if exact.done and strict.done and named.done:
+                break
+        self.ids |= named.ids
+        if left := rest - self.pieces:  # in the words of the full text: small letters, stemmed
+            exact = Finder(left)
+            for terms in terms_of(store.catalog):
+                values = _Values()
+                for term in terms:
+                    values.add(0, term)
+                _found(exact, values, self.pieces)
+
+
+def _found(finder: Finder, values: _Values, into: set[bytes]) -> set[bytes]:
+    """Pieces that are in a value, and were not in one before."""
+    new: set[bytes] = set()
+    for piece, _ in values.search(finder):
+        new.add(piece)
+        finder.found((piece,))
+    into |= new
+    return new
+
+
+class _Values:
+    """Many values in one, and whose each is; nothing is found across two of them."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._ids: list[int] = []
+        #: where each begins, and where the last one ends
+        self._starts = [0]
+
+    def add(self, record_id: int, value: bytes) -> None:
+        if value:
+            self._parts.append(value)
+            self._ids.append(record_id)
+            self._starts.append(self._starts[-1] + len(value))
+
+    def search(self, finder: Finder) -> Iterator[tuple[bytes, int]]:
+        """(piece, id) of every place of each piece."""
+        joined, size = b"".join(self._parts), _SEARCHED_AT_ONCE + finder.longest
+        blocks = (
+            (at, joined[at : at + size]) for at in range(0, len(joined), _SEARCHED_AT_ONCE)
+        )
+        for piece, at in finder.search(blocks):
+            n = bisect_right(self._starts, at)
+            if at + len(piece) <= self._starts[n]:
+                yield piece, self._ids[n - 1]
+
+
+class _Plain:
+    """Pieces as they are without accents: files of words have them so, and in small letters.
+
+    So a piece that is in small letters may be of a memory that writes it in another way.
+    """
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        #: without accents -> as they were looked for
+        self.wanted: dict[bytes, set[bytes]] = {}
+        for piece in pieces:
+            text = _text_of(piece)
+            if text is None or text != text.lower():
+                continue
+            plain = bare(text).encode()
+            if len(plain) >= LEAST_BYTES or plain == piece:  # what is next to nothing is anywhere
+                self.wanted.setdefault(plain, set()).add(piece)
+        self._plain_of = {piece: plain for plain, of in self.wanted.items() for piece in of}
+        self._finder = Finder(self.wanted)
+
+    def drop(self, pieces: Iterable[bytes]) -> None:
+        """These are accounted for."""
+        for piece in pieces:
+            plain = self._plain_of.get(piece)
+            if plain in self.wanted:
+                self.wanted[plain].discard(piece)
+                if not self.wanted[plain]:
+                    del self.wanted[plain]
+                    self._finder.found((plain,))
+
+    def look(self, values: _Values) -> set[bytes]:
+        """Those that are in values, which are without accents in small letters."""
+        found: set[bytes] = set()
+        for plain, _ in values.search(self._finder):
+            found |= self.wanted.pop(plain)
+            self._finder.found((plain,))
+        return found
+
+
+class _Named:
+    """Who says what the caller named: every one, for a receipt counts them."""
+
+    def __init__(self, given: Collection[bytes]) -> None:
+        texts = {bare(text).encode() for each in given if (text := _text_of(each)) is not None}
+        self._texts = Finder(texts - {b""})
+        self._bytes = Finder(each for each in given if _text_of(each) is None)
+        self.ids: set[int] = set()
+
+    @property
+    def texts_wanted(self) -> bool:
+        return not self._texts.done
+
+    @property
+    def done(self) -> bool:
+        return self._texts.done and self._bytes.done
+
+    def look_at_bytes(self, values: _Values) -> None:
+        self._look(self._bytes, values)
+
+    def look_at_text(self, values: _Values) -> None:
+        self._look(self._texts, values)
+
+    def _look(self, finder: Finder, values: _Values) -> None:
+        if not finder.done:
+            self.ids.update(record_id for _, record_id in values.search(finder))
+
+
+def _itself(store: Store) -> _Values:
+    """What the store says of itself."""
+    values = _Values()
+    with store.catalog.reading() as db:
+        for table, names in _ITSELF:
+            columns = ", ".join(f"CAST({name} AS BLOB)" for name in names)
+            for row in db.execute(f"SELECT {columns} FROM {table}"):
+                values.add(0, b"".join(filter(None, row)))
+    for value in (*_MAGIC, *_PASSING):
+        values.add(0, value)
+    if store.files.durable:
+        with contextlib.suppress(StoreError):
+            file = store.files.open(LOCK_NAME, writable=False)
+            try:
+                values.add(0, file.read_at(0, _LOCK_BYTES))
+            finally:
+                file.close()
+    return values
+
+
+def _memories(store: Store) -> Iterator[list[tuple[int, list[bytes]]]]:
+    """The ids of living memories and what they say, many at once, by ascending ids."""
+    after = -1
+    while True:
+        rows: list[tuple[int, list[bytes]]] = []
+        room = _BYTES_AT_ONCE
+        with store.catalog.reading() as db, contextlib.closing(
+            db.execute(_MEMORIES, (after,))
+        ) as found:
+            for record_id, *values in found:
+                rows.append((record_id, [value or b"" for value in values]))
+                room -= sum(map(len, rows[-1][1]))
+                if room <= 0:
+                    break
+        if not rows or rows[-1][0] <= after:  # a damaged key, which check names
+            return
+        after = rows[-1][0]
+        yield rows
+
+
+def _to_the_letter(rows: Iterable[tuple[int, list[bytes]]]) -> _Values:
+    """What memories say, each value apart, as it is and as JSON has it: so anybody may write it."""
+    values = _Values()
+    for record_id, row in rows:
+        for name, value in zip((*_CONTENT, *_RECORD), row, strict=True):
+            if name != "parents":  # ids are no saying of its own
+                values.add(record_id, value)
+        for leaf in _meant(row):
+            values.add(record_id, leaf.encode("utf-8", "replace"))
+        for text in _as_written(row):
+            values.add(record_id, text)
+    return values
+
+
+def _bare_row(row: list[bytes]) -> bytes:
+    """What a memory says without accents, in small letters; of JSON what it means, too."""
+    texts = [value.decode("utf-8", "replace") for value in row if value]
+    texts += _meant(row)
+    return bare("\0".join(texts)).encode("utf-8", "replace")
+
+
+def _meant(row: list[bytes]) -> list[str]:
+    """Texts of a memory that JSON writes in another way than they are."""
+    texts: list[str] = []
+    for value in row:
+        if b"\\" in value and value[:1] in (b"[", b"{"):
+            with contextlib.suppress(ValueError, RecursionError):
+                texts += leaves(json.loads(value.decode("utf-8", "replace")))
+    return texts
+
+
+def _as_written(row: list[bytes]) -> Iterator[bytes]:
+    """Texts and labels of a memory that JSON writes in another way than they are."""
+    for name, value in zip((*_CONTENT, *_RECORD), row, strict=True):
+        if name not in _JSON and _WRITTEN.search(value):
+            yield escaped(value.decode("utf-8", "replace")).encode("utf-8", "replace")
+
+
+def escaped(text: str) -> str:
+    """A text as it stands in the JSON of the catalog and of exports."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _text_of(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:  # a vector, or a text cut within a letter
+        return None
+
+
+def bare(text: str) -> str:
+    """In small letters without accents, so that people mean the same by what is the same."""
+    if text.isascii():
+        return text.lower()
+    return normalize("NFD", compatible(text).casefold().replace("ı", "i")).translate(_UNMARKED)
+
+
+#: Japanese marks that make another letter, not an accent
+_VOICED: Final = "\u3099\u309a"
+
+
+class _Unmarked(dict[int, int | None]):
+    """Table for ``str.translate``: a character -> itself, or nothing when it is a mark."""
+
+    def __missing__(self, code: int) -> int | None:
+        letter = chr(code)
+        stays = letter in _VOICED or not unicodedata.combining(letter)
+        self[code] = value = code if stays else None
+        return value
+
+
+_UNMARKED: Final = _Unmarked()
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Every string and number in metadata, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield json.dumps(value)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield key
+            yield from leaves(each)
+    elif isinstance(value, Iterable):
+        for each in value:
+            yield from leaves(each)

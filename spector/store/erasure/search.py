@@ -1,0 +1,334 @@
+"""A search of every byte of a store for what was erased from it.
+
+What is searched for is cut into pieces, because SQLite spreads a long value over pages and a
+remnant need not begin where the value began: whatever is left of 63 bytes or more in one place
+holds a whole piece of 32. A piece that living memories hold as well proves nothing, and is counted
+instead of reported; of what the caller named, they are listed. In a file that is not of the store
+only what one of them says to the letter is theirs. The full text does not keep texts as they are,
+so its words are read one by one (``word_residue``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import InvalidInputError, StoreError, StoreNotFoundError
+from spector.language.words.unicode import normalize
+from spector.layout import HEADER_BYTES, PARTITION_HEADER_BYTES, Flag, headers_of
+from spector.process.resources import managed
+from spector.records.erasure import Residue, Verification
+from spector.store.catalog.catalog import CATALOG_NAME, Row
+from spector.store.catalog.rows import tags_json, to_json
+from spector.store.core.store import Store
+from spector.store.erasure.living import Said, escaped, leaves
+from spector.store.erasure.patterns import LEAST_BYTES, Finder, Pieces, cut
+from spector.store.erasure.words import WordCheck, words_left
+from spector.store.files.bad_sectors import written
+from spector.store.files.files import Bytes, File
+from spector.store.files.lock import LOCK_NAME
+from spector.store.partitions.index_files import idx_of
+from spector.store.partitions.partition import Segment
+from spector.store.words.files import is_words
+
+__all__ = ["Needles", "strange_files", "verify"]
+
+#: what somebody asks for by name may be a little shorter, and be found by chance: four given bytes
+#: stand once in 4 GiB of random ones
+LEAST_GIVEN_BYTES: Final = 4
+_BLOCK_BYTES: Final = 1 << 20
+#: SQLite's lock table: numbers of pages and no content. It must not be opened by anybody else,
+#: because closing it would drop SQLite's own locks
+_LOCK_TABLE: Final = f"{CATALOG_NAME}-shm"
+
+
+@dataclass(slots=True)
+class Needles:
+    """What to search for, in pieces."""
+
+    pieces: Pieces = field(default_factory=Pieces)
+    #: texts whose words must not be found in the full text either
+    texts: list[str] = field(default_factory=list)
+    #: what the caller named, whole
+    given: list[bytes] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
+    too_short: int = 0
+
+    def add_given(self, given: str | bytes) -> None:
+        """Something that a caller asks for: as it is, as JSON has it, in either normal form.
+
+        Raises:
+            InvalidInputError: it is so short, or so monotonous, that it would be found everywhere.
+        """
+        try:
+            data = given.encode() if isinstance(given, str) else given
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                f"verify holds a text that is no Unicode: {error.reason} at {error.start}",
+                hint="leave half a surrogate pair out",
+            ) from None
+        forms = [data]
+        with contextlib.suppress(UnicodeDecodeError):
+            text = data.decode()
+            forms += [normalize(form, text).encode() for form in ("NFC", "NFD")]
+        least = min(len(form.strip()) for form in forms)
+        if least < LEAST_GIVEN_BYTES or len(set(data)) < 2:
+            what = f"only {least}" if least < LEAST_GIVEN_BYTES else "only the same"
+            raise InvalidInputError(
+                f"verify holds a text of {what} bytes, which are found everywhere",
+                hint=f"give at least {LEAST_GIVEN_BYTES} bytes that are not all the same: a full "
+                "name instead of a short one",
+            )
+        self.given.append(data)
+        if len(forms) > 1:  # a text
+            self.texts.append(data.decode())
+            forms += [escaped(form.decode()).encode() for form in forms]
+        for form in dict.fromkeys(forms):
+            self._take("given", form)
+
+    def add(self, kind: str, data: bytes, owner: int | None = None) -> None:
+        """Something whose bytes must not be found."""
+        if len(data) < LEAST_BYTES or len(set(data)) < 2:
+            self.too_short += bool(data)
+            return
+        self._take(kind, data, owner)
+
+    def _take(self, kind: str, data: bytes, owner: int | None = None) -> None:
+        for piece in cut(data):
+            if len(set(piece)) < 2:
+                continue
+            self.pieces.add(piece, kind, owner)
+
+    def add_memory(self, row: Row, image: Bytes | None, dim: int) -> None:
+        """Everything that a memory says: text, metadata, tags, labels, vector.
+
+        Args:
+            image: (stride,) u8, the record as the partition has it, damaged or not.
+        """
+        self.ids.append(row.id)
+        self.texts.append(row.text)
+        values = [("text", row.text)]
+        values += (("metadata", leaf) for leaf in leaves(row.metadata))
+        values += (("tags", tag) for tag in row.tags)
+        labels = (row.session_id, row.agent_id, row.user_id, row.role, row.source)
+        values += (("label", label) for label in labels if label)
+        values += [(kind, escaped(value)) for kind, value in values]  # as exports have them
+        values.append(("metadata", row.metadata_json or to_json(row.metadata) or ""))
+        values.append(("tags", tags_json(row.tags) or ""))
+        for kind, value in dict.fromkeys(values):
+            self.add(kind, value.encode(), row.id)
+        if image is not None:
+            self.add("vector", image[HEADER_BYTES : HEADER_BYTES + dim].tobytes(), row.id)
+
+
+class _Hit(NamedTuple):
+    piece: bytes
+    where: str
+    offset: int
+    #: in a file of the store's, which writes what memories say in more ways than one
+    ours: bool
+
+
+def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Verification:
+    """Search every file of a store. Nothing is changed, and nobody waits for long.
+
+    What cannot be read is told and not raised: the erasure is done, and its receipt is due.
+
+    Args:
+        others: stores in memory, whose bytes are searched too and whose memories may say the same.
+    """
+    wanted = needles.pieces.finder()
+    own = _own_names(store)
+    files = total = 0
+    hits: list[_Hit] = []
+    alive: set[bytes] = set()
+    failed: list[str] = []
+    for each, name in _files(store, others):
+        shown = name if each is store else f"memory of this process, {name}"
+        with _telling(failed, shown), _opened(each, name) as file:
+            lives = _Lives(each, name)
+            for piece, offset in wanted.search(_blocks(file, wanted.longest)):
+                # a living record has the same numbers in its own right; a dead one has not
+                if lives.at(offset):
+                    alive.add(piece)
+                else:
+                    wanted.found((piece,))  # one place of it in this file is enough
+                    hits.append(_Hit(piece, shown, offset, ours=each is not store))
+            files += 1
+            total += file.size()
+        wanted.begin()
+    words = WordCheck(0, 0)
+    with _telling(failed, CATALOG_NAME):
+        words = words_left(store.catalog, needles.texts)
+    own |= _own_names(store)  # with what commits have made since, and what they have removed
+    hits = [hit._replace(ours=hit.ours or _is_own(hit.where, own)) for hit in hits]
+    said = Said(
+        {hit.piece for hit in hits if hit.ours}, {hit.piece for hit in hits if not hit.ours},
+        needles.given,
+    )
+    for each in (store, *others):
+        with _telling(failed, CATALOG_NAME):
+            said.look(each)
+    # the catalog and its log have records of the living that are on their way to a partition
+    alive |= _vectors_of_the_living(
+        (store, *others),
+        {
+            hit.piece for hit in hits
+            if _is_log(hit.where) and needles.pieces.kind(hit.piece) == "vector"
+        },
+    )
+    left = [
+        hit for hit in hits
+        if hit.piece not in (said.pieces if hit.ours else said.exactly)
+        and not (hit.piece in alive and _is_log(hit.where))
+    ]
+    residue = [
+        Residue(where=_shown(hit.where), offset=hit.offset, kind=needles.pieces.kind(hit.piece))
+        for hit in left
+    ]
+    residue += [Residue(where=f"{CATALOG_NAME}, full text", kind="word")] * words.left
+    left_of = {owner for hit in left for owner in needles.pieces.owners(hit.piece)}
+    return Verification(
+        needles=len(needles.pieces), words=words.wanted, too_short=needles.too_short,
+        shared=len(alive | said.pieces | said.exactly),
+        living=tuple(sorted(said.ids)), files=files, bytes=total,
+        residue=tuple(residue), unsearched=tuple(dict.fromkeys(failed)),
+        # of a word nobody knows whose it was
+        left_of=tuple(sorted(needles.ids if words.left else left_of)),
+    )
+
+
+def strange_files(store: Store) -> tuple[str, ...]:
+    """Names of files in the directory that the store did not make."""
+    if not store.files.durable:
+        return ()
+    with store.lock:
+        own = _own_names(store)
+        return tuple(_shown(name) for name in sorted(_listed(store)) if not _is_own(name, own))
+
+
+def _own_names(store: Store) -> set[str]:
+    """Names of the store's files, but for those of words; of one in memory all are."""
+    if not store.files.durable:
+        return {*_listed(store), CATALOG_NAME}
+    with store.lock:
+        named = {segment.row.path for segment in store.segments.values()}
+        own = {LOCK_NAME, CATALOG_NAME, _LOCK_TABLE, f"{CATALOG_NAME}-wal"}
+        return named | {idx_of(path) for path in named} | own
+
+
+def _is_own(name: str, own: set[str]) -> bool:
+    return name in own or is_words(name)
+
+
+def _listed(store: Store) -> list[str]:
+    return [*store.files.listing(), *store.files.closed_folders()]
+
+
+def _files(store: Store, others: Iterable[Store]) -> Iterator[tuple[Store, str]]:
+    """Every file of every store; the catalog of one in memory, which is no file, is one as well."""
+    for each in (store, *others):
+        names = _listed(each)
+        if each.catalog.in_memory:
+            names.append(CATALOG_NAME)
+        yield from ((each, name) for name in names if name != _LOCK_TABLE)
+
+
+def _shown(name: str) -> str:
+    """A file's name, or a message with one, for people, whatever bytes somebody has put into it."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+@contextlib.contextmanager
+def _telling(failed: list[str], name: str) -> Iterator[None]:
+    """Write down what cannot be read; a file that is gone by now has nothing to say."""
+    try:
+        yield
+    except StoreNotFoundError:
+        pass
+    except StoreError as error:
+        failed.append(_shown(f"{name}: {error.message}"))
+
+
+@managed
+def _opened(store: Store, name: str) -> Iterator[File]:
+    """A file of the store to read; the catalog's through a descriptor that outlives us."""
+    if name == CATALOG_NAME:
+        yield store.catalog.raw_file(store.files)
+        return
+    file = store.files.open(name, writable=False)
+    try:
+        yield file
+    finally:
+        file.close()
+
+
+def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:
+    """(offset, bytes) of a file, each block with the end of the one before it."""
+    for low, end in written(file):
+        # zeros that nobody has written are not searched, but what is sought may begin or end there
+        at, tail = low, bytes(min(low, overlap))
+        while at < end and (data := file.read_at(at, min(_BLOCK_BYTES, end - at))):
+            block = tail + data
+            yield at - len(tail), block
+            at += len(data)
+            tail = block[-overlap:] if overlap else b""
+        if tail and at < file.size():
+            yield at - len(tail), tail + bytes(overlap)
+
+
+def _is_log(name: str) -> bool:
+    return name in (CATALOG_NAME, f"{CATALOG_NAME}-wal")
+
+
+def _vectors_of_the_living(stores: Iterable[Store], pieces: set[bytes]) -> set[bytes]:
+    """Those of the pieces that a living record has, in a partition or on its way there."""
+    finder, found = Finder(pieces), set[bytes]()
+    for store in stores if pieces else ():
+        with store.lock:
+            held = list(store.segments.values())
+        for segment in held:
+            with store.lock:
+                records = segment.records()
+            step = max(_BLOCK_BYTES // store.stride, 1)
+            for first in range(0, len(records), step):
+                some = records[first : first + step]
+                flags = headers_of(some)["flags"]
+                for piece, at in finder.search([(0, some.tobytes())]):
+                    if not int(flags[at // store.stride]) & Flag.TOMBSTONE:
+                        found.add(piece)
+                        finder.found((piece,))
+                if finder.done:
+                    return found
+    return found
+
+
+class _Lives:
+    """Which places of a file are inside living records."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._stride = store.stride
+        with store.lock:  # or another thread's commit adds one while they are looked through
+            held = (each for each in store.segments.values() if each.row.path == name)
+            self._segment: Segment | None = next(held, None)
+        self._flags: NDArray[np.uint16] | None = None
+
+    def at(self, offset: int) -> bool:
+        """True for a place inside a living record."""
+        if self._segment is None or offset < PARTITION_HEADER_BYTES:
+            return False
+        slot = (offset - PARTITION_HEADER_BYTES) // self._stride
+        # of one that was not there or dead a moment ago, look again
+        return self._alive(slot) or self._alive(slot, anew=True)
+
+    def _alive(self, slot: int, *, anew: bool = False) -> bool:
+        assert self._segment is not None
+        if anew or self._flags is None:
+            self._flags = headers_of(self._segment.shown())["flags"].copy()
+        flags = self._flags
+        return slot < len(flags) and not int(flags[slot]) & Flag.TOMBSTONE

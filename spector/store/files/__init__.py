@@ -1,0 +1,1 @@
+"""Files, directories' entries, locks and maps."""

@@ -1,0 +1,331 @@
+"""One writer per store: ``flock`` on the file LOCK.
+
+``flock`` belongs to the open file, so unrelated closes in this process do not drop it (``lockf``
+locks would vanish). The holder's process id is written into the file; the lock never depends on it.
+
+A lock whose file has lost its name keeps nobody out, so the holder looks before each commit
+(``watch``).
+
+Whether this very process is the holder is asked of the locks that it has, by the file and not by
+the path or the process id: a link leads to the same file, and another container has the same ids.
+
+A dead holder's lock may live on for a moment: a process it forked has the descriptor until the
+hook below or ``exec`` closes it. So whoever finds the lock taken in the name of a dead process
+tries again for ``DEAD_HOLDER_WAIT_S``; whoever finds a living one is refused at once.
+
+The second line of the file is the writer's word on the catalog: the change counter of the last
+commit that it knows to be durable. Whoever finds a catalog with a smaller one knows that commits
+were lost, in whatever way, although the catalog looks sound. The line is written after each such
+commit and never synced, so a power cut may leave an older one, which is as true; without the file,
+or with a damaged line, nothing is known. A process that is killed leaves the newest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import FileIO
+from time import sleep
+from typing import Final
+
+from spector.errors import StoreError, StoreLockedError
+from spector.process.resources import WeakList, managed
+from spector.process.sole import Sole
+from spector.store.files.descriptors import opened
+from spector.store.files.files import translated
+from spector.store.files.guards import OPEN_FLAGS, regular
+from spector.store.files.watched import Watched
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no flock; the store refuses to open there
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["DEAD_HOLDER_WAIT_S", "LOCK_NAME", "Word", "WriterLock", "last_word", "no_writer"]
+
+LOCK_NAME: Final = "LOCK"
+#: how long a lock whose holder is dead is waited for, in seconds of sleep. A child is between fork
+#: and exec for milliseconds; on a busy machine it may wait for a processor much longer than that.
+DEAD_HOLDER_WAIT_S = 2.0
+_STEP_S = 0.01
+_LOST: Final = (
+    "it kept other writers out: close this store, make sure that only one process has it open, then"
+    " open it again"
+)
+#: bytes of the first line, which is the holder's process id, and of both
+_FIRST = 16
+_BOTH = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a writer knew for certain: so many changes of that store are durable."""
+
+    uuid: bytes
+    change_seq: int
+
+    def line(self) -> bytes:
+        body = b"%s %016x" % (self.uuid.hex().encode(), self.change_seq)
+        return b"%s %08x\n" % (body, zlib.crc32(body))
+
+    @staticmethod
+    def read(raw: bytes) -> Word | None:
+        """The word in the content of a lock's file, if it has one."""
+        try:
+            uuid, seq, _ = raw[_FIRST:].split()
+            found = Word(bytes.fromhex(uuid.decode()), int(seq, 16))
+        except (ValueError, UnicodeDecodeError):
+            return None
+        return found if raw[_FIRST:] == found.line() else None
+
+
+def last_word(root: str) -> Word | None:
+    """The word of whoever wrote last to the store in a directory. To be read before the catalog."""
+    fd = _lock_file(os.path.join(root, LOCK_NAME))
+    if fd is None:
+        return None
+    try:
+        return Word.read(os.pread(fd.fileno(), _BOTH, 0))
+    except OSError:
+        return None
+    finally:
+        fd.close()
+
+
+class WriterLock(Sole):
+    """Held from open to close by the one process that may write.
+
+    Args:
+        speaks: leave word of what is durable. Who builds a store does not: where there is a word, a
+            store has been in use.
+
+    Raises:
+        StoreLockedError: a living process holds it, maybe this one, or a dead one's child still
+            does after ``DEAD_HOLDER_WAIT_S``.
+    """
+
+    def __init__(self, root: str, *, speaks: bool = True) -> None:
+        path = os.path.join(root, LOCK_NAME)
+        self._speaks = speaks
+        #: the last writer's at first
+        self.word: Word | None = None
+        self.pid = os.getpid()
+        self._held: FileIO | None = None
+        with translated("open", path):
+            # a link here would have the file behind it emptied below
+            held = self._held = opened(path, OPEN_FLAGS | os.O_RDWR | os.O_CREAT)
+            regular(held, path, created=True)
+        try:
+            self.identity = _identity_of(self._fd)
+            self._file = Watched(path, _LOST, _LOST, self.identity)
+            self._acquire(root)
+            with contextlib.suppress(OSError):  # the content is a courtesy; the lock the promise
+                self.word = Word.read(os.pread(self._fd, _BOTH, 0))
+                os.ftruncate(self._fd, self._write())
+        except BaseException:
+            self.release()
+            raise
+
+    @property
+    def _fd(self) -> int:
+        held = self._held
+        return -1 if held is None or held.closed else held.fileno()
+
+    def _acquire(self, root: str) -> None:
+        if fcntl is None:  # pragma: no cover
+            raise StoreLockedError(
+                "this platform has no flock, so a second writer could not be kept out",
+                hint="use spector on Linux or macOS",
+            )
+        for _ in range(round(DEAD_HOLDER_WAIT_S / _STEP_S)):
+            # together, so that another thread which is refused finds out by whom
+            with _registering, contextlib.suppress(OSError):
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _locks.add(self)
+                return
+            _refuse_own(self._fd, root)
+            # read anew each time: another process may have been faster
+            holder = os.pread(self._fd, _FIRST, 0).decode("ascii", "replace").strip()
+            if not _is_dead(holder):
+                raise StoreLockedError(
+                    f"the store at {root} is being written by process {holder or 'unknown'}",
+                    hint='close it there, or open it here with mode="r"',
+                )
+            sleep(_STEP_S)
+        if _is_shared(self._fd):
+            raise StoreLockedError(
+                f"the store at {root} is being repaired: nobody may write to it meanwhile",
+                hint='wait until the repair has ended, or open it here with mode="r"',
+            )
+        raise StoreLockedError(
+            f"the store at {root} is still locked, although process {holder}, which locked it, is"
+            " dead",
+            hint="a process that it started has the lock: end that one (`fuser` on the file LOCK"
+            ' names it), or open the store here with mode="r"',
+        )
+
+    def vouch(self, uuid: bytes, change_seq: int) -> None:
+        """Leave word that a store is durable up to this change; to nobody's harm if that fails."""
+        if self._fd >= 0 and self._speaks:
+            self.word = Word(uuid, change_seq)
+            with contextlib.suppress(OSError):
+                self._write()
+
+    @property
+    def is_held(self) -> bool:
+        return self._fd >= 0
+
+    def refuse_removed(self) -> None:
+        """Raise when the lock's file has lost its name: the next writer makes one of its own.
+
+        Raises:
+            StoreError
+        """
+        self._file.refuse_changed()
+
+    def _write(self) -> int:
+        """Both lines in one write, so that no word is lost between two."""
+        word = b"" if self.word is None else self.word.line()
+        return os.pwrite(self._fd, b"%-*d\n%s" % (_FIRST - 1, self.pid, word), 0)
+
+    def release(self) -> None:
+        """Give the lock up. Idempotent.
+
+        Unlocking, and not only closing, frees it even if a child process got the descriptor. In
+        such a child only the descriptor goes: the lock is the parent's.
+        """
+        held = self._held
+        if held is None or held.closed:
+            return
+        try:
+            if os.getpid() == self.pid:
+                fcntl.flock(held.fileno(), fcntl.LOCK_UN)
+        finally:
+            held.close()
+
+
+@managed
+def no_writer(root: str) -> Iterator[None]:
+    """Until the end nobody opens the store for writing; leaves no trace in its directory.
+
+    Raises:
+        StoreLockedError: somebody is writing.
+    """
+    fd = _lock_file(os.path.join(root, LOCK_NAME))
+    if fd is None:
+        yield
+        return
+    try:
+        if fcntl is not None and not _is_shared(fd.fileno(), keep=True):
+            _refuse_own(fd.fileno(), root)
+            raise StoreLockedError(
+                f"the store at {root} is being written", hint="close it there first"
+            )
+        yield
+    finally:
+        fd.close()
+
+
+def _lock_file(path: str) -> FileIO | None:
+    """A descriptor of the lock's file; None when nobody can have locked it, or it is not ours."""
+    try:
+        held = opened(path, OPEN_FLAGS | os.O_RDONLY)
+        regular(held, path)
+    except (OSError, StoreError):  # never opened here, or a pipe, which would be waited for
+        return None
+    return held
+
+
+def _identity_of(fd: int) -> _Identity:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+def _refuse_own(fd: int, root: str) -> None:
+    """Raise when the one who has the lock is this process, or one that it was forked from.
+
+    A second process would be told to close the store elsewhere, and search for it in vain.
+    """
+    identity = _identity_of(fd)
+    with _registering:
+        own = any(lock.identity == identity and lock.is_held for lock in _locks)
+    if own:
+        raise StoreLockedError(
+            f"this process (pid {os.getpid()}) has the store at {root} open for writing already",
+            hint="use that Memory, which threads may share, or close() it first (in a notebook: del"
+            ' it); mode="r" opens it beside that one, to read',
+        )
+    parent = _of_parents.get(identity)
+    holder = os.pread(fd, _FIRST, 0).decode("ascii", "replace").strip()
+    if parent is not None and holder == str(parent):
+        raise StoreLockedError(
+            f"process {parent}, which this process (pid {os.getpid()}) was forked from, has the"
+            f" store at {root} open for writing",
+            hint="close it there before the fork and open it here afterwards, or start this process"
+            ' without a fork: multiprocessing.get_context("spawn")',
+        )
+
+
+def _is_shared(fd: int, *, keep: bool = False) -> bool:
+    """Whether those who have the lock, if any, only keep writers out: see ``no_writer``.
+
+    Args:
+        keep: do so, too, from now on.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    if not keep:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    return True
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether ``holder`` is the id of a process that has ended, reaped by its parent or not.
+
+    An id from another container looks dead, too. That costs a wait and nothing else: only the lock
+    decides who writes.
+    """
+    if not holder.isdigit() or not 0 < int(holder) < 1 << 31:
+        return False
+    try:
+        os.kill(int(holder), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # it is somebody else's, so it is there
+        pass
+    try:
+        with open(f"/proc/{holder}/stat", "rb") as file:
+            state = file.read().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):  # no /proc here, or it has just ended
+        return False
+    return state in (b"Z", b"X")
+
+
+_Identity = tuple[int, int]
+_locks: WeakList[WriterLock] = WeakList()
+#: from the moment in which a lock is taken until that is known to other threads; of a kind that one
+#: thread may take twice, because a signal handler may open a store
+_registering = threading.RLock()
+#: file of a lock -> the process that had it when it was forked
+_of_parents: dict[_Identity, int] = {}
+
+
+def _let_go_in_child() -> None:
+    """A child that outlives its parent must not keep the store locked."""
+    global _locks, _registering
+    _registering = threading.RLock()
+    inherited, _locks = _locks, WeakList()  # another thread may have been about to change the list
+    for lock in inherited:
+        if lock.is_held:
+            _of_parents[lock.identity] = lock.pid
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)

@@ -1,0 +1,136 @@
+"""Files of the user's choosing: whole or not at all, and nothing stays of a killed process.
+
+Where the system can (Linux, most file systems), the file has no name until it is complete, so a
+killed process leaves nothing. It gets its name in two steps where that name is taken, and elsewhere
+it bears a temporary one from the beginning. What a kill leaves of those, the next file that is
+written to the same name removes: the lock on it tells whether its writer is still there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterable
+from io import FileIO
+
+from spector.store.files import files
+from spector.store.files.descriptors import opened
+from spector.store.files.files import translated
+from spector.store.files.guards import OPEN_FLAGS, regular
+from spector.store.files.syncing import sync_all
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows; what is left there stays
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["write_lines"]
+
+_END = ".tmp"
+#: files to make before it is clear that something keeps removing them
+_ATTEMPTS = 5
+
+
+def write_lines(path: str, lines: Iterable[str]) -> None:
+    """Write a text file; it appears whole or not at all.
+
+    When this returns, neither the bytes nor the name can be lost in a power cut.
+    """
+    # a link cannot be there before us: the name is drawn at random, and must be a new one
+    temporary = f"{path}.{secrets.token_hex(8)}{_END}"
+    folder = os.path.dirname(path)
+    with translated("write", path):
+        _remove_left(path)
+        held = _nameless(folder or os.curdir)
+        named = held is None
+        try:
+            if held is None:
+                held = _named(temporary)
+            else:
+                regular(held, temporary, created=True)
+                _lock(held.fileno())
+            with os.fdopen(held.fileno(), "w", encoding="utf-8", closefd=False) as out:
+                for line in lines:
+                    out.write(line)
+                    out.write("\n")
+                out.flush()
+                sync_all(out.fileno())
+                if not named:
+                    # the directory, which is not used, is what makes os.link follow the link
+                    os.link(_name_of(out.fileno()), temporary, src_dir_fd=out.fileno())
+                os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        finally:
+            if held is not None:
+                held.close()
+        files.sync_folder(folder)
+
+
+def _nameless(folder: str) -> FileIO | None:
+    """A new file without a name in a directory; None where the system has none."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None:
+        return None
+    try:
+        held = opened(folder, flag | os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:  # a file with a name is made next, and says why if that fails too
+        return None
+    if not os.path.exists(_name_of(held.fileno())):  # no /proc here, so it could never get one
+        held.close()
+        return None
+    return held
+
+
+def _named(path: str) -> FileIO:
+    """A new, locked file with a name; made again where another process removed it as a remnant."""
+    for attempt in range(_ATTEMPTS):
+        held = opened(path, OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        regular(held, path, created=True)
+        _lock(held.fileno())
+        if os.path.exists(path) or attempt == _ATTEMPTS - 1:
+            break
+        held.close()
+    return held
+
+
+def _name_of(fd: int) -> str:
+    return f"/proc/self/fd/{fd}"
+
+
+def _lock(fd: int) -> None:
+    """Say that the writer is there; some file systems cannot, and then what is left stays."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _remove_left(path: str) -> None:
+    """Remove what killed processes of this user have left of files with this name."""
+    folder, name = os.path.split(path)
+    ours = re.compile(re.escape(name) + r"\.[0-9a-f]{16}" + re.escape(_END))
+    if fcntl is None:  # pragma: no cover
+        return
+    with contextlib.suppress(OSError), os.scandir(folder or os.curdir) as entries:
+        for entry in entries:
+            if ours.fullmatch(entry.name) is not None:
+                with contextlib.suppress(OSError):
+                    _remove_if_left(os.path.join(folder, entry.name))
+
+
+def _remove_if_left(path: str) -> None:
+    held = opened(path, OPEN_FLAGS | os.O_RDONLY)
+    try:
+        status = os.fstat(held.fileno())
+        mine = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+        if mine:
+            # raises while its writer is there
+            fcntl.flock(held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+    finally:
+        held.close()

@@ -1,0 +1,310 @@
+"""Proof that a store is whole: every header, checksum, row, count and word."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+
+from spector.errors import (
+    FormatVersionError,
+    InvalidInputError,
+    SpectorError,
+    StoreError,
+    StoreNotFoundError,
+)
+from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
+from spector.messages.counting import counted
+from spector.messages.values import shown
+from spector.records.memory import MAX_PROBLEMS, CheckReport, Problem
+from spector.store.catalog.catalog import CATALOG_NAME, Catalog, SegmentRow
+from spector.store.catalog.wal import LOG_NAME
+from spector.store.core.store import UNSYNCED, TierFiles
+from spector.store.files.files import Files
+from spector.store.files.lock import LOCK_NAME, last_word
+from spector.store.files.unreadable import Raw, is_io_error, read_raw
+from spector.store.integrity.check_catalog import check_catalog, check_words
+from spector.store.integrity.check_disk import check_disk
+from spector.store.integrity.check_records import Expected, check_partition
+from spector.store.integrity.findings import Findings
+from spector.store.integrity.lost_commits import broken_log, lost_by_word, lost_in_log
+from spector.store.integrity.redo import is_entry
+from spector.store.integrity.strays import STRANGE, judge, look_at
+from spector.store.partitions.index_files import idx_of, is_idx, problem_of_file
+from spector.store.sqlite.damage import SQL_ERRORS
+from spector.store.sqlite.reads import one_moment, translated_sql
+from spector.store.words.checks import notes_on_words
+from spector.store.words.files import is_words
+
+__all__ = ["check_files", "check_settled", "refuse_strange_limit"]
+
+_OWN = {LOCK_NAME, CATALOG_NAME, LOG_NAME, f"{CATALOG_NAME}-shm"}
+#: what was found there stays: partitions are looked at again, because a writer is ahead with them
+_SETTLED = {CATALOG_NAME, LOG_NAME}
+
+#: called with (partitions done, partitions in total)
+Progress = Callable[[int, int], None]
+
+
+def check_files(
+    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles],
+    progress: Progress | None = None, *, limit: int | None = MAX_PROBLEMS,
+) -> CheckReport:
+    """Check a store from its files alone; changes nothing.
+
+    All of it is one read transaction, because the catalog is to be of one moment. Until it ends, a
+    writer's log grows, and slots and files that changes have left stay where they are.
+
+    The journal counts as part of the partitions: what it holds is laid over their bytes first.
+    What each problem code means stands in docs/manual.md. Notes have the code N1: a scan index
+    or a file of words that cannot be used, and will be built anew, or a file that was replaced, and
+    will be removed.
+
+    Args:
+        limit: problems to list, None for all; the others are counted.
+    """
+    started = time.perf_counter()
+    found = Findings(limit)
+    segments: list[SegmentRow] | None = None
+    word = last_word(files.root) if files.durable else None
+    check_disk(files, catalog, found)
+    try:
+        catalog.refuse_replaced()
+        with found.as_missing(LOCK_NAME):
+            catalog.refuse_unlocked()
+        meta = catalog.validate()
+        # a power cut may have taken commits back; our own writer has reconciled that when it opened
+        unsynced = UNSYNCED in meta and not catalog.relaxed
+        with catalog.reading() as db, translated_sql(catalog.path), one_moment(db):
+            segments = check_catalog(db, catalog, found)
+            if segments is not None:
+                _check_segments(db, files, meta, segments, tiers, found, progress, unsynced)
+            check_words(db, catalog, found)
+            with found.surviving():
+                rows = catalog.segments(db)
+                _check_unknown(files, rows, found, meta["uuid"], unsynced=unsynced)
+            for name, message in notes_on_words(files, bytes.fromhex(meta["uuid"])):
+                found.note(name, message)
+            with found.surviving():
+                lost = lost_by_word(word, meta, catalog.head(db).change_seq)
+                if lost:
+                    found.catalog("I18", lost)
+        with found.surviving():
+            if not found.catalog_unread:
+                _check_log(files, catalog, meta, found)
+    except FormatVersionError:
+        raise
+    except (SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+        if not (found.catalog_unread and is_io_error(error)):
+            found.catalog("I15", str(error))
+    return CheckReport(
+        problems=tuple(found.problems), notes=tuple(found.notes), partitions=len(segments or ()),
+        records=found.records, tombstones=found.tombstones, bytes=found.bytes,
+        elapsed_ms=(time.perf_counter() - started) * 1000, unlisted=found.unlisted,
+    )
+
+
+def _check_segments(
+    db: sqlite3.Connection, files: Files, meta: Mapping[str, str], segments: list[SegmentRow],
+    tiers: Mapping[int, TierFiles], found: Findings, progress: Progress | None, unsynced: bool,
+    earlier: Raw | None = None, *, only: bool = False,
+) -> None:
+    """``earlier``: the bytes of the one segment that is given; ``only``: others are not."""
+    dim, uuid = int(meta["dim"]), bytes.fromhex(meta["uuid"])
+    pending = _pending(db, found)
+    if pending is None:
+        return
+    for done, row in enumerate(segments):
+        tier = tiers.get(row.tier)
+        expected = Expected(
+            row, dim=dim, uuid=uuid, magic=None if tier is None else tier.magic,
+            pending=pending.get(row.id, []), unsynced=unsynced,
+            version=int(meta["format_version"]),
+        )
+        try:
+            check_partition(db, files, expected, found, earlier)
+            useless = problem_of_file(files, row, dim=dim, uuid=uuid)
+            if useless is not None:
+                found.note(idx_of(row.path), f"{useless}; it will be built anew")
+        except StoreError as error:
+            found.add(
+                "I14" if not files.exists(row.path) else "I1", row.path, error.message
+            )
+        if progress is not None:
+            progress(done + 1, len(segments))
+    if only:
+        return
+    for stray in pending.keys() - {row.id for row in segments}:
+        found.catalog("I4", f"the journal names partition {stray}, which does not exist")
+    known = ",".join(str(row.id) for row in segments) or "-1"
+    with found.surviving():
+        sql = f"SELECT count(*) FROM record WHERE segment_id NOT IN ({known})"
+        lost = int(db.execute(sql).fetchone()[0])
+        if lost:
+            found.catalog("I4", f"{counted(lost, 'record')} in partitions that do not exist")
+
+
+def _pending(
+    db: sqlite3.Connection, found: Findings
+) -> dict[int, list[tuple[int, int, bytes]]] | None:
+    """Redo images that the partitions may not have yet, by segment.
+
+    None when the disk cannot read them: no partition can then be held against the catalog.
+    """
+    out: dict[int, list[tuple[int, int, bytes]]] = {}
+    complete = False
+    with found.surviving():
+        for entry in db.execute("SELECT segment_id, kind, slot, image FROM journal ORDER BY seq"):
+            if is_entry(entry):
+                segment_id, kind, slot, image = entry
+                out.setdefault(segment_id, []).append((kind, slot, image))
+            else:
+                found.catalog("I18", "an entry of the journal is damaged: a commit may lack bytes")
+        complete = True
+    return out if complete or not found.catalog_unread else None
+
+
+def _check_log(
+    files: Files, catalog: Catalog, meta: Mapping[str, str], found: Findings
+) -> None:
+    """I18: commits behind a place where the log is damaged."""
+    broken = broken_log(files, catalog, meta)
+    if broken is not None:
+        found.add("I18", LOG_NAME, lost_in_log(broken), offset=broken.offset)
+
+
+def _check_unknown(
+    files: Files, rows: list[SegmentRow], found: Findings, uuid: str, *, unsynced: bool
+) -> None:
+    """I14, and I18 for partitions of this store; ``unsynced``: of commits that were taken back."""
+    own = bytes.fromhex(uuid)
+    named = {row.path for row in rows if row.state != PartitionState.COMPACTED}
+    derived = {idx_of(path) for path in named}
+    for name in files.listing():
+        if name in named or name in derived or name in _OWN or is_words(name):
+            continue
+        if is_idx(files, name):
+            found.note(name, "a scan index without a partition; the next opening removes it")
+            continue
+        code, message = "I14", STRANGE
+        try:
+            if name.endswith(".mem"):
+                code, message = judge(files, look_at(files, name, own), rows, unsynced=unsynced)
+        except StoreNotFoundError:  # it went while we looked
+            continue
+        except SpectorError as error:  # a link, a pipe, another program's
+            message = f"{STRANGE}: {error.message}"
+        if code == "N1":
+            found.note(name, message)
+        else:
+            found.add(code, name, message)
+
+
+def check_settled(
+    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles],
+    progress: Progress | None = None, *, limit: int | None = MAX_PROBLEMS,
+) -> CheckReport:
+    """``check_files`` beside a writer in another process: again, when it committed meanwhile.
+
+    A finding that stays while the catalog stands still is real. Beside a writer that never pauses
+    it never does, and partitions are always ahead of the snapshot that they are compared with; so
+    what was found there is looked at by itself, until it is gone or has been seen each time.
+    """
+    most = None if limit is None else max(limit, MAX_PROBLEMS)  # the real one may be behind others
+    for _ in range(_PASSES):
+        before = _change_seq(catalog)
+        report = check_files(files, catalog, tiers, progress, limit=most)
+        if report.ok or _change_seq(catalog) == before:
+            break
+        seen = {str(p.file) for p in report.problems if p.file not in _SETTLED}
+        stayed: set[_Key] = set()
+        replaced = False
+        for path in sorted(seen):
+            keys = {_key(p) for p in report.problems if p.file == path}
+            for _ in range(_LOOKS):
+                again = _look_again(files, catalog, tiers, path)
+                replaced = replaced or again is None
+                keys &= {_key(p) for p in again or ()}
+                if not keys:
+                    break
+            stayed |= keys
+        problems = tuple(
+            p for p in report.problems if p.file in _SETTLED or _key(p) in stayed
+        )
+        listed_all = not report.unlisted
+        report = dataclasses.replace(report, problems=problems)
+        # what was found in a file that is gone may be in the one instead of it; and of what was
+        # not listed nothing is known until there is less of it
+        if not replaced and (listed_all or problems):
+            break
+    return _shortened(report, limit)
+
+
+def refuse_strange_limit(limit: object) -> None:
+    """Raise for a number of problems to list that is none.
+
+    Raises:
+        InvalidInputError
+    """
+    if limit is None or (type(limit) is int and limit >= 1):
+        return
+    raise InvalidInputError(
+        f"limit is {shown(limit)}",
+        hint="pass how many problems to list, at least 1, or None for all",
+    )
+
+
+def _shortened(report: CheckReport, limit: int | None) -> CheckReport:
+    more = 0 if limit is None else max(0, len(report.problems) - limit)
+    if not more:
+        return report
+    return dataclasses.replace(
+        report, problems=report.problems[:limit], unlisted=report.unlisted + more
+    )
+
+
+_PASSES = 5
+_LOOKS = 25
+_Key = tuple[str, str | None, int | None, int | None, int | None]
+
+
+def _key(problem: Problem) -> _Key:
+    """A problem without its message, which may tell numbers that change."""
+    return problem.code, problem.file, problem.slot, problem.offset, problem.id
+
+
+def _look_again(
+    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles], path: str
+) -> list[Problem] | None:
+    """What is wrong with one file now; None if it is no longer the store's.
+
+    Its bytes are read before the catalog: headers and records are written after the commit that
+    they belong to, so they cannot be ahead of what is read later. What they lack is in the journal,
+    unless a checkpoint came between.
+    """
+    found = Findings()
+    try:
+        meta = catalog.validate()
+        unsynced = UNSYNCED in meta and not catalog.relaxed
+        room = {row.path: row.capacity * stride_of(int(meta["dim"])) for row in catalog.segments()}
+        earlier = None
+        if path in room and files.exists(path):
+            earlier = read_raw(files, path, PARTITION_HEADER_BYTES + room[path])
+        with catalog.reading() as db, translated_sql(catalog.path), one_moment(db):
+            rows = catalog.segments(db)
+            own = [r for r in rows if r.path == path and r.state != PartitionState.COMPACTED]
+            if not own and not files.exists(path):
+                return None
+            _check_segments(db, files, meta, own, tiers, found, None, unsynced, earlier, only=True)
+            _check_unknown(files, rows, found, meta["uuid"], unsynced=unsynced)
+    except (SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+        found.add("I1", path, str(error))
+    return [problem for problem in found.problems if problem.file == path]
+
+
+def _change_seq(catalog: Catalog) -> int:
+    try:
+        return catalog.head().change_seq
+    except (SpectorError, *SQL_ERRORS):  # a catalog this broken is the report's business
+        return -1

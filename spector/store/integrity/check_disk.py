@@ -1,0 +1,84 @@
+"""The part of a check that reads the catalog's files byte by byte, before SQLite is asked."""
+
+from __future__ import annotations
+
+import contextlib
+
+from spector.errors import SpectorError, StoreError
+from spector.records.memory import CheckReport
+from spector.store.catalog.catalog import CATALOG_NAME, Catalog
+from spector.store.catalog.tables import LostTable, read_table
+from spector.store.catalog.wal import LOG_NAME
+from spector.store.files.files import DiskFiles, Files
+from spector.store.files.unreadable import Stretch, name_some, unread_in
+from spector.store.integrity.findings import Findings
+from spector.store.sqlite.damage import SQL_ERRORS
+from spector.store.sqlite.shared_descriptors import held, raw_file
+
+__all__ = ["check_disk", "check_unopened"]
+
+
+def check_disk(files: Files, catalog: Catalog, found: Findings) -> None:
+    """I20 of the catalog and of its log, and the memories whose row or words are concerned.
+
+    Which of several stretches has which memory is not known, so the first one names them all.
+    """
+    if not files.durable:
+        return
+    stretches: list[Stretch] = []
+    with contextlib.suppress(SpectorError):  # SQLite tells of any other trouble
+        stretches += unread_in(CATALOG_NAME, catalog.raw_file(files))
+    stretches += _unread_in_log(files)
+    if stretches:
+        found.catalog_unread = True
+        _tell(stretches, memories_behind(catalog), found)
+
+
+def check_unopened(files: DiskFiles) -> CheckReport | None:
+    """The same of a catalog that SQLite cannot even open; None when the disk can read all of it."""
+    found = Findings()
+    stretches: list[Stretch] = []
+    path = f"{files.root}/{CATALOG_NAME}"
+    with contextlib.suppress(StoreError), held(path):
+        stretches += unread_in(CATALOG_NAME, raw_file(files, CATALOG_NAME, path))
+    stretches += _unread_in_log(files)
+    _tell(stretches, (), found)
+    return CheckReport(problems=tuple(found.problems)) if stretches else None
+
+
+def _unread_in_log(files: Files) -> tuple[Stretch, ...]:
+    with contextlib.suppress(StoreError):  # most often there is none
+        log = files.open(LOG_NAME, writable=False)
+        try:
+            return unread_in(LOG_NAME, log)
+        finally:
+            log.close()
+    return ()
+
+
+def _tell(stretches: list[Stretch], ids: tuple[int, ...], found: Findings) -> None:
+    for n, stretch in enumerate(stretches):
+        what = "a check cannot look at what is in them"
+        if ids and not n:
+            what += f", and that is of {name_some(ids)}"
+        found.unread(stretch, f"{what}; --repair goes around them", () if n else ids)
+
+
+def memories_behind(catalog: Catalog) -> tuple[int, ...]:
+    """Ids whose row or words cannot be read, as far as the other one of the two tells them."""
+    ids: set[int] = set()
+    try:
+        with catalog.reading() as db:
+            for table, other in (("record", "content"), ("content", "record")):
+                lost: list[LostTable] = []
+                for _ in read_table(db, table, lost):
+                    pass
+                for each in lost:
+                    with contextlib.suppress(*SQL_ERRORS):
+                        ids.update(found for (found,) in db.execute(
+                            f"SELECT id FROM {other} WHERE id BETWEEN ? AND ?",
+                            (each.low, min(each.high, (1 << 63) - 1)),
+                        ))
+    except (SpectorError, *SQL_ERRORS):
+        pass
+    return tuple(sorted(i for i in ids if type(i) is int))

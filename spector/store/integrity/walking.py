@@ -1,0 +1,145 @@
+"""Reading records one after the other, by ascending id, each verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import CatalogCorruptError, PartitionCorruptError
+from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
+from spector.records.memory import MemoryRecord
+from spector.store.catalog.catalog import Row, decoded, is_sealed
+from spector.store.catalog.scopes import ANYBODY, Scope
+from spector.store.catalog.supersession import has_ended, newer_than, successors
+from spector.store.core.records import current_image, header_of, to_record, to_records
+from spector.store.core.store import Store
+from spector.store.files.files import Bytes
+from spector.store.integrity.agreement import refuse_disagreement
+from spector.store.partitions.checksums import wrong_checksums
+
+__all__ = ["walk"]
+
+_BATCH = 256
+
+
+def walk(
+    store: Store,
+    tier_name: Callable[[int], str],
+    sql: str,
+    params: Sequence[Any],
+    damaged: list[int] | None = None,
+    *,
+    trusted_s: float | None = 0.0,
+    scope: Scope = ANYBODY,
+) -> Iterator[tuple[MemoryRecord, Bytes]]:
+    """(record, its (stride,) u8 bytes) of every row that satisfies a condition, by ascending id.
+
+    Rows are read, verified and made into records by the batch; once a commit has come in between,
+    what is left of the batch is looked up one by one, so no record is yielded that is forgotten or
+    changed by then.
+
+    Args:
+        damaged: ids of damaged records are put here and the walk goes on; None raises.
+        trusted_s: prove first that no memory is hidden from the walk by damage to the catalog,
+            which reads every page of texts once, unless that was proved so many seconds ago; None
+            does not prove it.
+        scope: what is looked up one by one must still be of it; the condition has it as well.
+
+    Raises:
+        PartitionCorruptError, CatalogCorruptError: a memory is not what was written.
+    """
+    if trusted_s is not None:
+        store.ensure_usable()
+        store.view()  # a reader follows the writer here
+        refuse_disagreement(store.catalog, damaged, trusted_s=trusted_s)
+    # whoever goes on after damage must not be led astray by a key on the way to the next page
+    astray = damaged is not None and not store.catalog.in_memory
+    pages = store.catalog.pages(sql, params, _BATCH, astray=astray)
+    last, shown = -1, set[int]()
+    while True:
+        store.ensure_usable()
+        seen = store.view().change_seq
+        stored = next(pages, [])
+        rows = _decoded(stored, damaged)
+        images, sound = _gather(store, rows)
+        headers: NDArray[np.void] = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
+        tiers = [tier_name(code) if fine else ""
+                 for code, fine in zip(headers["tier"].tolist(), sound, strict=True)]
+        records = to_records(rows, headers, tiers)
+        ended = [n for n, row in enumerate(rows) if has_ended(row)]
+        found_newer = successors(store.catalog, [rows[n].id for n in ended])
+        for n in ended:
+            newer = found_newer.get(rows[n].id)
+            if newer:
+                records[n] = replace(records[n], superseded_by=newer)
+        for n, row in enumerate(rows):
+            store.ensure_usable()
+            if row.id in shown:  # a damaged key is another memory's, to which the search then led
+                continue
+            if row.id <= last and not astray:
+                raise store.catalog.misplaced(row.id)
+            if sound[n] and store.view().change_seq == seen:  # a reader looks at the catalog here
+                last = row.id
+                if astray:
+                    shown.add(row.id)
+                yield records[n], images[n]
+                continue
+            try:
+                found = current_image(store, row)
+            except (PartitionCorruptError, CatalogCorruptError):
+                if damaged is None:
+                    raise
+                damaged.append(row.id)
+                continue
+            if found is not None and scope.holds(found[0]):
+                header = header_of(found[1])
+                tier = tier_name(int(header["tier"]))
+                last = row.id
+                if astray:
+                    shown.add(row.id)
+                newer = newer_than(store.catalog, found[0])
+                yield to_record(found[0], header, tier, newer), found[1]
+        if len(stored) < _BATCH:
+            return
+
+
+def _decoded(stored: Sequence[tuple[Any, ...]], damaged: list[int] | None) -> list[Row]:
+    """The rows that can be decoded; ids of the others go to ``damaged``, None raises."""
+    rows = []
+    for each in stored:
+        try:
+            rows.append(decoded(each))
+        except CatalogCorruptError:
+            if damaged is None:
+                raise
+            damaged.append(each[0])
+    return rows
+
+
+def _gather(store: Store, rows: Sequence[Row]) -> tuple[Bytes, list[bool]]:
+    """(n, stride) u8 copies of the bytes that rows name, and which are exactly what they say."""
+    images: Bytes = np.zeros((len(rows), store.stride), dtype=np.uint8)
+    by_segment: dict[int, list[int]] = {}
+    for n, row in enumerate(rows):
+        by_segment.setdefault(row.segment_id, []).append(n)
+    for segment_id, places in by_segment.items():
+        segment = store.segments.get(segment_id)
+        slots = [rows[n].slot for n in places]
+        present = None if segment is None else segment.shown()
+        if present is None or max(slots) >= len(present):
+            continue  # zeros are not sound: these are looked up one by one
+        images[places] = present[slots]
+    sound = np.ones(len(rows), dtype=bool)
+    sound[wrong_checksums(images, store.uuid)] = False
+    ids = images[:, 8:16].copy().view("<u8")[:, 0].tolist()
+    raw = images[:, MUTABLE_OFFSET:HEADER_BYTES].tobytes()
+    width = HEADER_BYTES - MUTABLE_OFFSET
+    return images, [
+        fine and ids[n] == row.id and raw[n * width : (n + 1) * width] == row.mutable
+        and row.stored is not None and is_sealed(row.stored)
+        for n, (fine, row) in enumerate(zip(sound.tolist(), rows, strict=True))
+    ]

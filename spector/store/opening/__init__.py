@@ -1,0 +1,1 @@
+"""Opening a store, to write or to read."""

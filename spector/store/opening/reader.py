@@ -1,0 +1,247 @@
+"""A store as another process reads it: committed data only, whatever the writer is doing.
+
+A reader takes its partitions from the catalog's snapshot. Between a commit and the copy of its
+bytes into the partition there is a moment (or for ever, if the writer died there) in which the
+journal is ahead of the file; the reader then lays the redo images over a private copy.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import Any
+
+import numpy as np
+
+from spector.errors import FormatVersionError, ModelMismatchError, PartitionCorruptError
+from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
+from spector.store.catalog.catalog import Head, SegmentRow
+from spector.store.core.store import UNSYNCED, Store, View
+from spector.store.core.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
+from spector.store.files.files import Bytes, File
+from spector.store.integrity.reconciling import mutable_halves
+from spector.store.integrity.redo import require_entry, sound_runs
+from spector.store.partitions.partition import Segment
+from spector.store.sqlite.reads import end_failed
+
+__all__ = ["ReadStore"]
+
+#: patience with a writer that is between commit and copy, before its bytes are overlaid
+_WAIT_S = 0.0005
+_WAITS = 4
+#: attempts to follow a writer that compacts meanwhile
+_FOLLOWS = 8
+
+
+class ReadStore(Store):
+    """``mode="r"``: never writes, follows the writer's commits."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._data_version = -1
+        self._seen = Head(0, -1, 0, 0)
+        #: SQLite's number of what it has noticed last, and the epoch of then
+        self._epoch_at = (-1, -1)
+        #: partitions in whose file not all of the journal has been seen
+        self._pending: set[int] = set()
+
+    def view(self) -> View:
+        """The partitions as of the last commit of the writing process."""
+        with self.lock:
+            self.ensure_usable()
+            with self.catalog.latest() as db:
+                self.refresh(db)
+            return self._view
+
+    def retire_epoch(self) -> int:
+        """The epoch of the writing process, which is looked up only when something has changed."""
+        with self.lock, self.catalog.latest() as db:
+            version = db.execute("PRAGMA data_version").fetchone()[0]
+            if version != self._epoch_at[0]:
+                self._epoch_at = (version, self.catalog.head(db).retire_epoch)
+            return self._epoch_at[1]
+
+    def refresh(self, db: sqlite3.Connection) -> None:
+        """Follow the catalog if another process has committed since the last look."""
+        end_failed(db)  # of a look that was interrupted
+        version = db.execute("PRAGMA data_version").fetchone()[0]
+        if version == self._data_version:
+            return
+        for attempt in range(_FOLLOWS):
+            try:
+                db.execute("BEGIN")
+                followed = self._view_at(db, last=attempt == _FOLLOWS - 1)
+            finally:
+                if db.in_transaction:
+                    db.execute("COMMIT")
+            if followed is not None:
+                break
+            time.sleep(_WAIT_S)
+        self._data_version = version
+
+    def _view_at(self, db: sqlite3.Connection, *, last: bool) -> View | None:
+        """Follow the catalog to the moment that ``db`` shows; None when another one must be tried.
+
+        A compaction may have flipped a partition after that moment and unlinked the old file before
+        we opened it, and another thread may have followed further already.
+        """
+        with self.lock:
+            if last:
+                db.execute("COMMIT")
+                db.execute("BEGIN")
+            head = self.catalog.head(db)
+            if head.change_seq < self._seen.change_seq:
+                return None
+            try:
+                self._follow(db, head)
+            except PartitionCorruptError:
+                if last:
+                    raise
+                return None
+            return self._view
+
+    def _follow(self, db: sqlite3.Connection, head: Head) -> None:
+        if head == self._seen:
+            return
+        meta = dict(db.execute("SELECT key, value FROM meta"))
+        if meta.get("format_version") != self.meta["format_version"]:
+            raise FormatVersionError(
+                f"{self.where} was given format {meta.get('format_version')} meanwhile",
+                hint="close this reader and open the store again",
+            )
+        if any(meta.get(key) != self.meta[key] for key in ("dim", "fingerprint")):
+            raise ModelMismatchError(
+                f"the store at {self.where} was given vectors of {meta.get('model_id')} meanwhile",
+                hint="close this reader and open the store again",
+            )
+        changed = self.catalog.segments(db, since=self._seen.change_seq)
+        # Of a partition that lagged before, the whole journal is read again: what a checkpoint
+        # has removed from it meanwhile is in the file, and newer than what was seen then.
+        again = ",".join(map(str, self._pending)) or "NULL"
+        redo = db.execute(
+            "SELECT segment_id, kind, slot, image FROM journal WHERE kind IN (?, ?)"
+            f" AND (seq > ? OR segment_id IN ({again})) ORDER BY seq",
+            (JOURNAL_RECORDS, JOURNAL_MUTABLE, self._seen.journal_seq),
+        ).fetchall()
+        for entry in redo:
+            require_entry(entry, self.where)
+        touched = {row.id for row in changed} | self._pending
+        new = [row for row in changed if self._adopt(row)]
+        self._overlay(redo, [(row, db) for row in new if UNSYNCED in meta])
+        for row in changed:
+            if row.id in self.segments:
+                self.segments[row.id].check_room()
+        self._head = head
+        self.publish(touched | self._pending)
+        self._seen = head  # last: after a failure all of it is done again
+
+    def _adopt(self, row: SegmentRow) -> bool:
+        """Take a row over; True for a partition whose file had not been open before."""
+        present = self.segments.get(row.id)
+        if row.state == PartitionState.COMPACTED:
+            self.drop_segment(row.id)
+            return False
+        if present is not None and present.row.path == row.path:
+            present.row = row
+            present.scan.stale = present.scan.index is not None
+            return False
+        segment = self.segment_of(row)
+        segment.look(verify=False, sized=False)  # a power cut takes room that the journal refills
+        if present is not None:
+            present.close()
+        self._pending.discard(row.id)
+        self.meet(segment)
+        return True
+
+    def _overlay(
+        self, redo: list[tuple[int, int, int, bytes]],
+        unsure: list[tuple[SegmentRow, sqlite3.Connection]],
+    ) -> None:
+        """Patch private copies of the partitions whose files lag behind the journal.
+
+        The ``unsure`` may also be ahead of the catalog (see ``reconcile``): a power cut ended a
+        relaxed writer, and the next one has not been here yet.
+        """
+        images: dict[int, dict[tuple[int, int], bytes]] = {i: {} for i in self._pending}
+        for segment_id, kind, slot, image in redo:
+            self._merge(images.setdefault(segment_id, {}), kind, slot, image)
+        for row, db in unsure:
+            images.setdefault(row.id, {}).update(self._ahead(row, db))
+        lagging: set[int] = set()
+        for segment_id, newest in images.items():
+            segment = self.segments.get(segment_id)
+            if segment is None:
+                continue
+            segment.patched = None
+            segment.forget_partition()
+            segment.open(verify=False, sized=False)
+            self._overlay_one(segment, segment.file(), newest)
+            segment.release()  # a reader meets more partitions than it may have descriptors
+            if segment.patched is not None:
+                lagging.add(segment_id)
+        self._pending = lagging
+
+    def _merge(
+        self, found: dict[tuple[int, int], bytes], kind: int, first: int, image: bytes
+    ) -> None:
+        """Keep the newest bytes of each (slot, offset); immutable parts and mutable block apart.
+
+        A damaged image proves nothing about the record that the file may have.
+        """
+        end = MUTABLE_OFFSET + MUTABLE_BYTES
+        if kind == JOURNAL_MUTABLE:
+            found[first, MUTABLE_OFFSET] = image
+            return
+        for start, rows, sound in sound_runs(image, self.stride, self.uuid):
+            for slot, record in enumerate(rows, first + start):
+                found[slot, MUTABLE_OFFSET] = record[MUTABLE_OFFSET:end].tobytes()
+                if sound:
+                    found[slot, 0] = record[:MUTABLE_OFFSET].tobytes()
+                    found[slot, end] = record[end:].tobytes()
+
+    def _ahead(
+        self, row: SegmentRow, db: sqlite3.Connection
+    ) -> dict[tuple[int, int], bytes]:
+        """Mutable halves of the catalog that the file does not have."""
+        segment = self.segments[row.id]
+        segment.open(verify=False, sized=False)
+        file = segment.file()
+        present = min(row.slots, (file.size() - segment.bytes_used(0)) // self.stride)
+        found = np.zeros((row.slots, MUTABLE_BYTES), dtype=np.uint8)
+        if present > 0:
+            raw = file.read_at(segment.bytes_used(0), present * self.stride)
+            records = np.frombuffer(raw, dtype=np.uint8).reshape(present, self.stride)
+            found[:present] = records[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+        wanted = mutable_halves(db, row, found)
+        changed = np.flatnonzero((found != wanted).any(axis=1)).tolist()
+        return {(slot, MUTABLE_OFFSET): wanted[slot].tobytes() for slot in changed}
+
+    def _overlay_one(
+        self, segment: Segment, file: File, images: dict[tuple[int, int], bytes]
+    ) -> None:
+        need = segment.bytes_used()
+        for _ in range(_WAITS):
+            if file.size() >= need and not _lagging(segment.records(), images):
+                return
+            time.sleep(_WAIT_S)
+        count = segment.row.slots
+        copy: Bytes = np.zeros((count, self.stride), dtype=np.uint8)
+        present = min(count, (file.size() - segment.bytes_used(0)) // self.stride)
+        if any((slot, 0) not in images for slot in range(max(present, 0), count)):
+            return  # neither the file nor the journal has it: check_room says so
+        if present > 0:
+            raw = file.read_at(segment.bytes_used(0), present * self.stride)
+            copy[:present] = np.frombuffer(raw, dtype=np.uint8).reshape(present, self.stride)
+        for (slot, offset), image in images.items():
+            copy[slot, offset : offset + len(image)] = np.frombuffer(image, dtype=np.uint8)
+        copy.flags.writeable = False
+        segment.patched = copy
+
+
+def _lagging(records: Bytes, images: dict[tuple[int, int], bytes]) -> bool:
+    """True when any image is not in the file yet."""
+    return any(
+        records[slot, offset : offset + len(image)].tobytes() != image
+        for (slot, offset), image in images.items()
+        if slot < len(records)
+    )

@@ -1,0 +1,1 @@
+"""Partitions, and the files of their scan indexes."""

@@ -1,0 +1,167 @@
+"""Files of scan indexes: their names, what seals them, and when one may be used.
+
+The layout of the bytes is that of ``spector.kernel.contract.index_image``; this module adds whose
+they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from spector.errors import StoreError, StoreNotFoundError
+from spector.kernel.checksum import crc32c
+from spector.kernel.contract.index_image import (
+    INDEX_DTYPE,
+    INDEX_HEADER_BYTES,
+    INDEX_MAX_DIM,
+    ScanIndex,
+    layout_of,
+    problem_of,
+)
+from spector.messages.counting import counted
+from spector.store.catalog.catalog import SegmentRow
+from spector.store.files.bad_sectors import is_of_disk
+from spector.store.files.files import Bytes, Files
+from spector.store.files.unreadable import first_bytes, read_file
+
+__all__ = [
+    "IDX", "TEMPORARY", "LoadedImage", "idx_of", "is_idx", "own_header", "problem_of_file",
+    "read_image", "remove_idx", "seal_image",
+]
+
+#: suffix of an index; its partition's is ``.mem``
+IDX: Final = ".idx"
+#: a file that is being written bears this behind its name
+TEMPORARY: Final = ".tmp"
+
+_MAGIC: Final = b"SIDX"
+assert INDEX_DTYPE.fields is not None
+_ROWS_AT, _CHANGE_SEQ_AT, _RECORDS_CRC_AT, _HEADER_CRC_AT = (
+    INDEX_DTYPE.fields[name][1] for name in ("rows", "change_seq", "records_crc", "header_crc")
+)
+_RECORD_CRC: Final = slice(36, 40)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedImage:
+    """A whole image in private memory, and the change counter of the row that it reflects."""
+
+    image: Bytes
+    change_seq: int
+
+
+def idx_of(path: str) -> str:
+    """Name of the index of the partition ``path``."""
+    return path.removesuffix(".mem") + IDX
+
+
+def seal_image(index: ScanIndex, row: SegmentRow, *, uuid: bytes, records: Bytes) -> bytearray:
+    """The bytes of an index's file; it must be up to date with ``row`` and (n, stride) records."""
+    image = bytearray(index.stamped(
+        uuid=uuid, segment_id=row.id, generation=row.generation, change_seq=row.change_seq,
+        checksum=crc32c,
+    ))
+    struct.pack_into("<I", image, _RECORDS_CRC_AT, _records_crc(records[: index.rows]))
+    struct.pack_into("<I", image, _HEADER_CRC_AT, crc32c(image[:_HEADER_CRC_AT]))
+    return image
+
+
+def read_image(
+    files: Files, row: SegmentRow, *, dim: int, uuid: bytes, records: Bytes
+) -> LoadedImage | None:
+    """The image in the file of a partition's index, if it can be used; None in every other case.
+
+    Its header is the caller's own from then on. A private map shows what another program writes to
+    the file, as long as nobody writes to the page; what a scan takes the size of every section from
+    must not change under it.
+
+    If its ``change_seq`` is not the row's, the mutable halves have to be read again.
+    """
+    try:
+        image = files.map_private(idx_of(row.path), most=_most_bytes(row, dim))
+    except StoreError:
+        return None
+    if image is None or len(image) < INDEX_HEADER_BYTES:
+        return None
+    own_header(image)
+    change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
+    problem = problem_of(
+        image, dim=dim, uuid=uuid, segment_id=row.id, generation=row.generation,
+        change_seq=change_seq, rows=min(row.slots, len(records)), verify=True,
+        checksum=crc32c,
+    )
+    if problem is not None:
+        return None
+    if change_seq != row.change_seq:
+        rows = _number(image, _ROWS_AT, "<u4")
+        if _records_crc(records[:rows]) != _number(image, _RECORDS_CRC_AT, "<u4"):
+            return None
+    return LoadedImage(image, change_seq)
+
+
+def _most_bytes(row: SegmentRow, dim: int) -> int:
+    """Of the file of a partition's index; a larger one is not read, whatever its header says."""
+    room = -(-max(row.slots, row.capacity) // 64) * 64
+    return layout_of(dim, room).nbytes if dim <= INDEX_MAX_DIM else 0
+
+
+def own_header(image: Bytes) -> Bytes:
+    """Make the page of the header of a private map the caller's; returns its bytes."""
+    image[0] = image[0]
+    return image[:INDEX_HEADER_BYTES]
+
+
+def problem_of_file(files: Files, row: SegmentRow, *, dim: int, uuid: bytes) -> str | None:
+    """Why the file of a partition's index is of no use; None when it is of use, or absent.
+
+    Read by calls: in a map a sector that cannot be read would end the process.
+    """
+    if not files.durable:
+        return None
+    try:
+        most = _most_bytes(row, dim)
+        image = np.frombuffer(read_file(files, idx_of(row.path), most=most), np.uint8)
+    except StoreNotFoundError:
+        return None
+    except StoreError as error:
+        return error.message
+    if len(image) < INDEX_HEADER_BYTES:
+        return f"only {counted(len(image), 'byte')}" if len(image) else None
+    change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
+    return problem_of(
+        image, dim=dim, uuid=uuid, segment_id=row.id, generation=row.generation,
+        change_seq=change_seq, rows=row.slots, verify=True, checksum=crc32c,
+    )
+
+
+def remove_idx(files: Files, path: str) -> None:
+    """Remove the index of the partition ``path``, if it has one: it tells of forgotten vectors."""
+    with contextlib.suppress(StoreNotFoundError):
+        files.remove(idx_of(path))
+
+
+def is_idx(files: Files, name: str) -> bool:
+    """True for a file that this module wrote, or began to write."""
+    if not name.endswith((IDX, IDX + TEMPORARY)) or "/" not in name:
+        return False
+    try:
+        head = first_bytes(files, name, 4)
+    except StoreNotFoundError:  # it has just been replaced, or removed
+        return True
+    except StoreError as error:  # of what the disk cannot read the name has to do
+        return is_of_disk(error)
+    return not head or head in (_MAGIC, bytes(4))
+
+
+def _number(image: Bytes, offset: int, kind: str) -> int:
+    return int(image[offset : offset + int(kind[2])].view(kind)[0])
+
+
+def _records_crc(records: Bytes) -> int:
+    """CRC-32C of the checksums of records (n, stride), in order: the same for the same vectors."""
+    return crc32c(np.ascontiguousarray(records[:, _RECORD_CRC]))

@@ -1,0 +1,583 @@
+"""One partition: a 64-byte header and fixed-stride records, written with pwrite, read by map."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector._version import __version__
+from spector.errors import (
+    CatalogCorruptError,
+    ForeignPartitionError,
+    FormatVersionError,
+    PartitionCorruptError,
+    SpectorError,
+    StateTransitionError,
+    StoreError,
+    StoreNotFoundError,
+)
+from spector.kernel.checksum import crc32c
+from spector.kernel.contract.index_image import ScanIndex
+from spector.layout import (
+    FORMAT_VERSION,
+    HEADER_BYTES,
+    LEGAL_TRANSITIONS,
+    MUTABLE_BYTES,
+    MUTABLE_OFFSET,
+    PARTITION_DTYPE,
+    PARTITION_HEADER_BYTES,
+    PartitionState,
+    headers_of,
+)
+from spector.messages.counting import counted
+from spector.process.resources import managed
+from spector.store.catalog.catalog import SegmentRow
+from spector.store.files.bad_sectors import is_of_disk
+from spector.store.files.files import Bytes, File, Files, as_bytes, is_time_limit
+from spector.store.files.maps import populate
+
+__all__ = [
+    "IndexState", "Partition", "Segment", "check_transition", "is_ahead", "later_than_catalog",
+    "pack_header",
+    "require_readable",
+    "unpack_header",
+]
+
+_FOREIGN = (
+    "move it away, over no other file, and put this store's own one back; without it, salvage what"
+    " there is: spector check PATH --repair DEST"
+)
+_NO_RECORDS: Bytes = np.zeros((0, 0), np.uint8)
+
+
+_READ_AHEAD_BYTES = 1 << 20
+#: ``PARTITION_DTYPE`` without the checksum
+_HEADER = struct.Struct("<8IiI16sI")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """What a scan sees of a segment: an immutable snapshot that keeps its map alive.
+
+    ``data`` is (slots, stride) u8, read-only. Where ``index`` has no row yet, scans look at the
+    records themselves.
+    """
+
+    segment_id: int
+    tier: int
+    day: int
+    sequence: int
+    state: int
+    slots: int
+    live: int
+    data: Bytes
+    #: image of the partition's scan index, see ``spector.kernel.contract.index_image``
+    index: Bytes | None = None
+    #: +1 with each rewrite of the partition, which may give its memories other slots
+    generation: int = 0
+    #: +1 whenever slots that had memories get others; on disk that never happens
+    overwrites: int = 0
+
+    def headers(self) -> NDArray[np.void]:
+        """(slots,) view of the record headers."""
+        return headers_of(self.data[: self.slots])
+
+
+def check_transition(before: int, after: int, where: str) -> None:
+    """Refuse every state change that the life of a partition does not have."""
+    if (before, after) not in LEGAL_TRANSITIONS:
+        names = f"{PartitionState(before).name} -> {PartitionState(after).name}"
+        raise StateTransitionError(f"{where}: {names} is not a legal transition")
+
+
+def pack_header(
+    row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes,
+    version: int = FORMAT_VERSION,
+) -> bytes:
+    """The 64 header bytes that a segment row implies.
+
+    Raises:
+        CatalogCorruptError: it counts more live slots than slots.
+    """
+    if row.dead < 0:
+        raise CatalogCorruptError(
+            f"the catalog's row of {row.path} is impossible: {row.live} of {row.slots} slots live",
+            hint="run: spector check PATH; restore a backup, or salvage what there is: spector"
+            " check PATH --repair DEST",
+        )
+    body = _HEADER.pack(
+        magic, version, row.live, row.dead, row.capacity, row.state, stride, dim,
+        row.day, row.sequence, uuid, row.generation,
+    )
+    return body + crc32c(body).to_bytes(4, "little")
+
+
+def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, Any]:
+    """Fields of a partition header after checking magic-independent invariants.
+
+    Raises:
+        PartitionCorruptError: too short, wrong checksum, impossible values.
+        FormatVersionError: newer than this code.
+        ForeignPartitionError: a partition of another store.
+    """
+    hint = "run: spector check PATH"
+    if len(raw) < PARTITION_HEADER_BYTES:
+        message = f"{where}: only {counted(len(raw), 'byte')}, no room for a header"
+        raise PartitionCorruptError(message, hint=hint)
+    header = np.frombuffer(raw[:PARTITION_HEADER_BYTES], dtype=PARTITION_DTYPE)[0]
+    if int(header["crc"]) != crc32c(raw[:60]):
+        raise PartitionCorruptError(f"{where}: the header's checksum does not match", hint=hint)
+    if int(header["version"]) > FORMAT_VERSION:
+        raise FormatVersionError(
+            f"{where} has format {int(header['version'])}; spector {__version__} reads up to "
+            f"{FORMAT_VERSION}",
+            hint="upgrade: pip install -U spector",
+        )
+    if uuid is not None and header["store_uuid"].tobytes() != uuid:
+        raise ForeignPartitionError(f"{where} belongs to another store", hint=_FOREIGN)
+    names = PARTITION_DTYPE.names or ()
+    return {
+        name: header[name].tobytes() if name == "store_uuid" else int(header[name])
+        for name in names
+    }
+
+
+def require_readable(view: Bytes, where: str) -> bool:
+    """Read every page under an array from a map now; False where the system does not know how.
+
+    Whoever is about to read all of it anyway loses nothing by asking first.
+
+    Raises:
+        PartitionCorruptError: the disk cannot read some of it, or somebody has cut the file off.
+    """
+    try:
+        return populate(view)
+    except OSError as error:
+        if is_time_limit(error):
+            raise
+        raise _unreadable(where, error.errno) from error
+
+
+def _unreadable(where: str, code: int | None) -> PartitionCorruptError:
+    found = PartitionCorruptError(
+        f"{where}: the disk cannot read some of it, or it was cut off",
+        hint="run: spector check PATH; what can be read is salvaged by spector check PATH"
+        " --repair DEST",
+    )
+    found.errno = code
+    return found
+
+
+def is_ahead(header: dict[str, Any], row: SegmentRow) -> bool:
+    """True for the header of a later commit than the catalog's row of the same file.
+
+    Headers are written after the commit has become durable, and within a generation slots and
+    tombstones only grow. So the catalog has lost commits: an old copy, or damage to its log.
+    """
+    dead = int(header["tombstone_count"])
+    return header["generation"] == row.generation and (
+        header["count"] + dead > row.slots or dead > row.dead
+    )
+
+
+def later_than_catalog(where: str) -> PartitionCorruptError:
+    return PartitionCorruptError(
+        f"{where} is of a later commit than the catalog, which has lost some",
+        hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+    )
+
+
+@dataclass(slots=True, eq=False)
+class IndexState:
+    """The scan index of one partition, and what it does not know of its records yet."""
+
+    index: ScanIndex | None = None
+    #: there may be a file with it, which has not been looked at
+    unread: bool = False
+    #: records were overwritten: no index for this partition
+    refused: bool = False
+    #: any mutable half may have changed; until it was refreshed, no scan may use the index
+    stale: bool = False
+    #: slots whose mutable half was rewritten since the index took over the last one
+    changed: list[int] = field(default_factory=list)
+    #: mutable halves taken over since extremes were tight
+    loose: int = 0
+    #: rows that the centre was computed from
+    centred_rows: int = 0
+    #: rows and change counter of the file
+    saved_rows: int = 0
+    saved_seq: int = -1
+    #: slots of the partition when this process met it
+    adopted_rows: int = 0
+
+    @property
+    def rows(self) -> int:
+        return 0 if self.index is None else self.index.rows
+
+    def adopt(self, index: ScanIndex) -> None:
+        """Take an index whose rows are those of the records at this moment."""
+        self.index = index
+        self.stale, self.loose, self.centred_rows = False, 0, index.rows
+        self.changed.clear()
+
+    def refuse(self) -> None:
+        self.index, self.refused = None, True
+        self.changed.clear()
+
+
+class Segment:
+    """The writer's handle of one partition file."""
+
+    def __init__(
+        self, files: Files, row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes,
+        writable: bool = True, version: int = FORMAT_VERSION, guard: bool = False,
+    ) -> None:
+        """``guard``: read every page of a map before it is used, see ``require_readable``."""
+        self.row = row
+        self._guard = guard
+        self._writable = writable
+        self.dirty = False
+        self._files = files
+        self._magic = magic
+        self._stride = stride
+        self._dim = dim
+        self._uuid = uuid
+        self._version = version
+        self._file: File | None = None
+        self._mapped: Bytes | None = None
+        #: bytes of the map that were read before they were used
+        self._ahead = 0
+        self._partition: Partition | None = None
+        #: a reader's private copy with committed bytes that the writer has not put in place yet
+        self.patched: Bytes | None = None
+        self.scan = IndexState()
+        #: times that slots with memories got others instead
+        self.overwrites = 0
+        #: the header's bytes as the file was met
+        self.glanced = b""
+
+    @property
+    def where(self) -> str:
+        return self.row.path
+
+    def create(self, path: str, *, allocate: int) -> None:
+        """Make the file durable under ``path``, with its header, before any row names it."""
+        self._file = self._files.open(path, create=True)
+        try:
+            self._file.extend(PARTITION_HEADER_BYTES + allocate)
+            self._file.write_at(0, self._header())
+            self._file.sync()
+            self._files.sync_dir(path)
+            self.release()
+        except BaseException:  # or the next attempt, on a disk with room, would find it in its way
+            self.close()
+            self._files.discard(path)
+            raise
+
+    def open(self, *, verify: bool = True, sized: bool = True) -> None:
+        """Open the file and check that it is the partition which the catalog describes.
+
+        The full header is compared when ``verify``; a reader beside a live writer may meet it in
+        the middle of an update and checks only what never changes. Not ``sized``: a power cut may
+        have taken room back that a commit in the journal had been given.
+        """
+        if self._file is not None:
+            return
+        with self._named_if_missing():
+            file = self._files.open(self.row.path, writable=self._writable)
+        try:
+            if verify:
+                self._check_header(file.read_at(0, PARTITION_HEADER_BYTES))
+            if sized:
+                self._check_size(file.size())
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+
+    def look(self, *, verify: bool, sized: bool = True) -> None:
+        """Check and map the file like :meth:`open`, and leave no descriptor behind."""
+        with self._named_if_missing():
+            raw, mapped = self._files.glance(
+                self.row.path, PARTITION_HEADER_BYTES, writable=self._writable,
+                most=self._most_bytes(),
+            )
+        if verify:
+            self._check_header(raw)
+        if sized:
+            self._check_size(len(mapped))
+        self._adopt_map(mapped)
+        self.glanced = raw
+
+    def was_met_later(self) -> bool:
+        """True when the header that was met is of a later commit than the row is by now."""
+        if self.glanced == self._header():
+            return False
+        try:
+            found = unpack_header(self.glanced, where=self.where, uuid=self._uuid)
+        except SpectorError:
+            return False
+        return is_ahead(found, self.row)
+
+    def refuse_other(self, *, later: bool) -> None:
+        """Raise when the file's header is whole, but of another file or (``later``) commit."""
+        raw = self.file().read_at(0, PARTITION_HEADER_BYTES)
+        if raw == self._header():
+            return
+        try:
+            found = unpack_header(raw, where=self.where, uuid=self._uuid)
+        except PartitionCorruptError as error:
+            if "checksum" in error.message:
+                return  # torn, and about to be written again
+            raise
+        if later and is_ahead(found, self.row):
+            raise later_than_catalog(self.where)
+        for name, value in self._lasting().items():
+            if found[name] != value:
+                raise PartitionCorruptError(
+                    f"{self.where}: {name} is {found[name]}, but the catalog says {value}",
+                    hint="this is another partition's file; move it away and put the right one"
+                    " back, or salvage what there is: spector check PATH --repair DEST",
+                )
+
+    def _lasting(self) -> dict[str, int]:
+        row = self.row
+        return {
+            "magic": self._magic, "version": self._version, "stride": self._stride,
+            "dim": self._dim, "day": row.day, "sequence": row.sequence,
+            "generation": row.generation,
+        }
+
+    def check_room(self) -> None:
+        """Refuse a file that is too short for its records, unless a private copy has them all."""
+        if self.patched is None and (self._mapped is None or len(self._mapped) < self.bytes_used()):
+            self._check_size(self.file_bytes())
+
+    @contextlib.contextmanager
+    def _named_if_missing(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreNotFoundError:
+            raise PartitionCorruptError(
+                f"{self.row.path} is missing, but the catalog has"
+                f" {counted(self.row.live, 'record')} in it",
+                hint="put this very file back if somebody has moved it; else restore a backup, or"
+                " salvage what there is: spector check PATH --repair DEST",
+            ) from None
+
+    def _check_header(self, raw: bytes) -> None:
+        if raw != self._header():  # the checksum is in it, so equal bytes need no further look
+            self._compare(unpack_header(raw, where=self.where, uuid=self._uuid))
+
+    def _check_size(self, size: int) -> None:
+        need = self.bytes_used()
+        if size < need:
+            raise PartitionCorruptError(
+                f"{self.where}: {size} bytes, but its {self.row.slots} records need {need}",
+                hint="the file was truncated; run: spector check PATH",
+            )
+
+    def _compare(self, found: dict[str, Any]) -> None:
+        row = self.row
+        expected = {
+            **self._lasting(), "count": row.live, "tombstone_count": row.dead, "state": row.state,
+            "capacity": row.capacity,
+        }
+        for name, value in expected.items():
+            if found[name] != value:
+                raise PartitionCorruptError(
+                    f"{self.where}: {name} is {found[name]}, but the catalog says {value}",
+                    hint="partition and catalog are from different moments; restore both together",
+                )
+
+    def bytes_used(self, slots: int | None = None) -> int:
+        count = self.row.slots if slots is None else slots
+        return PARTITION_HEADER_BYTES + count * self._stride
+
+    def _most_bytes(self) -> int:
+        """What a writer makes of the file at most; somebody may have made more of it."""
+        return self.bytes_used(max(self.row.capacity, self.row.slots))
+
+    def file(self) -> File:
+        self.open(verify=False)
+        assert self._file is not None
+        return self._file
+
+    def allocate(self, slots: int, *, low: int, high: int) -> None:
+        """Make room for ``slots`` records in total, growing by a quarter within [low, high]."""
+        with self._borrowed() as file:
+            need, present = self.bytes_used(slots), file.size()
+            if need <= present:
+                return
+            step = max(low, min(high, present // 4))
+            full = self.bytes_used(self.row.capacity)
+            file.extend(max(need, min(present + step, full)))
+
+    def write_records(self, slot: int, images: bytes | memoryview) -> None:
+        """Put whole records at ``slot``. Their room must have been allocated."""
+        file = self.file()
+        end = self.bytes_used(slot) + len(images)
+        if file.size() < end:  # only a replay can find the allocation gone
+            if file.size() < self.bytes_used(slot):
+                raise PartitionCorruptError(
+                    f"{self.where}: {file.size()} bytes, but slot {slot} begins at "
+                    f"{self.bytes_used(slot)}",
+                    hint="the file was truncated; run: spector check PATH",
+                )
+            file.extend(end)
+        file.write_at(self.bytes_used(slot), images)
+        self.dirty = True
+        if slot < self.row.slots:
+            self.scan.refuse()
+
+    def write_mutable(self, slot: int, block: bytes) -> None:
+        """Rewrite the 24 mutable bytes of one record in one write."""
+        assert len(block) == MUTABLE_BYTES
+        self.file().write_at(self.bytes_used(slot) + MUTABLE_OFFSET, block)
+        self.dirty = True
+        if self.scan.index is not None:
+            self.scan.changed.append(slot)
+
+    def write_header(self, row: SegmentRow) -> None:
+        """Adopt ``row`` and write the header that it implies."""
+        self.row = row
+        self.file().write_at(0, self._header())
+        self.dirty = True
+
+    def sync(self) -> None:
+        if self.dirty:
+            self.file().sync()
+            self.dirty = False
+
+    @managed
+    def _borrowed(self) -> Iterator[File]:
+        """The file, closed afterwards if it was not open: partitions outnumber descriptors."""
+        was_open = self._file is not None
+        try:
+            yield self.file()
+        finally:
+            if not was_open:
+                self.release()
+
+    @property
+    def is_open(self) -> bool:
+        return self._file is not None
+
+    def release(self) -> None:
+        """Give the descriptor back; maps stay, and the next write opens the file again."""
+        if self._file is not None and not self.dirty:
+            file, self._file = self._file, None  # before: a closed one is of no use
+            file.close()
+
+    def partition(self) -> Partition:
+        """Snapshot of the records committed so far."""
+        current = self._partition
+        row = self.row
+        image = self._image()
+        if (
+            current is not None and current.index is image
+            and (current.slots, current.live, current.state) == (row.slots, row.live, row.state)
+            and current.overwrites == self.overwrites
+        ):
+            return current
+        snapshot = Partition(
+            segment_id=row.id, tier=row.tier, day=row.day, sequence=row.sequence,
+            state=row.state, slots=row.slots, live=row.live, data=self.records(), index=image,
+            generation=row.generation, overwrites=self.overwrites,
+        )
+        self._partition = snapshot
+        return snapshot
+
+    def _image(self) -> Bytes | None:
+        """The image of the scan index, if scans may use it."""
+        scan = self.scan
+        usable = scan.index is not None and not scan.stale and self.patched is None
+        return scan.index.image if usable and scan.index is not None else None
+
+    def shown(self) -> Bytes:
+        """(slots, stride) u8: the records of the last snapshot, for who has not the store's lock.
+
+        A commit that is just going on has more of them, or there is no snapshot and these are none.
+        """
+        partition = self._partition
+        return _NO_RECORDS if partition is None else partition.data
+
+    def records(self) -> Bytes:
+        """(slots, stride) u8 read-only view of the committed records.
+
+        Under the store's lock only: it may open the file, which the writer lets go of under it.
+        """
+        slots = self.row.slots
+        need = self.bytes_used(slots)
+        if self.patched is not None and len(self.patched) >= slots:
+            return self.patched[:slots]
+        if self._mapped is None or len(self._mapped) < need:
+            with self._borrowed() as file:
+                self._adopt_map(file.map(max(need, min(file.size(), self._most_bytes()))))
+        elif self._guard and self._ahead < need:  # rows that came into it since
+            self._ahead = self._read_ahead(self._mapped, self._ahead)
+        assert self._mapped is not None
+        body = self._mapped[PARTITION_HEADER_BYTES:need]
+        return body.reshape(slots, self._stride)
+
+    def _adopt_map(self, mapped: Bytes) -> None:
+        """From now on records are those of this map; raises first if they cannot be read."""
+        ahead = self._read_ahead(mapped, 0) if self._guard else 0
+        self._mapped, self._ahead = mapped, ahead
+
+    def _read_ahead(self, mapped: Bytes, low: int) -> int:
+        """Raise now where a scan would end the process; where the system has no way, read it all.
+
+        What has been read through calls is in the system's cache, and so in the map. Looks at what
+        records have from ``low`` on, and returns where they end.
+        """
+        end = min(self.bytes_used(), len(mapped))
+        if not require_readable(mapped[low:end], self.where):
+            with self._borrowed() as file:
+                try:
+                    at = low
+                    while at < end and (data := file.read_at(at, _READ_AHEAD_BYTES)):
+                        at += len(data)
+                except StoreError as error:
+                    if is_of_disk(error):
+                        raise _unreadable(self.where, error.errno) from error
+                    raise
+        return end
+
+    def forget_partition(self) -> None:
+        """Drop the cached snapshot (after bytes changed in place in a memory slab)."""
+        self._partition = None
+
+    def file_bytes(self) -> int:
+        return self._files.size_of(self.row.path)
+
+    def close(self) -> None:
+        """Close the descriptor. Maps that a scan still holds stay valid."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+        self._mapped, self._ahead = None, 0
+        self._partition = None
+
+    def _header(self) -> bytes:
+        return pack_header(
+            self.row, magic=self._magic, stride=self._stride, dim=self._dim, uuid=self._uuid,
+            version=self._version,
+        )
+
+
+def image_rows(headers: NDArray[np.void], codes: NDArray[np.int8], stride: int) -> Bytes:
+    """Whole records from their headers and int8 codes; (n, stride) u8, checksum not yet set."""
+    images = np.zeros((len(headers), stride), dtype=np.uint8)
+    images[:, :HEADER_BYTES] = headers.view(np.uint8).reshape(len(headers), HEADER_BYTES)
+    images[:, HEADER_BYTES : HEADER_BYTES + codes.shape[1]] = codes.view(np.uint8)
+    return images
+
+
+__all__ += ["as_bytes", "image_rows"]

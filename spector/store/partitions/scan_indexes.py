@@ -1,0 +1,366 @@
+"""The life of scan indexes: loaded when a scan wants them, kept up by commits, saved now and then.
+
+An index is derived from the records of one partition. It is the file ``NAME.idx`` beside
+``NAME.mem``, and private memory of each process that uses it: a copy-on-write map of the file, or
+anonymous memory. Nothing depends on the file. It is replaced as a whole, never synced, and whatever
+is wrong with it when it is loaded costs a rebuild and nothing else. What another program writes
+into a file that is mapped can mislead recalls until the store is opened anew; it crashes none.
+
+A file is fresh when it bears the change counter of the partition's row. That proves something
+because two histories of a store never share a value of the counter (``Store.next_change_seq``).
+One that is not fresh still serves when the checksums of the records that it covers are those of
+the records that are there: vectors never change, so only the mutable halves are read again.
+
+Opening touches no index. A scan loads all there are, and builds missing ones within a budget; what
+it cannot build, it scans straight. Everything here runs under the store's lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import numpy as np
+
+from spector.config import Config
+from spector.errors import StoreError
+from spector.kernel.contract.index_image import (
+    INDEX_HEADER_BYTES,
+    INDEX_MAX_DIM,
+    Centre,
+    ScanIndex,
+    centre_of,
+)
+from spector.kernel.contract.scanner import Kernel
+from spector.kernel.dispatch import get_kernel
+from spector.layout import PartitionState
+from spector.store.files.files import Files
+from spector.store.partitions.index_files import (
+    TEMPORARY,
+    idx_of,
+    own_header,
+    read_image,
+    seal_image,
+)
+from spector.store.partitions.partition import Segment
+
+__all__ = ["Indexes"]
+
+#: a scan builds one in so many of the rows that no index covers yet, which takes about as long as
+#: scanning all of them straight does
+_STRAIGHT_PER_BUILT: Final = 64
+#: ... but never fewer than this
+_LEAST_ROWS: Final = 1024
+#: an index whose centre was computed from this many records keeps it; one that started with fewer
+#: is built anew once it has grown by this factor
+_CENTRED_ROWS: Final = 512
+_RECENTRE: Final = 8
+#: squared distance up to which an index takes the centre of another one instead of the mean of its
+#: own unit vectors: their codes' errors grow by less than 2 %, and a scan prepares its cue once for
+#: all indexes of one centre. Days of one store are some 0.01 apart
+_NEAR: Final = 0.03
+_MOST_CENTRES: Final = 64
+#: rows appended beyond an index that was never read, from which on closing brings its file up
+_WORTH_READING: Final = 256
+_SAVED_PER_CHECKPOINT: Final = 8 << 20
+_SAVED_AT_CLOSE: Final = 1 << 30
+
+
+class Indexes:
+    """The scan indexes of a store's partitions.
+
+    Args:
+        segments: the store's own dictionary. Not the store: it has these indexes, and a way back
+            would keep both until a cycle collector comes by.
+    """
+
+    def __init__(
+        self, files: Files, config: Config, segments: Mapping[int, Segment], *, dim: int,
+        uuid: bytes, writable: bool,
+    ) -> None:
+        self._files = files
+        self._config = config
+        self._segments = segments
+        self._dim = dim
+        self._uuid = uuid
+        self._kernel: Kernel = get_kernel()
+        self._possible = self._kernel.indexes and dim <= INDEX_MAX_DIM
+        self._keeps_files = writable and files.durable
+        #: partitions whose index is not complete, in the order of their turn
+        self.behind: dict[int, None] = {}
+        #: of indexes that were met, by their id
+        self._centres: dict[int, Centre] = {}
+
+    # -- with every commit ----------------------------------------------------------------------
+
+    def follow(self, segments: Iterable[Segment]) -> None:
+        """After a commit: bring up to date what is in memory, so that no scan misses the commit.
+
+        A partition that this process has made gets its index here, too; within the budget of a
+        recall, because migrating a store makes all of its partitions at once.
+        """
+        left = self._config.index_rows_per_recall
+        for segment in segments:
+            state, slots = segment.scan, segment.row.slots
+            if not self._wanted(segment):
+                self.behind.pop(segment.row.id, None)
+                continue
+            if state.index is None or state.stale or segment.patched is not None:
+                self.behind[segment.row.id] = None
+                if state.index is not None or state.unread or slots > left:
+                    continue
+                left -= slots
+            try:
+                self._bring_up(segment, slots)
+            except (StoreError, MemoryError):  # what was committed stands; a recall builds it anew
+                state.index = None
+                self.behind[segment.row.id] = None
+
+    def _bring_up(self, segment: Segment, slots: int) -> None:
+        state = segment.scan
+        self._touch_up(segment)
+        self._extend(segment, slots)
+        if _is_eccentric(segment):
+            self._rebuild(segment, slots)
+        self._is_complete(segment)
+        if segment.row.state != PartitionState.ACTIVE and state.rows > state.saved_rows:
+            self._save(segment)
+
+    def forget(self, segment_id: int) -> None:
+        """The partition is gone."""
+        self.behind.pop(segment_id, None)
+
+    def let_go(self) -> None:
+        """The store is closed: nothing is left to build, and no centre to share."""
+        self.behind.clear()
+        self._centres.clear()
+
+    def _wanted(self, segment: Segment) -> bool:
+        enough = segment.row.slots >= self._config.index_min_rows
+        return self._possible and enough and not segment.scan.refused
+
+    # -- with every scan ------------------------------------------------------------------------
+
+    def catch_up(self, rows: int | None = None) -> list[int]:
+        """Load what can be loaded, then build at most ``rows``; returns the partitions to publish.
+
+        ``rows`` None: about as many as take as long as scanning straight what has no index.
+        """
+        changed: list[int] = []
+        missing: dict[int, int] = {}
+        for segment_id in list(self.behind):
+            segment = self._segments.get(segment_id)
+            if segment is None or not self._wanted(segment):
+                del self.behind[segment_id]
+                continue
+            if segment.patched is not None:
+                continue  # a copy for the moment; its file will have everything soon
+            with contextlib.suppress(StoreError, MemoryError):
+                self._touch_up(segment)
+                if segment.scan.index is not None:
+                    changed.append(segment_id)
+                if not self._is_complete(segment):
+                    missing[segment_id] = segment.row.slots - segment.scan.rows
+        left = self._budget(sum(missing.values())) if rows is None else rows
+        for segment_id, count in missing.items():
+            if left <= 0:
+                break
+            segment = self._segments[segment_id]
+            with contextlib.suppress(StoreError, MemoryError):
+                self._extend(segment, segment.scan.rows + min(left, count))
+                self._is_complete(segment)
+                changed.append(segment_id)
+            left -= count
+        return changed
+
+    def _budget(self, missing: int) -> int:
+        return min(
+            self._config.index_rows_per_recall, max(_LEAST_ROWS, missing // _STRAIGHT_PER_BUILT)
+        )
+
+    def _is_complete(self, segment: Segment) -> bool:
+        """True, and out of the queue, when the index has all rows."""
+        done = segment.scan.index is not None and segment.scan.rows == segment.row.slots
+        if done and not segment.scan.unread:
+            self.behind.pop(segment.row.id, None)
+        return done
+
+    # -- one partition --------------------------------------------------------------------------
+
+    def _touch_up(self, segment: Segment) -> None:
+        """Read the index if that has not been tried, and take over what changed in its rows."""
+        state = segment.scan
+        if state.unread:
+            self._load(segment)
+        index = state.index
+        if index is None:
+            return
+        if state.stale or state.loose > max(state.rows, _LEAST_ROWS):
+            index.refresh(segment.records())
+            state.stale, state.loose = False, 0
+        elif state.changed:
+            # most often a single slot, and ``update`` would spend more on checking it
+            rows = index.rows
+            slots = np.array([slot for slot in state.changed if slot < rows], np.uint32)
+            self._kernel.index_update(index.image, segment.records(), slots)
+            state.loose += len(slots)
+        state.changed.clear()
+
+    def _load(self, segment: Segment) -> None:
+        state = segment.scan
+        state.unread = False
+        found = read_image(
+            self._files, segment.row, dim=self._dim, uuid=self._uuid,
+            records=segment.records(),
+        )
+        if found is None:
+            return
+        index = ScanIndex.attach(self._kernel, found.image)
+        state.adopt(index)
+        state.saved_rows, state.saved_seq = index.rows, found.change_seq
+        state.stale = found.change_seq != segment.row.change_seq
+        self._offer_centre(index, index.rows)
+
+    def _extend(self, segment: Segment, rows: int) -> None:
+        """Index the slots up to ``rows``; a new index when there is none."""
+        state = segment.scan
+        index = state.index
+        if index is None:
+            self._rebuild(segment, rows)
+            return
+        if rows > index.rows:
+            if rows > index.room:
+                index = state.index = index.grown(_room(segment, rows))
+            index.append(segment.records()[:rows])
+
+    def _rebuild(self, segment: Segment, rows: int) -> None:
+        """A new index of the first ``rows`` slots, around the centre of all or one near it."""
+        records = segment.records()
+        centre = centre_of(records, self._dim)
+        index = ScanIndex.create(self._kernel, self._dim, _room(segment, rows), centre)
+        shared = self._share_centre(index)
+        self._offer_centre(index, len(records))
+        index.append(records[:rows])
+        segment.scan.adopt(index)
+        segment.scan.centred_rows = max(len(records), _CENTRED_ROWS) if shared else len(records)
+
+    def _share_centre(self, index: ScanIndex) -> bool:
+        """Give an index without rows the nearest centre there is, when that is near enough."""
+        own = index.centre
+        known = min(self._centres.values(), key=own.distance2, default=None)
+        if known is None or not own.distance2(known) <= _NEAR:
+            return False
+        index.take_centre(known)
+        return True
+
+    def _offer_centre(self, index: ScanIndex, rows: int) -> None:
+        """Let indexes to come share the centre of this one, if enough records stand behind it."""
+        if rows >= _CENTRED_ROWS and len(self._centres) < _MOST_CENTRES:
+            centre = index.centre
+            self._centres.setdefault(centre.id, centre)
+
+    # -- files ----------------------------------------------------------------------------------
+
+    def save(self, *, at_most: int, active: bool) -> None:
+        """Write the files that lack most, up to ``at_most`` bytes.
+
+        ``active``: also those of partitions that still take appends.
+        """
+        due = [
+            segment for segment in self._segments.values()
+            if segment.scan.index is not None and not segment.scan.stale
+            and (segment.scan.rows > segment.scan.saved_rows or (
+                active and segment.scan.saved_seq != segment.row.change_seq))
+            and (active or segment.row.state != PartitionState.ACTIVE)
+        ]
+        due.sort(key=lambda segment: segment.scan.saved_rows - segment.scan.rows)
+        for written, segment in enumerate(due):
+            index = segment.scan.index
+            size = 0 if index is None else index.bytes_of(segment.scan.rows)
+            if written and size > at_most:
+                continue  # but the first is written whatever its size, or it never would be
+            at_most -= size
+            if not self._save(segment):
+                break
+
+    def save_some(self) -> None:
+        """At a checkpoint: what a crash would otherwise make later processes build again."""
+        self.save(at_most=_SAVED_PER_CHECKPOINT, active=False)
+
+    def save_all(self) -> None:
+        """Before closing: finish what this process has begun, and write what has changed."""
+        left = self._config.index_rows_per_recall
+        for segment_id in list(self.behind):
+            segment = self._segments.get(segment_id)
+            if segment is None or not self._wanted(segment):
+                continue
+            state = segment.scan
+            if state.unread and segment.row.slots - state.adopted_rows < _WORTH_READING:
+                continue
+            with contextlib.suppress(StoreError, MemoryError):
+                self._touch_up(segment)
+                rows = min(segment.row.slots, state.rows + left)
+                left -= rows - state.rows
+                if rows > state.rows:
+                    self._extend(segment, rows)
+        self.save(at_most=_SAVED_AT_CLOSE, active=True)
+
+    def _save(self, segment: Segment) -> bool:
+        """Replace the file of an index. False when that failed, which nobody needs to know."""
+        state, row = segment.scan, segment.row
+        if not self._keeps_files or state.index is None:
+            return False
+        name = idx_of(row.path)
+        try:
+            image = seal_image(state.index, row, uuid=self._uuid, records=segment.records())
+            self._write(name + TEMPORARY, image)
+            self._files.replace(name + TEMPORARY, name)
+        except (StoreError, MemoryError):
+            with contextlib.suppress(StoreError):
+                self._files.remove(name + TEMPORARY)
+            return False
+        state.saved_rows, state.saved_seq = state.rows, row.change_seq
+        if row.state != PartitionState.ACTIVE:
+            self._exchange_for_file(segment, bytes(image[:INDEX_HEADER_BYTES]), len(image))
+        return True
+
+    def _write(self, name: str, image: bytearray) -> None:
+        try:
+            file = self._files.open(name, create=True)
+        except StoreError as error:
+            if error.errno != errno.EEXIST:
+                raise
+            self._files.remove(name)  # left by a process that was killed
+            file = self._files.open(name, create=True)
+        try:
+            file.write_at(0, memoryview(image))
+        finally:
+            file.close()
+
+    def _exchange_for_file(self, segment: Segment, header: bytes, size: int) -> None:
+        """Use the file instead of memory: what it maps can be taken back by the system.
+
+        Args:
+            header, size: of the image that was written to it.
+        """
+        with contextlib.suppress(StoreError, MemoryError):
+            image = self._files.map_private(idx_of(segment.row.path), most=size)
+            if image is not None and own_header(image).tobytes() == header:
+                segment.scan.index = ScanIndex.attach(self._kernel, image)
+
+
+def _is_eccentric(segment: Segment) -> bool:
+    """True when the centre is that of a small part of the records."""
+    state = segment.scan
+    return state.centred_rows < _CENTRED_ROWS and state.rows >= _RECENTRE * state.centred_rows
+
+
+def _room(segment: Segment, rows: int) -> int:
+    """Slots to make room for: a copy at every doubling, no more than the partition can have."""
+    row = segment.row
+    if row.state != PartitionState.ACTIVE:
+        return row.slots
+    return max(rows, min(row.capacity, max(_CENTRED_ROWS, 2 * row.slots)))
+

@@ -1,0 +1,1 @@
+"""What is left of a damaged store, brought into a new one."""

@@ -1,0 +1,131 @@
+"""What became of each memory, as the partitions alone tell it.
+
+For a catalog that has lost commits: its rows may be of a moment ago, while a partition is written
+right after each commit. Places within a partition are given out in order and never again, so of two
+images of one memory the later one is the newer, and a later tombstone is the end of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spector.errors import SpectorError
+from spector.layout import PARTITION_HEADER_BYTES
+from spector.messages.counting import counted
+from spector.records.memory import Loss
+from spector.store.core.store import UNSYNCED
+from spector.store.files.files import DiskFiles
+from spector.store.repair.salvaging import Remains, SavedPartition, whole_header
+
+__all__ = ["Fates", "behind", "stem_of", "survey"]
+
+_GENERATION = re.compile(r"(?:\.g\d+)?\.mem$")
+
+
+@dataclass(slots=True)
+class Fates:
+    """Of every memory that some partition has a sound image of."""
+
+    #: id -> (path, slot) of its newest image
+    places: dict[int, tuple[str, int]] = field(default_factory=dict)
+    #: whose newest image is a tombstone
+    dead: set[int] = field(default_factory=set)
+    #: who had another place before, not counting what a compaction does
+    moved: set[int] = field(default_factory=set)
+
+
+def stem_of(path: str) -> str:
+    """The name that all generations of a partition have in common."""
+    return _GENERATION.sub("", path)
+
+
+def survey(paths: Iterable[str], read: Callable[[str], SavedPartition | None]) -> Fates:
+    """Look at every partition once, in the order in which they were written."""
+    found: list[tuple[tuple[int, int, int], str]] = []
+    parts: dict[str, tuple[Any, Any, Any]] = {}
+    for path in paths:
+        part = read(path)
+        if part is None:
+            continue
+        found.append((part.order, path))
+        slots = np.flatnonzero(part.sound)
+        parts[path] = slots, part.headers["id"][slots].copy(), part.alive[slots]
+    out = Fates()
+    days: dict[int, int] = {}
+    for order, path in sorted(found):
+        slots, ids, alive = parts[path]
+        for slot, record_id, lives in zip(slots.tolist(), ids.tolist(), alive.tolist(),
+                                          strict=True):
+            before = out.places.get(record_id)
+            if before is not None and (
+                before[0] == path or stem_of(before[0]) != stem_of(path)
+            ):
+                out.moved.add(record_id)
+            if before is not None and not lives and days[record_id] != order[0] \
+                    and record_id not in out.dead:
+                continue  # it has moved from one day to another, and nothing says in which order
+            out.places[record_id], days[record_id] = (path, slot), order[0]
+            out.dead.discard(record_id)
+            if not lives:
+                out.dead.add(record_id)
+    return out
+
+
+def behind(
+    files: DiskFiles, remains: Remains, uuid: bytes, named: Mapping[int, Mapping[str, Any]]
+) -> list[Loss]:
+    """Partitions of commits that the catalog does not have; never of a relaxed writer's, whose
+    newest commits a power cut may take back.
+    """
+    if UNSYNCED in remains.meta or any(lost.table in ("*", "segment") for lost in remains.lost):
+        return []
+    by_path = {str(row["path"]): row for row in named.values()}
+    present = files.listing()
+    # a generation that a compaction was about to put in the place of one that is there, or had
+    known = {
+        stem_of(str(row["path"])) for row in remains.segments
+        if row["id"] not in named or row["path"] in present
+    }
+    out = []
+    for path in present:
+        header = _header(files, path, uuid) if path.endswith(".mem") else None
+        if header is None:
+            continue
+        slots, dead = int(header["count"] + header["tombstone_count"]), header["tombstone_count"]
+        row = by_path.get(path)
+        if row is None:
+            if slots and stem_of(path) not in known:
+                reason = f"{counted(slots, 'record')} of this store that the catalog does not know"
+                out.append(Loss(file=path, reason=reason))
+        elif header["generation"] == row.get("generation") and _is_count(row) and (
+            slots > row["slots"] or dead > row["slots"] - row["live"]
+        ):
+            reason = "it is of a later commit than the catalog, which has lost some"
+            out.append(Loss(file=path, reason=reason))
+    return out
+
+
+def _is_count(row: Mapping[str, Any]) -> bool:
+    """Whether the row says how many slots and living memories its partition has."""
+    live, slots = row.get("live"), row["slots"]
+    return type(live) is int and slots is not None and 0 <= live <= slots
+
+
+def _header(files: DiskFiles, path: str, uuid: bytes) -> Any:
+    with contextlib.suppress(SpectorError):
+        file = files.open(path, writable=False)
+        try:
+            header = whole_header(file.read_at(0, PARTITION_HEADER_BYTES))
+        finally:
+            file.close()
+        if header is not None and header["store_uuid"].tobytes() == uuid:
+            return {
+                name: int(header[name]) for name in ("count", "tombstone_count", "generation")
+            }
+    return None

@@ -1,0 +1,84 @@
+"""Records made anew for words whose own is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.contract.quantization import normalize, quantize
+from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, RECORD_DTYPE, RECORD_VERSION, stride_of
+from spector.records.memory import Loss
+from spector.store.catalog.ownership import belong, bloom
+from spector.store.files.files import Bytes
+from spector.store.repair.salvaged import (
+    Embed,
+    Identity,
+    Salvage,
+    Saved,
+    is_usable,
+    loss_of,
+    tier_of,
+)
+from spector.store.repair.salvaging import Remains
+from spector.store.words.speakers import stored_words
+
+__all__ = ["mend"]
+
+
+def mend(
+    torn: Iterable[tuple[dict[str, Any], int]], named: dict[int, dict[str, Any]],
+    remains: Remains, who: Identity, embed: Embed | None, out: Salvage,
+) -> None:
+    """Make records anew from the catalog's rows and freshly embedded words."""
+    bare = 0
+    for row, tier in torn:
+        if row["id"] in out.seen:
+            continue
+        if tier < 0:
+            tier = tier_of(named.get(row["segment_id"]))
+        out.seen.add(row["id"])
+        segment = named.get(row["segment_id"])
+        path = str(segment["path"]) if segment else None
+        words = remains.contents.get(row["id"])
+        if words is None or not belong(row, words):
+            out.lost.append(loss_of(row, remains, path, "its record and its words are damaged"))
+            continue
+        vectors = embed([stored_words(words)]) if embed is not None and tier >= 0 else None
+        if vectors is None:
+            out.lost.append(loss_of(row, remains, path, "its vector is lost; its text is whole"))
+            bare += tier >= 0
+            embed = None if tier >= 0 else embed  # it does not work, so it is not asked again
+        else:
+            image = _new_image(row, vectors, words, tier, who)
+            if not is_usable(image[:HEADER_BYTES].view(RECORD_DTYPE), row["event_ms"]):
+                out.lost.append(loss_of(row, remains, path, "its strength or time is damaged"))
+                continue
+            out.mended += 1
+            reason = "its vector was damaged and made anew; category, modality, confidence are lost"
+            out.notes.append(Loss(id=row["id"], file=path, slot=row["slot"], reason=reason))
+            out.saved.append(Saved(row["id"], tier, image, row, words))
+    if bare and who.fingerprint:
+        out.notes.append(Loss(
+            reason=f"memories with a text and without a vector: {bare}; a repair with the store's"
+            f" embedder ({who.model_id}) makes their vectors anew: embedder=, --embedder"
+        ))
+
+
+def _new_image(
+    row: dict[str, Any], vectors: NDArray[np.float32], words: dict[str, Any], tier: int,
+    who: Identity,
+) -> Bytes:
+    image = np.zeros(stride_of(who.dim), dtype=np.uint8)
+    header = image[:HEADER_BYTES].view(RECORD_DTYPE)
+    codes, scales = quantize(normalize(vectors))
+    header["version"], header["tier"], header["id"] = RECORD_VERSION, tier, row["id"]
+    header["event_ms"], header["tags"] = row["event_ms"], bloom(row, words)
+    header["confidence"], header["scale"] = 255, scales[0]
+    block = np.frombuffer(row["mutable"], dtype=MUTABLE_DTYPE)[0]
+    for name in MUTABLE_DTYPE.names or ():
+        header[name] = block[name]
+    image[HEADER_BYTES : HEADER_BYTES + who.dim] = codes[0].view(np.uint8)
+    return image

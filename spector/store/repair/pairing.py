@@ -1,0 +1,228 @@
+"""Bringing records, rows and words together: each memory whole, or what is left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
+from spector.records.memory import Loss
+from spector.store.catalog.ownership import belong, bloom, row_of_words
+from spector.store.core.store import UNSYNCED
+from spector.store.files.files import Bytes
+from spector.store.repair.salvaged import (
+    Elsewhere,
+    Salvage,
+    Saved,
+    is_lost,
+    is_row,
+    is_usable,
+    loss_of,
+    tier_of,
+)
+from spector.store.repair.salvaging import Remains, SavedPartition
+
+__all__ = ["take", "take_misplaced"]
+
+_FLAGS: Final = sum(Flag)
+
+
+def take(
+    partition: SavedPartition, segment: dict[str, Any] | None, own: dict[int, dict[str, Any]],
+    remains: Remains, out: Salvage,
+) -> list[tuple[dict[str, Any], int]]:
+    """Match a partition's records with the catalog's rows; returns rows without a record."""
+    torn = []
+    headers, alive = partition.headers, partition.alive
+    tier = tier_of(segment)
+    if tier < 0:
+        tier = partition.tier or 0
+    for slot in range(len(partition.images)):
+        row = own.pop(slot, None)
+        record_id = int(headers["id"][slot])
+        whole = bool(partition.sound[slot]) and 0 < record_id < 1 << 62
+        if row is not None and (not whole or record_id != row["id"]):
+            torn.append((row, tier))
+            if not whole:
+                out.hit.add(row["id"])
+            row = None
+        if whole and out.fates is not None:
+            _take_newest(partition, slot, tier, record_id, row, remains, out)
+        elif row is not None:
+            _keep(partition.images[slot], partition.path, slot, tier, row, remains, out)
+        elif whole and alive[slot] and record_id not in out.seen:
+            known = remains.records.get(record_id)
+            if known is None and is_lost(remains, "record", record_id):
+                _keep(partition.images[slot], partition.path, slot, tier, None, remains, out)
+            elif known is None:
+                continue
+            elif segment is None:  # its partition's row is lost, not its own
+                _keep(partition.images[slot], partition.path, slot, tier, known, remains, out)
+            else:
+                found = Elsewhere(partition.images[slot].copy(), partition.path, slot, tier)
+                out.elsewhere.setdefault(record_id, []).append(found)
+        elif not whole and alive[slot] and is_lost(remains, "record", 0):
+            out.lost.append(Loss(
+                file=partition.path, slot=slot, reason="its record is damaged, its row is lost"
+            ))
+    return torn + [(row, tier) for row in own.values()]
+
+
+def take_misplaced(
+    torn: Iterable[tuple[dict[str, Any], int]], remains: Remains, out: Salvage
+) -> None:
+    """Memories whose rows name places where others are, or nobody: by the id in the record.
+
+    Nothing proves a place. A record that was hit is told from it by what is there, and one that a
+    memory has left by the journal, so without that nothing is taken.
+    """
+    if any(lost.table in ("*", "journal") for lost in remains.lost):
+        return
+    for row, _ in torn:
+        found, words = out.elsewhere.get(row["id"], ()), remains.contents.get(row["id"])
+        if len(found) != 1 or words is None or row["id"] in out.seen or row["id"] in out.hit:
+            continue
+        each = found[0]
+        header = each.image[:HEADER_BYTES].view(RECORD_DTYPE)
+        if not belong(row, words) or int(header["event_ms"][0]) != row["event_ms"] \
+                or int(header["tags"][0]) != bloom(row, words):
+            continue
+        before = len(out.saved)
+        _keep(each.image, each.path, each.slot, each.tier, row, remains, out)
+        if len(out.saved) > before:
+            out.mended += 1
+            reason = "its place in the catalog is damaged; its record was found by its id"
+            out.notes.append(Loss(id=row["id"], file=each.path, slot=each.slot, reason=reason))
+
+
+def _take_newest(
+    partition: SavedPartition, slot: int, tier: int, record_id: int, row: dict[str, Any] | None,
+    remains: Remains, out: Salvage,
+) -> None:
+    """The same where the catalog has lost commits: a memory lives where it was written last."""
+    assert out.fates is not None
+    if record_id in out.seen or out.fates.places[record_id] != (partition.path, slot):
+        return
+    if record_id in out.fates.dead:
+        out.seen.add(record_id)
+        if record_id in remains.records:
+            reason = "it was forgotten later than the catalog knows, or its newer place is lost"
+            out.notes.append(Loss(id=record_id, file=partition.path, slot=slot, reason=reason))
+        return
+    if row is None and record_id not in out.fates.moved:
+        # only a compaction, or a page that is of a moment ago, makes it have another place
+        row = remains.records.get(record_id, remains.older_records.get(record_id))
+        row = row if row is None or is_row(row) else None
+    _keep(partition.images[slot], partition.path, slot, tier, row, remains, out, newest=True)
+
+
+def _keep(
+    record: Bytes, path: str, slot: int, tier: int, row: dict[str, Any] | None,
+    remains: Remains, out: Salvage, *, newest: bool = False,
+) -> None:
+    """``newest``: the record is, and row and words may be of a moment ago."""
+    image = record.copy()
+    header = image[:HEADER_BYTES].view(RECORD_DTYPE)
+    record_id = int(header["id"][0])
+    words = remains.contents.get(record_id)
+    if row is not None and words is not None and not newest and not belong(row, words):
+        out.lost.append(loss_of(row, remains, path, "its words are not what was written"))
+        out.seen.add(record_id)
+        return
+    if row is not None and not newest:
+        _choose_strength(image, row, path, slot, remains, out)
+    if row is None or words is None or newest:
+        row, words = _together(header, row, remains, out)
+    if words is None or row is None:
+        out.wordless += 1
+        reason = "its words are lost; its vector is kept, in quarantine and without a text"
+        text = _text_of(record_id, remains)
+        if text is not None:
+            reason += "; these may be what it said before"
+        out.notes.append(
+            Loss(id=record_id, file=path, slot=slot, reason=reason, text=text)
+        )
+        row = _row_of(header, row)
+        words = {"id": record_id, "text": ""}
+        header["flags"] |= int(Flag.QUARANTINED)
+    if not is_usable(header, row["event_ms"]):
+        reason = "its strength or time is damaged"
+        out.lost.append(loss_of(row, remains, path, reason))
+        out.seen.add(record_id)
+        return
+    header["tags"] = bloom(row, words)
+    out.seen.add(record_id)
+    out.saved.append(Saved(record_id, tier, image, row, words))
+
+
+def _choose_strength(
+    image: Bytes, row: dict[str, Any], path: str, slot: int, remains: Remains, out: Salvage
+) -> None:
+    """The mutable half of a record: the catalog's, unless only the partition's can be.
+
+    Nothing proves either copy. With the journal laid over it a partition has what the catalog has,
+    but after a power cut in relaxed mode, when the catalog is the truth. So where they differ one
+    is damaged, and somebody has to look at what was taken.
+    """
+    block = image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+    if block.tobytes() == row["mutable"]:
+        return
+    out.mended += 1
+    header = image[:HEADER_BYTES].view(RECORD_DTYPE)
+    own = block.copy()
+    in_partition = _can_be(header, row["event_ms"])
+    block[:] = np.frombuffer(row["mutable"], np.uint8)
+    taken = "catalog"
+    if in_partition and not _can_be(header, row["event_ms"]):
+        block[:] = own
+        taken = "partition"
+    if UNSYNCED not in remains.meta:
+        reason = (
+            "its flags or strength differ in partition and catalog, so one of them is damaged; the "
+            f"{taken}'s were taken"
+        )
+        out.notes.append(Loss(id=row["id"], file=path, slot=slot, reason=reason))
+
+
+def _can_be(header: NDArray[np.void], event_ms: int) -> bool:
+    """Whether a living record of the catalog may have such a mutable half."""
+    flags = int(header["flags"][0])
+    return is_usable(header, event_ms) and not flags & ~_FLAGS and not flags & Flag.TOMBSTONE
+
+
+def _together(
+    header: NDArray[np.void], row: dict[str, Any] | None, remains: Remains, out: Salvage
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """A row and words that the seal says belong together, and to this record."""
+    record_id, event_ms = int(header["id"][0]), int(header["event_ms"][0])
+    moved = out.fates is not None and record_id in out.fates.moved
+    if moved and row is None:  # its words were changed, and which these are nobody knows
+        return None, None
+    rows = [row, remains.older_records.get(record_id)]
+    found = [remains.contents.get(record_id), remains.older_contents.get(record_id)]
+    for words in filter(None, found):
+        for each in filter(None, rows):
+            if each.get("event_ms") == event_ms and belong(each, words):
+                return each, words
+        again = row_of_words(record_id, event_ms, remains.hints.get(record_id, {}), words)
+        if again is not None and int(header["tags"][0]) == bloom(again, words):
+            return again, words
+    return row, None
+
+
+def _text_of(record_id: int, remains: Remains) -> str | None:
+    for contents in (remains.contents, remains.older_contents):
+        text = contents.get(record_id, {}).get("text")
+        if isinstance(text, str):
+            return text
+    return None
+
+
+def _row_of(header: NDArray[np.void], row: dict[str, Any] | None) -> dict[str, Any]:
+    if row is not None:
+        return row
+    event_ms = int(header["event_ms"][0])
+    return {"id": int(header["id"][0]), "event_ms": event_ms, "recorded_ms": event_ms}

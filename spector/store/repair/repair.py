@@ -1,0 +1,159 @@
+"""Repair: what is intact in a damaged store goes into a new one, and the rest is listed.
+
+What a memory needs is looked for in two places, the catalog's row with its words and the
+partition's record with its vector. Where both are whole it is taken over; where the mutable half
+differs the catalog's wins if it can be one, and a note says so. A vector whose words are lost is
+kept apart (quarantined, without a text). Words whose vector is lost are embedded again if the
+store's model is at hand. Whatever the catalog may have forgotten stays forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from spector.layout import PartitionState, stride_of
+from spector.records.memory import Loss
+from spector.store.core.transaction import JOURNAL_RECORDS
+from spector.store.files.files import DiskFiles
+from spector.store.integrity.redo import sound_runs
+from spector.store.repair.history import behind, survey
+from spector.store.repair.identity import partitions_in
+from spector.store.repair.mending import mend
+from spector.store.repair.overlay import read_saved
+from spector.store.repair.pairing import take, take_misplaced
+from spector.store.repair.salvaged import (
+    Embed,
+    Identity,
+    Salvage,
+    is_lost,
+    is_row,
+    loss_of,
+    tier_of,
+)
+from spector.store.repair.salvaging import Remains
+
+__all__ = ["salvage"]
+
+Progress = Callable[[int, int], None]
+
+#: no partition has this number: a place that is not even numbers
+_NOWHERE: Final = {"segment_id": 0, "slot": 0}
+#: of what a salvage needs to know of a partition
+_MOST: Final = {"tier": 255, "slots": (1 << 32) - 1}
+
+
+def salvage(
+    files: DiskFiles, remains: Remains, who: Identity, *, embed: Embed | None,
+    progress: Progress | None = None,
+) -> Salvage:
+    """Bring together what catalog and partitions still have of each memory."""
+    named = _named(remains)
+    later = behind(files, remains, who.uuid, named)
+    out = Salvage(commits_lost=bool(later) or not remains.log.exact)
+    out.notes += [*_catalog_notes(remains), *later]
+    rows, torn = _rows_by_place(remains, out)
+    paths = sorted({*partitions_in(files), *(str(s["path"]) for s in named.values())})
+    by_path = {str(s["path"]): s for s in named.values()}
+    if out.commits_lost:
+        out.fates = survey(
+            paths, lambda path: read_saved(files, path, by_path.get(path), who, remains, Salvage(
+                commits_lost=True, later=_files_of(later)))
+        )
+    out.later = _files_of(later)
+    for done, path in enumerate(paths):
+        segment = by_path.get(path)
+        own = rows.pop(segment["id"], {}) if segment else {}
+        partition = read_saved(files, path, segment, who, remains, out)
+        if partition is None:
+            torn += [(row, tier_of(segment)) for row in own.values()]
+        else:
+            torn += take(partition, segment, own, remains, out)
+        if progress is not None:
+            progress(done + 1, len(paths))
+    for orphans in rows.values():
+        torn += [(row, -1) for row in orphans.values()]
+    take_misplaced(torn, remains, out)
+    mend(torn, named, remains, who, embed, out)
+    _list_the_rest(remains, who, out)
+    return out
+
+
+def _catalog_notes(remains: Remains) -> Iterator[Loss]:
+    for name, where in remains.unread:
+        yield Loss(file=name, reason=f"{where} cannot be read from the disk")
+    for lost in remains.lost:
+        span = "" if lost.low == 0 else f" from id {lost.low}"
+        yield Loss(
+            file="catalog.db", reason=f"table {lost.table}{span} cannot be read: {lost.reason}"
+        )
+    log = remains.log
+    if log.damaged_at is not None:
+        how = "they were read all the same" if log.exact else "not all of them can be read"
+        yield Loss(
+            file="catalog.db-wal",
+            reason=f"damaged at byte {log.damaged_at}, commits behind it: {log.commits}; {how}",
+        )
+    elif not log.exact:
+        yield Loss(file="catalog.db-wal", reason="commits may be missing at its end")
+
+
+def _files_of(later: list[Loss]) -> set[str]:
+    return {each.file for each in later if each.file is not None}
+
+
+def _rows_by_place(
+    remains: Remains, out: Salvage
+) -> tuple[dict[int, dict[int, dict[str, Any]]], list[tuple[dict[str, Any], int]]]:
+    """Rows by partition and slot, and those whose place is none, or another one's."""
+    rows: dict[int, dict[int, dict[str, Any]]] = {}
+    others = []
+    for row in remains.records.values():
+        if not is_row(row) and is_row({**row, **_NOWHERE}):
+            others.append(({**row, **_NOWHERE}, -1))
+        elif not is_row(row):
+            out.lost.append(loss_of(row, remains, None, "its row is damaged"))
+            out.seen.add(row["id"])
+        elif rows.setdefault(row["segment_id"], {}).setdefault(row["slot"], row) is not row:
+            others.append((row, -1))
+    return rows, others
+
+
+def _named(remains: Remains) -> dict[int, dict[str, Any]]:
+    """Rows of partitions that have a file, by id; a number that cannot be theirs is None."""
+    return {
+        row["id"]: {
+            **row, **{name: _within(row.get(name), most) for name, most in _MOST.items()}
+        }
+        for row in remains.segments
+        if type(row.get("path")) is str and row.get("state") != PartitionState.COMPACTED
+    }
+
+
+def _within(value: object, most: int) -> int | None:
+    return value if type(value) is int and 0 <= value <= most else None
+
+
+def _list_the_rest(remains: Remains, who: Identity, out: Salvage) -> None:
+    """Whatever else is known to have been there, if nothing that is known says that it went."""
+    if not out.commits_lost and not is_lost(remains, "record", 0):
+        return
+    gone = out.fates.dead if out.fates is not None else set()
+    for record_id, words in remains.contents.items():
+        if record_id not in out.seen and record_id not in gone:
+            out.seen.add(record_id)
+            reason = "its row and its vector are lost"
+            out.lost.append(loss_of({**words, "slot": None}, remains, None, reason))
+    stride = stride_of(who.dim)
+    for entry in remains.journal:
+        if entry["kind"] != JOURNAL_RECORDS or type(entry["image"]) is not bytes:
+            continue
+        for _, images, sound in sound_runs(entry["image"], stride, who.uuid):
+            for record_id in images[:, 8:16].copy().view("<u8")[:, 0].tolist() if sound else ():
+                if record_id not in out.seen and record_id not in gone:
+                    out.seen.add(record_id)
+                    reason = "only the journal has its vector, and not for which partition"
+                    out.lost.append(Loss(id=record_id, file="catalog.db", reason=reason))
+    last = remains.last_id
+    if out.commits_lost and last and last not in out.seen and last not in gone:
+        out.notes.append(Loss(id=last, reason="the last id that was given out; nothing is left"))

@@ -1,0 +1,118 @@
+"""What a repair has found of a store so far, and questions that all of its parts ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.clock import MAX_MS, MIN_MS
+from spector.layout import MUTABLE_BYTES
+from spector.records.memory import Loss
+from spector.store.catalog.ownership import ROW
+from spector.store.files.files import Bytes
+from spector.store.repair.history import Fates
+from spector.store.repair.salvaging import Remains
+
+__all__ = [
+    "Elsewhere", "Embed", "Identity", "Salvage", "Saved", "is_lost", "is_row", "is_usable",
+    "loss_of", "tier_of",
+]
+
+#: texts -> (n, dim) f32 vectors of the model that the store was made with; None if it does not work
+Embed = Callable[[list[str]], NDArray[np.float32] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose bytes these are; what is not known of the model is empty."""
+
+    uuid: bytes
+    dim: int
+    model_id: str = ""
+    fingerprint: str = ""
+    #: False when nothing is left that says which model made the vectors, or that none did
+    model_known: bool = True
+
+
+@dataclass(slots=True)
+class Saved:
+    """One memory on its way into the new store."""
+
+    id: int
+    tier: int
+    #: (stride,) u8, its checksum still that of the source
+    image: Bytes
+    row: dict[str, Any]
+    words: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elsewhere:
+    """A living record where the row of its memory does not say that it is."""
+
+    #: (stride,) u8
+    image: Bytes
+    path: str
+    slot: int
+    tier: int
+
+
+@dataclass(slots=True)
+class Salvage:
+    """Everything that was found."""
+
+    saved: list[Saved] = field(default_factory=list)
+    lost: list[Loss] = field(default_factory=list)
+    notes: list[Loss] = field(default_factory=list)
+    wordless: int = 0
+    mended: int = 0
+    seen: set[int] = field(default_factory=set)
+    #: by id
+    elsewhere: dict[int, list[Elsewhere]] = field(default_factory=dict)
+    #: whose rows name places with a damaged record
+    hit: set[int] = field(default_factory=set)
+    #: the catalog has lost commits: memories may be missing that nothing names
+    commits_lost: bool = False
+    #: what became of each memory, where the catalog does not know
+    fates: Fates | None = None
+    #: partitions of commits that the catalog does not have
+    later: set[str] = field(default_factory=set)
+
+
+def is_row(row: dict[str, Any]) -> bool:
+    whole = all(type(row.get(name)) is int for name in ROW[:5])
+    mutable = row.get("mutable")
+    return whole and row["slot"] >= 0 and type(mutable) is bytes and len(mutable) == MUTABLE_BYTES
+
+
+def is_lost(remains: Remains, table: str, record_id: int) -> bool:
+    return any(
+        lost.table in ("*", table) and (table == "segment" or lost.low <= record_id <= lost.high)
+        for lost in remains.lost
+    )
+
+
+def tier_of(segment: dict[str, Any] | None) -> int:
+    """-1 when nobody knows."""
+    return -1 if segment is None or segment["tier"] is None else int(segment["tier"])
+
+
+def is_usable(header: NDArray[np.void], event_ms: int) -> bool:
+    """No number that a check of the new store would have to report, and a time that has a day."""
+    numbers = [float(header[name][0]) for name in ("scale", "importance", "utility")]
+    stability = float(header["stability_days"][0])
+    sound = all(0 <= n <= 1 for n in numbers) and 0 < stability < 1e30
+    return sound and MIN_MS <= event_ms <= MAX_MS
+
+
+def loss_of(row: dict[str, Any], remains: Remains, path: str | None, reason: str) -> Loss:
+    text = remains.contents.get(row["id"], {}).get("text")
+    slot = row.get("slot")
+    return Loss(
+        id=row["id"], file=path, slot=slot if isinstance(slot, int) else None, reason=reason,
+        text=text if isinstance(text, str) else None,
+    )

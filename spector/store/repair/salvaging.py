@@ -1,0 +1,290 @@
+"""Reading what is left of a damaged store, whatever part of it is damaged.
+
+Nothing here opens the store: the catalog's tables are read row by row, around what cannot be read,
+and partitions are read by their own checksums. The source is never written to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.checksum import crc32c
+from spector.layout import (
+    FORMAT_VERSION,
+    HEADER_BYTES,
+    MAX_DIM,
+    PARTITION_DTYPE,
+    PARTITION_HEADER_BYTES,
+    Flag,
+    headers_of,
+    stride_of,
+)
+from spector.process.resources import completed
+from spector.store.backup.staging import clear
+from spector.store.catalog.catalog import CATALOG_NAME
+from spector.store.catalog.tables import MAX_ROWID, UNREADABLE, LostTable, read_table, reason_of
+from spector.store.files.bad_sectors import join, read_around, spans, written
+from spector.store.files.files import Bytes, DiskFiles
+from spector.store.files.guards import refuse_other_than_files
+from spector.store.partitions.checksums import wrong_checksums
+from spector.store.repair.sqlite_pages import Pages, rows_of
+from spector.store.repair.wal_merge import LOG_COPY, Merged, merge
+from spector.store.sqlite.connections import connecting
+from spector.store.sqlite.damage import SQL_ERRORS
+from spector.store.sqlite.fulltext import problem_of_schema
+from spector.store.sqlite.reads import translated_sql
+
+__all__ = [ "Remains", "SavedPartition", "read_partition", "read_remains",
+           "whole_header"]
+
+_LOG = f"{CATALOG_NAME}-wal"
+#: what a page is believed to say of the store, if it has the form of such a row
+_META = {"format_version", "uuid", "dim", "model_id", "fingerprint"}
+#: slots of a partition that no row counts are believed up to this many bytes at once
+_READ_BYTES = 64 << 20
+
+
+@dataclass(slots=True)
+class Remains:
+    """What the catalog still says."""
+
+    meta: dict[str, str] = field(default_factory=dict)
+    segments: list[dict[str, Any]] = field(default_factory=list)
+    #: id -> row
+    records: dict[int, dict[str, Any]] = field(default_factory=dict)
+    contents: dict[int, dict[str, Any]] = field(default_factory=dict)
+    journal: list[dict[str, Any]] = field(default_factory=list)
+    last_id: int = 0
+    lost: list[LostTable] = field(default_factory=list)
+    #: files, and ranges of bytes in them, that the disk cannot read
+    unread: list[tuple[str, str]] = field(default_factory=list)
+    #: what came of the log
+    log: Merged = field(default_factory=Merged)
+    #: rows of images of pages that newer ones have replaced, by id: perhaps of a moment ago
+    older_records: dict[int, dict[str, Any]] = field(default_factory=dict)
+    older_contents: dict[int, dict[str, Any]] = field(default_factory=dict)
+    #: id -> what the indexes over the table of records still say of it
+    hints: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+
+def read_remains(files: DiskFiles, scratch: DiskFiles) -> Remains:
+    """Every row of the catalog that can be read, from a copy that ``scratch`` has meanwhile.
+
+    SQLite writes beside what it reads; so whoever must not touch a store reads a copy.
+    """
+    out = Remains()
+    refuse_other_than_files(*(f"{files.root}/{name}" for name in (CATALOG_NAME, _LOG)))
+    bad: list[tuple[int, int]] = []
+    for name in (CATALOG_NAME, _LOG):
+        if bad := files.copy_to(scratch, name):
+            out.unread.append((name, spans(bad)))
+    out.log = merge(scratch, bad)
+    _read_all(f"{scratch.root}/{CATALOG_NAME}", out)
+    if out.lost or not out.log.exact:
+        read_pages(scratch, out)
+    clear(scratch)
+    return out
+
+
+def _read_all(path: str, out: Remains) -> None:
+    kept: list[sqlite3.Connection] = []
+    try:
+        with translated_sql(path):
+            db = connecting(kept, path)
+        for pragma in (
+            "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0",
+            "locking_mode=EXCLUSIVE",  # no file for shared memory: a full disk reads as damage
+        ):
+            with contextlib.suppress(*SQL_ERRORS):
+                db.execute(f"PRAGMA {pragma}")
+        if (problem := problem_of_schema(db)) is not None:
+            for table in ("meta", "segment", "record", "content", "journal", "head"):
+                out.lost.append(LostTable(table, 0, MAX_ROWID, problem))
+            return
+        for row in read_table(db, "meta", out.lost, key=None):
+            out.meta[str(row["key"])] = str(row["value"])
+        out.segments = list(read_table(db, "segment", out.lost))
+        out.records = {row["id"]: row for row in read_table(db, "record", out.lost)}
+        out.contents = {row["id"]: row for row in read_table(db, "content", out.lost)}
+        out.journal = list(read_table(db, "journal", out.lost, key="seq"))
+        for row in read_table(db, "head", out.lost, key="one"):
+            _take_head(row, out)
+        if any(lost.table == "record" for lost in out.lost):
+            _read_indexes(db, out)
+    finally:
+        for each in kept:
+            completed(each.close)
+
+
+def _take_head(row: dict[str, Any], out: Remains) -> None:
+    if type(row["last_id"]) is int and 0 <= row["last_id"] < 1 << 62:
+        out.last_id = max(out.last_id, row["last_id"])
+
+
+def _read_indexes(db: sqlite3.Connection, out: Remains) -> None:
+    """What a record's row says in columns that have an index is in that index as well."""
+    for column in ("session_id", "agent_id", "user_id", "valid_from_ms", "valid_until_ms"):
+        index = "record_" + column.split("_")[column.startswith("valid")]
+        try:
+            for record_id, value in db.execute(
+                f"SELECT id, {column} FROM record INDEXED BY {index} WHERE {column} IS NOT NULL"
+            ):
+                out.hints.setdefault(record_id, {})[column] = value
+        except UNREADABLE as error:
+            reason_of(error)
+
+
+def read_pages(scratch: DiskFiles, out: Remains) -> None:
+    """Rows on pages that no tree leads to; and on those of a moment ago, if commits are missing."""
+    size = out.log.page_bytes
+    if not scratch.exists(CATALOG_NAME):
+        return
+    with contextlib.closing(scratch.open(CATALOG_NAME, writable=False)) as catalog:
+        count = catalog.size() // size
+        pages = Pages(lambda page: catalog.read_at((page - 1) * size, size), count, size)
+        seen = set(out.log.newest)
+        numbers = (*out.log.newest, *(n for n in range(1, count + 1) if n not in seen))
+        known = {("segment", row["id"]) for row in out.segments}
+        known |= {("journal", row["seq"]) for row in out.journal}
+        for number in numbers:
+            for table, row in rows_of(pages.read(number), number, pages):
+                _take_row(table, row, known, out)
+        out.journal.sort(key=lambda row: row["seq"])
+        if not out.log.exact and scratch.exists(LOG_COPY):
+            with contextlib.closing(scratch.open(LOG_COPY, writable=False)) as log:
+                for offset, number in out.log.older:
+                    for table, row in rows_of(log.read_at(offset, size), number, pages):
+                        if table == "record" and row["id"] not in out.records:
+                            out.older_records.setdefault(row["id"], row)
+                        elif table == "content" and row["id"] not in out.contents:
+                            out.older_contents.setdefault(row["id"], row)
+
+
+def _take_row(
+    table: str, row: dict[str, Any], known: set[tuple[str, int]], out: Remains
+) -> None:
+    """A row that a page has, unless a tree, or a newer page, has led to one of the same key."""
+    if table == "record":
+        out.records.setdefault(row["id"], row)
+    elif table == "content":
+        out.contents.setdefault(row["id"], row)
+    elif table in ("segment", "journal"):
+        key = table, row["id" if table == "segment" else "seq"]
+        if key not in known:
+            known.add(key)
+            (out.segments if table == "segment" else out.journal).append(row)
+    elif table == "head":
+        _take_head(row, out)
+    elif table == "meta" and row["key"] in _META:
+        out.meta.setdefault(row["key"], row["value"])
+
+
+@dataclass(slots=True, eq=False)
+class SavedPartition:
+    """A partition as its own bytes describe it, the journal laid over."""
+
+    path: str
+    tier: int | None
+    uuid: bytes
+    dim: int
+    #: (n, stride) u8
+    images: Bytes
+    #: (n,): the record's checksum holds
+    sound: NDArray[np.bool_]
+    #: what is wrong with the file as a whole
+    problem: str | None = None
+    #: day, sequence, generation: the order in which partitions of a tier are written
+    order: tuple[int, int, int] = (0, 0, 0)
+
+    @property
+    def headers(self) -> NDArray[np.void]:
+        return headers_of(self.images)
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = (self.headers["flags"] & int(Flag.TOMBSTONE)) == 0
+        return found
+
+
+def read_partition(
+    files: DiskFiles, path: str, *, uuid: bytes | None, dim: int | None, slots: int | None,
+    ahead: bool = False, placed: bool = False,
+) -> SavedPartition | None:
+    """The records of one file, as many as are there; None when it is not one, or of another store.
+
+    ``uuid``, ``dim`` and ``slots`` are the catalog's; None makes do with the file's own header,
+    which then has to be whole. ``ahead``: the header may count more slots than the catalog does.
+    ``placed``: others name records by their slots, which stay as they are.
+    """
+    file = files.open(path, writable=False)
+    try:
+        # zeros that somebody has made the file longer by are no records
+        size = next((high for low, high in written(file) if not low), 0)
+        raw, bad = read_around(file, 0, PARTITION_HEADER_BYTES)
+        header = whole_header(raw)
+        if header is not None and uuid is not None and header["store_uuid"].tobytes() != uuid:
+            return None
+        if header is None and (uuid is None or dim is None):
+            return None
+        dim = int(header["dim"]) if dim is None and header is not None else dim
+        uuid = header["store_uuid"].tobytes() if uuid is None and header is not None else uuid
+        assert dim is not None
+        assert uuid is not None
+        if not 1 <= dim <= MAX_DIM:
+            return None
+        stride = stride_of(dim)
+        present = max(0, size - PARTITION_HEADER_BYTES) // stride
+        counted = slots
+        if header is not None and (ahead or counted is None):
+            own = int(header["count"]) + int(header["tombstone_count"])
+            counted = max(own, counted or 0)
+        take = present if counted is None else min(present, counted)
+        images = np.zeros((take, stride), dtype=np.uint8)
+        step = max(1, _READ_BYTES // stride)
+        for start in range(0, take, step):
+            count = min(step, take - start)
+            data, unread = read_around(
+                file, PARTITION_HEADER_BYTES + start * stride, count * stride
+            )
+            bad = join(bad, unread)
+            flat = np.zeros(count * stride, dtype=np.uint8)
+            flat[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+            images[start : start + count] = flat.reshape(count, stride)
+    finally:
+        file.close()
+    sound = np.ones(take, dtype=bool)
+    sound[wrong_checksums(images, uuid)] = False
+    # nobody knows how many there are: those that prove themselves, or all up to the last of them
+    if counted is None and placed:
+        end = int(np.flatnonzero(sound)[-1]) + 1 if sound.any() else 0
+        images, sound = images[:end], sound[:end]
+    elif counted is None:
+        images, sound = images[sound], sound[sound]
+    problems = [] if header is not None else ["its header is damaged"]
+    if counted is not None and present < counted:
+        problems.append(f"it was cut off: {size} bytes, {present} of {counted} records")
+    if bad:
+        problems.append(f"{spans(bad)} cannot be read from the disk")
+    tier = int(images[sound][0, 1]) if sound.any() else None
+    order = (0, 0, 0)
+    if header is not None:
+        order = int(header["day"]), int(header["sequence"]), int(header["generation"])
+    problem = "; ".join(problems) or None
+    return SavedPartition(path, tier, uuid, dim, images, sound, problem, order)
+
+
+def whole_header(raw: bytes) -> Any:
+    if len(raw) < PARTITION_HEADER_BYTES:
+        return None
+    header = np.frombuffer(raw, dtype=PARTITION_DTYPE)[0]
+    whole = int(header["crc"]) == crc32c(raw[:60]) and int(header["version"]) <= FORMAT_VERSION
+    return header if whole and header["stride"] == stride_of(int(header["dim"]) or 1) else None
+
+
+assert HEADER_BYTES == PARTITION_HEADER_BYTES

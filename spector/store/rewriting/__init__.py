@@ -1,0 +1,1 @@
+"""Partitions written anew: compaction, migration."""

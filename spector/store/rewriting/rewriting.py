@@ -1,0 +1,203 @@
+"""Every partition of a store in its next generation, switched by one commit.
+
+For changes that no partition may lag behind in: another model, another format. New generations of
+all partitions are written and synced first; one transaction of the catalog then switches all of
+them together with what the catalog says of the store. Killed before it, the store is as it was, and
+the new files are leftovers that the next opening removes; killed after it, the change is made.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import PartitionCorruptError
+from spector.layout import PartitionState, stride_of
+from spector.store.catalog.catalog import Row, SegmentRow
+from spector.store.catalog.rows import move_rows
+from spector.store.core.store import Store
+from spector.store.files.files import Bytes, as_bytes
+from spector.store.integrity.agreement import refuse_disagreement
+from spector.store.partitions.checksums import wrong_checksums
+from spector.store.partitions.index_files import remove_idx
+from spector.store.partitions.partition import Segment, require_readable
+from spector.store.rewriting.compaction import alive_in, live_images
+
+__all__ = ["Progress", "Transform", "rewrite_all"]
+
+#: called with (memories done, memories in total)
+Progress = Callable[[int, int], None]
+#: record images (n, stride) u8 and their rows -> images of the new stride, with new checksums
+Transform = Callable[[Bytes, list[Row]], Bytes]
+Also = Callable[[sqlite3.Connection], object]
+_BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewritten:
+    """A partition's next generation, which is on disk; of its records only the order is kept."""
+
+    old: SegmentRow
+    new: SegmentRow
+    #: (live,) ids in the order of their slots
+    ids: NDArray[np.int64]
+
+
+def rewrite_all(
+    store: Store, transform: Transform, meta: Mapping[str, str], *,
+    progress: Progress | None = None, keep_damaged: bool = False, also: Also | None = None,
+) -> int:
+    """Rewrite all partitions, without their tombstones; returns how many memories they hold.
+
+    The caller must close and open the store afterwards.
+
+    Args:
+        meta: what the catalog says of the store from then on; "dim" and "format_version" also say
+            what the new partitions look like.
+        keep_damaged: copy records whose checksum is wrong as they are, and still wrong; only for a
+            transform that keeps the stride. Otherwise they raise.
+        also: what else the commit does to the catalog.
+
+    Raises:
+        PartitionCorruptError: a live record's checksum is wrong, or rows and slots do not agree.
+        CatalogCorruptError: its tables do not know of the same memories.
+    """
+    with store.lock, store.noting_failure():
+        store.ensure_usable(write=True)
+        refuse_disagreement(store.catalog)
+        store.checkpoint()
+        fresh: list[_Rewritten] = []
+        try:
+            done = _write_all(store, transform, meta, fresh, progress, keep_damaged)
+        except BaseException:  # nothing names them; on a full disk they would keep it full
+            for each in fresh:
+                store.files.discard(each.new.path)
+            raise
+        try:
+            _switch(store, meta, fresh, also)
+        except BaseException as error:  # it may be made, and this store still be of before
+            store.fail_unless_unchanged(error)
+            raise
+        return done
+
+
+def _write_all(
+    store: Store, transform: Transform, meta: Mapping[str, str], fresh: list[_Rewritten],
+    progress: Progress | None, keep_damaged: bool,
+) -> int:
+    """Write the next generation of every partition, noted in ``fresh``; returns their memories."""
+    total = sum(segment.row.live for segment in store.segments.values())
+    done = 0
+    shape = {**store.meta, **meta}
+    dim, version = int(shape["dim"]), int(shape["format_version"])
+    for segment in list(store.segments.values()):
+        images = _live(store, segment) if keep_damaged else live_images(store, segment)
+        ids = _ids_of(store, segment, len(images))
+        new = np.zeros((len(images), stride_of(dim)), dtype=np.uint8)
+        for start in range(0, len(ids), _BATCH):
+            part = slice(start, start + _BATCH)
+            names = ids[part].tolist()
+            rows = store.catalog.fetch(names)
+            store.catalog.refuse_hidden([each for each in names if each not in rows])
+            new[part] = _transformed(
+                images[part], [rows[i] for i in names], transform, store.uuid
+            )
+            done += len(names)
+            if progress is not None:
+                progress(done, total)
+        fresh.append(
+            _Rewritten(segment.row, _write(store, segment.row, new, dim, version), ids)
+        )
+    return done
+
+
+def _live(store: Store, segment: Segment) -> Bytes:
+    data = segment.partition().data
+    require_readable(data, segment.where)
+    return np.ascontiguousarray(data[alive_in(store, segment)])
+
+
+def _ids_of(store: Store, segment: Segment, count: int) -> NDArray[np.int64]:
+    """(live,) ids of a partition's live records in the order of their slots, from the catalog."""
+    alive = np.flatnonzero(alive_in(store, segment))
+    places = sorted(
+        (slot, record_id)
+        for _, slot, record_id in store.catalog.places("segment_id = ?", (segment.row.id,))
+    )
+    if [slot for slot, _ in places] != alive.tolist() or len(places) != count:
+        raise PartitionCorruptError(
+            f"{segment.where}: {count} live records, but the catalog has {len(places)}, or others",
+            hint="run: spector check PATH",
+        )
+    return np.array([record_id for _, record_id in places], dtype=np.int64)
+
+
+def _transformed(images: Bytes, rows: list[Row], transform: Transform, uuid: bytes) -> Bytes:
+    damaged = wrong_checksums(images, uuid)  # none but with ``keep_damaged``
+    if not len(damaged):
+        return transform(images, rows)
+    new = images.copy()
+    sound = np.setdiff1d(np.arange(len(images)), damaged)
+    if len(sound):
+        new[sound] = transform(images[sound], [rows[n] for n in sound.tolist()])
+    return new
+
+
+def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int) -> SegmentRow:
+    """Write the next generation of a partition, durable, not yet named by the catalog."""
+    tier = store.tier_files(row.tier)
+    state = row.state if row.state == PartitionState.ACTIVE else int(PartitionState.SEALED)
+    new_row = replace(
+        row, generation=row.generation + 1, slots=len(images), live=len(images), state=state,
+        path=tier.path(row.day, row.sequence, row.generation + 1),
+    )
+    segment = Segment(
+        store.files, new_row, magic=tier.magic, stride=stride_of(dim), dim=dim, uuid=store.uuid,
+        version=version,
+    )
+    if store.files.exists(new_row.path):
+        store.files.remove(new_row.path)  # left by an earlier run that was killed
+    segment.create(new_row.path, allocate=len(images) * stride_of(dim))
+    try:
+        segment.write_records(0, as_bytes(images))
+        segment.write_header(new_row)
+        segment.sync()
+    except BaseException:
+        store.files.discard(new_row.path)
+        raise
+    finally:  # a store may have more partitions than the process may have descriptors
+        segment.close()
+    return new_row
+
+
+def _switch(
+    store: Store, meta: Mapping[str, str], fresh: list[_Rewritten], also: Also | None
+) -> None:
+    with store.catalog.writing() as db:
+        change_seq = store.next_change_seq()
+        db.execute("DELETE FROM journal")
+        for each in fresh:
+            row = each.new
+            db.execute(
+                "UPDATE segment SET generation = ?, path = ?, state = ?, slots = ?, live = ?,"
+                " change_seq = ? WHERE id = ?",
+                (row.generation, row.path, row.state, row.slots, row.live, change_seq,
+                 each.old.id),
+            )
+            move_rows(db, [(i, each.old.id, n) for n, i in enumerate(each.ids.tolist())])
+        db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", sorted(meta.items()))
+        store.note_change(db, change_seq)
+        db.execute("UPDATE head SET change_seq = ?", (change_seq,))
+        if also is not None:
+            also(db)
+    store.left_slots.keep([])  # they were in the files that go
+    if store.catalog.relaxed:
+        store.sync_log()  # the old files must not go before the commit that lets them go is safe
+    for each in fresh:
+        store.files.remove(each.old.path)
+        remove_idx(store.files, each.old.path)
+        store.files.sync_dir(each.old.path)

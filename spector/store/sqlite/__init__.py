@@ -1,0 +1,1 @@
+"""SQLite itself: connections, errors, journals."""

@@ -1,0 +1,101 @@
+"""Damage of the schema and the full-text index that SQLite takes for a lack of memory.
+
+FTS5 believes the sizes that its own blocks tell, and the schema's parser what a row of it says. A
+damaged one can ask for more than SQLite ever gives, and the error is then that of a process without
+memory. One has to be told from the other: a store does not mend itself when somebody closes a
+browser.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import Final
+from urllib.parse import quote
+
+from spector.store.sqlite.connections import connected
+from spector.store.sqlite.damage import SQL_ERRORS
+from spector.store.sqlite.hardening import confine
+
+__all__ = ["has_room", "problem_of_full_text", "problem_of_schema", "what_seems_damaged"]
+
+#: far more than a sound index needs for what is asked of it here
+_ROOM_BYTES: Final = 64 << 20
+#: a larger catalog is copied into an (unlinked) temporary file instead of memory
+_PAGES_IN_MEMORY: Final = 65_536
+_ANY_WORD: Final = "SELECT rowid FROM fulltext WHERE fulltext MATCH '\"spector\"' LIMIT 1"
+_ENDLESS: Final = "it asks for more memory than an intact one needs"
+
+
+def what_seems_damaged(path: str) -> str | None:
+    """After a MemoryError of SQLite: which part of the catalog asks for too much, or None.
+
+    Only when there is room does its asking prove anything; without, the process is short of memory.
+    """
+    if path == ":memory:" or not has_room():
+        return None
+    try:
+        with connected(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True) as db:
+            confine(db)
+            if problem_of_schema(db) is not None:
+                return "schema"
+            (pages,) = db.execute("PRAGMA page_count").fetchone()
+            found = _asks_too_much(db) or (
+                pages <= _PAGES_IN_MEMORY and problem_of_full_text(db) is not None
+            )
+    except (*SQL_ERRORS, MemoryError):
+        return None
+    return "full-text index" if found else None
+
+
+def problem_of_schema(db: sqlite3.Connection) -> str | None:
+    """Why no statement at all can run, as far as that looks like a lack of memory."""
+    try:
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except MemoryError:
+        return _ENDLESS if has_room() else None
+    except SQL_ERRORS:  # whoever runs the statement that matters is told
+        pass
+    return None
+
+
+def _asks_too_much(db: sqlite3.Connection) -> bool:
+    try:
+        db.execute(_ANY_WORD).fetchone()
+    except MemoryError:
+        return has_room()
+    return False
+
+
+def problem_of_full_text(db: sqlite3.Connection) -> str | None:
+    """What keeps the index from having every word of every text, and no other; None if nothing.
+
+    The command that proves it counts as a write, so it runs on a copy.
+
+    Raises:
+        MemoryError: there is not enough for that.
+    """
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    try:
+        with connected(":memory:" if pages <= _PAGES_IN_MEMORY else "") as copy:
+            db.backup(copy)
+            try:
+                copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
+            except MemoryError:
+                if not has_room():
+                    raise
+                return _ENDLESS
+    except SQL_ERRORS as error:
+        return str(error)
+    return None
+
+
+def has_room() -> bool:
+    """Whether the process, and SQLite, whose own limit anybody may have set, get some memory."""
+    try:
+        with connected(":memory:") as db:
+            half = (_ROOM_BYTES // 2,)
+            (length,) = db.execute("SELECT length(hex(zeroblob(?)))", half).fetchone()
+        return bool(len(bytearray(_ROOM_BYTES)) == length)
+    except (*SQL_ERRORS, MemoryError):
+        return False

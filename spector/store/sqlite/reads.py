@@ -1,0 +1,273 @@
+"""How reads reach SQLite: connections held for a while, its errors as typed ones.
+
+Whoever runs a statement has the connection from one of these (or from ``Catalog.writing``), so
+there is no statement whose error could leave the library as SQLite's own.
+
+Context managers here are classes: every recall enters some fourteen, and a generator costs
+four times as much.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from spector.errors import (
+    CatalogCorruptError,
+    SpectorError,
+    StoreClosedError,
+    StoreError,
+    StoreFullError,
+    StoreNotFoundError,
+    StoreReadOnlyError,
+)
+from spector.process.resources import Resource, drop, held_by_calling, managed, take
+from spector.store.files.files import is_missing
+from spector.store.sqlite.connections import end_statements, leaves_statements
+from spector.store.sqlite.damage import SQL_ERRORS
+from spector.store.sqlite.fulltext import what_seems_damaged
+
+__all__ = [
+    "Connections", "Latest", "Pinning", "Reading", "end_failed", "one_moment", "translated_sql",
+]
+
+
+_DAMAGED = (
+    "run: spector check PATH; restore a backup, or salvage what there is: "
+    "spector check PATH --repair DEST"
+)
+
+
+class translated_sql:  # noqa: N801 - used like a function
+    """Turn SQLite's errors into typed ones that name the file and the next step."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        if error is None or isinstance(error, SpectorError):
+            return
+        if isinstance(error, sqlite3.Error):
+            raise _typed_sql_error(error, self._path) from error
+        if isinstance(error, (UnicodeDecodeError, json.JSONDecodeError)):
+            raise CatalogCorruptError(
+                f"{self._path}: a damaged row: {error}", hint=_DAMAGED
+            ) from error
+        if isinstance(error, MemoryError) and (what := what_seems_damaged(self._path)):
+            made_anew = "run: spector check PATH --repair DEST, which makes the index anew"
+            raise CatalogCorruptError(
+                f"{self._path}: the {what} is damaged",
+                hint=_DAMAGED if what == "schema" else made_anew,
+            ) from error
+
+
+def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & 0xFF if code is not None else None
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+        return StoreClosedError(
+            f"{path} was closed meanwhile", hint="open the store again with spector.open"
+        )
+    message = f"{path}: {error}"
+    if primary == sqlite3.SQLITE_FULL:
+        return StoreFullError(message, hint="free some space, then try again")
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # how SQLite calls it when the -shm file cannot grow
+        return StoreFullError(
+            f"{message}: no room for {path}-shm",
+            hint="free some space, then try again; if there was enough, look at the disk",
+        )
+    if primary == sqlite3.SQLITE_IOERR:  # SQLite does not say what the system said
+        return StoreError(
+            message,
+            hint="look at the disk, its room and the limit of a file's size (ulimit -f), close the"
+            " store and open it again, and run: spector check PATH",
+        )
+    no_text = code is None and "decode to UTF-8" in str(error)  # Python says that, not SQLite
+    # a key that is taken can only be one that damage has changed: ours are never given twice
+    broken = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT}
+    if no_text or primary in broken:
+        return CatalogCorruptError(message, hint=_DAMAGED)
+    if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
+        return StoreReadOnlyError(message, hint='check the permissions, or open with mode="r"')
+    if primary == sqlite3.SQLITE_CANTOPEN:  # whoever hears "not found" may think of it as empty
+        found = StoreNotFoundError if is_missing(path) else StoreError
+        return found(
+            message,
+            hint="check the path, its permissions, room on the disk and the limit of open files",
+        )
+    return StoreError(message, hint="run: spector check PATH")
+
+
+class Connections(Protocol):
+    """Where connections come from: a catalog."""
+
+    path: str
+    in_memory: bool
+    main: sqlite3.Connection
+    #: guards ``main`` of a catalog in memory, which has no other connection
+    only: Any
+    #: ``pinned.connection``: that of this thread's snapshot
+    pinned: Any
+    #: an error from outside has left a look at it
+    cut_off: bool
+
+    def borrow(self, holder: object) -> sqlite3.Connection: ...
+
+    def give_back(self, connection: sqlite3.Connection) -> None: ...
+
+    def discard(self, connection: sqlite3.Connection, holder: object) -> None: ...
+
+
+class Reading(Resource):
+    """The connection of this thread's snapshot, the only one there is, or one of the pool."""
+
+    __slots__ = ("_borrowed", "_catalog", "_locked", "_translated")
+
+    def __init__(self, catalog: Connections) -> None:
+        self._catalog = catalog
+        self._translated = translated_sql(catalog.path)
+        self._borrowed: sqlite3.Connection | None = None
+        #: whether the lock of a catalog in memory was taken
+        self._locked: list[bool] = []
+
+    def __enter__(self) -> sqlite3.Connection:
+        catalog = self._catalog
+        pinned: sqlite3.Connection | None = getattr(catalog.pinned, "connection", None)
+        if pinned is not None:
+            return pinned
+        take(self)
+        try:
+            if catalog.in_memory:
+                held_by_calling(self._locked, catalog.only.acquire, True)
+                self._borrowed = catalog.main
+            else:
+                self._borrowed = catalog.borrow(self)
+        except BaseException:
+            self.abandon(None)
+            drop(self)
+            raise
+        return self._borrowed
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        borrowed = self._borrowed
+        if borrowed is not None:
+            if leaves_statements(error):
+                self._catalog.cut_off = True
+                end_statements(borrowed)
+            if self._catalog.in_memory:
+                self._unlock()
+            else:
+                self._catalog.give_back(borrowed)
+            self._borrowed = None
+            drop(self)
+        if error is not None:
+            self._translated.__exit__(kind, error, trace)
+
+    def _unlock(self) -> None:
+        if self._locked:
+            release = self._catalog.only.release
+            del self._locked[:]  # no interrupt can come between this and the next line
+            release()
+
+    def abandon(self, error: BaseException | None) -> None:
+        if self._catalog.in_memory:
+            self._unlock()
+        elif self._borrowed is not None:
+            self._catalog.discard(self._borrowed, self)
+        self._borrowed = None
+
+
+class Latest:
+    """The connection that a catalog opened first: the one that writes, or follows a writer."""
+
+    __slots__ = ("_catalog",)
+
+    def __init__(self, catalog: Connections) -> None:
+        self._catalog = catalog
+
+    def __enter__(self) -> sqlite3.Connection:
+        return self._catalog.main
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        if error is not None:
+            if leaves_statements(error):
+                self._catalog.cut_off = True
+                end_statements(self._catalog.main)
+            translated_sql(self._catalog.path).__exit__(kind, error, trace)
+
+
+class Pinning(Resource):
+    """A read transaction that all reads of this thread take part in until it ends."""
+
+    __slots__ = ("_catalog", "_connection", "_reading")
+
+    def __init__(self, catalog: Connections) -> None:
+        self._catalog = catalog
+        self._reading = Reading(catalog)
+
+    def __enter__(self) -> sqlite3.Connection:
+        take(self)
+        try:
+            self._connection = self._reading.__enter__()
+            with translated_sql(self._catalog.path):
+                self._connection.execute("BEGIN")
+            self._catalog.pinned.connection = self._connection
+        except BaseException:
+            self.abandon(None)
+            drop(self)
+            raise
+        return self._connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        self._catalog.pinned.connection = None
+        try:
+            # after a statement that met damage, and said so, even this fails; nothing was written
+            with contextlib.suppress(*SQL_ERRORS):
+                if self._connection.in_transaction:
+                    self._connection.execute("COMMIT")
+        finally:
+            end_failed(self._connection)
+            self._reading.__exit__(kind, error, trace)
+            drop(self)
+
+    def abandon(self, error: BaseException | None) -> None:
+        self._catalog.pinned.connection = None
+        self._reading.abandon(error)  # it may be above this one, or gone already
+
+
+def end_failed(connection: sqlite3.Connection) -> None:
+    """Roll back a transaction that is still open; what went wrong first is what matters."""
+    if connection.in_transaction:
+        with contextlib.suppress(*SQL_ERRORS):
+            connection.execute("ROLLBACK")
+
+
+@managed
+def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """A read transaction on a connection that the caller has for itself.
+
+    Ended by SQLite itself after some errors; that hides no error of the caller's.
+    """
+    try:
+        connection.execute("BEGIN")
+        yield
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+    finally:
+        end_failed(connection)

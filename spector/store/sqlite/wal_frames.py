@@ -1,0 +1,263 @@
+"""SQLite's log, frame by frame: whether commits lie behind a place where it is damaged.
+
+SQLite takes a log as far as its checksums hold, and drops the rest without a word. Most often that
+is right: the rest is what a power cut left of a transaction. But a strict writer makes each commit
+durable before it begins the next one, so the rest may hold parts of one transaction and what older
+attempts left behind it, never two commits in a row. Two of them prove that the log was whole, and
+that what is broken in front of them broke later.
+
+"In a row" is proved, too: a checksum goes on from the one of the frame before it, so a frame that
+fits its predecessor was written after it, by the same writer. What is left of an older attempt does
+not fit what overwrote its beginning.
+
+The layout is that of "The Write-Ahead Log" in sqlite.org/fileformat2.html: 32 bytes, then frames of
+24 bytes and a page.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.store.files.bad_sectors import written
+from spector.store.files.files import File
+
+__all__ = ["Broken", "Frames", "broken_at", "read_frames", "read_head", "salts_of"]
+
+_HEAD: Final = 32
+_FRAME_HEAD: Final = 24
+#: with bit 0 set checksums are over big-endian words, otherwise over little-endian ones
+_MAGIC: Final = 0x377F0682
+_FRAME: Final = np.dtype(
+    [("page", ">u4"), ("size_after", ">u4"), ("salts", ">u8"), ("sums", ">u4", (2,))]
+)
+_FRAMES_AT_ONCE: Final = 24
+#: so many frames of an earlier log, one after the other, and nothing of this one lies behind them
+_SILENCE: Final = 256
+#: looks at a log that somebody may be writing to
+_LOOKS: Final = 5
+_Words = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A log that was whole once, and of which SQLite shows less by now."""
+
+    #: byte of the first frame that is not shown, or 0 for the head of the log
+    offset: int
+    #: commits that are known to lie behind it
+    commits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """What the heads of all frames say, and which of them go on from the one before."""
+
+    #: (n,) of the type ``_FRAME``
+    heads: NDArray[np.void]
+    #: (n,) whether the checksum is that of the frame before it (or of the log's head), gone on
+    linked: NDArray[np.bool_]
+
+
+def salts_of(file: File) -> str:
+    """What tells a log from the one before it in the same file; "" for a log without a head."""
+    head = file.read_at(0, _HEAD)
+    return head[16:24].hex() if len(head) == _HEAD else ""
+
+
+def broken_at(
+    file: File, page_bytes: int, database: Callable[[], File] | None = None
+) -> Broken | None:
+    """Where a log is damaged, if the frames behind that place prove it.
+
+    A log begins anew once all of it is in the database, and a kill may tear the head that is
+    written then. So a damaged head in front of frames which are all in ``database`` proves nothing.
+
+    Somebody may be writing to it: only what is found twice at the same place counts. A frame that
+    was being written when it was read is whole before a second commit comes behind it.
+    """
+    before: tuple[bytes, Broken | None] | None = None
+    for _ in range(_LOOKS):
+        head = file.read_at(0, _HEAD)
+        found = _look(file, head, page_bytes, database)
+        if file.read_at(0, _HEAD) != head:  # it began anew meanwhile
+            continue
+        if found is None:
+            return None
+        if before is not None and before[0] == head and before[1] is not None \
+                and before[1].offset == found.offset:
+            return found
+        before = head, found
+    return None
+
+
+def _look(
+    file: File, head: bytes, page_bytes: int, database: Callable[[], File] | None
+) -> Broken | None:
+    sound, byte_order, salts = read_head(head)
+    frames = read_frames(file, head, page_bytes, byte_order, salts if sound else None)
+    heads, linked = frames.heads, frames.linked
+    if not len(heads):
+        return None
+    fit = heads["page"] != 0
+    if sound:
+        fit &= heads["salts"] == salts
+        whole = fit & linked
+    else:  # SQLite takes it for an empty log
+        whole = np.zeros(len(heads), dtype=np.bool_)
+    shown = len(heads) if whole.all() else int(np.argmin(whole))
+    follows = np.zeros(len(heads), dtype=np.bool_)
+    follows[1:] = linked[1:] & fit[1:] & fit[:-1] & (heads["salts"][1:] == heads["salts"][:-1])
+    follows[: shown + 1] = False
+    if not sound and database is not None:
+        copied = _copied(file, frames, page_bytes, database())
+        if copied:  # what else is there, and was written after it, is not of an earlier log
+            follows &= heads["salts"] == heads["salts"][0]
+            follows[:copied] = False
+    commits = _most_in_a_row(follows[shown:], _ends(heads)[shown:])
+    if commits < 2:
+        return None
+    offset = _HEAD + shown * (_FRAME_HEAD + page_bytes) if sound else 0
+    return Broken(offset, commits)
+
+
+def _copied(file: File, frames: Frames, page_bytes: int, database: File) -> int:
+    """How many frames a log without its head begins with, if all they say is in the database."""
+    heads = frames.heads
+    row = frames.linked & (heads["salts"] == heads["salts"][0])
+    row[0] = True  # it follows the head, which is gone
+    count = len(row) if row.all() else int(np.argmin(row))
+    ends = np.flatnonzero(heads["size_after"][:count])
+    if not len(ends):
+        return 0
+    pages = int(heads["size_after"][ends[-1]])
+    newest = {int(page): n for n, page in enumerate(heads["page"][: ends[-1] + 1])}
+    for page, n in newest.items():
+        if not 0 < page <= pages:
+            continue
+        ours = file.read_at(_HEAD + n * (_FRAME_HEAD + page_bytes) + _FRAME_HEAD, page_bytes)
+        if ours != database.read_at((page - 1) * page_bytes, page_bytes):
+            return 0
+    return count
+
+
+def _ends(heads: NDArray[np.void]) -> NDArray[np.bool_]:
+    """(n,) which frames end a transaction.
+
+    Where the disk may harm what lies beside a write, SQLite fills the sector up with repetitions of
+    the last frame, which end nothing more.
+    """
+    ends: NDArray[np.bool_] = heads["size_after"] != 0
+    again = (heads["page"][1:] == heads["page"][:-1]) & (
+        heads["size_after"][1:] == heads["size_after"][:-1]
+    )
+    found: NDArray[np.bool_] = ends & np.concatenate((ends[:1], ~again))
+    return found
+
+
+def _most_in_a_row(follows: NDArray[np.bool_], commits: NDArray[np.bool_]) -> int:
+    """The most commits in an unbroken row of frames, each of which follows the one before it.
+
+    The first of a row follows nothing, so what its head says is not known to be true.
+
+    Args:
+        follows: (n,). commits: (n,) whether the frame says that it ends a transaction.
+    """
+    row = np.cumsum(~follows)  # the number of the row that each frame is in
+    counts = np.bincount(row[follows & commits]) if len(row) else np.zeros(0, dtype=np.intp)
+    return int(counts.max()) if len(counts) else 0
+
+
+def read_head(head: bytes) -> tuple[bool, str, int]:
+    """Whether the head of a log is sound, the order of bytes in its checksums, and its salts."""
+    own = "little" if sys.byteorder == "little" else "big"
+    if len(head) < _HEAD:
+        return False, own, 0
+    magic = int.from_bytes(head[:4], "big")
+    if magic & ~1 != _MAGIC:
+        return False, own, 0
+    order = "big" if magic & 1 else "little"
+    summed = np.frombuffer(head[:24], dtype=np.uint8)[None, :]
+    sums = _added(summed, order, _weights(3)[0])
+    stored = np.frombuffer(head[24:32], dtype=">u4")
+    sound = bool((sums[0] == stored).all())
+    return sound, order if sound else own, int.from_bytes(head[16:24], "big")
+
+
+def read_frames(
+    file: File, head: bytes, page_bytes: int, order: str, salts: int | None
+) -> Frames:
+    """Read the log, and compute every checksum from the one that is stored before it.
+
+    A file that once held a longer log is read as far as there are frames with these ``salts``.
+    """
+    size = _FRAME_HEAD + page_bytes
+    # SQLite writes one frame behind the other: where nobody has written, the log ends
+    end = next((high for low, high in written(file) if not low), 0)
+    count = max(0, end - _HEAD) // size
+    heads = np.zeros(count, dtype=_FRAME)
+    added = np.zeros((count, 2), dtype=np.uint32)
+    silent = 0
+    for first in range(0, count, _FRAMES_AT_ONCE):
+        raw = file.read_at(_HEAD + first * size, min(_FRAMES_AT_ONCE, count - first) * size)
+        some = len(raw) // size  # it may have been cut meanwhile
+        block = np.frombuffer(raw[: some * size], dtype=np.uint8).reshape(some, size)
+        here = slice(first, first + some)
+        heads[here] = block[:, :_FRAME_HEAD].copy().view(_FRAME)[:, 0]
+        added[here] = _added(block, order, _frame_weights(page_bytes))
+        ours = salts is None or bool((heads["salts"][here] == salts).any())
+        silent = 0 if ours else silent + some
+        if silent >= _SILENCE or not some:
+            count = first + some
+            break
+    heads, added = heads[:count], added[:count]
+    before = np.zeros((count, 2), dtype=np.uint32)
+    if count:
+        before[0] = np.frombuffer(head[24:32], dtype=">u4") if len(head) == _HEAD else 0
+        before[1:] = heads["sums"][:-1]
+    power = _weights((8 + page_bytes) // 8)[1]
+    linked = (before @ power + added == heads["sums"]).all(axis=1)
+    return Frames(heads, linked)
+
+
+def _added(data: NDArray[np.uint8], order: str, weights: _Words) -> _Words:
+    """(n, 2) u32: what each row of ``data``, (n, 4 * words) u8, adds to SQLite's two sums."""
+    words = data.view("<u4" if order == "little" else ">u4").astype(np.uint32, copy=False)
+    found: _Words = np.einsum("ij,kj->ik", words, weights)
+    return found
+
+
+@lru_cache(maxsize=4)
+def _frame_weights(page_bytes: int) -> _Words:
+    """(2, words) u32 for a whole frame, of whose head only the first two words are summed."""
+    summed = _weights((8 + page_bytes) // 8)[0]
+    return np.insert(summed, [2] * 4, 0, axis=1)
+
+
+@lru_cache(maxsize=4)
+def _weights(pairs: int) -> tuple[_Words, _Words]:
+    """SQLite's checksum of ``2 * pairs`` words as a product, all modulo 2**32.
+
+    Each pair (a, b) takes the sums (s, t) to s' = s + a + t and t' = t + b + s'. That is linear:
+    the sums after all pairs are ``weights @ words + before @ power``.
+
+    Returns:
+        (2, 2 * pairs) u32 weights and the (2, 2) u32 power.
+    """
+    weights = np.zeros((2, 2 * pairs), dtype=np.uint32)
+    one, other = (1, 1), (0, 1)  # what the last a and the last b do to (s', t')
+    low = (1 << 32) - 1
+    for n in range(pairs - 1, -1, -1):
+        weights[:, 2 * n], weights[:, 2 * n + 1] = one, other
+        one, other = (((s + t) & low, (s + 2 * t) & low) for s, t in (one, other))
+    power = np.array([[1, 0], [0, 1]], dtype=np.uint64)
+    step = np.array([[1, 1], [1, 2]], dtype=np.uint64)
+    for _ in range(pairs):
+        power = power @ step & np.uint64(low)
+    return weights, power.astype(np.uint32)

@@ -1,0 +1,319 @@
+"""Files of words: written when a store is quiet, read when its words are first asked for.
+
+``lexical/rows.lex`` names the blocks ``lexical/NNNNNNNN.lex`` that make up an index. They are
+derived: nothing depends on them, they are never synced, and whatever goes wrong with them costs an
+analysis of the texts and nothing else. Blocks are written first, then the list, then what the list
+no longer names is removed; so there is always one whole index or none.
+
+They tell of texts, so an erasure removes all of them, before it is done. What is written afterwards
+has nothing of memories that are gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from spector.errors import StoreError
+from spector.kernel.checksum import crc32c
+from spector.kernel.dispatch import get_kernel
+from spector.lexical.block import (
+    LEXICAL_DTYPE,
+    LEXICAL_HEADER_BYTES,
+    pack_block,
+    read_block,
+    size_by_header,
+)
+from spector.lexical.block import Block as StoredBlock
+from spector.lexical.files import (
+    EXTENT_DTYPE,
+    MOST_BLOCKS,
+    NAMED_DTYPE,
+    SavedRows,
+    list_size_by_header,
+    pack_rows,
+    read_rows,
+)
+from spector.lexical.image import Kept, kept_of, stored
+from spector.store.core.store import Store
+from spector.store.files.files import Bytes, Files
+from spector.store.partitions.index_files import TEMPORARY
+from spector.store.partitions.partition import Partition
+
+__all__ = [
+    "FOLDER", "LIST", "WordFiles", "body_crc", "bytes_of", "is_words", "name_of", "remove_words",
+]  # fmt: skip
+
+FOLDER: Final = "lexical/"
+_LEX: Final = ".lex"
+#: names the blocks that make up an index
+LIST: Final = f"{FOLDER}rows{_LEX}"
+#: eight digits are written; files with more are ours as well, and have to go with the others
+_NAME: Final = re.compile(r"lexical/(rows|[0-9]{8,})\.lex(\.tmp)?")
+_RECORD_CRC: Final = slice(36, 40)
+#: rows that no file has, from which on writing them is worth it
+_WORTH_WRITING: Final = 256
+#: larger than any block of texts that people write, and what a file may make us read
+_MOST_BYTES: Final = 1 << 30
+
+
+class WordFiles:
+    """The files of one store's words. Not thread-safe: its caller holds a lock.
+
+    Args:
+        analysis: fingerprint of what made words of the texts.
+    """
+
+    def __init__(self, store: Store, analysis: int) -> None:
+        # not the store, which has who has these
+        self._uuid, self._writable = store.uuid, store.writable
+        self._files: Files = store.files
+        self._analysis = analysis
+        self._usable = store.files.durable
+        #: of blocks that have files: the block, which keeps its number its own, and the file
+        self._written: dict[int, tuple[object, int, int]] = {}
+        self._rows = 0
+        self._dead = 0
+        #: there are files, and they are of no use
+        self._spoilt = False
+
+    @property
+    def can_write(self) -> bool:
+        return self._usable and self._writable
+
+    def forget(self) -> None:
+        """The files are gone."""
+        self._written.clear()
+        self._rows = self._dead = 0
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def load(self, partitions: Sequence[Partition]) -> Kept | None:
+        """The index in the files, if there is one of this store and this analysis."""
+        if not self._usable:
+            return None
+        kept = None
+        with contextlib.suppress(StoreError, MemoryError):
+            kept = self._load(partitions)
+        self._spoilt = kept is None and self._files.exists(LIST)
+        return kept
+
+    def _load(self, partitions: Sequence[Partition]) -> Kept | None:
+        image = bytes_of(self._files, LIST)
+        if image is None:
+            return None
+        saved, _ = read_rows(image, uuid=self._uuid, analysis=self._analysis)
+        if saved is None:
+            return None
+        blocks = [self._read(entry) for entry in saved.named]
+        whole = [block for block in blocks if block is not None]
+        if len(whole) < len(blocks):
+            return None
+        kept = kept_of(saved, whole, self._trusted(saved, partitions))
+        if kept is not None:
+            for block, entry in zip(kept.blocks, saved.named, strict=True):
+                self._written[id(block)] = (block, int(entry["number"]), int(entry["body_crc"]))
+            self._rows = len(saved.alive)
+            self._dead = int(np.count_nonzero(~saved.alive))
+        return kept
+
+    def _read(self, entry: Any) -> StoredBlock | None:
+        image = bytes_of(self._files, name_of(int(entry["number"])))
+        if image is None or body_crc(image) != int(entry["body_crc"]):
+            return None
+        uuid, kernel = self._uuid, get_kernel()
+        return read_block(image, kernel, uuid=uuid, analysis=self._analysis)[0]
+
+    def _trusted(self, saved: SavedRows, partitions: Sequence[Partition]) -> list[bool]:
+        """Of each saved partition: are its first slots those that the index has seen?"""
+        here = {partition.segment_id: partition for partition in partitions}
+        out = []
+        for extent in saved.extents:
+            partition = here.get(int(extent["segment_id"]))
+            slots = int(extent["slots"])
+            out.append(
+                partition is not None
+                and partition.generation == int(extent["generation"])
+                and partition.slots >= slots
+                and _records_crc(partition, slots) == int(extent["records_crc"])
+            )
+        return out
+
+    # -- writing --------------------------------------------------------------------------------
+
+    def is_worth_saving(self, rows: int, dead: int) -> bool:
+        """Whether enough has changed since the files were read or written.
+
+        Args:
+            rows: of the index, with those that are no memories any more.
+            dead: those.
+        """
+        if not (self.can_write and rows):
+            return False
+        return self._spoilt or abs(rows - self._rows) + abs(dead - self._dead) >= _WORTH_WRITING
+
+    def save(self, kept: Kept, partitions: Sequence[Partition]) -> bool:
+        """Write what no file has yet. False when that failed, which nobody needs to know.
+
+        Args:
+            kept: an index that has followed just these partitions.
+        """
+        if not self.can_write:
+            return False
+        try:
+            self._save(kept, partitions)
+        except (StoreError, MemoryError):
+            return False
+        return True
+
+    def _save(self, kept: Kept, partitions: Sequence[Partition]) -> None:
+        taken = {number for _, number, _ in self._written.values()}
+        taken |= {_number_of(name) for name in self._files.listing() if is_words(name)}
+        free = (number for number in range(MOST_BLOCKS) if number not in taken)
+        written: dict[int, tuple[object, int, int]] = {}
+        named = np.zeros(len(kept.blocks), NAMED_DTYPE)
+        for n, block in enumerate(kept.blocks):
+            known = self._written.get(id(block))
+            if known is None or known[0] is not block:
+                number = next(free)
+                image = pack_block(
+                    stored(block, kept.columns), uuid=self._uuid, analysis=self._analysis
+                )
+                if len(image) > _MOST_BYTES:
+                    return
+                self._write(name_of(number), image)
+                known = (block, number, body_crc(np.frombuffer(image, np.uint8)))
+            written[id(block)] = known
+            named[n] = (known[1], block.rows, known[2], 0)
+        columns = kept.columns
+        self._write(LIST, pack_rows(
+            SavedRows(
+                named, self._extents(kept, partitions), kept.fields, kept.speakers,
+                columns["segment"], columns["slot"], columns["alive"], kept.turkish,
+            ),
+            uuid=self._uuid, analysis=self._analysis,
+        ))
+        self._written, self._spoilt = written, False
+        self._rows = len(columns["alive"])
+        self._dead = int(np.count_nonzero(~columns["alive"]))
+        mine = {LIST, *(name_of(number) for _, number, _ in written.values())}
+        _remove(self._files, keep=mine)
+
+    def _extents(self, kept: Kept, partitions: Sequence[Partition]) -> Any:
+        here = {partition.segment_id: partition for partition in partitions}
+        out = np.zeros(len(kept.extents), EXTENT_DTYPE)
+        for n, extent in enumerate(kept.extents):
+            crc = _records_crc(here[extent.segment_id], extent.slots)
+            out[n] = (extent.segment_id, extent.generation, extent.slots, extent.live, crc)
+        return out
+
+    def _write(self, name: str, image: bytearray) -> None:
+        """Replace a file as a whole."""
+        fresh = name + TEMPORARY
+        try:
+            try:
+                file = self._files.open(fresh, create=True)
+            except StoreError as error:
+                if error.errno != errno.EEXIST:
+                    raise
+                self._files.remove(fresh)  # left by a process that was killed
+                file = self._files.open(fresh, create=True)
+            try:
+                file.write_at(0, memoryview(image))
+            finally:
+                file.close()
+            self._files.replace(fresh, name)
+        except (StoreError, MemoryError):
+            with contextlib.suppress(StoreError):
+                self._files.remove(fresh)
+            raise
+
+
+def bytes_of(files: Files, name: str) -> Bytes | None:
+    """(size,) u8 of a file, read and not mapped: nobody can change what has been checked.
+
+    None when there is none, or one larger than any that is written. No more than the header of a
+    file which has not the size that its header tells.
+
+    Raises:
+        StoreError: it cannot be read, or has another size than a whole header tells.
+    """
+    if not files.exists(name):
+        return None
+    file = files.open(name, writable=False)
+    try:
+        size, head = file.size(), file.read_at(0, LEXICAL_HEADER_BYTES)
+        wanted = list_size_by_header(head) if name == LIST else size_by_header(head)
+        if wanted < 0:
+            return np.frombuffer(head, np.uint8)
+        if size != wanted:
+            raise StoreError(
+                f"{size} bytes instead of {wanted}",
+                hint="delete it: it is derived, and built anew",
+            )
+        return None if size > _MOST_BYTES else np.frombuffer(file.read_at(0, size), np.uint8)
+    finally:
+        file.close()
+
+
+def remove_words(store: Store) -> int:
+    """Remove every file of words of a durable store; returns their bytes.
+
+    Raises:
+        StoreError: one of them cannot be removed.
+    """
+    if not store.files.durable:
+        return 0
+    removed = _remove(store.files, keep=set())
+    if store.words is not None:
+        store.words.files_are_gone()
+    return removed
+
+
+def is_words(name: str) -> bool:
+    """True for the name of a file that this module writes, or begins to write.
+
+    Whatever is in it: a damaged file tells of words as well, and has to go with them.
+    """
+    return _NAME.fullmatch(name) is not None
+
+
+def _remove(files: Files, *, keep: set[str]) -> int:
+    """Remove files of words, the list first: then no list names what is not there."""
+    names = [name for name in files.listing() if name not in keep and is_words(name)]
+    removed = 0
+    for name in sorted(names, key=lambda name: name != LIST):
+        size = files.size_of(name)
+        files.remove(name)
+        removed += size
+    if names:
+        files.sync_dir(names[0])
+    return removed
+
+
+def name_of(number: int) -> str:
+    """Of the file of a block; ``number`` is below `MOST_BLOCKS`."""
+    return f"{FOLDER}{number:08d}{_LEX}"
+
+
+def _number_of(name: str) -> int:
+    stem = name.removeprefix(FOLDER).split(".")[0]
+    return int(stem) if stem.isascii() and stem.isdecimal() and len(stem) <= 8 else -1
+
+
+def body_crc(image: Bytes) -> int:
+    """The checksum in the header of a file, which tells one from another; -1 without a header."""
+    if image.size < LEXICAL_HEADER_BYTES:
+        return -1
+    header = np.array(image[:LEXICAL_HEADER_BYTES]).view(LEXICAL_DTYPE)
+    return int(header["body_crc"][0])
+
+
+def _records_crc(partition: Partition, slots: int) -> int:
+    """CRC-32C of the checksums of the first records, in order: the same for the same memories."""
+    return crc32c(np.ascontiguousarray(partition.data[:slots, _RECORD_CRC]))

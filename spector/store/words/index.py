@@ -1,0 +1,279 @@
+"""The words of a store: its index, kept up with its views from its catalog.
+
+    words = Words(store)
+    with store.snapshot() as view:
+        found = words.at(view)      # a spector.lexical.view.WordView
+
+The first call takes up what the files of words have (``store.word_files``), and reads every other
+text, 50 to 80 microseconds each; a later one what has changed since.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from spector.errors import CatalogCorruptError, StoreError
+from spector.language.statements.speakers import speaker_in, words_of
+from spector.language.statements.text import Text
+from spector.language.words.analysis import fingerprint
+from spector.lexical.image import Kept
+from spector.lexical.index import WordIndex
+from spector.lexical.source import Extent, Known
+from spector.lexical.view import WordView
+from spector.records.memory import aliases_in
+from spector.store.core.store import Store, View
+from spector.store.partitions.partition import Partition
+from spector.store.words.files import WordFiles
+
+__all__ = ["Words", "aliases_of", "speaker_of"]
+
+#: as bytes: one text that is none must not keep all others from being found
+_TEXTS: Final = (
+    "SELECT record.id, segment_id, slot, event_ms, CAST(session_id AS BLOB),"
+    " CAST(agent_id AS BLOB), CAST(user_id AS BLOB), CAST(text AS BLOB), CAST(role AS BLOB),"
+    " CAST(metadata AS BLOB), CAST(source AS BLOB), {seal}"
+    " FROM record JOIN content ON content.id = record.id {rest}"
+)
+#: texts that are analysed on purpose to have them in the files
+_MOST_TO_ANALYSE: Final = 20_000
+_OF: Final = "\x1f"
+_MOST_SLOTS: Final = (1 << 31) - 1
+_ROWS: Final = 1024
+#: places of the catalog that cannot be read before it is given up
+_MOST_FAILURES: Final = 2000
+
+
+class Words:
+    """Follows one store, and does not keep it. Thread-safe."""
+
+    def __init__(
+        self, store: Store, *, mark: Callable[[Text], int] | None = None,
+        mark_version: int = 0,
+    ) -> None:
+        """
+        Args:
+            mark: what to keep of each memory from its text and who said it, see ``WordIndex``.
+            mark_version: another number whenever ``mark`` may say something else.
+        """
+        # a writer's store has these words: a strong way back would keep both, and all maps, until
+        # a cycle collector comes by
+        self._follows = weakref.ref(store)
+        self._word_files = WordFiles(store, _mixed(fingerprint(), mark_version))
+        self._key, self._mark = store.uuid, mark
+        self._index = self._make_index()
+        if store.writable:
+            store.words = self
+
+    def at(self, view: View) -> WordView:
+        """The words of a view; call it inside of the snapshot that the view is of.
+
+        A store in memory has no snapshots: its catalog may be ahead of the view, and a memory that
+        has moved meanwhile may be missing. Then ``Store.moves`` is not what the view knows.
+        """
+        return self._index.follow(view.partitions, self._source())
+
+    def let_go(self) -> None:
+        """Give the memory of the index back. It begins anew when it is asked again."""
+        self._word_files.forget()
+        self._index = self._make_index()
+
+    def save(self, store: Store) -> None:
+        """Write what has changed, if that is worth it and not much is left to analyse.
+
+        The store's lock is held, so what is written is of the last commit: nothing that was
+        forgotten before is in it.
+        """
+        # ``store`` is given: a collector of cycles, which drops both, begins with what is weak
+        view, slots = store.view(), self._index.slots
+        if not self._word_files.can_write or slots is None:
+            return
+        if sum(p.slots for p in view.partitions) - slots > _MOST_TO_ANALYSE:
+            return
+        with contextlib.suppress(StoreError, MemoryError):
+            kept = self._index.keep(view.partitions, _Source(store))
+            alive = kept.columns["alive"]
+            if self._word_files.is_worth_saving(len(alive), int(np.count_nonzero(~alive))):
+                self._word_files.save(kept, view.partitions)
+
+    def files_are_gone(self) -> None:
+        self._word_files.forget()
+
+    def _make_index(self) -> WordIndex:
+        return WordIndex(self._key, mark=self._mark, kept=partial(_kept, self._word_files))
+
+    @property
+    def _store(self) -> Store:
+        store = self._follows()
+        assert store is not None, "who asks for words has the store that they are of"
+        return store
+
+    def _source(self) -> _Source:
+        return _Source(self._store)
+
+
+def _kept(files: WordFiles, extents: Sequence[Extent]) -> Kept | None:
+    return files.load([extent for extent in extents if isinstance(extent, Partition)])
+
+
+def _mixed(fingerprint: int, version: int) -> int:
+    """64 bits of both."""
+    raw = fingerprint.to_bytes(8, "little") + version.to_bytes(8, "little", signed=True)
+    return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little")
+
+
+class _Source:
+    """The catalog of a store, at the moment of this thread's snapshot."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seal = ""
+        self._failures = 0
+
+    def everything(self) -> Iterator[Text]:
+        try:
+            yield from self._texts("ORDER BY record.id", ())
+        except StoreError as error:
+            if not self._is_passable(error):
+                raise
+            for segment_id, slots in self._partitions():
+                yield from self.texts(segment_id, 0, slots)
+
+    def texts(self, segment_id: int, first: int, stop: int) -> Iterator[Text]:
+        """Those that can be read: a damaged page costs the memories on it their words, no more."""
+        for start in range(first, stop, _ROWS):
+            yield from self._readable(segment_id, start, min(start + _ROWS, stop))
+
+    def _readable(self, segment_id: int, first: int, stop: int) -> Iterator[Text]:
+        place = (segment_id, first, stop)
+        try:
+            found = list(self._texts("WHERE segment_id = ? AND slot >= ? AND slot < ?", place))
+        except StoreError as error:
+            if not self._is_passable(error):
+                raise
+            if stop - first > 1:
+                middle = (first + stop) // 2
+                yield from self._readable(segment_id, first, middle)
+                yield from self._readable(segment_id, middle, stop)
+            return
+        yield from found
+
+    def _is_passable(self, error: StoreError) -> bool:
+        """Whether to go on: after damage, unless everything is damaged."""
+        self._failures += 1
+        code = getattr(error.__cause__, "sqlite_errorcode", None) or 0
+        return self._failures <= _MOST_FAILURES and (
+            isinstance(error, CatalogCorruptError) or code & 0xFF == sqlite3.SQLITE_IOERR
+        )
+
+    def _partitions(self) -> list[tuple[int, int]]:
+        return [(row.id, row.slots) for row in self._store.catalog.segments()]
+
+    def known(self, segment_id: int) -> Iterable[Known]:
+        try:
+            found = self._known("content", segment_id)
+        except StoreError as error:
+            if not self._is_passable(error):
+                raise
+            found = self._known("", segment_id)
+        return [
+            Known(record_id, slot, seal if _is_seal(seal) else None)
+            for record_id, slot, seal in found if _is_place(slot)
+        ]
+
+    def _known(self, sealed_by: str, segment_id: int) -> list[tuple[Any, ...]]:
+        with self._store.catalog.reading() as connection:
+            seal = self._seal_of(connection) if sealed_by else "NULL"
+            join = "JOIN content ON content.id = record.id" if sealed_by else ""
+            return connection.execute(
+                f"SELECT record.id, slot, {seal} FROM record {join} WHERE segment_id = ?",
+                (segment_id,),
+            ).fetchall()
+
+    def _texts(self, rest: str, params: tuple[Any, ...]) -> Iterator[Text]:
+        with self._store.catalog.reading() as connection:
+            cursor = connection.execute(
+                _TEXTS.format(seal=self._seal_of(connection), rest=rest), params
+            )
+            while rows := cursor.fetchmany(_ROWS):
+                for row in rows:
+                    text = _text_of(row)
+                    if text is not None:
+                        yield text
+
+    def _seal_of(self, connection: Any) -> str:
+        if not self._seal:
+            self._seal = self._store.catalog.seal_column(connection)
+        return self._seal
+
+
+def _text_of(row: tuple[Any, ...]) -> Text | None:
+    """The memory of a row; one with a damaged text has no words, one without a place is none.
+
+    Recall shows neither: it verifies what it shows.
+    """
+    record_id, segment_id, slot, event_ms, *written, seal = row
+    if not (_is_place(segment_id) and _is_place(slot) and type(event_ms) is int):
+        return None
+    try:
+        session, agent, user, text, role, metadata, source = [
+            each.decode() if type(each) is bytes else None for each in written
+        ]
+    except UnicodeDecodeError:  # one of them is damaged
+        session, agent, user, text, role, metadata, source = map(_decoded, written)
+    if session:
+        # sessions of two users may bear one name: who shares a scope only partly shares no talk
+        session = _OF.join((session, agent or "", user or ""))
+    speaker = speaker_of(role, metadata)
+    return Text(
+        record_id, segment_id, slot, event_ms, session, speaker, words_of(text or "", speaker),
+        seal if _is_seal(seal) else None, role, source, aliases_of(metadata),
+    )
+
+
+def _decoded(raw: object) -> str | None:
+    if not isinstance(raw, bytes):
+        return None
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_place(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _MOST_SLOTS
+
+
+def _is_seal(value: object) -> bool:
+    return value is None or (type(value) is int and 0 <= value <= 0xFFFF_FFFF)
+
+
+def aliases_of(metadata_json: object) -> tuple[str, ...]:
+    """The names that metadata give a memory, of their text in the catalog."""
+    if type(metadata_json) is not str or '"aliases"' not in metadata_json:
+        return ()
+    try:
+        return aliases_in(json.loads(metadata_json))
+    except (ValueError, RecursionError):
+        return ()
+
+
+def speaker_of(role: object, metadata_json: object) -> str | None:
+    """`speaker_in` of values as the catalog has them."""
+    if metadata_json is None:
+        return role if isinstance(role, str) and role else None
+    metadata: object = None
+    if type(metadata_json) is str and ('"speaker"' in metadata_json or '"name"' in metadata_json):
+        try:
+            metadata = json.loads(metadata_json)
+        except (ValueError, RecursionError):
+            metadata = None
+    return speaker_in(role, metadata)

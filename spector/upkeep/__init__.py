@@ -1,0 +1,1 @@
+"""Care of the files: compaction, order, erasure, counts."""

@@ -1,0 +1,129 @@
+"""Which partitions to compact, and in what order: the policy above ``store.compact``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from spector.config import Config
+from spector.errors import PartitionCorruptError
+from spector.records.memory import CompactionReport
+from spector.store.core.store import Store
+from spector.store.erasure.search import Needles
+from spector.store.rewriting.compaction import Rewrite, compact_partition
+from spector.store.words.checks import drop_unused_words
+from spector.tiers.router import TierRouter
+from spector.upkeep.erasure import erase_rest, what_is_due
+from spector.upkeep.ordering import arrange, path_of
+
+__all__ = ["compact_all", "due_partitions"]
+
+#: called with (partitions done, partitions due)
+Progress = Callable[[int, int], None]
+
+
+def due_partitions(router: TierRouter, threshold: float) -> list[tuple[Store, int]]:
+    """Partitions whose share of tombstones exceeds ``threshold``, most wasteful first."""
+    due = []
+    for store in router.stores():
+        with store.lock:
+            for segment_id, segment in store.segments.items():
+                row = segment.row
+                if not row.slots or not router.by_code(row.tier).compactable:
+                    continue
+                ratio = row.dead / row.slots
+                if row.dead and ratio > threshold:
+                    due.append((ratio, store, segment_id))
+    due.sort(key=lambda item: (-item[0], item[2]))
+    return [(store, segment_id) for _, store, segment_id in due]
+
+
+def compact_all(
+    router: TierRouter,
+    *,
+    config: Config,
+    threshold: float,
+    dry_run: bool = False,
+    now_ms: int,
+    erase: bool = True,
+    needles: Needles | None = None,
+    always: bool = False,
+    progress: Progress | None = None,
+) -> CompactionReport:
+    """Rebuild every due partition; with ``erase`` also what else may hold forgotten things.
+
+    What is rebuilt and takes no more appends is put in order at the same time.
+
+    Each partition is its own commit: interrupting or killing the run leaves a store in which some
+    partitions are compacted and the others are as before. One that is damaged is left as it is and
+    reported under ``failed``; the others and the erasure go on. ``needles`` are searched for when
+    it is done, whether anything was due or not; ``always`` writes a receipt even then.
+    """
+    started = time.perf_counter()
+    if not dry_run:
+        for store in router.stores():
+            store.checkpoint()  # slots of moved memories become tombstones here
+    erasing = what_is_due(router) if erase and not dry_run else {}
+    due = due_partitions(router, threshold)
+    rows: list[dict[str, Any]] = []
+    bytes_before = sum(_bytes(store) for store in router.stores())
+    seen = sum(len(store.segments) for store in router.stores())
+    failed: list[dict[str, str]] = []
+    kept = reclaimed = removed = saved = 0
+    for done, (store, segment_id) in enumerate(due):
+        path = path_of(store, segment_id)
+        try:
+            if dry_run:
+                did = _rehearse(store, segment_id)
+            else:
+                arrangement = arrange(router, store, segment_id, config)
+                did = compact_partition(store, segment_id, arrangement)
+        except PartitionCorruptError as error:
+            failed.append({"path": path, "message": str(error)})
+            did = None
+        if did is None:
+            continue
+        rows.append(asdict(did))
+        kept += rows[-1]["kept"]
+        reclaimed += rows[-1]["reclaimed"]
+        removed += rows[-1]["kept"] == 0
+        saved += rows[-1]["bytes_before"] - rows[-1]["bytes_after"]
+        if progress is not None:
+            progress(done + 1, len(due))
+    for store in router.stores():
+        if not dry_run:
+            drop_unused_words(store)
+    receipt = None
+    if erasing or ((always or needles is not None) and not dry_run):
+        receipt = erase_rest(
+            router, erasing, now_ms=now_ms, after_s=config.erase_after_s, rewritten=rows,
+            failed=failed, needles=needles,
+        )
+    after = bytes_before - saved if dry_run else sum(_bytes(store) for store in router.stores())
+    return CompactionReport(
+        dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(rows),
+        partitions_removed=removed, records_kept=kept, records_reclaimed=reclaimed,
+        bytes_before=bytes_before, bytes_after=after, 
+        erased=not failed and (receipt is None or receipt.complete), receipt=receipt,
+        elapsed_ms=(time.perf_counter() - started) * 1000, partitions=tuple(rows),
+        failed=tuple(failed),
+    )
+
+
+def _rehearse(store: Store, segment_id: int) -> Rewrite | None:
+    """What compacting a partition would do."""
+    with store.lock:
+        segment = store.segments.get(segment_id)
+        if segment is None:
+            return None
+        row = segment.row
+        return Rewrite(
+            path=row.path, kept=row.live, reclaimed=row.dead, bytes_before=segment.file_bytes(),
+            bytes_after=segment.bytes_used(row.live) if row.live else 0,
+        )
+
+
+def _bytes(store: Store) -> int:
+    return sum(store.files.sizes().values())

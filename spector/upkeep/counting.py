@@ -1,0 +1,129 @@
+"""How many memories there are, of whom, and what a receipt may name of them to one of these."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from spector.clock import from_ms
+from spector.errors import CatalogCorruptError
+from spector.records.erasure import ErasureReceipt
+from spector.records.memory import UserSummary
+from spector.store.catalog.catalog import way_out
+from spector.store.catalog.filters import SqlFilter
+from spector.store.catalog.scopes import Scope, members
+from spector.store.core.store import Store
+from spector.store.integrity.agreement import refuse_disagreement
+
+__all__ = ["count_of", "has_one_user", "receipt_within", "tiers_of", "users_of"]
+
+
+def count_of(store: Store, condition: SqlFilter, *, trusted_s: float | None) -> int:
+    """How many memories satisfy a condition; ``trusted_s`` as in ``walk``."""
+    _prove(store, trusted_s)
+    sql = (
+        "SELECT count(*) FROM record LEFT JOIN content ON content.id = record.id"
+        f" WHERE {condition.sql}"
+    )
+    with store.catalog.reading() as db:
+        return int(db.execute(sql, condition.params).fetchone()[0])
+
+
+def tiers_of(
+    stores: Iterable[Store], condition: SqlFilter, *, trusted_s: float | None
+) -> Counter[int]:
+    """The same by the code of the tier."""
+    found: Counter[int] = Counter()
+    sql = (
+        "SELECT segment.tier, count(*) FROM record LEFT JOIN content ON content.id = record.id"
+        f" JOIN segment ON segment.id = record.segment_id WHERE {condition.sql}"
+        " GROUP BY segment.tier"
+    )
+    for store in stores:
+        _prove(store, trusted_s)
+        with store.catalog.reading() as db:
+            for code, count in db.execute(sql, condition.params):
+                found[code] += count
+    return found
+
+
+def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSummary]:
+    """Every user that a memory is of, by id."""
+    sql = (
+        "SELECT user_id, count(*), min(event_ms), max(event_ms) FROM record"
+        " WHERE user_id IS NOT NULL GROUP BY user_id"
+    )
+    found: dict[str, tuple[int, int, int]] = {}
+    for store in stores:
+        _prove(store, trusted_s)
+        with store.catalog.reading() as db:
+            for user, count, first, last in db.execute(sql):
+                if type(user) is not str or type(first) is not int or type(last) is not int:
+                    raise CatalogCorruptError(
+                        f"{store.catalog.path}: the user or a time of a memory is damaged",
+                        hint=way_out(None),
+                    )
+                before = found.get(user, (0, first, last))
+                found[user] = (before[0] + count, min(before[1], first), max(before[2], last))
+    return [
+        UserSummary(id=user, count=count, first=from_ms(first), last=from_ms(last))
+        for user, (count, first, last) in sorted(found.items())
+    ]
+
+
+def has_one_user(stores: Iterable[Store]) -> bool:
+    """Whether all memories that are of a user are of the same one; the first and last of an index.
+    """
+    ends = " UNION ALL ".join(
+        f"SELECT * FROM (SELECT user_id FROM record WHERE user_id IS NOT NULL"
+        f" ORDER BY user_id {way} LIMIT 1)"
+        for way in ("ASC", "DESC")
+    )
+    found: set[object] = set()
+    for store in stores:
+        _prove(store, None)
+        with store.catalog.reading() as db:
+            found.update(user for (user,) in db.execute(ends))
+    return len(found) <= 1
+
+
+def _prove(store: Store, trusted_s: float | None) -> None:
+    store.ensure_usable()
+    store.view()  # a reader follows the writer here
+    if trusted_s is not None:
+        refuse_disagreement(store.catalog, trusted_s=trusted_s)
+
+
+def receipt_within(
+    receipt: ErasureReceipt, scope: Scope, mine: Sequence[int], stores: Sequence[Store]
+) -> ErasureReceipt:
+    """A receipt that names no memory outside of a scope.
+
+    Args:
+        mine: what the call itself forgot. Of what was forgotten before the store keeps no scope.
+    """
+    if scope.is_open:
+        return receipt
+    own = set(mine)
+    found = receipt.verification
+    living = {*receipt.replaced, *receipt.derived, *(found.living if found else ())}
+    inside: set[int] = set()
+    for store in stores:
+        inside |= members(store.catalog, living, scope, inside=True)
+
+    def of_scope(ids: Sequence[int]) -> tuple[int, ...]:
+        return tuple(each for each in ids if each in inside)
+
+    if found is not None:
+        found = replace(
+            found, living=of_scope(found.living),
+            left_of=tuple(each for each in found.left_of if each in own),
+        )
+    derived = of_scope(receipt.derived)
+    return replace(
+        receipt, ids=tuple(each for each in receipt.ids if each in own),
+        not_yet=tuple(each for each in receipt.not_yet if each in own),
+        replaced=of_scope(receipt.replaced), derived=derived,
+        derived_elsewhere=len(receipt.derived) - len(derived), verification=found,
+    )

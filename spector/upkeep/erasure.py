@@ -1,0 +1,194 @@
+"""Erasure from end to end: when it is due, what it covers, and the receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from spector.clock import iso_of_ms
+from spector.errors import StoreError
+from spector.messages.counting import counted
+from spector.records.erasure import ErasureReceipt, Purged, Verification
+from spector.store.core.store import Store
+from spector.store.erasure.catalog import (
+    Due,
+    derived_from,
+    due_of,
+    left_in,
+    needs_purge,
+    postpone,
+    purge,
+    settle,
+    wipe_dead,
+)
+from spector.store.erasure.search import Needles, strange_files, verify
+from spector.store.opening.opening import remove_leftovers
+from spector.store.words.files import FOLDER, remove_words
+from spector.tiers.router import TierRouter
+
+__all__ = ["erase_rest", "is_overdue", "what_is_due"]
+
+_CLOCK_SLACK_MS: Final = 3_600_000
+#: files that an advice names
+_MOST_NAMED: Final = 5
+#: nothing is due any more, and a store that kept what to search for would keep what had to go; so
+#: only who knows it can have it proved
+_SEARCH_AGAIN: Final = (
+    'search again for what you know of it: compact(verify=["TEXT"]) or '
+    "spector compact PATH --verify TEXT"
+)
+
+
+def what_is_due(router: TierRouter) -> dict[Store, Due]:
+    """What an erasure that begins now answers for, by store."""
+    return {store: due_of(store) for store in router.stores() if needs_purge(store)}
+
+
+def is_overdue(router: TierRouter, now_ms: int, after_s: float) -> bool:
+    """True when something forgotten should be gone from the files by now.
+
+    A time further away than ``after_s`` allows was set by a clock that has gone back since, or
+    under a longer ``after_s``: waiting for it could take for ever. An hour is let pass, so that
+    a clock that is being set right now and then erases nothing early.
+    """
+    latest_ms = now_ms + 1000 * after_s + _CLOCK_SLACK_MS
+    return any(
+        due.due_ms is not None and not now_ms < due.due_ms <= latest_ms
+        for due in what_is_due(router).values()
+    )
+
+
+def erase_rest(
+    router: TierRouter, due: Mapping[Store, Due], *, now_ms: int, after_s: float,
+    rewritten: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, str]],
+    needles: Needles | None,
+) -> ErasureReceipt:
+    """After partitions have been rewritten: the catalogs, what a crash left behind, the receipt.
+
+    What lies in a damaged partition is due again ``after_s`` from now, an hour at least. Until then
+    it is no reason for a sleep to rewrite all the rest.
+
+    Args:
+        due: what was due before the partitions were rewritten.
+        rewritten, failed: of ``CompactionReport``.
+        needles: what to search for; None searches for nothing.
+    """
+    stores = router.stores()
+    durable = next((store for store in stores if store.files.durable), stores[0])
+    purged = [_purged_partition(row) for row in rewritten]
+    broken = {each["path"] for each in failed}
+    pending = [f"{each['path']} could not be rewritten: {each['message']}" for each in failed]
+    derived = derived_from(durable, _ids(due.values()))
+    not_yet: set[int] = set()
+    for store, what in due.items():
+        done, left = purge(store)
+        if not left and len(store.left_files):
+            left = "a reader held on to a partition that was replaced; close it and compact again"
+        purged += done if store is durable else []
+        wiped = _wipe(router, store)
+        purged += wiped if store is durable else []
+        gone, stays = _without_words(store)
+        purged += gone
+        left = left or stays
+        stuck, waiting = _left(router, store, what.ids, broken)
+        if store.files.durable:
+            with store.lock:
+                remove_leftovers(store, all_unnamed=False)
+        # the log repeats pages of any of them, and so may words and replaced partitions
+        not_yet |= set(what.ids) if left else stuck | waiting
+        if left:
+            pending.append(left)
+        if waiting:
+            pending.append(
+                f"{len(waiting)} forgotten records are left in partitions below the threshold; "
+                "compact with threshold 0"
+            )
+        if not left and (what.ids or not (stuck or waiting)):
+            settle(store, set(what.ids) - stuck - waiting)
+            after_ms = round(min(1000 * after_s, 1e18))
+            postpone(store, stuck - waiting, now_ms + max(after_ms, _CLOCK_SLACK_MS))
+    others = [store for store in stores if store is not durable]
+    verification = None if needles is None else verify(durable, needles, others)
+    if verification is not None and verification.residue:
+        not_yet |= set(verification.left_of)
+        pending += _what_to_do(durable, verification)
+    alive = {i for store, what in due.items() for i in store.catalog.fetch(what.ids)}
+    every = _ids(due.values())
+    erased = every - not_yet
+    return ErasureReceipt(
+        store=durable.files.root, time=iso_of_ms(now_ms),
+        ids=tuple(sorted(erased - alive)), not_yet=tuple(sorted(every & not_yet)),
+        replaced=tuple(sorted(erased & alive)), derived=derived,
+        purged=tuple(purged), pending=tuple(pending),
+        unknown_files=strange_files(durable),
+        verification=verification,
+    )
+
+
+def _what_to_do(store: Store, found: Verification) -> list[str]:
+    """Advice for what a search has found: a stranger's file may go, the store's own never."""
+    if due_of(store).ids:
+        return ["memories were forgotten while this went on; compact again erases them"]
+    places, strange = {each.where for each in found.residue}, set(strange_files(store))
+    told = "the search found something of what is forgotten in "
+    advice: list[str] = []
+    if theirs := places & strange:
+        shown = ", ".join(sorted(theirs)[:_MOST_NAMED])
+        more = f" and {len(theirs) - _MOST_NAMED} more" if len(theirs) > _MOST_NAMED else ""
+        advice.append(f"{told}{shown}{more}: remove what is not of the store, and {_SEARCH_AGAIN}")
+    if places - strange:
+        advice.append(
+            f"{told}the store's own files, of which you must remove none: close its readers and "
+            f"{_SEARCH_AGAIN}; if it is found once more, run: spector check PATH"
+        )
+    return advice
+
+
+def _wipe(router: TierRouter, store: Store) -> list[Purged]:
+    """What is dead in partitions that nothing rewrites: those of tiers that use slots again."""
+    with store.lock:
+        held = [
+            (segment_id, segment.row.path) for segment_id, segment in store.segments.items()
+            if segment.row.dead and not router.by_code(segment.row.tier).compactable
+        ]
+    what = "forgotten records blanked where they lie"
+    return [
+        Purged(where=path, what=what, bytes=blanked)
+        for segment_id, path in held if (blanked := wipe_dead(store, segment_id))
+    ]
+
+
+def _without_words(store: Store) -> tuple[list[Purged], str]:
+    """Remove the files of words, which tell of every text there was when they were written."""
+    try:
+        with store.lock:
+            removed = remove_words(store)
+    except StoreError as error:
+        return [], f"the index of words could not be removed: {error.message}"
+    what = "removed; words of what is left are written when the store is closed"
+    return [Purged(where=FOLDER, what=what, bytes=removed)] if removed else [], ""
+
+
+def _purged_partition(row: Mapping[str, Any]) -> Purged:
+    gone = counted(row["reclaimed"], "forgotten record")
+    what = f"rewritten without {gone}" if row["kept"] else f"removed with its {gone}"
+    return Purged(where=row["path"], what=f"{what}, its scan index removed",
+                  bytes=row["bytes_before"])  # fmt: skip
+
+
+def _ids(due: Collection[Due]) -> set[int]:
+    return {record_id for each in due for record_id in each.ids}
+
+
+def _left(
+    router: TierRouter, store: Store, ids: Collection[int], broken: Collection[str]
+) -> tuple[set[int], set[int]]:
+    """Ids that are left in partitions that could not be rewritten, and in others."""
+    stuck: set[int] = set()
+    waiting: set[int] = set()
+    with store.lock:
+        for segment_id, segment in store.segments.items():
+            if segment.row.dead and router.by_code(segment.row.tier).compactable:
+                into = stuck if segment.row.path in broken else waiting
+                into |= left_in(store, segment_id, ids)
+    return stuck, waiting

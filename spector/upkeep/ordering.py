@@ -1,0 +1,148 @@
+"""Which partitions to put in order, and when: records of like importance share blocks.
+
+The scan bounds what the records of a block can score at most by the extremes of the block, so its
+bounds are the better the more the records of a block have in common. A partition that takes no
+more appends is therefore rewritten once: its most important records fill the first block, the
+next the second, and so on; within a block records lie in the order that ``kernel.cluster`` finds,
+similar ones next to one another.
+
+What a recall by the default profile gains from is the first. No bound on the cosine is tight
+enough to skip a block of similar records, but the few of a block that are looked at closer lie
+together, which is better than the order of time where memories of many conversations are mixed,
+and about as good where it is one conversation after the other (bench/LOG.md). No scan reads the
+numbers of clusters in the headers; they tell that a partition is in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.config import Config
+from spector.errors import PartitionCorruptError
+from spector.kernel.contract.index_image import BLOCK_ROWS
+from spector.kernel.ordering import cluster
+from spector.layout import HEADER_BYTES, RECORD_DTYPE, Flag, PartitionState
+from spector.store.core.store import Store
+from spector.store.partitions.checksums import record_ids, wrong_checksums
+from spector.store.partitions.partition import Partition, require_readable
+from spector.store.rewriting.compaction import Arrangement, compact_partition, live_images
+from spector.tiers.router import TierRouter
+
+__all__ = ["Clustered", "arrange", "cluster_due", "path_of"]
+
+#: as many as the scan index keeps bounds for together
+_BLOCK_RECORDS: Final = BLOCK_ROWS
+
+
+@dataclass(slots=True)
+class Clustered:
+    """What one cycle did: partitions and records put in order, partitions left for the next."""
+
+    partitions: int = 0
+    records: int = 0
+    left: int = 0
+    #: damaged partitions, as in ``CompactionReport.failed``
+    failed: list[dict[str, str]] = field(default_factory=list)
+
+
+def cluster_due(router: TierRouter, config: Config) -> Clustered:
+    """Put sealed partitions in order, until ``config.cluster_records`` records have been.
+
+    Each partition is its own commit, as with compaction. What takes long, finding the order, is
+    done while nobody waits; writers then wait for the rewrite of one partition.
+    """
+    done = Clustered()
+    due = [
+        (store, segment_id)
+        for store in router.stores()
+        for segment_id in list(store.segments)
+        if _due(router, store, segment_id, config) is not None
+    ]
+    for n, (store, segment_id) in enumerate(due):
+        if done.records >= config.cluster_records:
+            done.left = len(due) - n
+            break
+        path = path_of(store, segment_id)
+        try:
+            arrangement = arrange(router, store, segment_id, config)
+            if arrangement is None:
+                continue
+            did = compact_partition(store, segment_id, arrangement)
+        except PartitionCorruptError as error:
+            done.failed.append({"path": path, "message": str(error)})
+            continue
+        if did is not None:
+            done.partitions += 1
+            done.records += did.kept
+    return done
+
+
+def arrange(
+    router: TierRouter, store: Store, segment_id: int, config: Config
+) -> Arrangement | None:
+    """The order for one partition; None when it needs none (any more).
+
+    The store is locked only to look at the partition: the immutable half of a record, and so its
+    vector, stays as it is.
+
+    Raises:
+        PartitionCorruptError: a live record's checksum is wrong.
+    """
+    partition = _due(router, store, segment_id, config)
+    if partition is None:
+        return None
+    require_readable(partition.data, path_of(store, segment_id))
+    alive = (partition.headers()["flags"] & int(Flag.TOMBSTONE)) == 0
+    images = partition.data[alive]
+    if len(wrong_checksums(images, store.uuid)):
+        with store.lock:
+            store.checkpoint()
+            segment = store.segments.get(segment_id)
+            if segment is None:
+                return None
+            # says which memory is damaged, unless it is one that has moved away meanwhile
+            images = live_images(store, segment)
+    vectors = images[:, HEADER_BYTES : HEADER_BYTES + store.dim].view(np.int8)
+    found = cluster(vectors)
+    headers = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
+    order = _in_blocks(found.order, headers["importance"])
+    return Arrangement(record_ids(images)[order], found.ids[order])
+
+
+def _in_blocks(order: NDArray[np.intp], importance: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Blocks of the scan index by falling importance; within a block and among equals the order
+    stays."""
+    block = np.empty(len(order), np.intp)
+    block[np.argsort(-importance[order], kind="stable")] = np.arange(len(order)) // _BLOCK_RECORDS
+    return order[np.argsort(block, kind="stable")]
+
+
+def _due(
+    router: TierRouter, store: Store, segment_id: int, config: Config
+) -> Partition | None:
+    """The partition, if it takes no more appends, is worth the trouble and is not in order.
+
+    Records are written with centroid 0, and only a rewrite of the whole partition changes that.
+    """
+    with store.lock:
+        segment = store.segments.get(segment_id)
+        if segment is None:
+            return None
+        row = segment.row
+        if row.state == PartitionState.ACTIVE or not router.by_code(row.tier).compactable:
+            return None
+        if not config.cluster_records or row.live < config.cluster_min_records:
+            return None
+        partition = segment.partition()
+        return None if partition.headers()["centroid"][0] else partition
+
+
+def path_of(store: Store, segment_id: int) -> str:
+    """Path of a partition, empty when it is gone."""
+    with store.lock:
+        segment = store.segments.get(segment_id)
+        return "" if segment is None else segment.row.path

@@ -1,0 +1,168 @@
+"""Which model made the vectors of a store that is being repaired.
+
+The catalog says so, and then only that model may embed words whose vector is lost. A catalog that
+has lost its description does not; then a model of the right dimension is tried on words whose
+vector is left: if it makes the same vectors, it was the one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import EmbeddingError, SpectorError
+from spector.kernel.contract.products import lengths
+from spector.layout import HEADER_BYTES
+from spector.providers import Embedder, resolve
+from spector.providers.validate import embedded
+from spector.records.memory import Loss
+from spector.store.files.files import DiskFiles
+from spector.store.repair.identity import partitions_in
+from spector.store.repair.salvaged import Identity
+from spector.store.repair.salvaging import Remains, read_partition
+from spector.store.words.speakers import stored_words
+
+__all__ = ["SourceModel", "source_model"]
+
+#: memories whose words are embedded to see whether a model makes their vectors
+_TRIED: Final = 8
+#: cosine of a vector of 8 bits a component with the one that it was made from, and some more
+_SAME: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class SourceModel:
+    """What is taken for the truth of the vectors of a store."""
+
+    who: Identity
+    #: makes vectors like those that are there; None when there is none at hand
+    model: Embedder | None
+    notes: tuple[Loss, ...] = ()
+    #: the caller has named the model, and wants to hear when it does not work
+    named: bool = True
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32] | None:
+        """Vectors like those that are there; None without a model that works.
+
+        Raises:
+            EmbeddingError: the model that the caller has named does not work.
+        """
+        if self.model is None:
+            return None
+        try:
+            return embedded(self.model, texts)
+        except EmbeddingError:
+            if self.named:
+                raise
+            return None
+
+
+def source_model(
+    files: DiskFiles, remains: Remains, who: Identity, given: Embedder | None
+) -> SourceModel:
+    """The model of the store's vectors: of the catalog, or else the one that makes the same.
+
+    Args:
+        given: of the caller; None leaves the default model, if it can be that one.
+    """
+    if who.model_known:
+        return _known(who, given)
+    model = given if given is not None else resolve("default")
+    if model is None or model.dim != who.dim:
+        return SourceModel(who, None, (_note(
+            f"nothing says which model made the vectors of {who.dim} dimensions, and the new store"
+            " names none; if there was one, repair again with it: embedder=, --embedder"
+        ),))
+    asked = given is not None
+    try:
+        tried, same = _try(model, files, remains, who)
+    except EmbeddingError as error:
+        return SourceModel(who, None, (_note(
+            f"nothing says which model made the vectors of {who.dim} dimensions, and"
+            f" {model.model_id} cannot be tried: {error.message}"
+        ),))
+    if tried and not same:
+        return SourceModel(who, None, (_note(
+            f"nothing says which model made the vectors; {model.model_id} has their {who.dim}"
+            f" dimensions, but makes others of {tried} texts, so the new store names no model; if"
+            " there was one, repair again with it: embedder=, --embedder"
+        ),))
+    if tried:
+        why = f"it makes the same of {tried} texts whose vectors are whole"
+    elif asked:
+        why = "you named it, and no text with a vector is left to try it on"
+    else:
+        why = (
+            f"it has their {who.dim} dimensions, and no text with a vector is left to try it on; if"
+            " it was another one, repair again with that: embedder=, --embedder"
+        )
+    found = replace(
+        who, model_id=model.model_id, fingerprint=model.fingerprint, model_known=True
+    )
+    note = f"the model of the vectors is taken to be {model.model_id}: {why}"
+    return SourceModel(found, model, (_note(note),), named=asked)
+
+
+def _known(who: Identity, given: Embedder | None) -> SourceModel:
+    if given is None:
+        default = resolve("default") if who.fingerprint else None
+        usable = default is not None and default.fingerprint == who.fingerprint
+        return SourceModel(who, default if usable else None, named=False)
+    if (given.dim, given.fingerprint) == (who.dim, who.fingerprint):
+        return SourceModel(who, given)
+    made = f"are of {who.model_id}" if who.fingerprint else "were given by the store's users"
+    return SourceModel(who, None, (_note(
+        f"{given.model_id} is not used: the vectors {made}; spector reembed moves the new store to"
+        " another model"
+    ),))
+
+
+def _note(reason: str) -> Loss:
+    return Loss(reason=reason)
+
+
+def _try(
+    model: Embedder, files: DiskFiles, remains: Remains, who: Identity
+) -> tuple[int, bool]:
+    """On how many texts the model was tried, and whether it makes the vectors of most of them."""
+    texts: list[tuple[str, str]] = []
+    vectors: list[NDArray[np.float32]] = []
+    for words, text, codes in _samples(files, remains, who):
+        texts.append((words, text))
+        vectors.append(codes.astype(np.float32))
+        if len(texts) == _TRIED:
+            break
+    if not texts:
+        return 0, False
+    there = np.repeat(np.array(vectors), 2, axis=0)
+    made = embedded(model, [each for pair in texts for each in pair])
+    cosines = np.einsum("nd,nd->n", made, there) / (lengths(made) * lengths(there))
+    same = cosines.reshape(-1, 2).max(axis=1) > _SAME
+    return len(texts), bool(np.count_nonzero(same) * 4 >= 3 * len(texts))
+
+
+def _samples(
+    files: DiskFiles, remains: Remains, who: Identity
+) -> Iterator[tuple[str, str, NDArray[np.int8]]]:
+    """(words, text, (dim,) int8 codes) of memories that have both.
+
+    The vector is of the words, which leave the speaker's name out, or, of old, of the text.
+    """
+    for name in partitions_in(files) if remains.contents else ():
+        try:
+            found = read_partition(files, name, uuid=who.uuid, dim=who.dim, slots=None)
+        except SpectorError:
+            continue
+        if found is None:
+            continue
+        images = found.images[found.sound & found.alive]
+        codes = images[:, HEADER_BYTES : HEADER_BYTES + who.dim].view(np.int8)
+        for record_id, row in zip(images[:, 8:16].copy().view("<u8")[:, 0], codes, strict=True):
+            content = remains.contents.get(int(record_id), {})
+            text = content.get("text")
+            if isinstance(text, str) and text.strip() and row.any():
+                yield stored_words(content), text, row

@@ -1,0 +1,110 @@
+"""Earlier memories that get their speaker, because a later one opens with the same name.
+
+Their words, vectors and ids stay. Who speaks is part of what is indexed of a memory, so each gets
+a new slot, in the commit that brings the later one. Nothing is embedded again: a name in the vector
+of a speaker's first memories changes hardly any rank (bench/LOG.md), and one write would take as
+long as all of them took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.config import Config
+from spector.errors import CatalogCorruptError, InvalidMetadataError, PartitionCorruptError
+from spector.kernel.contract.products import dots, norm
+from spector.layout import (
+    HEADER_BYTES,
+    MUTABLE_BYTES,
+    MUTABLE_DTYPE,
+    MUTABLE_OFFSET,
+    RECORD_DTYPE,
+    Flag,
+)
+from spector.store.catalog import rows as catalog_rows
+from spector.store.catalog.catalog import Row, verify_row
+from spector.store.core.records import header_of, verified_image
+from spector.store.core.store import Store
+from spector.store.core.transaction import Transaction
+from spector.store.files.files import Bytes
+from spector.tiers.base import TierStore
+from spector.tiers.router import TierRouter
+from spector.write.encode import reseal
+from spector.write.fields import check_metadata
+
+__all__ = ["Naming", "is_vector_of", "namings"]
+
+#: cosine from which a stored vector, quantized, is the one that the embedder makes
+_SAME = 0.995
+#: confidence, 0..255, from which words without a speaker are believed to be their speaker's
+_CERTAIN = 127
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Naming:
+    """A memory's row as it is and will be, and its new bytes, (1, stride) u8."""
+
+    before: Row
+    after: Row
+    image: Bytes
+    tier: TierStore
+
+    def stage(self, tx: Transaction) -> None:
+        block = np.frombuffer(self.before.mutable, MUTABLE_DTYPE).copy()
+        block["flags"] |= int(Flag.TOMBSTONE)
+        segment_id, slot = self.tier.relocate(
+            tx, self.before, self.image, self.before.event_ms, block.tobytes()
+        )
+        after = replace(self.after, segment_id=segment_id, slot=slot)
+        catalog_rows.update_row(tx.connection, self.before, after)
+
+
+def namings(
+    store: Store, router: TierRouter, names: Mapping[int, str], config: Config
+) -> list[Naming]:
+    """What it takes to give memories of a store their speakers, by id; the lock is held.
+
+    One that is immutable, damaged, in doubt, or without room in its metadata stays as it is.
+    """
+    out = []
+    for record_id, name in names.items():
+        try:
+            found = _naming(store, router, record_id, name, config)
+        except (CatalogCorruptError, PartitionCorruptError, InvalidMetadataError):
+            continue
+        if found is not None:
+            out.append(found)
+    return out
+
+
+def _naming(
+    store: Store, router: TierRouter, record_id: int, name: str, config: Config
+) -> Naming | None:
+    row = store.catalog.fetch([record_id]).get(record_id)
+    segment = None if row is None else store.segments.get(row.segment_id)
+    if row is None or segment is None:
+        return None
+    verify_row(row, store.catalog.path)
+    image = verified_image(store, row).copy()
+    image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES] = np.frombuffer(row.mutable, np.uint8)
+    header = image[:HEADER_BYTES].view(RECORD_DTYPE)[0]
+    if Flag.IMMUTABLE & int(header["flags"]) or header["confidence"] < _CERTAIN:
+        return None
+    header["centroid"] = 0  # its new partition knows no clusters yet
+    sealed = reseal(image.reshape(1, -1), store.uuid).images
+    metadata, metadata_json = check_metadata({**row.metadata, "speaker": name}, config)
+    after = replace(row, metadata=metadata, metadata_json=metadata_json, stored=None)
+    return Naming(row, after, sealed, router.by_code(segment.row.tier))
+
+
+def is_vector_of(image: Bytes, vector: NDArray[np.float32]) -> bool:
+    """Whether a record's bytes, (stride,) u8, hold a vector (dim,), as far as their codes tell."""
+    if not header_of(image)["scale"]:
+        return False
+    codes = image[HEADER_BYTES : HEADER_BYTES + len(vector)].view(np.int8).astype(np.float32)
+    norms = norm(codes) * norm(vector)
+    return norms > 0.0 and float(dots(codes[None], vector)[0]) >= _SAME * norms
