@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from spector._version import __version__
 from spector.process import exit as _exit  # noqa: F401
-from spector.process.shortage import said_as_memory_error as _said_as_memory_error
+from spector.process import said_as_memory_error as _said_as_memory_error
 
 if TYPE_CHECKING:
     from spector.api import check, open, reembed, restore
@@ -59,8 +59,7 @@ if TYPE_CHECKING:
         UnknownRecordError,
         UnknownTierError,
     )
-    from spector.kernel.contract.evidence import Ranking
-    from spector.kernel.contract.profile import PROFILES, Curve, ScoringProfile
+    from spector.kernel.contract import PROFILES, Curve, Ranking, ScoringProfile
     from spector.layout import Category, Flag, Modality, PartitionState, TierCode
     from spector.memory import Memory
     from spector.providers import (
@@ -73,13 +72,12 @@ if TYPE_CHECKING:
         OpenAIEmbedder,
         Summarizer,
     )
-    from spector.recall.context import Context, Quote
-    from spector.recall.options import RecallOptions
-    from spector.records.erasure import ErasureReceipt, Purged, Residue, Verification
-    from spector.records.memory import (
+    from spector.recall import Context, Quote, RecallOptions
+    from spector.records import (
         BackupReport,
         CheckReport,
         CompactionReport,
+        ErasureReceipt,
         Explanation,
         ForgetReport,
         Hit,
@@ -87,15 +85,17 @@ if TYPE_CHECKING:
         Loss,
         MemoryRecord,
         Problem,
+        Purged,
         ReflectReport,
         RepairReport,
+        Residue,
         ScanStats,
         Signals,
         UserSummary,
+        Verification,
     )
-    from spector.sleep.cycle import ReflectDaemon
-    from spector.tiers.base import PartitionedTier, Placement, TierStore
-    from spector.tiers.router import TierRouter
+    from spector.sleep import ReflectDaemon
+    from spector.tiers import PartitionedTier, Placement, TierRouter, TierStore
 
 _HOMES = {
     "spector.api": "check open reembed repair restore",

@@ -14,30 +14,27 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
-from spector.messages.suggestions import checks_arguments
-from spector.messages.values import function_or_none, items_of, shown
-from spector.process.resources import completed, entry
+from spector.messages import checks_arguments, function_or_none, items_of, shown
+from spector.process import completed, entry
 from spector.providers import Embedder, resolve
-from spector.records.memory import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
-from spector.store.backup.copy import copy_store
-from spector.store.backup.destination import Place, is_nameable, without_tilde
-from spector.store.backup.staging import building
-from spector.store.catalog.catalog import CATALOG_NAME
-from spector.store.files.files import DiskFiles
-from spector.store.files.lock import WriterLock, no_writer
-from spector.store.integrity.check import check_settled, refuse_strange_limit
-from spector.store.integrity.check_disk import check_unopened
-from spector.store.opening.non_stores import has_partitions
-from spector.store.opening.opening import Stamp, no_store, open_disk, reading_catalog
-from spector.store.repair.identity import identify, refuse_newer
-from spector.store.repair.repair import salvage
-from spector.store.repair.salvaged import Identity, Salvage
-from spector.store.repair.salvaging import Remains, read_remains
-from spector.store.repair.transplanting import transplant
-from spector.tiers.base import TierStore
-from spector.tiers.router import TierRouter, default_tiers
-from spector.write.reembed import reembed_store
-from spector.write.source_models import source_model
+from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
+from spector.store.backup import Place, building, copy_store, is_nameable, without_tilde
+from spector.store.catalog import CATALOG_NAME
+from spector.store.files import DiskFiles, WriterLock, no_writer
+from spector.store.integrity import check_settled, check_unopened, refuse_strange_limit
+from spector.store.opening import Stamp, has_partitions, no_store, open_disk, reading_catalog
+from spector.store.repair import (
+    Identity,
+    Remains,
+    Salvage,
+    identify,
+    read_remains,
+    refuse_newer,
+    salvage,
+    transplant,
+)
+from spector.tiers import TierRouter, TierStore, default_tiers
+from spector.write import reembed_store, source_model
 
 __all__ = ["check", "open", "reembed", "repair", "restore"]
 

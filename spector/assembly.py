@@ -11,18 +11,16 @@ from typing import Literal
 from spector.clock import Clock, SystemClock
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
-from spector.kernel.contract.profile import ScoringProfile, get_profile
-from spector.kernel.threads import usable_cores
+from spector.kernel import usable_cores
+from spector.kernel.contract import ScoringProfile, get_profile
 from spector.layout import MAX_DIM
 from spector.memory import Memory
-from spector.messages.suggestions import checks_arguments
-from spector.messages.values import items_of, shown
-from spector.process.resources import entry
+from spector.messages import checks_arguments, items_of, shown
+from spector.process import entry
 from spector.providers import Embedder, ImportanceScorer, resolve
-from spector.store.backup.destination import is_nameable, without_tilde
-from spector.store.opening.opening import OpenedStore, Stamp, open_disk, open_memory
-from spector.tiers.base import TierStore
-from spector.tiers.router import TierRouter, default_tiers
+from spector.store.backup import is_nameable, without_tilde
+from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
+from spector.tiers import TierRouter, TierStore, default_tiers
 
 __all__ = ["open_memory_at"]
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from spector.errors import InvalidTimeError
-from spector.messages.values import shown
+from spector.messages import shown
 
 __all__ = [
     "MS_PER_DAY",

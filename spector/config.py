@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Final, Literal, get_args
 
 from spector.errors import InvalidInputError
-from spector.messages.values import shown
+from spector.messages import shown
 
 __all__ = ["LAYOUTS", "MAX_PROBLEMS", "Config", "Layout"]
 

@@ -20,14 +20,12 @@ from spector.errors import (
     SpectorError,
 )
 from spector.layout import HEADER_BYTES, Flag
-from spector.messages.counting import counted
-from spector.messages.values import shown
-from spector.records.memory import MemoryRecord
-from spector.store.catalog.supersession import parted, reserved_last
-from spector.store.core.records import header_of
-from spector.store.files.files import Bytes, read_lines
-from spector.store.files.text_files import write_lines
-from spector.write.draft import Draft
+from spector.messages import counted, shown
+from spector.records import MemoryRecord
+from spector.store.catalog import parted, reserved_last
+from spector.store.core import header_of
+from spector.store.files import Bytes, read_lines, write_lines
+from spector.write import Draft
 
 __all__ = ["Vectors", "export_lines", "import_lines"]
 

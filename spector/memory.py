@@ -31,49 +31,70 @@ from spector.errors import (
     UnknownRecordError,
 )
 from spector.exchange import Vectors, export_lines, import_lines
-from spector.kernel.contract.profile import ScoringProfile, get_profile
-from spector.kernel.dispatch import get_kernel, kernel_info
-from spector.kernel.threads import ParallelKernel
-from spector.language.cues.compound import split
-from spector.language.statements.form import may_stand
-from spector.language.statements.roles import may_instruct, speaker_opening
-from spector.language.statements.speakers import speaker_in, words_of
+from spector.kernel import ParallelKernel, get_kernel, kernel_info
+from spector.kernel.contract import ScoringProfile, get_profile
+from spector.language.cues import split
+from spector.language.statements import (
+    may_instruct,
+    may_stand,
+    speaker_in,
+    speaker_opening,
+    words_of,
+)
 from spector.layout import Category, Flag, Modality
-from spector.messages.counting import counted
-from spector.messages.suggestions import made_by, no_attribute, refuse_unknown, with_hints
-from spector.messages.values import function_or_none, items_of, reading, shown, truth
-from spector.process.caches import let_all_go
-from spector.process.calls import Calls, Steps, verb
-from spector.process.exit import at_exit
-from spector.process.resources import completed, each_elsewhere, entry
-from spector.process.sole import Sole
-from spector.providers import CachedEmbedder, Embedder, ImportanceScorer
-from spector.providers.token_counts import token_counter
-from spector.providers.validate import embedded
-from spector.recall.abstention import CROWD, selected
-from spector.recall.context import Context, Desk
-from spector.recall.hypothetical import centroid, hypotheses
-from spector.recall.intent_presets import parse_intent, with_intent
-from spector.recall.merging import DEPTH, merged
-from spector.recall.need import gate, unneeded
-from spector.recall.options import (
+from spector.messages import (
+    counted,
+    function_or_none,
+    items_of,
+    made_by,
+    no_attribute,
+    reading,
+    refuse_unknown,
+    shown,
+    truth,
+    with_hints,
+)
+from spector.process import (
+    Calls,
+    Sole,
+    Steps,
+    at_exit,
+    completed,
+    each_elsewhere,
+    entry,
+    let_all_go,
+    verb,
+)
+from spector.providers import CachedEmbedder, Embedder, ImportanceScorer, embedded, token_counter
+from spector.recall import (
+    CROWD,
+    DEPTH,
+    Context,
+    Desk,
     RareArguments,
     RecallArguments,
     RecallOptions,
+    centroid,
     cut_of,
+    gate,
+    hypotheses,
+    merged,
     newness_of,
     options_of,
     parse_cut,
     parse_include,
+    parse_intent,
     parse_mask,
     parse_min_importance,
     parse_mood,
     parse_per_session,
     parse_valence,
     refuse_strange,
+    selected,
+    unneeded,
+    with_intent,
 )
-from spector.records.erasure import Purged
-from spector.records.memory import (
+from spector.records import (
     MAX_PROBLEMS,
     NOT_GIVEN,
     BackupReport,
@@ -83,19 +104,20 @@ from spector.records.memory import (
     Hit,
     HitList,
     MemoryRecord,
+    Purged,
     ReflectReport,
     UserSummary,
 )
-from spector.search.evidence.probes import Probes
-from spector.search.searcher import Reader
-from spector.search.selection.newer import asks_for_now
-from spector.search.view.confirm import confine
-from spector.search.view.plan import (
+from spector.search import Reader
+from spector.search.evidence import Probes
+from spector.search.selection import asks_for_now
+from spector.search.view import (
     EVERYTHING,
     RecallRequest,
     Selection,
     asked_topic,
     by_importance,
+    confine,
     make_selection,
     parse_always,
     parse_as_of,
@@ -108,35 +130,32 @@ from spector.search.view.plan import (
     pinned_request,
     usual_k,
 )
-from spector.sleep.cycle import ReflectDaemon, reflect_once
-from spector.store.backup.copy import copy_store
-from spector.store.backup.destination import file_beside, is_nameable, without_tilde
-from spector.store.catalog.filters import SqlFilter
-from spector.store.catalog.scopes import ANYBODY, SCOPES, Scope, members
-from spector.store.catalog.supersession import newer_than
-from spector.store.core.records import current_image, header_of, to_record
-from spector.store.erasure.catalog import due_of
-from spector.store.erasure.search import Needles
-from spector.store.files.files import Bytes
-from spector.store.integrity.agreement import refuse_damage
-from spector.store.integrity.check import check_settled, refuse_strange_limit
-from spector.store.integrity.walking import walk
-from spector.store.opening.opening import OpenedStore
-from spector.tiers.router import TierRouter
-from spector.upkeep.compaction import compact_all
-from spector.upkeep.counting import count_of, has_one_user, receipt_within, tiers_of, users_of
-from spector.write.draft import FIELDS, Draft, make_draft, with_aliases
-from spector.write.fields import (
+from spector.sleep import ReflectDaemon, reflect_once
+from spector.store.backup import copy_store, file_beside, is_nameable, without_tilde
+from spector.store.catalog import ANYBODY, SCOPES, Scope, SqlFilter, members, newer_than
+from spector.store.core import current_image, header_of, to_record
+from spector.store.erasure import Needles, due_of
+from spector.store.files import Bytes
+from spector.store.integrity import check_settled, refuse_damage, refuse_strange_limit, walk
+from spector.store.opening import OpenedStore
+from spector.tiers import TierRouter
+from spector.upkeep import compact_all, count_of, has_one_user, receipt_within, tiers_of, users_of
+from spector.write import (
+    FIELDS,
+    Draft,
+    Writer,
     check_scope,
+    draft_words,
     id_of,
+    make_draft,
     parse_flag,
     parse_move,
     parse_number,
     parse_tags,
     parse_vector,
+    unknown,
+    with_aliases,
 )
-from spector.write.speakers import draft_words
-from spector.write.writer import Writer, unknown
 
 __all__ = ["Memory"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from spector.cli.output import Console, bytes_text, clean, wrap
 from spector.clock import MS_PER_DAY, ManualClock, to_ms
 from spector.importers import iter_messages
-from spector.records.memory import Explanation, Hit
+from spector.records import Explanation, Hit
 
 if TYPE_CHECKING:
     from spector.memory import Memory
@@ -349,7 +349,7 @@ class Demonstration:
     def _vector_bytes(self, record_id: int) -> bytes:
         """The stored vector of a record, read from its file."""
         from spector.layout import HEADER_BYTES
-        from spector.store.repair.inspect import RawStore
+        from spector.store.repair import RawStore
 
         with RawStore(self._path) as raw:
             place = raw.find(record_id)

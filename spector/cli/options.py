@@ -50,7 +50,7 @@ def place(text: str) -> str:
     """A path with ``~`` as the home, which the shell leaves alone in ``--repair=~/saved``."""
     if not text.startswith("~"):
         return text
-    from spector.store.backup.destination import without_tilde
+    from spector.store.backup import without_tilde
 
     try:
         return without_tilde(text, "path")
@@ -241,7 +241,7 @@ def require_store(path: str, *, existing: bool = False) -> None:
     """
     if os.path.exists(os.path.join(path, "catalog.db")):
         return
-    from spector.store.opening.non_stores import no_store_at
+    from spector.store.opening import no_store_at
 
     if existing or os.path.exists(path):  # of a name that is too long, Path.exists raises
         raise no_store_at(path)

@@ -11,7 +11,7 @@ from spector.clock import to_ms
 
 if TYPE_CHECKING:
     from spector.memory import Memory
-    from spector.records.memory import MemoryRecord
+    from spector.records import MemoryRecord
 
 __all__ = ["Sample", "newest", "sample", "selected"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from spector.cli.output import Column, Console, clean, wrap
 
 if TYPE_CHECKING:
-    from spector.records.memory import Hit, MemoryRecord
+    from spector.records import Hit, MemoryRecord
 
 __all__ = ["day", "show_memories", "state_of", "who_said"]
 
@@ -40,7 +40,7 @@ def show_memories(
         Column("user", flexible=True, least=8), Column("who", flexible=True, least=10),
         Column("state", flexible=True, least=16), Column("text", flexible=True), Column("id"),
     ]  # fmt: skip
-    from spector.records.memory import Hit
+    from spector.records import Hit
 
     ranked = any(isinstance(each, Hit) for each in memories)
     rows = []
@@ -75,7 +75,7 @@ def who_said(record: MemoryRecord) -> str:
 
     A name that would pass for another role is quoted, as it is in a context for a prompt.
     """
-    from spector.search.selection.origins import label, origin_of
+    from spector.search.selection import label, origin_of
 
     source = "" if record.source is None else f"from {label(record.source)}"
     origin = origin_of(record)

@@ -82,7 +82,7 @@ class Source:
         """The file as UTF-8 text (a byte-order mark is dropped)."""
         try:
             self.require_file()
-            from spector.process.safe_open import open_given
+            from spector.process import open_given
 
             with open(open_given(self.path), encoding="utf-8-sig", newline=None) as stream:
                 yield stream

@@ -20,7 +20,7 @@ from spector.importers.common import (
     text_of_parts,
     when,
 )
-from spector.messages.values import shown
+from spector.messages import shown
 
 __all__ = ["message_of", "read"]
 

@@ -128,8 +128,7 @@ _LEAST_WORDS = 4
 
 def _names_taking_turns(lines: Iterable[str]) -> frozenset[str]:
     """The folded names of those who speak in a transcript; none for any other text."""
-    from spector.language.statements.roles import speaker_opening
-    from spector.language.statements.speakers import is_question, says_i
+    from spector.language.statements import is_question, says_i, speaker_opening
 
     turns: Counter[str] = Counter()
     words: Counter[str] = Counter()
@@ -155,8 +154,7 @@ def _names_taking_turns(lines: Iterable[str]) -> frozenset[str]:
 
 def _turns(lines: Iterable[str], names: frozenset[str]) -> Iterator[_Block]:
     """What each says at a time, from one name to the next."""
-    from spector.language.statements.roles import speaker_opening
-    from spector.language.statements.speakers import opening_of
+    from spector.language.statements import opening_of, speaker_opening
 
     held: list[str] = []
     start, speaker = 1, ""

@@ -2,3 +2,31 @@
 
 Import names from their modules; nothing here loads a backend until a scan or checksum needs it.
 """
+
+from __future__ import annotations
+
+from spector.kernel.checksum import (
+    crc32c,
+    crc32c_rows,
+)
+from spector.kernel.dispatch import (
+    get_kernel,
+    kernel_info,
+)
+from spector.kernel.ordering import (
+    cluster,
+)
+from spector.kernel.threads import (
+    ParallelKernel,
+    usable_cores,
+)
+
+__all__ = [
+    "ParallelKernel",
+    "cluster",
+    "crc32c",
+    "crc32c_rows",
+    "get_kernel",
+    "kernel_info",
+    "usable_cores",
+]

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any, Final
 
 from spector.errors import KernelUnavailableError
-from spector.kernel.contract.scanner import Kernel
-from spector.process.shortage import said_as_memory_error
+from spector.kernel.contract import Kernel
+from spector.process import said_as_memory_error
 
 __all__ = ["KERNEL_NAMES", "get_kernel", "kernel_info", "load_kernel"]
 
@@ -17,21 +17,20 @@ ENV: Final = "SPECTOR_KERNEL"
 
 
 def _native() -> Kernel:
-    from spector.kernel.native.scan import NativeKernel
+    from spector.kernel.native import NativeKernel
 
     return NativeKernel()
 
 
 def _numba() -> Kernel:
-    from spector.kernel.jit.compile import probe
-    from spector.kernel.jit.scan import NumbaKernel
+    from spector.kernel.jit import NumbaKernel, probe
 
     probe()
     return NumbaKernel()
 
 
 def _reference() -> Kernel:
-    from spector.kernel.reference.scan import ReferenceKernel
+    from spector.kernel.reference import ReferenceKernel
 
     return ReferenceKernel()
 
@@ -63,12 +62,12 @@ def kernel_info() -> dict[str, Any]:
     kernel, why = _choose(os.environ.get(ENV, ""))
     isa = {"numba": "llvm", "reference": "numpy"}.get(kernel.name, "")
     if kernel.name == "native":
-        from spector.kernel.native.scan import caps_names
+        from spector.kernel.native import caps_names
 
         isa = "+".join(caps_names()) or "portable"
     info: dict[str, Any] = {"name": kernel.name, "why": why, "isa": isa}
     if kernel.name == "numba":
-        from spector.kernel.jit.compile import compile_seconds
+        from spector.kernel.jit import compile_seconds
 
         info["compile_s"] = round(compile_seconds(), 3)
     return info

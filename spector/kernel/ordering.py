@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.contract.products import cosine_table
+from spector.kernel.contract import cosine_table
 
 __all__ = ["Clustering", "cluster"]
 

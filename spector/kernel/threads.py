@@ -23,13 +23,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spector.kernel.contract.query import Query
-from spector.kernel.contract.scanner import (
+from spector.kernel.contract import (
     HIT_DTYPE,
     AllowList,
     Part,
     Partitions,
     PartTable,
+    Query,
     Scanner,
     ScanResult,
     Select,
@@ -38,7 +38,7 @@ from spector.kernel.contract.scanner import (
     table_of,
 )
 from spector.layout import HEADER_BYTES
-from spector.process.sole import Sole
+from spector.process import Sole
 
 __all__ = ["ParallelKernel", "usable_cores"]
 

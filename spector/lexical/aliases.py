@@ -17,9 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.words.analysis import SPACELESS
-from spector.language.words.unicode import normalize
-from spector.records.memory import MOST_ALIASES
+from spector.language.words import SPACELESS, normalize
+from spector.records import MOST_ALIASES
 
 __all__ = [
     "HAS_ALIAS", "Span", "alias_terms", "folded", "is_slip", "name_words", "near_terms", "spans",

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.checksum import crc32c
-from spector.kernel.contract.postings import (
+from spector.kernel import crc32c
+from spector.kernel.contract import (
     PROBLEMS,
     WORD_BLOCK_ROWS,
     LexicalKernel,

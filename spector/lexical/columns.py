@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.words.analysis import field_terms, term_hash
+from spector.language.words import field_terms, term_hash
 
 __all__ = ["Columns", "FieldTable"]
 

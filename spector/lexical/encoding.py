@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.words.analysis import Analysed, is_stop, term_hash
+from spector.language.words import Analysed, is_stop, term_hash
 
 __all__ = ["Encoded", "encode"]
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.checksum import crc32c
-from spector.kernel.contract.postings import WORD_BLOCK_ROWS
+from spector.kernel import crc32c
+from spector.kernel.contract import WORD_BLOCK_ROWS
 from spector.lexical.block import packed, spans_of
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.postings import length_codes
+from spector.kernel.contract import length_codes
 from spector.lexical.block import COLUMNS, without
 from spector.lexical.block import Block as StoredBlock
 from spector.lexical.columns import Columns, FieldTable

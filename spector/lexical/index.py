@@ -37,9 +37,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import StoreError
-from spector.kernel.contract.postings import length_codes
-from spector.language.statements.text import Text
-from spector.language.words.analysis import analyse, term_hash
+from spector.kernel.contract import length_codes
+from spector.language.statements import Text
+from spector.language.words import analyse, term_hash
 from spector.lexical.aliases import alias_terms
 from spector.lexical.columns import Columns, FieldTable
 from spector.lexical.encoding import encode

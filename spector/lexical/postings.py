@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.postings import WORD_BLOCK_ROWS, PostingsTable, Tail, directory_of
-from spector.kernel.contract.postings import Postings as BlockPostings
+from spector.kernel.contract import WORD_BLOCK_ROWS, PostingsTable, Tail, directory_of
+from spector.kernel.contract import Postings as BlockPostings
 
 __all__ = ["TAIL_ROWS", "WORD_BLOCK_ROWS", "Block", "Postings", "Stack", "inverted"]
 

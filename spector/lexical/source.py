@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from spector.language.statements.text import Text
+from spector.language.statements import Text
 
 __all__ = ["Extent", "Known", "Source",]
 

@@ -11,10 +11,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.postings import PostingsTable, Words
-from spector.kernel.contract.scanner import Kernel
-from spector.kernel.dispatch import get_kernel
-from spector.language.words.analysis import Term, term_hash
+from spector.kernel import get_kernel
+from spector.kernel.contract import Kernel, PostingsTable, Words
+from spector.language.words import Term, term_hash
 from spector.lexical.aliases import HAS_ALIAS
 from spector.lexical.columns import FieldTable
 from spector.lexical.postings import Stack

@@ -1,1 +1,39 @@
 """What error messages are made of: values put into words, suggestions, plurals."""
+
+from __future__ import annotations
+
+from spector.messages.counting import (
+    counted,
+)
+from spector.messages.suggestions import (
+    checks_arguments,
+    hint_for_argument,
+    made_by,
+    no_attribute,
+    refuse_unknown,
+    with_hints,
+)
+from spector.messages.values import (
+    function_or_none,
+    items_of,
+    reading,
+    said,
+    shown,
+    truth,
+)
+
+__all__ = [
+    "checks_arguments",
+    "counted",
+    "function_or_none",
+    "hint_for_argument",
+    "items_of",
+    "made_by",
+    "no_attribute",
+    "reading",
+    "refuse_unknown",
+    "said",
+    "shown",
+    "truth",
+    "with_hints",
+]

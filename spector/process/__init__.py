@@ -1,1 +1,73 @@
 """What a process holds: calls, resources, what happens at its exit."""
+
+from __future__ import annotations
+
+from spector.process import exit
+from spector.process.caches import (
+    KEEPERS,
+    keeps,
+    let_all_go,
+)
+from spector.process.calls import (
+    Calls,
+    Steps,
+    verb,
+)
+from spector.process.exit import (
+    at_exit,
+)
+from spector.process.resources import (
+    Call,
+    Resource,
+    WeakList,
+    calls_here,
+    completed,
+    drop,
+    each_elsewhere,
+    elsewhere,
+    entry,
+    held_by_calling,
+    managed,
+    postpone,
+    take,
+)
+from spector.process.safe_open import (
+    kind_of,
+    open_given,
+)
+from spector.process.shortage import (
+    is_short_of_memory,
+    said_as_memory_error,
+)
+from spector.process.sole import (
+    Sole,
+)
+
+__all__ = [
+    "KEEPERS",
+    "Call",
+    "Calls",
+    "Resource",
+    "Sole",
+    "Steps",
+    "WeakList",
+    "at_exit",
+    "calls_here",
+    "completed",
+    "drop",
+    "each_elsewhere",
+    "elsewhere",
+    "entry",
+    "exit",
+    "held_by_calling",
+    "is_short_of_memory",
+    "keeps",
+    "kind_of",
+    "let_all_go",
+    "managed",
+    "open_given",
+    "postpone",
+    "said_as_memory_error",
+    "take",
+    "verb",
+]

@@ -6,11 +6,13 @@ Importing this package loads neither onnxruntime nor openai; the first ``embed()
 from __future__ import annotations
 
 from spector.errors import InvalidInputError
-from spector.messages.values import shown
+from spector.messages import shown
 from spector.providers.cache import CachedEmbedder, CacheStats
 from spector.providers.minilm import MiniLMEmbedder
 from spector.providers.openai import OpenAIEmbedder
 from spector.providers.protocols import Embedder, Fact, FactExtractor, ImportanceScorer, Summarizer
+from spector.providers.token_counts import TokenCounter, token_counter
+from spector.providers.validate import embedded
 
 __all__ = [
     "CacheStats",
@@ -22,7 +24,10 @@ __all__ = [
     "MiniLMEmbedder",
     "OpenAIEmbedder",
     "Summarizer",
+    "TokenCounter",
+    "embedded",
     "resolve",
+    "token_counter",
 ]
 
 _CHOICES = 'use "default", "openai", "openai:MODEL", None with vector=, or an object with embed()'

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import EmbeddingError, ModelFileError, StoreError
-from spector.process.safe_open import open_given
-from spector.process.shortage import is_short_of_memory, said_as_memory_error
+from spector.process import is_short_of_memory, open_given, said_as_memory_error
 from spector.providers.validate import checked_texts
 from spector.providers.wordpiece import CLS_ID, SEP_ID, WordPiece
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from spector.clock import SystemClock, to_ms
 from spector.errors import EmbeddingError, InvalidInputError
-from spector.messages.values import shown
-from spector.process.shortage import said_as_memory_error
+from spector.messages import shown
+from spector.process import said_as_memory_error
 from spector.providers.byte_pairs import count_tokens, split_windows
 from spector.providers.validate import checked_texts, unit_rows
 

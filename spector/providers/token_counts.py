@@ -16,9 +16,8 @@ from functools import lru_cache
 from typing import Final
 
 from spector.errors import InvalidInputError, ModelFileError
-from spector.messages.values import shown
-from spector.process.caches import keeps
-from spector.process.shortage import said_as_memory_error
+from spector.messages import shown
+from spector.process import keeps, said_as_memory_error
 from spector.providers.wordpiece import load_vocabulary
 
 __all__ = ["ESTIMATE", "TokenCounter", "estimated_tokens", "token_counter"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import EmbeddingError, InvalidTextError
-from spector.process.resources import elsewhere
+from spector.process import elsewhere
 from spector.providers.protocols import Embedder
 
 __all__ = ["checked_texts", "embedded", "unit_rows"]

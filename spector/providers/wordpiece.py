@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Final
 
 from spector.errors import ModelFileError
-from spector.language.words.unicode import normalize
-from spector.process.caches import KEEPERS
+from spector.language.words import normalize
+from spector.process import KEEPERS
 
 __all__ = ["CLS_ID", "SEP_ID", "UNK_ID", "VOCAB_SHA256", "WordPiece", "load_vocabulary"]
 

@@ -1,1 +1,75 @@
 """What to do with a cue, and with the hits: needed or not, how, how much of them."""
+
+from __future__ import annotations
+
+from spector.recall.abstention import (
+    CROWD,
+    selected,
+)
+from spector.recall.context import (
+    Context,
+    Desk,
+    Quote,
+)
+from spector.recall.hypothetical import (
+    centroid,
+    hypotheses,
+)
+from spector.recall.intent_presets import (
+    parse_intent,
+    with_intent,
+)
+from spector.recall.merging import (
+    DEPTH,
+    merged,
+)
+from spector.recall.need import (
+    gate,
+    unneeded,
+)
+from spector.recall.options import (
+    RareArguments,
+    RecallArguments,
+    RecallOptions,
+    cut_of,
+    newness_of,
+    options_of,
+    parse_cut,
+    parse_include,
+    parse_mask,
+    parse_min_importance,
+    parse_mood,
+    parse_per_session,
+    parse_valence,
+    refuse_strange,
+)
+
+__all__ = [
+    "CROWD",
+    "DEPTH",
+    "Context",
+    "Desk",
+    "Quote",
+    "RareArguments",
+    "RecallArguments",
+    "RecallOptions",
+    "centroid",
+    "cut_of",
+    "gate",
+    "hypotheses",
+    "merged",
+    "newness_of",
+    "options_of",
+    "parse_cut",
+    "parse_include",
+    "parse_intent",
+    "parse_mask",
+    "parse_min_importance",
+    "parse_mood",
+    "parse_per_session",
+    "parse_valence",
+    "refuse_strange",
+    "selected",
+    "unneeded",
+    "with_intent",
+]

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from spector.config import Config
-from spector.records.memory import Hit, HitList, Signals
-from spector.search.selection.diversity import CUT, SEMANTIC, near_the_best
-from spector.search.view.plan import RecallRequest
+from spector.records import Hit, HitList, Signals
+from spector.search.selection import CUT, SEMANTIC, near_the_best
+from spector.search.view import RecallRequest
 
 __all__ = ["CROWD", "Verdict", "chosen", "evidence", "judge", "least_of", "relevances", "selected"]
 

@@ -8,14 +8,13 @@ from typing import Any, Final, NamedTuple
 
 from spector.clock import iso_of_ms
 from spector.config import Config, Layout
-from spector.language.statements.excerpts import cue_words, excerpt
-from spector.messages.counting import counted
-from spector.providers.token_counts import TokenCounter
+from spector.language.statements import cue_words, excerpt
+from spector.messages import counted
+from spector.providers import TokenCounter
 from spector.recall.abstention import chosen
 from spector.recall.quoting import Block, Line, line_of
-from spector.records.memory import Hit, HitList
-from spector.search.selection.diversity import CUT, unrepeated
-from spector.search.selection.origins import quoted
+from spector.records import Hit, HitList
+from spector.search.selection import CUT, quoted, unrepeated
 
 __all__ = ["Context", "Desk", "Quote"]
 

@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.products import lengths as lengths_of
-from spector.kernel.contract.products import norm
-from spector.language.words.folding import composed, is_turkish, plain
+from spector.kernel.contract import lengths as lengths_of
+from spector.kernel.contract import norm
+from spector.language.words import composed, is_turkish, plain
 
 __all__ = ["Shape", "centroid", "hypotheses", "shape_of"]
 

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from spector.errors import InvalidInputError
-from spector.kernel.contract.profile import ScoringProfile
-from spector.language.cues.intent import PARAMS, Intent, Params, route
+from spector.kernel.contract import ScoringProfile
+from spector.language.cues import PARAMS, Intent, Params, route
 from spector.layout import Category, Flag, TierCode
-from spector.messages.values import shown
-from spector.search.view.plan import RecallRequest
+from spector.messages import shown
+from spector.search.view import RecallRequest
 
 __all__ = ["parse_intent", "with_intent"]
 

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spector.records.memory import Explanation, Hit, HitList
-from spector.search.selection.rescoring import rescored
+from spector.records import Explanation, Hit, HitList
+from spector.search.selection import rescored
 
 __all__ = ["DEPTH", "merged"]
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.cues.smalltalk import ASKING, FILLERS, PHRASES
-from spector.language.statements.markers import ASSISTANTS, Speakers
-from spector.language.words.folding import Token, composed, tokens
+from spector.language.cues import ASKING, FILLERS, PHRASES
+from spector.language.statements import ASSISTANTS, Speakers
+from spector.language.words import Token, composed, tokens
 
 __all__ = [ "Decision", "gate", "unneeded"]
 

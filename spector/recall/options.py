@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spector.errors import InvalidFilterError, InvalidInputError
-from spector.kernel.contract.profile import ScoringProfile
-from spector.kernel.contract.query import DEFAULT_DROP_FLAGS
+from spector.kernel.contract import DEFAULT_DROP_FLAGS, ScoringProfile
 from spector.layout import Category, Flag, Modality
-from spector.messages.suggestions import refuse_unknown
-from spector.messages.values import items_of, shown
+from spector.messages import items_of, refuse_unknown, shown
 from spector.recall.intent_presets import parse_intent
-from spector.search.selection.diversity import CUT, SEMANTIC_CUT
-from spector.search.view.plan import parse_switch, several
+from spector.search.selection import CUT, SEMANTIC_CUT
+from spector.search.view import parse_switch, several
 
 __all__ = [
     "COMMON", "RareArguments", "RecallArguments", "RecallOptions", "cut_of", "newness_of",

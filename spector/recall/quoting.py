@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from spector.config import Layout
-from spector.records.memory import Hit
-from spector.search.selection.origins import label, origin_beside
+from spector.records import Hit
+from spector.search.selection import label, origin_beside
 
 __all__ = ["Block", "Line", "line_of",]
 

@@ -1,1 +1,61 @@
 """What users receive: memories, hits, reports, receipts."""
+
+from __future__ import annotations
+
+from spector.records.erasure import (
+    ErasureReceipt,
+    Purged,
+    Residue,
+    Verification,
+)
+from spector.records.memory import (
+    ALIAS_CHARS,
+    MAX_PROBLEMS,
+    MOST_ALIASES,
+    NOT_GIVEN,
+    BackupReport,
+    CheckReport,
+    CompactionReport,
+    Explanation,
+    ForgetReport,
+    Hit,
+    HitList,
+    Loss,
+    MemoryRecord,
+    Problem,
+    ReflectReport,
+    RepairReport,
+    ScanStats,
+    Signals,
+    UserSummary,
+    aliases_in,
+    make_records,
+)
+
+__all__ = [
+    "ALIAS_CHARS",
+    "MAX_PROBLEMS",
+    "MOST_ALIASES",
+    "NOT_GIVEN",
+    "BackupReport",
+    "CheckReport",
+    "CompactionReport",
+    "ErasureReceipt",
+    "Explanation",
+    "ForgetReport",
+    "Hit",
+    "HitList",
+    "Loss",
+    "MemoryRecord",
+    "Problem",
+    "Purged",
+    "ReflectReport",
+    "RepairReport",
+    "Residue",
+    "ScanStats",
+    "Signals",
+    "UserSummary",
+    "Verification",
+    "aliases_in",
+    "make_records",
+]

@@ -11,7 +11,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from spector.messages.counting import counted
+from spector.messages import counted
 
 __all__ = ["NOT_COVERED", "ErasureReceipt", "Purged", "Residue", "Verification"]
 

@@ -17,25 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import Config
-from spector.kernel.contract.evidence import REACH, Ranking
-from spector.kernel.contract.products import dots
-from spector.kernel.contract.query import Query
-from spector.kernel.contract.scanner import Scanner, ScanResult
-from spector.lexical.view import WordView
-from spector.search.evidence.fusion import Asked, Corpus, Fuser, is_open
-from spector.search.view.features import (
+from spector.kernel.contract import REACH, Query, Ranking, Scanner, ScanResult, dots
+from spector.lexical import WordView
+from spector.search.evidence import Asked, Corpus, Fuser, is_open
+from spector.search.view import (
     NOWHERE,
     Ground,
+    Places,
+    Ranked,
+    Snapshot,
+    deviation,
     ground_of,
     marked,
     mixed_vectors,
     places_of,
     whole_ground,
 )
-from spector.search.view.filtering import Places
-from spector.search.view.formulas import deviation
-from spector.search.view.ordering import Ranked
-from spector.search.view.snapshot import Snapshot
 
 __all__ = ["BY_SCORE", "BY_WORDS", "Weigher"]
 

@@ -19,40 +19,67 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.errors import StoreError
-from spector.kernel.contract.products import norm
-from spector.kernel.contract.query import Query
-from spector.kernel.contract.scanner import AllowList, Scanner, ScanResult
-from spector.language.cues.intent import Kind
-from spector.language.statements.markers import Speakers
-from spector.language.time.calendar import Span, hull
-from spector.language.time.ranges import when
+from spector.kernel.contract import AllowList, Query, Scanner, ScanResult, norm
+from spector.language.cues import Kind
+from spector.language.statements import Speakers
+from spector.language.time import Span, hull, when
 from spector.layout import Flag
-from spector.lexical.view import WordView
-from spector.records.memory import Hit, HitList
+from spector.lexical import WordView
+from spector.records import Hit, HitList
 from spector.search.candidates import BY_SCORE, BY_WORDS, Weigher
-from spector.search.evidence.fusion import Asked, is_open
-from spector.search.evidence.signals import Noticer, is_scoped
-from spector.search.evidence.words import LexicalChannel, id_in, kind_of
-from spector.search.selection.diversity import few_of_each, most_diverse, near_the_best, unrepeated
-from spector.search.selection.floods import DEEP, WINDOW, believed, is_doubted, without_floods
-from spector.search.selection.newer import (
+from spector.search.evidence import (
+    Asked,
+    LexicalChannel,
+    Noticer,
+    id_in,
+    is_open,
+    is_scoped,
+    kind_of,
+)
+from spector.search.selection import (
+    DEEP,
     LOOKED_AT,
+    MOST,
     MOST_VERSIONS,
+    WINDOW,
+    Embed,
+    Standing,
+    believed,
     continued,
+    few_of_each,
+    is_doubted,
+    is_looked_for,
+    most_diverse,
+    near_the_best,
     newer_first,
     outdated,
+    unrepeated,
+    without_floods,
 )
-from spector.search.selection.standing import MOST, Embed, Standing, is_looked_for
-from spector.search.view.confirm import Confirmer, vectors_of
-from spector.search.view.filtering import allowed, conditions, partitions_of
-from spector.search.view.ordering import Ranked, from_hits
-from spector.search.view.plan import RecallRequest, within
-from spector.search.view.reach import Reach
-from spector.search.view.scan_query import lacks_words, query_of, scored_all, stats_of
-from spector.search.view.snapshot import Candidate, Moved, Snapshot, make_snapshot, patched_snapshot
-from spector.store.catalog.filters import SqlFilter
-from spector.store.core.store import View
-from spector.tiers.router import TierRouter
+from spector.search.view import (
+    Candidate,
+    Confirmer,
+    Moved,
+    Ranked,
+    Reach,
+    RecallRequest,
+    Snapshot,
+    allowed,
+    conditions,
+    from_hits,
+    lacks_words,
+    make_snapshot,
+    partitions_of,
+    patched_snapshot,
+    query_of,
+    scored_all,
+    stats_of,
+    vectors_of,
+    within,
+)
+from spector.store.catalog import SqlFilter
+from spector.store.core import View
+from spector.tiers import TierRouter
 
 __all__ = ["Reader"]
 

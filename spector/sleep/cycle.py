@@ -16,15 +16,13 @@ from spector.errors import (
     StoreReadOnlyError,
 )
 from spector.layout import PartitionState
-from spector.messages.counting import counted
-from spector.process.sole import Sole
-from spector.records.memory import ReflectReport
-from spector.store.catalog.catalog import SegmentRow
-from spector.store.core.store import Store
-from spector.tiers.router import TierRouter
-from spector.upkeep.compaction import compact_all, due_partitions
-from spector.upkeep.erasure import is_overdue
-from spector.upkeep.ordering import cluster_due
+from spector.messages import counted
+from spector.process import Sole
+from spector.records import ReflectReport
+from spector.store.catalog import SegmentRow
+from spector.store.core import Store
+from spector.tiers import TierRouter
+from spector.upkeep import cluster_due, compact_all, due_partitions, is_overdue
 
 __all__ = ["ReflectDaemon", "reflect_once"]
 

@@ -1,0 +1,23 @@
+
+
+from __future__ import annotations
+
+from spector.tiers.base import (
+    PartitionedTier,
+    Placement,
+    PlacesByUser,
+    TierStore,
+)
+from spector.tiers.router import (
+    TierRouter,
+    default_tiers,
+)
+
+__all__ = [
+    "PartitionedTier",
+    "Placement",
+    "PlacesByUser",
+    "TierRouter",
+    "TierStore",
+    "default_tiers",
+]

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.layout import PartitionState, tier_magic
-from spector.store.catalog.catalog import Row, SegmentRow
-from spector.store.core.store import Store, TierFiles
-from spector.store.core.transaction import Transaction
-from spector.store.files.files import Bytes
-from spector.store.partitions.partition import Partition
+from spector.store.catalog import Row, SegmentRow
+from spector.store.core import Store, TierFiles, Transaction
+from spector.store.files import Bytes
+from spector.store.partitions import Partition
 
 __all__ = ["PartitionedTier", "Placement", "PlacesByUser", "TierStore"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from spector.clock import MS_PER_DAY, day_of_ms, iso_of_day
 from spector.config import Config
 from spector.layout import TierCode
-from spector.store.catalog.catalog import SegmentRow
-from spector.store.partitions.partition import Partition
+from spector.store.catalog import SegmentRow
+from spector.store.partitions import Partition
 from spector.tiers.base import PartitionedTier, _suffix
 
 __all__ = ["EpisodicTier"]

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from spector.errors import InvalidInputError, PartitionCorruptError, UnknownTierError
-from spector.messages.values import said, shown
-from spector.store.core.store import Store, View
-from spector.store.partitions.partition import Partition
+from spector.messages import said, shown
+from spector.store.core import Store, View
+from spector.store.partitions import Partition
 from spector.tiers.base import TierStore
 from spector.tiers.episodic import EpisodicTier
 from spector.tiers.procedural import ProceduralTier

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from spector.config import Config
 from spector.layout import TierCode
-from spector.store.core.store import Store
-from spector.store.rewriting.compaction import Rewrite, split_partition
+from spector.store.core import Store
+from spector.store.rewriting import Rewrite, split_partition
 from spector.tiers.base import PartitionedTier
 
 __all__ = ["LEGACY_PATHS", "SemanticTier"]

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.layout import MUTABLE_DTYPE, Flag, TierCode
-from spector.store.catalog.catalog import Row, SegmentRow
-from spector.store.core.store import Store
-from spector.store.core.transaction import Transaction
-from spector.store.files.files import Bytes
+from spector.store.catalog import Row, SegmentRow
+from spector.store.core import Store, Transaction
+from spector.store.files import Bytes
 from spector.tiers.base import PartitionedTier, Placement
 
 __all__ = ["WorkingTier"]

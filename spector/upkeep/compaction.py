@@ -9,12 +9,12 @@ from typing import Any
 
 from spector.config import Config
 from spector.errors import PartitionCorruptError
-from spector.records.memory import CompactionReport
-from spector.store.core.store import Store
-from spector.store.erasure.search import Needles
-from spector.store.rewriting.compaction import Rewrite, compact_partition
-from spector.store.words.checks import drop_unused_words
-from spector.tiers.router import TierRouter
+from spector.records import CompactionReport
+from spector.store.core import Store
+from spector.store.erasure import Needles
+from spector.store.rewriting import Rewrite, compact_partition
+from spector.store.words import drop_unused_words
+from spector.tiers import TierRouter
 from spector.upkeep.erasure import erase_rest, what_is_due
 from spector.upkeep.ordering import arrange, path_of
 

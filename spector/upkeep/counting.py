@@ -8,13 +8,10 @@ from dataclasses import replace
 
 from spector.clock import from_ms
 from spector.errors import CatalogCorruptError
-from spector.records.erasure import ErasureReceipt
-from spector.records.memory import UserSummary
-from spector.store.catalog.catalog import way_out
-from spector.store.catalog.filters import SqlFilter
-from spector.store.catalog.scopes import Scope, members
-from spector.store.core.store import Store
-from spector.store.integrity.agreement import refuse_disagreement
+from spector.records import ErasureReceipt, UserSummary
+from spector.store.catalog import Scope, SqlFilter, members, way_out
+from spector.store.core import Store
+from spector.store.integrity import refuse_disagreement
 
 __all__ = ["count_of", "has_one_user", "receipt_within", "tiers_of", "users_of"]
 

@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from spector.clock import iso_of_ms
 from spector.errors import StoreError
-from spector.messages.counting import counted
-from spector.records.erasure import ErasureReceipt, Purged, Verification
-from spector.store.core.store import Store
-from spector.store.erasure.catalog import (
+from spector.messages import counted
+from spector.records import ErasureReceipt, Purged, Verification
+from spector.store.core import Store
+from spector.store.erasure import (
     Due,
+    Needles,
     derived_from,
     due_of,
     left_in,
@@ -19,12 +20,13 @@ from spector.store.erasure.catalog import (
     postpone,
     purge,
     settle,
+    strange_files,
+    verify,
     wipe_dead,
 )
-from spector.store.erasure.search import Needles, strange_files, verify
-from spector.store.opening.opening import remove_leftovers
-from spector.store.words.files import FOLDER, remove_words
-from spector.tiers.router import TierRouter
+from spector.store.opening import remove_leftovers
+from spector.store.words import FOLDER, remove_words
+from spector.tiers import TierRouter
 
 __all__ = ["erase_rest", "is_overdue", "what_is_due"]
 

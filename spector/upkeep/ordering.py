@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.errors import PartitionCorruptError
-from spector.kernel.contract.index_image import BLOCK_ROWS
-from spector.kernel.ordering import cluster
+from spector.kernel import cluster
+from spector.kernel.contract import BLOCK_ROWS
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, Flag, PartitionState
-from spector.store.core.store import Store
-from spector.store.partitions.checksums import record_ids, wrong_checksums
-from spector.store.partitions.partition import Partition, require_readable
-from spector.store.rewriting.compaction import Arrangement, compact_partition, live_images
-from spector.tiers.router import TierRouter
+from spector.store.core import Store
+from spector.store.partitions import Partition, record_ids, require_readable, wrong_checksums
+from spector.store.rewriting import Arrangement, compact_partition, live_images
+from spector.tiers import TierRouter
 
 __all__ = ["Clustered", "arrange", "cluster_due", "path_of"]
 

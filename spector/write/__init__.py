@@ -1,0 +1,51 @@
+
+
+from __future__ import annotations
+
+from spector.write.draft import (
+    FIELDS,
+    Draft,
+    make_draft,
+    with_aliases,
+)
+from spector.write.fields import (
+    check_scope,
+    id_of,
+    parse_flag,
+    parse_move,
+    parse_number,
+    parse_tags,
+    parse_vector,
+)
+from spector.write.reembed import (
+    reembed_store,
+)
+from spector.write.source_models import (
+    source_model,
+)
+from spector.write.speakers import (
+    draft_words,
+)
+from spector.write.writer import (
+    Writer,
+    unknown,
+)
+
+__all__ = [
+    "FIELDS",
+    "Draft",
+    "Writer",
+    "check_scope",
+    "draft_words",
+    "id_of",
+    "make_draft",
+    "parse_flag",
+    "parse_move",
+    "parse_number",
+    "parse_tags",
+    "parse_vector",
+    "reembed_store",
+    "source_model",
+    "unknown",
+    "with_aliases",
+]

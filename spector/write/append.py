@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.tags import RESERVED
-from spector.records.memory import MemoryRecord, make_records
+from spector.kernel.contract import RESERVED
+from spector.records import MemoryRecord, make_records
 from spector.store.catalog import rows as catalog_rows
-from spector.store.core.records import header_columns, tags_and_links
-from spector.store.core.transaction import Transaction
-from spector.tiers.base import PlacesByUser, TierStore
+from spector.store.core import Transaction, header_columns, tags_and_links
+from spector.tiers import PlacesByUser, TierStore
 from spector.write.batch import Batch
 from spector.write.encode import Encoded
 

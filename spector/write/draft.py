@@ -13,10 +13,9 @@ from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
 from spector.layout import Category, Modality
-from spector.messages.suggestions import hint_for_argument
-from spector.messages.values import reading, shown
-from spector.records.memory import NOT_GIVEN
-from spector.store.catalog.supersession import link_tags
+from spector.messages import hint_for_argument, reading, shown
+from spector.records import NOT_GIVEN
+from spector.store.catalog import link_tags
 from spector.write.fields import (
     check_metadata,
     check_scope,

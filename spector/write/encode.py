@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import Config
-from spector.kernel.checksum import crc32c_rows
-from spector.kernel.contract.quantization import normalize, quantize
-from spector.kernel.contract.tags import scope_tag, tags_mask
+from spector.kernel import crc32c_rows
+from spector.kernel.contract import normalize, quantize, scope_tag, tags_mask
 from spector.layout import (
     MUTABLE_BYTES,
     MUTABLE_OFFSET,
@@ -20,8 +19,8 @@ from spector.layout import (
     headers_of,
     stride_of,
 )
-from spector.store.files.files import Bytes
-from spector.store.partitions.partition import image_rows
+from spector.store.files import Bytes
+from spector.store.partitions import image_rows
 from spector.write.batch import Batch, Strengths
 
 __all__ = ["Encoded", "bloom_of", "encode", "reseal"]

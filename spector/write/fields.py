@@ -24,14 +24,13 @@ from spector.errors import (
     InvalidTextError,
     InvalidVectorError,
 )
-from spector.kernel.contract.products import squared
-from spector.language.words.unicode import normalize
-from spector.lexical.aliases import name_words
-from spector.messages.counting import counted
-from spector.messages.values import items_of, said, shown
-from spector.process.caches import keeps
-from spector.records.memory import ALIAS_CHARS, MOST_ALIASES, Hit, MemoryRecord, UserSummary
-from spector.store.catalog.scopes import SCOPES
+from spector.kernel.contract import squared
+from spector.language.words import normalize
+from spector.lexical import name_words
+from spector.messages import counted, items_of, said, shown
+from spector.process import keeps
+from spector.records import ALIAS_CHARS, MOST_ALIASES, Hit, MemoryRecord, UserSummary
+from spector.store.catalog import SCOPES
 
 __all__ = [
     "check_metadata",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract import normalize, quantize
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, vector_bytes
-from spector.providers.protocols import Embedder
-from spector.providers.validate import embedded
-from spector.store.catalog.catalog import Row
-from spector.store.core.store import Store
-from spector.store.files.files import Bytes
-from spector.store.partitions.partition import image_rows
-from spector.store.rewriting.rewriting import Progress, rewrite_all
-from spector.store.words.speakers import spoken_words
+from spector.providers import Embedder, embedded
+from spector.store.catalog import Row
+from spector.store.core import Store
+from spector.store.files import Bytes
+from spector.store.partitions import image_rows
+from spector.store.rewriting import Progress, rewrite_all
+from spector.store.words import spoken_words
 from spector.write.encode import reseal
 
 __all__ = ["reembed_store"]

@@ -15,16 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import EmbeddingError, SpectorError
-from spector.kernel.contract.products import lengths
+from spector.kernel.contract import lengths
 from spector.layout import HEADER_BYTES
-from spector.providers import Embedder, resolve
-from spector.providers.validate import embedded
-from spector.records.memory import Loss
-from spector.store.files.files import DiskFiles
-from spector.store.repair.identity import partitions_in
-from spector.store.repair.salvaged import Identity
-from spector.store.repair.salvaging import Remains, read_partition
-from spector.store.words.speakers import stored_words
+from spector.providers import Embedder, embedded, resolve
+from spector.records import Loss
+from spector.store.files import DiskFiles
+from spector.store.repair import Identity, Remains, partitions_in, read_partition
+from spector.store.words import stored_words
 
 __all__ = ["SourceModel", "source_model"]
 

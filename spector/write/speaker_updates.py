@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.errors import CatalogCorruptError, InvalidMetadataError, PartitionCorruptError
-from spector.kernel.contract.products import dots, norm
+from spector.kernel.contract import dots, norm
 from spector.layout import (
     HEADER_BYTES,
     MUTABLE_BYTES,
@@ -25,14 +25,11 @@ from spector.layout import (
     RECORD_DTYPE,
     Flag,
 )
+from spector.store.catalog import Row, verify_row
 from spector.store.catalog import rows as catalog_rows
-from spector.store.catalog.catalog import Row, verify_row
-from spector.store.core.records import header_of, verified_image
-from spector.store.core.store import Store
-from spector.store.core.transaction import Transaction
-from spector.store.files.files import Bytes
-from spector.tiers.base import TierStore
-from spector.tiers.router import TierRouter
+from spector.store.core import Store, Transaction, header_of, verified_image
+from spector.store.files import Bytes
+from spector.tiers import TierRouter, TierStore
 from spector.write.encode import reseal
 from spector.write.fields import check_metadata
 

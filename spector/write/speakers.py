@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from spector.config import Config
 from spector.errors import InvalidMetadataError
-from spector.language.statements.speakers import (
+from spector.language.statements import (
     UNSEEN,
     Opening,
     folded_name,
@@ -28,10 +28,10 @@ from spector.language.statements.speakers import (
     speaker_in,
     words_of,
 )
-from spector.language.words.unicode import plain
-from spector.records.memory import MemoryRecord
-from spector.store.core.store import Store
-from spector.store.words.speakers import Said, newest
+from spector.language.words import plain
+from spector.records import MemoryRecord
+from spector.store.core import Store
+from spector.store.words import Said, newest
 from spector.write.draft import Draft
 from spector.write.fields import check_metadata
 

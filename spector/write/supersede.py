@@ -21,12 +21,20 @@ from spector.errors import (
     SupersededRecordError,
 )
 from spector.layout import MUTABLE_DTYPE, Flag
+from spector.store.catalog import (
+    ANYBODY,
+    Row,
+    Scope,
+    is_sealed,
+    members,
+    newer_than,
+    parted,
+    reserved_last,
+    successors,
+    verify_row,
+)
 from spector.store.catalog import rows as catalog_rows
-from spector.store.catalog.catalog import Row, is_sealed, verify_row
-from spector.store.catalog.scopes import ANYBODY, Scope, members
-from spector.store.catalog.supersession import newer_than, parted, reserved_last, successors
-from spector.store.core.store import Store
-from spector.store.core.transaction import Transaction
+from spector.store.core import Store, Transaction
 from spector.write.draft import Draft
 
 __all__ = [

@@ -20,24 +20,18 @@ from spector.errors import (
     PartitionCorruptError,
     UnknownRecordError,
 )
-from spector.language.statements.speakers import Opening, folded_name, speaker_in, words_of
+from spector.language.statements import Opening, folded_name, speaker_in, words_of
 from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_DTYPE, Flag
-from spector.messages.values import said
-from spector.process.resources import elsewhere
-from spector.providers.protocols import Embedder, ImportanceScorer
-from spector.providers.validate import embedded
-from spector.records.memory import ForgetReport, MemoryRecord, aliases_in
+from spector.messages import said
+from spector.process import elsewhere
+from spector.providers import Embedder, ImportanceScorer, embedded
+from spector.records import ForgetReport, MemoryRecord, aliases_in
+from spector.store.catalog import ANYBODY, Row, Scope, newer_than, verify_row
 from spector.store.catalog import rows as catalog_rows
-from spector.store.catalog.catalog import Row, verify_row
-from spector.store.catalog.scopes import ANYBODY, Scope
-from spector.store.catalog.supersession import newer_than
-from spector.store.core.records import to_record, verified_image
-from spector.store.core.store import Store
-from spector.store.core.transaction import Transaction
-from spector.store.erasure.catalog import awaits_erasure, note_erasure
-from spector.store.files.files import Bytes
-from spector.tiers.base import TierStore
-from spector.tiers.router import TierRouter
+from spector.store.core import Store, Transaction, to_record, verified_image
+from spector.store.erasure import awaits_erasure, note_erasure
+from spector.store.files import Bytes
+from spector.tiers import TierRouter, TierStore
 from spector.write import supersede
 from spector.write.append import append, records_of
 from spector.write.batch import Batch, strengths_of

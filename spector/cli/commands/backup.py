@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from spector.cli.options import add_json, add_path, open_memory, place, require_store
 from spector.cli.output import Console, Progress, bytes_text
-from spector.messages.counting import counted
+from spector.messages import counted
 
 if TYPE_CHECKING:
-    from spector.records.memory import BackupReport
+    from spector.records import BackupReport
 
 __all__ = ["add_backup", "add_restore"]
 

@@ -22,11 +22,11 @@ from spector.cli.options import (
 from spector.cli.output import Console, clean
 from spector.cli.streams import input_text
 from spector.errors import InvalidInputError, InvalidTextError
-from spector.messages.counting import counted
+from spector.messages import counted
 
 if TYPE_CHECKING:
     from spector.memory import Memory
-    from spector.records.memory import MemoryRecord
+    from spector.records import MemoryRecord
 
 __all__ = ["add_pin", "add_reinforce", "add_resolve", "add_unpin", "add_update"]
 

@@ -27,11 +27,11 @@ from spector.errors import (
     PartitionCorruptError,
     UnknownRecordError,
 )
-from spector.messages.counting import counted
+from spector.messages import counted
 
 if TYPE_CHECKING:
     from spector.memory import Memory
-    from spector.records.memory import ForgetReport, MemoryRecord
+    from spector.records import ForgetReport, MemoryRecord
 
 __all__ = ["add_forget"]
 

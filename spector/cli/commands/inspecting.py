@@ -26,7 +26,7 @@ Exit code 1: something in the files is wrong."""
 
 
 def run_inspect(args: argparse.Namespace, console: Console) -> int:
-    from spector.store.repair.inspect import RawStore
+    from spector.store.repair import RawStore
 
     with RawStore(args.path) as store:
         if args.id is None:

@@ -20,10 +20,10 @@ from spector.cli.options import (
 from spector.cli.output import Column, Console, clean, wrap
 from spector.cli.selecting import newest, selected
 from spector.cli.shown import day, show_memories, state_of, who_said
-from spector.messages.counting import counted
+from spector.messages import counted
 
 if TYPE_CHECKING:
-    from spector.records.memory import MemoryRecord
+    from spector.records import MemoryRecord
 
 __all__ = ["add_count", "add_get", "add_list", "add_users"]
 

@@ -29,7 +29,7 @@ from spector.cli.streams import input_text
 from spector.clock import from_ms, to_ms
 from spector.config import LAYOUTS
 from spector.errors import InvalidInputError
-from spector.messages.counting import counted
+from spector.messages import counted
 
 __all__ = ["add_context", "add_export", "add_recall", "add_stats"]
 
@@ -109,7 +109,7 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     cue = question.pop("cue")
     with open_memory(args, "rw" if args.learn else "r") as memory:
-        from spector.search.view.plan import asked_topic, usual_k
+        from spector.search.view import asked_topic, usual_k
 
         k = args.k or usual_k(asked_topic(cue, ""), _USUAL_K)
         hits = memory.recall(cue, k=k, selective=args.selective, **question)

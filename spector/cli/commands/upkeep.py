@@ -22,10 +22,10 @@ from spector.cli.options import (
 from spector.cli.output import Column, Console, bytes_text, to_jsonable
 from spector.config import MAX_PROBLEMS
 from spector.errors import InvalidInputError
-from spector.messages.counting import counted
+from spector.messages import counted
 
 if TYPE_CHECKING:
-    from spector.records.memory import CompactionReport, Loss
+    from spector.records import CompactionReport, Loss
 
 __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 

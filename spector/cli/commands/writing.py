@@ -29,7 +29,7 @@ from spector.cli.output import Console, clean
 from spector.cli.streams import input_blocks, input_text
 from spector.errors import ImportFormatError, InvalidInputError, InvalidTextError
 from spector.importers import FORMATS, Message, detect_format, iter_messages
-from spector.messages.counting import counted
+from spector.messages import counted
 
 __all__ = ["add_import", "add_remember"]
 
@@ -153,7 +153,7 @@ def _count(
     Why parts of the file are left out is put into ``broken``.
     """
     from spector.config import Config
-    from spector.write.draft import make_draft
+    from spector.write import make_draft
 
     config, number = Config(), 0
     for number, message in enumerate(_messages(args, path, kind, broken.append), 1):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Final, Literal
 
 from spector.errors import InvalidInputError
-from spector.messages.values import shown
+from spector.messages import shown
 
 __all__ = ["REACH", "Ranking"]
 

@@ -19,7 +19,7 @@ from typing import Final, Literal
 from spector.errors import InvalidInputError
 from spector.kernel.contract.evidence import Ranking
 from spector.layout import Category, TierCode
-from spector.messages.values import shown
+from spector.messages import shown
 
 __all__ = ["MOST_WEIGHT", "PROFILES", "Curve", "ScoringProfile", "get_profile"]
 

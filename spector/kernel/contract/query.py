@@ -18,7 +18,7 @@ from spector.kernel.contract.profile import ScoringProfile, get_profile
 from spector.kernel.contract.quantization import MAX_CODE, MIN_NORM, normalize
 from spector.kernel.contract.retention import build_activation_table, build_table
 from spector.layout import Flag, vector_bytes
-from spector.messages.values import shown
+from spector.messages import shown
 
 __all__ = ["DEFAULT_DROP_FLAGS", "QUERY_DTYPE", "Query", "Tables", "make_query", "tables_of"]
 

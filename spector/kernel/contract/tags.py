@@ -13,7 +13,7 @@ import mmh3
 
 from spector.errors import InvalidScopeError
 from spector.layout import FORMAT_VERSION
-from spector.process.caches import keeps
+from spector.process import keeps
 
 __all__ = [
     "BLOOM_BITS", "BLOOM_HASHES", "ENDED", "LINK", "RESERVED", "scope_tag", "tag_mask", "tags_mask",

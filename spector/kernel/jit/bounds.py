@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from spector.kernel.contract.index_image import (
+from spector.kernel.contract import (
     NO_IMPORTANCE,
     NO_SLOPE,
     SKETCH_BITS,
@@ -29,7 +29,7 @@ from spector.kernel.jit.terms import (
     recency_at,
     retention_at,
 )
-from spector.kernel.reference.index import A_SCALE, IMPORTANCE_SCALE
+from spector.kernel.reference import A_SCALE, IMPORTANCE_SCALE
 
 __all__ = [
     "LIFT",

@@ -12,7 +12,7 @@ import numpy as np
 from numba import carray
 from numpy.typing import NDArray
 
-from spector.kernel.contract.index_image import (
+from spector.kernel.contract import (
     BLOCK_DTYPE,
     BLOCK_ROWS,
     INDEX_DTYPE,
@@ -26,7 +26,7 @@ from spector.kernel.contract.index_image import (
     layout_of,
 )
 from spector.kernel.jit.compile import array_at, compiled, inner, inner_sum, pointer
-from spector.kernel.reference.index import (
+from spector.kernel.reference import (
     A_LIMIT,
     A_SCALE,
     IMPORTANCE_SCALE,

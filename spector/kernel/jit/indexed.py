@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from spector.kernel.contract.index_image import BLOCK_DTYPE, INDEX_DTYPE, SKETCH_BITS
+from spector.kernel.contract import BLOCK_DTYPE, INDEX_DTYPE, SKETCH_BITS
 from spector.kernel.jit.bounds import (
     LIFT,
     OF_SKETCH,

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.postings import (
+from spector.kernel.contract import (
     WORD_BLOCK_ROWS,
     WORD_HIT_DTYPE,
     PostingsTable,
@@ -19,7 +19,7 @@ from spector.kernel.contract.postings import (
     check_rows,
 )
 from spector.kernel.jit.compile import array_at, borrowing, compiled, inlined, inner
-from spector.kernel.reference.lexical import NumpyLexical
+from spector.kernel.reference import NumpyLexical
 
 __all__ = ["NumbaLexical"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.neighbours import NumpyAround, Surroundings, check_around
+from spector.kernel.contract import NumpyAround, Surroundings, check_around
 from spector.kernel.jit.compile import compiled
 
 __all__ = ["NumbaAround"]

@@ -13,14 +13,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spector.kernel.contract.query import Query
-from spector.kernel.contract.scanner import (
+from spector.kernel.contract import (
     DROP_PHASES,
     HIT_DTYPE,
     AllowList,
     Part,
     Partitions,
     PartTable,
+    Query,
     ScanResult,
     Select,
     check_gather,
@@ -47,9 +47,7 @@ from spector.kernel.jit.terms import (
     gate,
     record_at,
 )
-from spector.kernel.reference.gather import NumpyGather
-from spector.kernel.reference.index import sign_flips
-from spector.kernel.reference.scan import CRC_TABLE, crc32c_bytes
+from spector.kernel.reference import CRC_TABLE, NumpyGather, crc32c_bytes, sign_flips
 from spector.layout import CRC_SPAN, HEADER_BYTES
 
 __all__ = ["NumbaKernel"]

@@ -9,9 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from spector.kernel.contract.query import MAX_ABS_MS
-from spector.kernel.contract.retention import LAST_OFFSET, LOW_BITS
-from spector.kernel.contract.scanner import DROP_PHASES
+from spector.kernel.contract import DROP_PHASES, LAST_OFFSET, LOW_BITS, MAX_ABS_MS
 from spector.kernel.jit.compile import array_at, borrowing, popcount
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, Flag
 

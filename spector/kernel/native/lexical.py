@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.postings import (
+from spector.kernel.contract import (
     POSTINGS_DTYPE,
     TAIL_DTYPE,
     WORD_HIT_DTYPE,

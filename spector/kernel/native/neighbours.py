@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.neighbours import (
+from spector.kernel.contract import (
     AROUND_DTYPE,
+    PartTable,
     Surroundings,
     check_around,
     check_beside,
     check_chains,
 )
-from spector.kernel.contract.partitions import PartTable
 
 __all__ = ["NativeAround"]
 

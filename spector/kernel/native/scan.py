@@ -9,27 +9,27 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spector.kernel.contract.partitions import check_records
-from spector.kernel.contract.query import QUERY_DTYPE, Query
-from spector.kernel.contract.scanner import (
+from spector.kernel.contract import (
     DROP_PHASES,
     HIT_DTYPE,
     PART_DTYPE,
+    QUERY_DTYPE,
     AllowList,
     Part,
     Partitions,
     PartTable,
+    Query,
     ScanResult,
     Select,
     check_gather,
+    check_records,
     check_scan,
     result_of_hits,
     table_of,
 )
 from spector.kernel.native.lexical import NativeLexical
 from spector.kernel.native.neighbours import NativeAround
-from spector.kernel.reference.gather import check_span
-from spector.kernel.reference.index import NumpyIndex
+from spector.kernel.reference import NumpyIndex, check_span
 
 __all__ = ["CAPS", "NativeKernel", "caps_names", "set_caps", "stream"]
 

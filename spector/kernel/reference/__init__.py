@@ -1,1 +1,41 @@
 """The backend in plain NumPy: the definition that the others are tested against."""
+
+from __future__ import annotations
+
+from spector.kernel.reference.gather import (
+    NumpyGather,
+    check_span,
+)
+from spector.kernel.reference.index import (
+    A_LIMIT,
+    A_SCALE,
+    IMPORTANCE_SCALE,
+    LARGEST,
+    NumpyIndex,
+    sign_flips,
+)
+from spector.kernel.reference.lexical import (
+    NumpyLexical,
+)
+from spector.kernel.reference.scan import (
+    CRC_TABLE,
+    ReferenceKernel,
+    crc32c_bytes,
+    score_terms,
+)
+
+__all__ = [
+    "A_LIMIT",
+    "A_SCALE",
+    "CRC_TABLE",
+    "IMPORTANCE_SCALE",
+    "LARGEST",
+    "NumpyGather",
+    "NumpyIndex",
+    "NumpyLexical",
+    "ReferenceKernel",
+    "check_span",
+    "crc32c_bytes",
+    "score_terms",
+    "sign_flips",
+]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.contract.partitions import PartTable, check_records
+from spector.kernel.contract import PartTable, check_records
 
 __all__ = ["NumpyGather", "check_span"]
 

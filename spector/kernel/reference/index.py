@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.index_image import (
+from spector.kernel.contract import (
     BLOCK_ROWS,
     NO_IMPORTANCE,
     NO_SLOPE,
@@ -33,9 +33,9 @@ from spector.kernel.contract.index_image import (
     Sections,
     layout_of,
     sections_of,
+    squared,
     write_header,
 )
-from spector.kernel.contract.products import squared
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 
 __all__ = ["NumpyIndex", "factors", "mix", "rotate", "sign_flips", "slope_scale"]

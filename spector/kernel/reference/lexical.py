@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.postings import (
+from spector.kernel.contract import (
     WORD_HIT_DTYPE,
     Postings,
     PostingsTable,

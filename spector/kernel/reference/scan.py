@@ -13,21 +13,24 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spector.kernel.contract.neighbours import NumpyAround
-from spector.kernel.contract.products import dots
-from spector.kernel.contract.query import MAX_ABS_MS, Query
-from spector.kernel.contract.retention import ACTIVATION_SCALE, MIN_STABILITY_DAYS, lookup
-from spector.kernel.contract.scanner import (
+from spector.kernel.contract import (
+    ACTIVATION_SCALE,
     DROP_PHASES,
     HIT_DTYPE,
+    MAX_ABS_MS,
+    MIN_STABILITY_DAYS,
     AllowList,
+    NumpyAround,
     Partitions,
     PartTable,
+    Query,
     ScanResult,
     Select,
     check_gather,
     check_scan,
+    dots,
     empty_result,
+    lookup,
     result_of_hits,
     table_of,
 )

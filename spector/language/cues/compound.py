@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from spector.language.cues.intent import Kind, kind
-from spector.language.statements.markers import Speakers
-from spector.language.words.folding import composed, plain
+from spector.language.statements import Speakers
+from spector.language.words import composed, plain
 
 __all__ = ["MOST_PARTS", "split"]
 

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Final
 
 from spector.language.cues.topic import Frame, topic_of
-from spector.language.statements.markers import FIRST_PERSON
-from spector.language.words.folding import is_turkish, plain
+from spector.language.statements import FIRST_PERSON
+from spector.language.words import is_turkish, plain
 
 __all__ = ["PARAMS", "Intent", "Kind", "Mode", "Params", "Route", "is_name", "kind", "route"]
 

@@ -16,8 +16,8 @@ from typing import Final
 from spector.language.cues import english as frames
 from spector.language.cues import turkish as frames_tr
 from spector.language.cues.english import Frame
-from spector.language.words.folding import composed, plain
-from spector.process.caches import keeps
+from spector.language.words import composed, plain
+from spector.process import keeps
 
 __all__ = ["ASSISTANT", "USER", "Frame", "Topic", "topic_of"]
 

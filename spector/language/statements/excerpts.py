@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.words.analysis import cue_terms
-from spector.language.words.analysis import words as terms
+from spector.language.words import cue_terms
+from spector.language.words import words as terms
 
 __all__ = ["cue_words", "excerpt"]
 

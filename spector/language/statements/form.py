@@ -13,7 +13,7 @@ from spector.language.statements.instructions import instruction
 from spector.language.statements.markers import asks, prefers, terms_of_time
 from spector.language.statements.roles import may_instruct, poses
 from spector.language.statements.text import Text
-from spector.language.words.folding import plain
+from spector.language.words import plain
 
 __all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of", "may_stand"]
 

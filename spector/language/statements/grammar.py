@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from spector.language.words.analysis import analyse, is_stop
-from spector.language.words.folding import is_turkish, plain
-from spector.process.caches import keeps
+from spector.language.words import analyse, is_stop, is_turkish, plain
+from spector.process import keeps
 
 __all__ = [
     "ARTICLES", "ASKS_TR", "NOW", "NOW_TR", "TURNS", "Question", "Statement", "Word", "is_form",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from spector.language.statements.markers import is_of_time
-from spector.language.words.folding import plain
+from spector.language.words import plain
 
 __all__ = ["Instruction", "forbids", "instruction"]
 

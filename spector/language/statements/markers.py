@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.words.folding import composed, is_turkish, plain
+from spector.language.words import composed, is_turkish, plain
 
 __all__ = [
     "ASSISTANTS", "FIRST_PERSON", "USERS", "Speakers", "about", "asks", "is_of_time", "prefers",

@@ -17,9 +17,8 @@ from typing import Final
 
 from spector.language.statements.markers import ASSISTANTS, USERS
 from spector.language.statements.speakers import Opening, later_openings, opening_of
-from spector.language.words.folding import plain
-from spector.language.words.unicode import compatible, normalize
-from spector.process.caches import keeps
+from spector.language.words import compatible, normalize, plain
+from spector.process import keeps
 
 __all__ = [
     "BARE_ROLES", "is_invisible", "may_instruct", "poses", "reads_like_a_role", "speaker_opening",

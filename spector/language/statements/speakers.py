@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from spector.language.words.unicode import plain
+from spector.language.words import plain
 
 __all__ = [
     "UNSEEN", "Opening", "folded_name", "is_question", "later_openings", "opening_of", "says_i",

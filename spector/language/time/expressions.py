@@ -14,7 +14,7 @@ from spector.language.time import calendar as spans
 from spector.language.time import vocabulary as timewords
 from spector.language.time.calendar import Span
 from spector.language.time.reader import Atom, Reader
-from spector.language.words.folding import plain
+from spector.language.words import plain
 
 __all__ = ["expressions"]
 

@@ -13,14 +13,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
-from spector.language.cues.intent import Kind
+from spector.language.cues import Kind
 from spector.language.time import calendar as spans
 from spector.language.time import vocabulary as timewords
 from spector.language.time.calendar import Span
 from spector.language.time.expressions import expressions
 from spector.language.time.modifiers import applied, beginning, is_pair
 from spector.language.time.reader import Atom, Reader
-from spector.language.words.folding import Token, composed, tokens
+from spector.language.words import Token, composed, tokens
 
 __all__ = ["Span", "TimeRange", "when"]
 

@@ -10,7 +10,7 @@ from typing import Final
 from spector.language.time import calendar as spans
 from spector.language.time import vocabulary as timewords
 from spector.language.time.calendar import Span
-from spector.language.words.folding import Token
+from spector.language.words import Token
 
 __all__ = ["Atom", "Reader"]
 

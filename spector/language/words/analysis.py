@@ -38,7 +38,7 @@ from typing import Final, NamedTuple
 from spector.language.words.stemming import ENGLISH, STOP, TURKISH, TURKISH_LETTER, terms_of
 from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_HINTS, TURKISH_MARKERS
 from spector.language.words.unicode import compatible
-from spector.process.caches import keeps
+from spector.process import keeps
 
 __all__ = [
     "ANALYSIS_VERSION", "JOIN", "SIGN", "SPACELESS", "STOP", "Analysed", "Term", "analyse",

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_STOP
-from spector.process.shortage import said_as_memory_error
+from spector.process import said_as_memory_error
 
 __all__ = ["ENGLISH", "STOP", "TURKISH", "TURKISH_LETTER", "Forms", "stemmed", "terms_of"]
 

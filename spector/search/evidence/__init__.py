@@ -1,1 +1,35 @@
 """The evidence that ranks memories."""
+
+from __future__ import annotations
+
+from spector.search.evidence.fusion import (
+    Asked,
+    Corpus,
+    Fuser,
+    is_open,
+)
+from spector.search.evidence.probes import (
+    Probes,
+)
+from spector.search.evidence.signals import (
+    Noticer,
+    is_scoped,
+)
+from spector.search.evidence.words import (
+    LexicalChannel,
+    id_in,
+    kind_of,
+)
+
+__all__ = [
+    "Asked",
+    "Corpus",
+    "Fuser",
+    "LexicalChannel",
+    "Noticer",
+    "Probes",
+    "id_in",
+    "is_open",
+    "is_scoped",
+    "kind_of",
+]

@@ -13,10 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.products import cosine_table
-from spector.lexical.view import WordView
-from spector.search.view.features import NOWHERE, places_of, unit_vectors
-from spector.search.view.snapshot import Snapshot
+from spector.kernel.contract import cosine_table
+from spector.lexical import WordView
+from spector.search.view import NOWHERE, Snapshot, places_of, unit_vectors
 
 __all__ = ["SAMPLE", "Usual", "above", "evenly", "in_order", "level_of"]
 

@@ -18,25 +18,32 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.evidence import Ranking
-from spector.kernel.contract.profile import ScoringProfile
-from spector.kernel.contract.query import DEFAULT_DROP_FLAGS, Query, make_query
-from spector.kernel.contract.scanner import Scanner, ScanResult
-from spector.kernel.dispatch import get_kernel
-from spector.language.words.analysis import Term, is_sign
-from spector.lexical.view import Lookup
+from spector.kernel import get_kernel
+from spector.kernel.contract import (
+    DEFAULT_DROP_FLAGS,
+    Query,
+    Ranking,
+    Scanner,
+    ScanResult,
+    ScoringProfile,
+    make_query,
+)
+from spector.language.words import Term, is_sign
+from spector.lexical import Lookup
 from spector.search.evidence.named import FEW, Aliased, Name
-from spector.search.view.features import Ground, NormCache
-from spector.search.view.formulas import (
+from spector.search.view import (
     TYPICAL_DEVIATION,
+    Ground,
+    NormCache,
+    Ranked,
+    Snapshot,
+    beyond,
     deviation,
     idf_of,
     mixed,
     reciprocal_ranks,
     room_of,
 )
-from spector.search.view.ordering import Ranked, beyond
-from spector.search.view.snapshot import Snapshot
 
 __all__ = ["Asked", "Corpus", "Fuser", "first_of_all", "is_open"]
 

@@ -17,22 +17,22 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.cues.smalltalk import ASKING
-from spector.language.statements.markers import is_of_time
-from spector.language.words.analysis import (
+from spector.language.cues import ASKING
+from spector.language.statements import is_of_time
+from spector.language.words import (
+    ENGLISH,
+    TURKISH,
     Analysed,
     Term,
     analyse,
     cue_terms,
     is_identifier,
     is_stop,
+    plain,
 )
-from spector.language.words.folding import plain
-from spector.language.words.stemming import ENGLISH, TURKISH
-from spector.lexical.aliases import Span, folded, is_slip, name_words, near_terms, spans
-from spector.lexical.view import WordView
-from spector.records.memory import aliases_in
-from spector.search.view.reach import Reach
+from spector.lexical import Span, WordView, folded, is_slip, name_words, near_terms, spans
+from spector.records import aliases_in
+from spector.search.view import Reach
 
 __all__ = ["FEW", "Aliased", "Name", "aliased", "identifying", "respelled"]
 

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 import spector.providers
 from spector.errors import EmbeddingError
-from spector.kernel.contract.products import lengths as lengths_of
-from spector.language.words.folding import is_turkish, plain
-from spector.providers import CachedEmbedder, Embedder
-from spector.providers.validate import embedded
+from spector.kernel.contract import lengths as lengths_of
+from spector.language.words import is_turkish, plain
+from spector.providers import CachedEmbedder, Embedder, embedded
 
 __all__ = ["ENGLISH", "TURKISH", "Probes"]
 

@@ -16,21 +16,23 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.query import Query
-from spector.kernel.contract.scanner import Scanner
-from spector.lexical.view import WordView
-from spector.records.memory import Hit, Signals
+from spector.kernel.contract import Query, Scanner
+from spector.lexical import WordView
+from spector.records import Hit, Signals
 from spector.search.evidence.baseline import SAMPLE, Usual, above, evenly, in_order, level_of
 from spector.search.evidence.fusion import Asked
 from spector.search.evidence.words import knows_names
-from spector.search.view.confirm import vectors_of
-from spector.search.view.features import NOWHERE, places_of, unit_vectors
-from spector.search.view.filtering import allowed
-from spector.search.view.ordering import Ranked
-from spector.search.view.plan import RecallRequest
-from spector.search.view.snapshot import Snapshot
-from spector.store.catalog.catalog import rounded
-from spector.store.catalog.filters import SqlFilter
+from spector.search.view import (
+    NOWHERE,
+    Ranked,
+    RecallRequest,
+    Snapshot,
+    allowed,
+    places_of,
+    unit_vectors,
+    vectors_of,
+)
+from spector.store.catalog import SqlFilter, rounded
 
 __all__ = ["Noticer", "is_scoped"]
 

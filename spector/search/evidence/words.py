@@ -9,21 +9,15 @@ from typing import Final
 
 import numpy as np
 
-from spector.language.cues.intent import Kind, is_name, kind
-from spector.language.cues.topic import ASSISTANT, USER, Frame, Topic
-from spector.language.statements.form import MARK_VERSION, mark_of
-from spector.language.statements.markers import Speakers, about
-from spector.language.statements.names import names_of
-from spector.language.words.analysis import Term, analyse, cue_terms, is_stop
-from spector.lexical.aliases import name_words
-from spector.lexical.view import Lookup, WordView
+from spector.language.cues import ASSISTANT, USER, Frame, Kind, Topic, is_name, kind
+from spector.language.statements import MARK_VERSION, Speakers, about, mark_of, names_of
+from spector.language.words import Term, analyse, cue_terms, is_stop
+from spector.lexical import Lookup, WordView, name_words
 from spector.search.evidence.fusion import Asked
 from spector.search.evidence.named import aliased, identifying, respelled
-from spector.search.view.plan import RecallRequest
-from spector.search.view.reach import Reach
-from spector.search.view.snapshot import Moved, Snapshot
-from spector.store.core.store import Store
-from spector.store.words.index import Words
+from spector.search.view import Moved, Reach, RecallRequest, Snapshot
+from spector.store.core import Store
+from spector.store.words import Words
 
 __all__ = ["MAX_TERMS", "LexicalChannel", "id_in", "kind_of", "knows_names"]
 

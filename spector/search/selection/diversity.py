@@ -8,11 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from spector.records.memory import Hit
+from spector.records import Hit
 from spector.search.selection.origins import origin_of
 from spector.search.selection.rescoring import rescored
-from spector.search.view.confirm import candidate_of, found_of, spoken, vectors_of
-from spector.search.view.formulas import diverse
+from spector.search.view import candidate_of, diverse, found_of, spoken, vectors_of
 
 __all__ = [
     "CUT", "SEMANTIC", "SEMANTIC_CUT", "few_of_each", "most_diverse", "near_the_best",

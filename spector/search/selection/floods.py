@@ -14,16 +14,20 @@ from typing import Final
 
 import numpy as np
 
-from spector.kernel.contract.products import cosine_table, squared
-from spector.language.statements.markers import asks
-from spector.language.statements.roles import may_instruct
+from spector.kernel.contract import cosine_table, squared
+from spector.language.statements import asks, may_instruct
 from spector.layout import RECORD_DTYPE
-from spector.records.memory import Hit
+from spector.records import Hit
 from spector.search.selection.rescoring import scored_below
-from spector.search.view.confirm import image_of, units_of
-from spector.search.view.features import CERTAIN, header_column
-from spector.search.view.ordering import Ranked
-from spector.search.view.snapshot import Candidate, Snapshot
+from spector.search.view import (
+    CERTAIN,
+    Candidate,
+    Ranked,
+    Snapshot,
+    header_column,
+    image_of,
+    units_of,
+)
 
 __all__ = ["DEEP", "WINDOW", "believed", "is_doubted", "without_floods"]
 

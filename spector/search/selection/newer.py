@@ -17,22 +17,23 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.products import cosine_table
-from spector.language.statements.grammar import (
+from spector.kernel.contract import cosine_table
+from spector.language.statements import (
     ASKS_TR,
     NOW,
     NOW_TR,
+    Form,
+    Pair,
     Question,
     Statement,
     may_be_of_change,
 )
-from spector.language.statements.versions import Form, Pair
-from spector.language.words.folding import is_turkish, plain
-from spector.process.caches import keeps
-from spector.records.memory import Hit
+from spector.language.words import is_turkish, plain
+from spector.process import keeps
+from spector.records import Hit
 from spector.search.selection.rescoring import scored_above
-from spector.search.view.confirm import found_of, units_of
-from spector.store.core.records import header_of
+from spector.search.view import found_of, units_of
+from spector.store.core import header_of
 
 __all__ = ["LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "continued", "newer_first", "outdated"]
 

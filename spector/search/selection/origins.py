@@ -7,11 +7,9 @@ import re
 import unicodedata
 from typing import Final
 
-from spector.language.statements.markers import USERS
-from spector.language.statements.roles import BARE_ROLES, is_invisible, reads_like_a_role
-from spector.language.statements.speakers import words_of
-from spector.language.words.folding import plain
-from spector.records.memory import Hit, MemoryRecord
+from spector.language.statements import BARE_ROLES, USERS, is_invisible, reads_like_a_role, words_of
+from spector.language.words import plain
+from spector.records import Hit, MemoryRecord
 
 __all__ = ["label", "origin_beside", "origin_of", "quoted", "role_label"]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from spector.records.memory import Explanation, Hit
-from spector.search.view.confirm import candidate_of
+from spector.records import Explanation, Hit
+from spector.search.view import candidate_of
 
 __all__ = ["rescored", "scored_above", "scored_below"]
 

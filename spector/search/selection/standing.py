@@ -22,28 +22,30 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.errors import StoreClosedError
-from spector.kernel.contract.products import dots, lengths, norm
-from spector.kernel.contract.profile import get_profile
-from spector.kernel.contract.scanner import Scanner
-from spector.language.cues.intent import Kind
-from spector.language.statements.form import INSTRUCTS, forms_of
-from spector.language.statements.instructions import forbids, instruction
-from spector.language.statements.markers import USERS
-from spector.language.words.analysis import cue_terms, is_stop
-from spector.language.words.folding import plain
+from spector.kernel.contract import Scanner, dots, get_profile, lengths, norm
+from spector.language.cues import Kind
+from spector.language.statements import INSTRUCTS, USERS, forbids, forms_of, instruction
+from spector.language.words import cue_terms, is_stop, plain
 from spector.layout import Flag, TierCode
-from spector.lexical.view import WordView
-from spector.records.memory import Hit
-from spector.search.evidence.words import kind_of
-from spector.search.view.confirm import Confirmer
-from spector.search.view.features import CERTAIN, NOWHERE, header_column, places_of
-from spector.search.view.filtering import conditions, partitions_of
-from spector.search.view.ordering import Ranked
-from spector.search.view.plan import RecallRequest
-from spector.search.view.scan_query import query_of
-from spector.search.view.snapshot import Candidate, Snapshot
-from spector.store.catalog.catalog import StoredRow
-from spector.tiers.router import TierRouter
+from spector.lexical import WordView
+from spector.records import Hit
+from spector.search.evidence import kind_of
+from spector.search.view import (
+    CERTAIN,
+    NOWHERE,
+    Candidate,
+    Confirmer,
+    Ranked,
+    RecallRequest,
+    Snapshot,
+    conditions,
+    header_column,
+    partitions_of,
+    places_of,
+    query_of,
+)
+from spector.store.catalog import StoredRow
+from spector.tiers import TierRouter
 
 __all__ = ["MOST", "Embed", "Standing", "is_looked_for"]
 

@@ -10,21 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.products import lengths
-from spector.kernel.contract.query import Query
-from spector.kernel.contract.scanner import Scanner
-from spector.kernel.contract.tags import RESERVED
-from spector.kernel.reference.scan import score_terms
-from spector.language.words.folding import plain
+from spector.kernel.contract import RESERVED, Query, Scanner, lengths
+from spector.kernel.reference import score_terms
+from spector.language.words import plain
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, RECORD_PROOF, Flag
-from spector.records.memory import Explanation, Hit, MemoryRecord
+from spector.records import Explanation, Hit, MemoryRecord
 from spector.search.view.snapshot import Candidate, Snapshot
-from spector.store.catalog.catalog import StoredRow, decoded, rounded, verify_stored
-from spector.store.catalog.filters import SqlFilter
-from spector.store.catalog.supersession import has_ended, successors
-from spector.store.core.records import damaged_record, header_of, to_record, verify_strength
-from spector.store.files.files import Bytes
-from spector.tiers.router import TierRouter
+from spector.store.catalog import (
+    SqlFilter,
+    StoredRow,
+    decoded,
+    has_ended,
+    rounded,
+    successors,
+    verify_stored,
+)
+from spector.store.core import damaged_record, header_of, to_record, verify_strength
+from spector.store.files import Bytes
+from spector.tiers import TierRouter
 
 __all__ = [
     "Confirmer", "candidate_of", "confine", "found_of", "image_of", "spoken", "units_of",

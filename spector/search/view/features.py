@@ -16,12 +16,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.evidence import REACH, Ranking
-from spector.kernel.contract.neighbours import Surroundings
-from spector.kernel.dispatch import get_kernel
-from spector.language.statements.form import Forms, forms_of
+from spector.kernel import get_kernel
+from spector.kernel.contract import REACH, Ranking, Surroundings
+from spector.language.statements import Forms, forms_of
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
-from spector.lexical.view import WordView
+from spector.lexical import WordView
 from spector.search.view.formulas import Around, of_forms, shares, spread
 from spector.search.view.snapshot import Snapshot
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.scanner import AllowList
+from spector.kernel.contract import AllowList
 from spector.layout import Flag
 from spector.search.view.features import code_of
 from spector.search.view.plan import RecallRequest
 from spector.search.view.snapshot import Snapshot
-from spector.store.catalog.filters import SqlFilter
-from spector.tiers.router import TierRouter
+from spector.store.catalog import SqlFilter
+from spector.tiers import TierRouter
 
 __all__ = ["Places", "allowed", "conditions", "partitions_of"]
 

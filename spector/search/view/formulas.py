@@ -15,9 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.evidence import REACH, Ranking
-from spector.kernel.contract.neighbours import Surroundings
-from spector.kernel.contract.products import dots, squared
+from spector.kernel.contract import REACH, Ranking, Surroundings, dots, squared
 
 __all__ = [
     "TYPICAL_DEVIATION", "Around", "deviation", "diverse", "idf_of", "mixed", "of_forms",

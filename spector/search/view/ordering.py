@@ -9,7 +9,7 @@ from typing import Any, Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.scanner import ScanResult
+from spector.kernel.contract import ScanResult
 from spector.search.view.features import Ground, code_of
 from spector.search.view.snapshot import Candidate, Snapshot
 

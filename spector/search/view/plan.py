@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 from spector.clock import to_ms
 from spector.config import LAYOUTS, Config, Layout
 from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
-from spector.kernel.contract.profile import MOST_WEIGHT, ScoringProfile
-from spector.kernel.contract.query import DEFAULT_DROP_FLAGS
-from spector.kernel.contract.tags import scope_tag, tags_mask
-from spector.language.cues.long_cue import shortened
-from spector.language.cues.topic import Topic, topic_of
-from spector.language.time.calendar import Span
-from spector.messages.values import items_of, reading, shown
-from spector.store.catalog.filters import SqlFilter, compile_where
-from spector.store.catalog.supersession import LINKED_SQL, PINNED_SQL, SUPERSEDED_SQL
+from spector.kernel.contract import (
+    DEFAULT_DROP_FLAGS,
+    MOST_WEIGHT,
+    ScoringProfile,
+    scope_tag,
+    tags_mask,
+)
+from spector.language.cues import Topic, shortened, topic_of
+from spector.language.time import Span
+from spector.messages import items_of, reading, shown
+from spector.store.catalog import LINKED_SQL, PINNED_SQL, SUPERSEDED_SQL, SqlFilter, compile_where
 
 __all__ = [
     "EVERYTHING", "RecallRequest", "Selection", "asked_topic", "by_importance", "make_selection",

@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError
-from spector.kernel.contract.query import Query
-from spector.kernel.contract.scanner import Scanner
-from spector.lexical.view import WordView
+from spector.kernel.contract import Query, Scanner
+from spector.lexical import WordView
 from spector.search.view.features import CERTAIN, NOWHERE, header_column, places_of
 from spector.search.view.snapshot import Snapshot
-from spector.store.catalog.catalog import Row, rounded
-from spector.store.catalog.filters import SqlFilter
+from spector.store.catalog import Row, SqlFilter, rounded
 
 __all__ = ["Reach"]
 

@@ -7,12 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from spector.config import Config
-from spector.kernel.contract.query import Query, make_query
-from spector.kernel.contract.scanner import DROP_PHASES, ScanResult, empty_result
-from spector.kernel.contract.tags import tag_mask
+from spector.kernel.contract import (
+    DROP_PHASES,
+    Query,
+    ScanResult,
+    empty_result,
+    make_query,
+    tag_mask,
+)
 from spector.layout import Flag
-from spector.lexical.view import WordView
-from spector.records.memory import ScanStats
+from spector.lexical import WordView
+from spector.records import ScanStats
 from spector.search.view.plan import RecallRequest
 from spector.search.view.snapshot import Snapshot
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
-from spector.kernel.contract.scanner import Edit, Part, PartTable, Scanner
-from spector.store.catalog.supersession import has_windows
-from spector.store.core.store import Store, View
-from spector.store.partitions.partition import Partition
+from spector.kernel.contract import Edit, Part, PartTable, Scanner
+from spector.store.catalog import has_windows
+from spector.store.core import Store, View
+from spector.store.partitions import Partition
 
 __all__ = ["Candidate", "Moved", "Snapshot", "make_snapshot", "patched_snapshot"]
 

@@ -1,1 +1,27 @@
 """Copies of stores, made at once or not at all."""
+
+from __future__ import annotations
+
+from spector.store.backup.copy import (
+    copy_store,
+)
+from spector.store.backup.destination import (
+    Place,
+    file_beside,
+    is_nameable,
+    without_tilde,
+)
+from spector.store.backup.staging import (
+    building,
+    clear,
+)
+
+__all__ = [
+    "Place",
+    "building",
+    "clear",
+    "copy_store",
+    "file_beside",
+    "is_nameable",
+    "without_tilde",
+]

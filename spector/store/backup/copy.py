@@ -48,8 +48,8 @@ from spector.layout import (
     Flag,
     PartitionState,
 )
-from spector.process.resources import managed
-from spector.records.memory import BackupReport, CheckReport
+from spector.process import managed
+from spector.records import BackupReport, CheckReport
 from spector.store.backup.destination import Place, stranger_in
 from spector.store.backup.directories import (
     Found,
@@ -60,14 +60,19 @@ from spector.store.backup.directories import (
     share,
 )
 from spector.store.backup.staging import clear, staged
-from spector.store.catalog.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
-from spector.store.catalog.lineage import Lineage, lineage_of
-from spector.store.core.store import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store, View
-from spector.store.files.files import Bytes, DiskFiles, as_bytes
-from spector.store.files.lock import WriterLock, no_writer
-from spector.store.integrity.check import check_files
-from spector.store.partitions.partition import pack_header, require_readable
-from spector.store.sqlite.connections import connected
+from spector.store.catalog import (
+    CATALOG_NAME,
+    Catalog,
+    Lineage,
+    SegmentRow,
+    lineage_of,
+    translated_sql,
+)
+from spector.store.core import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store, View
+from spector.store.files import Bytes, DiskFiles, WriterLock, as_bytes, no_writer
+from spector.store.integrity import check_files
+from spector.store.partitions import pack_header, require_readable
+from spector.store.sqlite import connected
 
 __all__ = ["copy_store"]
 

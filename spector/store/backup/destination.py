@@ -18,10 +18,9 @@ from pathlib import PurePath
 from typing import Final
 
 from spector.errors import InvalidInputError, StoreError, StoreExistsError
-from spector.messages.values import shown
+from spector.messages import shown
 from spector.store.backup.directories import Found, look_at, mounted, put_in_place, remove_tree
-from spector.store.files.files import translated
-from spector.store.files.guards import identity
+from spector.store.files import identity, translated
 
 __all__ = ["Place", "file_beside", "is_nameable", "stranger_in", "without_tilde"]
 

@@ -18,9 +18,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from spector.errors import StoreError
-from spector.store.files.files import translated
-from spector.store.files.lock import LOCK_NAME
-from spector.store.files.syncing import sync_folder
+from spector.store.files import LOCK_NAME, sync_folder, translated
 
 if TYPE_CHECKING:
     from spector.store.backup.destination import Place

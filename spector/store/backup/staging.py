@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator
 
 from spector.errors import StoreError, StoreExistsError, StoreLockedError
-from spector.process.resources import managed
+from spector.process import managed
 from spector.store.backup.destination import Place, refuse_strange
 from spector.store.backup.directories import (
     missing_above,
@@ -19,8 +19,7 @@ from spector.store.backup.directories import (
     remove_folders,
     remove_tree,
 )
-from spector.store.files.files import DiskFiles
-from spector.store.files.lock import LOCK_NAME, Word, WriterLock, last_word
+from spector.store.files import LOCK_NAME, DiskFiles, Word, WriterLock, last_word
 
 __all__ = ["building", "clear", "staged"]
 

@@ -1,1 +1,145 @@
 """The SQLite catalog: its tables and their queries."""
+
+from __future__ import annotations
+
+from spector.store.catalog import rows
+from spector.store.catalog.catalog import (
+    APPLICATION_ID,
+    CATALOG_NAME,
+    FULLTEXT_TOKENIZER,
+    MOST_SEGMENTS,
+    ROW_COLUMNS,
+    SPENT,
+    Catalog,
+    Head,
+    Row,
+    SegmentRow,
+    StoredRow,
+    decoded,
+    is_sealed,
+    is_typed,
+    rounded,
+    translated_sql,
+    verify_row,
+    verify_stored,
+    way_out,
+)
+from spector.store.catalog.filters import (
+    SqlFilter,
+    compile_where,
+)
+from spector.store.catalog.lineage import (
+    Lineage,
+    lineage_of,
+    note_session,
+)
+from spector.store.catalog.ownership import (
+    ROW,
+    WORDS,
+    belong,
+    bloom,
+    row_of_words,
+)
+from spector.store.catalog.retired import (
+    Leaving,
+    LeftSlot,
+)
+from spector.store.catalog.rows import (
+    add_seals,
+    insert_rows,
+    move_rows,
+    tags_json,
+    to_json,
+)
+from spector.store.catalog.scopes import (
+    ANYBODY,
+    SCOPES,
+    Scope,
+    members,
+)
+from spector.store.catalog.supersession import (
+    LINKED_SQL,
+    LINKS_SQL,
+    PINNED_SQL,
+    SUPERSEDED_SQL,
+    has_ended,
+    has_windows,
+    link_tags,
+    newer_than,
+    parted,
+    reserved_last,
+    successors,
+)
+from spector.store.catalog.tables import (
+    MAX_ROWID,
+    UNREADABLE,
+    LostTable,
+    read_table,
+    reason_of,
+)
+from spector.store.catalog.wal import (
+    LOG_NAME,
+    Log,
+)
+
+__all__ = [
+    "ANYBODY",
+    "APPLICATION_ID",
+    "CATALOG_NAME",
+    "FULLTEXT_TOKENIZER",
+    "LINKED_SQL",
+    "LINKS_SQL",
+    "LOG_NAME",
+    "MAX_ROWID",
+    "MOST_SEGMENTS",
+    "PINNED_SQL",
+    "ROW",
+    "ROW_COLUMNS",
+    "SCOPES",
+    "SPENT",
+    "SUPERSEDED_SQL",
+    "UNREADABLE",
+    "WORDS",
+    "Catalog",
+    "Head",
+    "Leaving",
+    "LeftSlot",
+    "Lineage",
+    "Log",
+    "LostTable",
+    "Row",
+    "Scope",
+    "SegmentRow",
+    "SqlFilter",
+    "StoredRow",
+    "add_seals",
+    "belong",
+    "bloom",
+    "compile_where",
+    "decoded",
+    "has_ended",
+    "has_windows",
+    "insert_rows",
+    "is_sealed",
+    "is_typed",
+    "lineage_of",
+    "link_tags",
+    "members",
+    "move_rows",
+    "newer_than",
+    "note_session",
+    "parted",
+    "read_table",
+    "reason_of",
+    "reserved_last",
+    "rounded",
+    "row_of_words",
+    "rows",
+    "successors",
+    "tags_json",
+    "to_json",
+    "translated_sql",
+    "verify_row",
+    "verify_stored",
+    "way_out",
+]

@@ -44,19 +44,25 @@ from spector.errors import (
     StoreFullError,
 )
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM, MUTABLE_BYTES
-from spector.process.caches import keeps
-from spector.process.resources import WeakList, completed, managed
-from spector.process.sole import Sole
+from spector.process import Sole, WeakList, completed, keeps, managed
 from spector.store.catalog.retired import UNKNOWN_MARKS, Marks
-from spector.store.files.files import File, Files, MemoryFile
-from spector.store.files.guards import identity, refuse_other_than_files
-from spector.store.files.watched import Watched
+from spector.store.files import File, Files, MemoryFile, Watched, identity, refuse_other_than_files
+from spector.store.sqlite import (
+    SQL_ERRORS,
+    Latest,
+    Pinning,
+    Reading,
+    attaching,
+    confine,
+    connecting,
+    end_failed,
+    end_statements,
+    leaves_statements,
+    refuse_harm,
+    refuse_planted,
+    translated_sql,
+)
 from spector.store.sqlite import shared_descriptors as raw
-from spector.store.sqlite.connections import connecting, end_statements, leaves_statements
-from spector.store.sqlite.damage import SQL_ERRORS
-from spector.store.sqlite.hardening import attaching, confine, refuse_planted
-from spector.store.sqlite.journals import refuse_harm
-from spector.store.sqlite.reads import Latest, Pinning, Reading, end_failed, translated_sql
 
 __all__ = ["CATALOG_NAME", "FULLTEXT_TOKENIZER", "MOST_SEGMENTS", "SPENT", "Catalog", "Head", "Row",
            "SegmentRow", "StoredRow", "decoded", "rounded", "translated_sql", "verify_stored",

@@ -42,7 +42,7 @@ from typing import Any, Final
 
 from spector.clock import iso_of_ms, to_ms
 from spector.errors import InvalidFilterError, InvalidTimeError
-from spector.messages.values import reading
+from spector.messages import reading
 
 __all__ = ["MAX_DEPTH", "MAX_LIST_ITEMS", "MAX_NODES", "OPERATORS", "SqlFilter", "compile_where"]
 

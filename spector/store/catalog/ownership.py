@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from spector.kernel.contract.tags import scope_tag, tags_mask
+from spector.kernel.contract import scope_tag, tags_mask
 from spector.store.catalog.catalog import is_sealed, is_typed
 
 __all__ = ["ROW", "WORDS", "belong", "bloom", "row_of_words"]

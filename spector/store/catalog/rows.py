@@ -10,8 +10,8 @@ from itertools import chain, islice
 from typing import Any
 
 from spector.errors import CatalogCorruptError
-from spector.messages.counting import counted
-from spector.process.caches import keeps
+from spector.messages import counted
+from spector.process import keeps
 from spector.store.catalog.catalog import Row, chunked, seal_of, way_out
 
 __all__ = [

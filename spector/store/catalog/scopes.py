@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Final
 
-from spector.records.memory import MemoryRecord
+from spector.records import MemoryRecord
 from spector.store.catalog.catalog import Catalog, Row, chunked
 
 __all__ = ["ANYBODY", "SCOPES", "Scope", "members"]

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from spector.kernel.contract.tags import ENDED, LINK, RESERVED
+from spector.kernel.contract import ENDED, LINK, RESERVED
 from spector.layout import Flag
-from spector.process.caches import keeps
+from spector.process import keeps
 from spector.store.catalog.catalog import Catalog, Row, StoredRow, chunked
 
 __all__ = [

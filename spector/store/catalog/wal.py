@@ -13,8 +13,8 @@ from typing import Final
 from spector.errors import StoreNotFoundError
 from spector.store.catalog.catalog import CATALOG_NAME, LEAST_LOG_BYTES, Catalog
 from spector.store.catalog.retired import UNKNOWN_MARKS
-from spector.store.files.files import Files
-from spector.store.sqlite.wal_frames import salts_of
+from spector.store.files import Files
+from spector.store.sqlite import salts_of
 
 __all__ = ["LOG_NAME", "LONG_BYTES", "Log"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
-from spector.kernel.checksum import crc32c_rows
+from spector.kernel import crc32c_rows
 from spector.layout import (
     HEADER_BYTES,
     MUTABLE_OFFSET,
@@ -20,13 +20,12 @@ from spector.layout import (
     Flag,
     Modality,
 )
-from spector.process.resources import managed
-from spector.records.memory import MemoryRecord, make_records
-from spector.store.catalog.catalog import Catalog, Row, StoredRow, verify_row, way_out
-from spector.store.catalog.supersession import parted
+from spector.process import managed
+from spector.records import MemoryRecord, make_records
+from spector.store.catalog import Catalog, Row, StoredRow, parted, verify_row, way_out
 from spector.store.core.store import Store, View
-from spector.store.files.files import Bytes
-from spector.store.sqlite.reads import translated_sql
+from spector.store.files import Bytes
+from spector.store.sqlite import translated_sql
 
 __all__ = [
     "current_image",

@@ -45,18 +45,23 @@ from spector.errors import (
     without_frames,
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.process.resources import completed, held_by_calling, managed
-from spector.process.sole import Sole
-from spector.store.catalog.catalog import MOST_SEGMENTS, SPENT, Catalog, Head, SegmentRow, way_out
-from spector.store.catalog.lineage import note_session
-from spector.store.catalog.retired import Leaving, LeftSlot
-from spector.store.catalog.wal import Log
+from spector.process import Sole, completed, held_by_calling, managed
+from spector.store.catalog import (
+    MOST_SEGMENTS,
+    SPENT,
+    Catalog,
+    Head,
+    Leaving,
+    LeftSlot,
+    Log,
+    SegmentRow,
+    note_session,
+    way_out,
+)
 from spector.store.core.transaction import JOURNAL_RETIRE, Stage, Transaction
-from spector.store.files.files import Bytes, Files, is_missing
-from spector.store.partitions.index_files import remove_idx
-from spector.store.partitions.partition import Partition, Segment
-from spector.store.partitions.scan_indexes import Indexes
-from spector.store.sqlite.damage import SQL_ERRORS
+from spector.store.files import Bytes, Files, is_missing
+from spector.store.partitions import Indexes, Partition, Segment, remove_idx
+from spector.store.sqlite import SQL_ERRORS
 
 __all__ = ["Store", "TierFiles", "View"]
 

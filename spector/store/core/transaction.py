@@ -9,11 +9,10 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from spector.layout import PartitionState
-from spector.process.resources import Call, calls_here
-from spector.store.catalog.catalog import Head, SegmentRow
-from spector.store.catalog.retired import LeftSlot
-from spector.store.files.files import Bytes, as_bytes
-from spector.store.partitions.partition import Segment, check_transition
+from spector.process import Call, calls_here
+from spector.store.catalog import Head, LeftSlot, SegmentRow
+from spector.store.files import Bytes, as_bytes
+from spector.store.partitions import Segment, check_transition
 
 if TYPE_CHECKING:
     from spector.store.core.store import Store

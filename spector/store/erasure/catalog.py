@@ -21,13 +21,13 @@ from typing import Final
 
 import numpy as np
 
-from spector.kernel.checksum import crc32c_rows
+from spector.kernel import crc32c_rows
 from spector.layout import HEADER_BYTES, Flag, headers_of
-from spector.messages.counting import counted
-from spector.records.erasure import Purged
-from spector.store.catalog.catalog import CATALOG_NAME
-from spector.store.core.store import Store
-from spector.store.partitions.checksums import record_ids, wrong_checksums
+from spector.messages import counted
+from spector.records import Purged
+from spector.store.catalog import CATALOG_NAME
+from spector.store.core import Store
+from spector.store.partitions import record_ids, wrong_checksums
 
 __all__ = [
     "DUE", "STAGES", "Due", "awaits_erasure", "derived_from", "due_of", "left_in", "needs_purge",

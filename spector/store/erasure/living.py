@@ -16,13 +16,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, Final
 
 from spector.errors import StoreError
-from spector.language.words.unicode import compatible, normalize
-from spector.store.catalog.catalog import APPLICATION_ID
-from spector.store.core.store import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store
+from spector.language.words import compatible, normalize
+from spector.store.catalog import APPLICATION_ID
+from spector.store.core import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store
 from spector.store.erasure.catalog import DUE, STAGES
 from spector.store.erasure.patterns import LEAST_BYTES, Finder
 from spector.store.erasure.words import terms_of
-from spector.store.files.lock import LOCK_NAME
+from spector.store.files import LOCK_NAME
 
 __all__ = ["Said", "escaped", "leaves"]
 

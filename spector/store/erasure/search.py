@@ -19,22 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError, StoreError, StoreNotFoundError
-from spector.language.words.unicode import normalize
+from spector.language.words import normalize
 from spector.layout import HEADER_BYTES, PARTITION_HEADER_BYTES, Flag, headers_of
-from spector.process.resources import managed
-from spector.records.erasure import Residue, Verification
-from spector.store.catalog.catalog import CATALOG_NAME, Row
-from spector.store.catalog.rows import tags_json, to_json
-from spector.store.core.store import Store
+from spector.process import managed
+from spector.records import Residue, Verification
+from spector.store.catalog import CATALOG_NAME, Row, tags_json, to_json
+from spector.store.core import Store
 from spector.store.erasure.living import Said, escaped, leaves
 from spector.store.erasure.patterns import LEAST_BYTES, Finder, Pieces, cut
 from spector.store.erasure.words import WordCheck, words_left
-from spector.store.files.bad_sectors import written
-from spector.store.files.files import Bytes, File
-from spector.store.files.lock import LOCK_NAME
-from spector.store.partitions.index_files import idx_of
-from spector.store.partitions.partition import Segment
-from spector.store.words.files import is_words
+from spector.store.files import LOCK_NAME, Bytes, File, written
+from spector.store.partitions import Segment, idx_of
+from spector.store.words import is_words
 
 __all__ = ["Needles", "strange_files", "verify"]
 

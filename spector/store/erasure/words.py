@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError
-from spector.process.resources import managed
-from spector.store.catalog.catalog import FULLTEXT_TOKENIZER, Catalog
-from spector.store.sqlite.connections import connected
+from spector.process import managed
+from spector.store.catalog import FULLTEXT_TOKENIZER, Catalog
+from spector.store.sqlite import connected
 
 __all__ = ["WordCheck", "terms_of", "words_left"]
 

@@ -1,1 +1,103 @@
 """Files, directories' entries, locks and maps."""
+
+from __future__ import annotations
+
+from spector.store.files.bad_sectors import (
+    is_of_disk,
+    join,
+    read_around,
+    spans,
+    written,
+)
+from spector.store.files.descriptors import (
+    opened,
+)
+from spector.store.files.files import (
+    Bytes,
+    DiskFile,
+    DiskFiles,
+    File,
+    Files,
+    MemoryFile,
+    MemoryFiles,
+    as_bytes,
+    is_missing,
+    is_time_limit,
+    read_lines,
+    translated,
+)
+from spector.store.files.guards import (
+    OPEN_FLAGS,
+    identity,
+    refuse_other_than_files,
+)
+from spector.store.files.lock import (
+    LOCK_NAME,
+    Word,
+    WriterLock,
+    last_word,
+    no_writer,
+)
+from spector.store.files.maps import (
+    populate,
+)
+from spector.store.files.syncing import (
+    sync_folder,
+)
+from spector.store.files.text_files import (
+    write_lines,
+)
+from spector.store.files.unreadable import (
+    Raw,
+    Stretch,
+    first_bytes,
+    is_io_error,
+    name_some,
+    read_file,
+    read_raw,
+    unread_in,
+)
+from spector.store.files.watched import (
+    Watched,
+)
+
+__all__ = [
+    "LOCK_NAME",
+    "OPEN_FLAGS",
+    "Bytes",
+    "DiskFile",
+    "DiskFiles",
+    "File",
+    "Files",
+    "MemoryFile",
+    "MemoryFiles",
+    "Raw",
+    "Stretch",
+    "Watched",
+    "Word",
+    "WriterLock",
+    "as_bytes",
+    "first_bytes",
+    "identity",
+    "is_io_error",
+    "is_missing",
+    "is_of_disk",
+    "is_time_limit",
+    "join",
+    "last_word",
+    "name_some",
+    "no_writer",
+    "opened",
+    "populate",
+    "read_around",
+    "read_file",
+    "read_lines",
+    "read_raw",
+    "refuse_other_than_files",
+    "spans",
+    "sync_folder",
+    "translated",
+    "unread_in",
+    "write_lines",
+    "written",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from io import FileIO
 
-from spector.process.resources import held_by_calling
+from spector.process import held_by_calling
 
 __all__ = ["opened"]
 

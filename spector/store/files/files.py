@@ -28,8 +28,7 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
-from spector.process.safe_open import open_given
-from spector.process.sole import Sole
+from spector.process import Sole, open_given
 from spector.store.files.bad_sectors import join, read_around, written
 from spector.store.files.descriptors import opened
 from spector.store.files.guards import (

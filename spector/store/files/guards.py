@@ -16,7 +16,7 @@ from io import FileIO
 from typing import Final
 
 from spector.errors import StoreError
-from spector.process.safe_open import kind_of
+from spector.process import kind_of
 
 __all__ = [
     "OPEN_FLAGS", "identity", "identity_if_any", "made_private",

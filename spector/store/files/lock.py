@@ -33,8 +33,7 @@ from time import sleep
 from typing import Final
 
 from spector.errors import StoreError, StoreLockedError
-from spector.process.resources import WeakList, managed
-from spector.process.sole import Sole
+from spector.process import Sole, WeakList, managed
 from spector.store.files.descriptors import opened
 from spector.store.files.files import translated
 from spector.store.files.guards import OPEN_FLAGS, regular

@@ -18,8 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.process.resources import held_by_calling, postpone
-from spector.process.sole import Sole
+from spector.process import Sole, held_by_calling, postpone
 
 __all__ = ["Map", "populate"]
 

@@ -11,7 +11,7 @@ import errno
 import os
 from typing import Any
 
-from spector.process.resources import held_by_calling
+from spector.process import held_by_calling
 
 fcntl: Any
 try:

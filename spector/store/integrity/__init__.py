@@ -1,1 +1,61 @@
 """Whether a store is whole."""
+
+from __future__ import annotations
+
+from spector.store.integrity.agreement import (
+    refuse_damage,
+    refuse_disagreement,
+)
+from spector.store.integrity.check import (
+    check_files,
+    check_settled,
+    refuse_strange_limit,
+)
+from spector.store.integrity.check_disk import (
+    check_unopened,
+)
+from spector.store.integrity.lost_commits import (
+    refuse_lost,
+    refuse_lost_schema,
+    stem_of,
+)
+from spector.store.integrity.reconciling import (
+    mutable_halves,
+    reconcile,
+)
+from spector.store.integrity.redo import (
+    Replay,
+    is_entry,
+    lay_over,
+    require_entry,
+    sound_runs,
+)
+from spector.store.integrity.strays import (
+    is_replaced,
+    look_at,
+)
+from spector.store.integrity.walking import (
+    walk,
+)
+
+__all__ = [
+    "Replay",
+    "check_files",
+    "check_settled",
+    "check_unopened",
+    "is_entry",
+    "is_replaced",
+    "lay_over",
+    "look_at",
+    "mutable_halves",
+    "reconcile",
+    "refuse_damage",
+    "refuse_disagreement",
+    "refuse_lost",
+    "refuse_lost_schema",
+    "refuse_strange_limit",
+    "require_entry",
+    "sound_runs",
+    "stem_of",
+    "walk",
+]

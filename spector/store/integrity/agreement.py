@@ -17,11 +17,11 @@ from typing import Final
 
 from spector.errors import CatalogCorruptError
 from spector.layout import PartitionState
-from spector.messages.counting import counted
-from spector.store.catalog.catalog import Catalog, way_out
+from spector.messages import counted
+from spector.store.catalog import Catalog, way_out
 from spector.store.integrity.check_catalog import check_catalog, check_words
 from spector.store.integrity.findings import Findings
-from spector.store.sqlite.reads import one_moment, translated_sql
+from spector.store.sqlite import one_moment, translated_sql
 
 __all__ = ["refuse_damage", "refuse_disagreement"]
 

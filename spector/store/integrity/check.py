@@ -15,15 +15,11 @@ from spector.errors import (
     StoreNotFoundError,
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.messages.counting import counted
-from spector.messages.values import shown
-from spector.records.memory import MAX_PROBLEMS, CheckReport, Problem
-from spector.store.catalog.catalog import CATALOG_NAME, Catalog, SegmentRow
-from spector.store.catalog.wal import LOG_NAME
-from spector.store.core.store import UNSYNCED, TierFiles
-from spector.store.files.files import Files
-from spector.store.files.lock import LOCK_NAME, last_word
-from spector.store.files.unreadable import Raw, is_io_error, read_raw
+from spector.messages import counted, shown
+from spector.records import MAX_PROBLEMS, CheckReport, Problem
+from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog, SegmentRow
+from spector.store.core import UNSYNCED, TierFiles
+from spector.store.files import LOCK_NAME, Files, Raw, is_io_error, last_word, read_raw
 from spector.store.integrity.check_catalog import check_catalog, check_words
 from spector.store.integrity.check_disk import check_disk
 from spector.store.integrity.check_records import Expected, check_partition
@@ -31,11 +27,9 @@ from spector.store.integrity.findings import Findings
 from spector.store.integrity.lost_commits import broken_log, lost_by_word, lost_in_log
 from spector.store.integrity.redo import is_entry
 from spector.store.integrity.strays import STRANGE, judge, look_at
-from spector.store.partitions.index_files import idx_of, is_idx, problem_of_file
-from spector.store.sqlite.damage import SQL_ERRORS
-from spector.store.sqlite.reads import one_moment, translated_sql
-from spector.store.words.checks import notes_on_words
-from spector.store.words.files import is_words
+from spector.store.partitions import idx_of, is_idx, problem_of_file
+from spector.store.sqlite import SQL_ERRORS, one_moment, translated_sql
+from spector.store.words import is_words, notes_on_words
 
 __all__ = ["check_files", "check_settled", "refuse_strange_limit"]
 

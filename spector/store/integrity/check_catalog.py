@@ -8,18 +8,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from spector.layout import PartitionState
-from spector.messages.counting import counted
-from spector.store.catalog.catalog import (
+from spector.messages import counted
+from spector.store.catalog import (
+    LINKS_SQL,
     ROW_COLUMNS,
     SPENT,
+    SUPERSEDED_SQL,
     Catalog,
     SegmentRow,
     is_sealed,
     is_typed,
 )
-from spector.store.catalog.supersession import LINKS_SQL, SUPERSEDED_SQL
 from spector.store.integrity.findings import Findings
-from spector.store.sqlite.fulltext import problem_of_full_text
+from spector.store.sqlite import problem_of_full_text
 
 __all__ = ["check_catalog", "check_words"]
 

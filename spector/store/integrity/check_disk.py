@@ -5,15 +5,11 @@ from __future__ import annotations
 import contextlib
 
 from spector.errors import SpectorError, StoreError
-from spector.records.memory import CheckReport
-from spector.store.catalog.catalog import CATALOG_NAME, Catalog
-from spector.store.catalog.tables import LostTable, read_table
-from spector.store.catalog.wal import LOG_NAME
-from spector.store.files.files import DiskFiles, Files
-from spector.store.files.unreadable import Stretch, name_some, unread_in
+from spector.records import CheckReport
+from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog, LostTable, read_table
+from spector.store.files import DiskFiles, Files, Stretch, name_some, unread_in
 from spector.store.integrity.findings import Findings
-from spector.store.sqlite.damage import SQL_ERRORS
-from spector.store.sqlite.shared_descriptors import held, raw_file
+from spector.store.sqlite import SQL_ERRORS, held, raw_file
 
 __all__ = ["check_disk", "check_unopened"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import FormatVersionError, SpectorError
-from spector.kernel.contract.tags import scope_tag, tags_mask
+from spector.kernel.contract import scope_tag, tags_mask
 from spector.layout import (
     FORMAT_VERSION,
     HEADER_BYTES,
@@ -24,15 +24,13 @@ from spector.layout import (
     headers_of,
     stride_of,
 )
-from spector.store.catalog.catalog import SegmentRow
-from spector.store.core.transaction import JOURNAL_RECORDS
-from spector.store.files.files import Bytes, Files
-from spector.store.files.unreadable import Raw, Stretch, name_some, read_raw
+from spector.store.catalog import SegmentRow
+from spector.store.core import JOURNAL_RECORDS
+from spector.store.files import Bytes, Files, Raw, Stretch, name_some, read_raw
 from spector.store.integrity.findings import Findings
 from spector.store.integrity.reconciling import mutable_halves
 from spector.store.integrity.redo import lay_over
-from spector.store.partitions.checksums import wrong_checksums
-from spector.store.partitions.partition import is_ahead, unpack_header
+from spector.store.partitions import is_ahead, unpack_header, wrong_checksums
 
 __all__ = ["Expected", "check_partition"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from spector.errors import SpectorError
 from spector.layout import PARTITION_HEADER_BYTES
-from spector.records.memory import MAX_PROBLEMS, Problem
-from spector.store.catalog.catalog import CATALOG_NAME
-from spector.store.files.unreadable import Stretch, is_io_error
+from spector.records import MAX_PROBLEMS, Problem
+from spector.store.catalog import CATALOG_NAME
+from spector.store.files import Stretch, is_io_error
 
 __all__ = ["Findings"]
 

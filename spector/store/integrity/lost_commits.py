@@ -27,14 +27,12 @@ from spector.errors import (
     StoreNotFoundError,
 )
 from spector.layout import PARTITION_HEADER_BYTES
-from spector.messages.counting import counted
-from spector.store.catalog.catalog import Catalog
-from spector.store.catalog.wal import LOG_NAME
-from spector.store.core.store import RELAXED_LOG, UNSYNCED
-from spector.store.files.files import Files
-from spector.store.files.lock import Word
-from spector.store.partitions.partition import unpack_header
-from spector.store.sqlite.wal_frames import Broken, broken_at, salts_of
+from spector.messages import counted
+from spector.store.catalog import LOG_NAME, Catalog
+from spector.store.core import RELAXED_LOG, UNSYNCED
+from spector.store.files import Files, Word
+from spector.store.partitions import unpack_header
+from spector.store.sqlite import Broken, broken_at, salts_of
 
 __all__ = [
     "NAME", "broken_log", "lost_by_word", "lost_in_log", "lost_with", "records_in",

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, PartitionState
-from spector.store.catalog.catalog import SegmentRow
-from spector.store.core.store import Store
-from spector.store.core.transaction import JOURNAL_RETIRE
+from spector.store.catalog import SegmentRow
+from spector.store.core import JOURNAL_RETIRE, Store
 
 __all__ = ["mutable_halves", "reconcile"]
 

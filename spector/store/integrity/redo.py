@@ -15,10 +15,9 @@ import numpy as np
 
 from spector.errors import CatalogCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET
-from spector.store.core.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
-from spector.store.files.files import Bytes, as_bytes
-from spector.store.partitions.checksums import wrong_checksums
-from spector.store.partitions.partition import Segment
+from spector.store.core import JOURNAL_MUTABLE, JOURNAL_RECORDS
+from spector.store.files import Bytes, as_bytes
+from spector.store.partitions import Segment, wrong_checksums
 
 __all__ = ["Entry", "Replay", "is_entry", "lay_over", "require_entry", "sound_runs"]
 

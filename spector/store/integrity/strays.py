@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from spector.errors import ForeignPartitionError, PartitionCorruptError
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState
-from spector.store.catalog.catalog import SegmentRow
-from spector.store.files.files import Files
+from spector.store.catalog import SegmentRow
+from spector.store.files import Files
 from spector.store.integrity.lost_commits import NAME, lost_with, stem_of
-from spector.store.partitions.partition import unpack_header
+from spector.store.partitions import unpack_header
 
 __all__ = ["STRANGE", "Stray", "is_replaced", "judge", "look_at"]
 

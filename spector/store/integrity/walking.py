@@ -11,15 +11,21 @@ from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
-from spector.records.memory import MemoryRecord
-from spector.store.catalog.catalog import Row, decoded, is_sealed
-from spector.store.catalog.scopes import ANYBODY, Scope
-from spector.store.catalog.supersession import has_ended, newer_than, successors
-from spector.store.core.records import current_image, header_of, to_record, to_records
-from spector.store.core.store import Store
-from spector.store.files.files import Bytes
+from spector.records import MemoryRecord
+from spector.store.catalog import (
+    ANYBODY,
+    Row,
+    Scope,
+    decoded,
+    has_ended,
+    is_sealed,
+    newer_than,
+    successors,
+)
+from spector.store.core import Store, current_image, header_of, to_record, to_records
+from spector.store.files import Bytes
 from spector.store.integrity.agreement import refuse_disagreement
-from spector.store.partitions.checksums import wrong_checksums
+from spector.store.partitions import wrong_checksums
 
 __all__ = ["walk"]
 

@@ -1,1 +1,29 @@
 """Opening a store, to write or to read."""
+
+from __future__ import annotations
+
+from spector.store.opening.non_stores import (
+    has_partitions,
+    no_store_at,
+)
+from spector.store.opening.opening import (
+    OpenedStore,
+    Stamp,
+    no_store,
+    open_disk,
+    open_memory,
+    reading_catalog,
+    remove_leftovers,
+)
+
+__all__ = [
+    "OpenedStore",
+    "Stamp",
+    "has_partitions",
+    "no_store",
+    "no_store_at",
+    "open_disk",
+    "open_memory",
+    "reading_catalog",
+    "remove_leftovers",
+]

@@ -20,25 +20,27 @@ from spector.errors import (
     StoreReadOnlyError,
 )
 from spector.layout import FORMAT_VERSION
-from spector.process.resources import Resource, completed, drop, take
-from spector.store.catalog.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
-from spector.store.core.store import BACKUP_NOTE, UNSYNCED, Store, TierFiles
-from spector.store.core.transaction import JOURNAL_RETIRE
-from spector.store.files.files import DiskFiles, MemoryFiles
-from spector.store.files.lock import LOCK_NAME, WriterLock, last_word
-from spector.store.integrity.agreement import refuse_disagreement
-from spector.store.integrity.lost_commits import refuse_lost, refuse_lost_schema, stem_of
-from spector.store.integrity.reconciling import reconcile
-from spector.store.integrity.redo import Replay, require_entry
-from spector.store.integrity.strays import is_replaced, look_at
+from spector.process import Resource, completed, drop, take
+from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
+from spector.store.core import BACKUP_NOTE, JOURNAL_RETIRE, UNSYNCED, Store, TierFiles
+from spector.store.files import LOCK_NAME, DiskFiles, MemoryFiles, WriterLock, last_word
+from spector.store.integrity import (
+    Replay,
+    is_replaced,
+    look_at,
+    reconcile,
+    refuse_disagreement,
+    refuse_lost,
+    refuse_lost_schema,
+    require_entry,
+    stem_of,
+)
 from spector.store.opening.non_stores import has_partitions, holds_only, no_store_at
 from spector.store.opening.reader import ReadStore
-from spector.store.partitions.index_files import idx_of, is_idx
-from spector.store.partitions.partition import Segment, later_than_catalog
-from spector.store.rewriting.migrations import next_step
-from spector.store.sqlite.journals import has_journal
-from spector.store.words.checks import drop_unused_words
-from spector.store.words.files import remove_words
+from spector.store.partitions import Segment, idx_of, is_idx, later_than_catalog
+from spector.store.rewriting import next_step
+from spector.store.sqlite import has_journal
+from spector.store.words import drop_unused_words, remove_words
 
 __all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory", "reading_catalog",
            "remove_leftovers"]

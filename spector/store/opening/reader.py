@@ -15,14 +15,12 @@ import numpy as np
 
 from spector.errors import FormatVersionError, ModelMismatchError, PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
-from spector.store.catalog.catalog import Head, SegmentRow
-from spector.store.core.store import UNSYNCED, Store, View
-from spector.store.core.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
-from spector.store.files.files import Bytes, File
-from spector.store.integrity.reconciling import mutable_halves
-from spector.store.integrity.redo import require_entry, sound_runs
-from spector.store.partitions.partition import Segment
-from spector.store.sqlite.reads import end_failed
+from spector.store.catalog import Head, SegmentRow
+from spector.store.core import JOURNAL_MUTABLE, JOURNAL_RECORDS, UNSYNCED, Store, View
+from spector.store.files import Bytes, File
+from spector.store.integrity import mutable_halves, require_entry, sound_runs
+from spector.store.partitions import Segment
+from spector.store.sqlite import end_failed
 
 __all__ = ["ReadStore"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.checksum import crc32c_rows
-from spector.store.files.files import Bytes
+from spector.kernel import crc32c_rows
+from spector.store.files import Bytes
 
 __all__ = ["record_ids", "wrong_checksums"]
 

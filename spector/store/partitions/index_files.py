@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 
 from spector.errors import StoreError, StoreNotFoundError
-from spector.kernel.checksum import crc32c
-from spector.kernel.contract.index_image import (
+from spector.kernel import crc32c
+from spector.kernel.contract import (
     INDEX_DTYPE,
     INDEX_HEADER_BYTES,
     INDEX_MAX_DIM,
@@ -23,11 +23,9 @@ from spector.kernel.contract.index_image import (
     layout_of,
     problem_of,
 )
-from spector.messages.counting import counted
-from spector.store.catalog.catalog import SegmentRow
-from spector.store.files.bad_sectors import is_of_disk
-from spector.store.files.files import Bytes, Files
-from spector.store.files.unreadable import first_bytes, read_file
+from spector.messages import counted
+from spector.store.catalog import SegmentRow
+from spector.store.files import Bytes, Files, first_bytes, is_of_disk, read_file
 
 __all__ = [
     "IDX", "TEMPORARY", "LoadedImage", "idx_of", "is_idx", "own_header", "problem_of_file",

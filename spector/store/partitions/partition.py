@@ -22,8 +22,8 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
-from spector.kernel.checksum import crc32c
-from spector.kernel.contract.index_image import ScanIndex
+from spector.kernel import crc32c
+from spector.kernel.contract import ScanIndex
 from spector.layout import (
     FORMAT_VERSION,
     HEADER_BYTES,
@@ -35,12 +35,10 @@ from spector.layout import (
     PartitionState,
     headers_of,
 )
-from spector.messages.counting import counted
-from spector.process.resources import managed
-from spector.store.catalog.catalog import SegmentRow
-from spector.store.files.bad_sectors import is_of_disk
-from spector.store.files.files import Bytes, File, Files, as_bytes, is_time_limit
-from spector.store.files.maps import populate
+from spector.messages import counted
+from spector.process import managed
+from spector.store.catalog import SegmentRow
+from spector.store.files import Bytes, File, Files, as_bytes, is_of_disk, is_time_limit, populate
 
 __all__ = [
     "IndexState", "Partition", "Segment", "check_transition", "is_ahead", "later_than_catalog",

@@ -26,17 +26,17 @@ import numpy as np
 
 from spector.config import Config
 from spector.errors import StoreError
-from spector.kernel.contract.index_image import (
+from spector.kernel import get_kernel
+from spector.kernel.contract import (
     INDEX_HEADER_BYTES,
     INDEX_MAX_DIM,
     Centre,
+    Kernel,
     ScanIndex,
     centre_of,
 )
-from spector.kernel.contract.scanner import Kernel
-from spector.kernel.dispatch import get_kernel
 from spector.layout import PartitionState
-from spector.store.files.files import Files
+from spector.store.files import Files
 from spector.store.partitions.index_files import (
     TEMPORARY,
     idx_of,

@@ -17,10 +17,10 @@ import numpy as np
 
 from spector.errors import SpectorError
 from spector.layout import PARTITION_HEADER_BYTES
-from spector.messages.counting import counted
-from spector.records.memory import Loss
-from spector.store.core.store import UNSYNCED
-from spector.store.files.files import DiskFiles
+from spector.messages import counted
+from spector.records import Loss
+from spector.store.core import UNSYNCED
+from spector.store.files import DiskFiles
 from spector.store.repair.salvaging import Remains, SavedPartition, whole_header
 
 __all__ = ["Fates", "behind", "stem_of", "survey"]

@@ -8,7 +8,7 @@ from collections import Counter
 from spector._version import __version__
 from spector.errors import FormatVersionError, SpectorError, StoreError
 from spector.layout import FORMAT_VERSION, MAX_DIM
-from spector.store.files.files import DiskFiles
+from spector.store.files import DiskFiles
 from spector.store.repair.salvaged import Identity
 from spector.store.repair.salvaging import Remains, read_partition
 

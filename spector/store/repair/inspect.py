@@ -16,7 +16,7 @@ import numpy as np
 
 from spector.clock import iso_of_day, iso_of_ms
 from spector.errors import SpectorError, StoreNotFoundError
-from spector.kernel.checksum import crc32c_rows
+from spector.kernel import crc32c_rows
 from spector.layout import (
     HEADER_BYTES,
     PARTITION_DTYPE,
@@ -28,13 +28,11 @@ from spector.layout import (
     PartitionState,
     TierCode,
 )
-from spector.process.safe_open import open_given
-from spector.store.catalog.catalog import CATALOG_NAME, Catalog, Row, SegmentRow
-from spector.store.catalog.supersession import parted, successors
-from spector.store.files.bad_sectors import written
-from spector.store.files.files import DiskFile
-from spector.store.opening.non_stores import has_partitions, no_store_at
-from spector.store.partitions.partition import unpack_header
+from spector.process import open_given
+from spector.store.catalog import CATALOG_NAME, Catalog, Row, SegmentRow, parted, successors
+from spector.store.files import DiskFile, written
+from spector.store.opening import has_partitions, no_store_at
+from spector.store.partitions import unpack_header
 
 __all__ = ["PartitionFile", "RawStore"]
 

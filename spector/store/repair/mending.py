@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract import normalize, quantize
 from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, RECORD_DTYPE, RECORD_VERSION, stride_of
-from spector.records.memory import Loss
-from spector.store.catalog.ownership import belong, bloom
-from spector.store.files.files import Bytes
+from spector.records import Loss
+from spector.store.catalog import belong, bloom
+from spector.store.files import Bytes
 from spector.store.repair.salvaged import (
     Embed,
     Identity,
@@ -23,7 +23,7 @@ from spector.store.repair.salvaged import (
     tier_of,
 )
 from spector.store.repair.salvaging import Remains
-from spector.store.words.speakers import stored_words
+from spector.store.words import stored_words
 
 __all__ = ["mend"]
 

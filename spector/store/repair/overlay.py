@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from spector.errors import SpectorError
-from spector.kernel.checksum import crc32c_rows
+from spector.kernel import crc32c_rows
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, stride_of
-from spector.records.memory import Loss
-from spector.store.core.transaction import JOURNAL_RECORDS
-from spector.store.files.files import Bytes, DiskFiles
-from spector.store.integrity.redo import is_entry, lay_over
+from spector.records import Loss
+from spector.store.core import JOURNAL_RECORDS
+from spector.store.files import Bytes, DiskFiles
+from spector.store.integrity import is_entry, lay_over
 from spector.store.repair.salvaged import Identity, Salvage, is_lost
 from spector.store.repair.salvaging import Remains, SavedPartition, read_partition
 

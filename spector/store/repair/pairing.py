@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
-from spector.records.memory import Loss
-from spector.store.catalog.ownership import belong, bloom, row_of_words
-from spector.store.core.store import UNSYNCED
-from spector.store.files.files import Bytes
+from spector.records import Loss
+from spector.store.catalog import belong, bloom, row_of_words
+from spector.store.core import UNSYNCED
+from spector.store.files import Bytes
 from spector.store.repair.salvaged import (
     Elsewhere,
     Salvage,

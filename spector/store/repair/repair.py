@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from spector.layout import PartitionState, stride_of
-from spector.records.memory import Loss
-from spector.store.core.transaction import JOURNAL_RECORDS
-from spector.store.files.files import DiskFiles
-from spector.store.integrity.redo import sound_runs
+from spector.records import Loss
+from spector.store.core import JOURNAL_RECORDS
+from spector.store.files import DiskFiles
+from spector.store.integrity import sound_runs
 from spector.store.repair.history import behind, survey
 from spector.store.repair.identity import partitions_in
 from spector.store.repair.mending import mend

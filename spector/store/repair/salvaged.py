@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from spector.clock import MAX_MS, MIN_MS
 from spector.layout import MUTABLE_BYTES
-from spector.records.memory import Loss
-from spector.store.catalog.ownership import ROW
-from spector.store.files.files import Bytes
+from spector.records import Loss
+from spector.store.catalog import ROW
+from spector.store.files import Bytes
 from spector.store.repair.history import Fates
 from spector.store.repair.salvaging import Remains
 

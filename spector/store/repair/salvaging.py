@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.checksum import crc32c
+from spector.kernel import crc32c
 from spector.layout import (
     FORMAT_VERSION,
     HEADER_BYTES,
@@ -25,20 +25,29 @@ from spector.layout import (
     headers_of,
     stride_of,
 )
-from spector.process.resources import completed
-from spector.store.backup.staging import clear
-from spector.store.catalog.catalog import CATALOG_NAME
-from spector.store.catalog.tables import MAX_ROWID, UNREADABLE, LostTable, read_table, reason_of
-from spector.store.files.bad_sectors import join, read_around, spans, written
-from spector.store.files.files import Bytes, DiskFiles
-from spector.store.files.guards import refuse_other_than_files
-from spector.store.partitions.checksums import wrong_checksums
+from spector.process import completed
+from spector.store.backup import clear
+from spector.store.catalog import (
+    CATALOG_NAME,
+    MAX_ROWID,
+    UNREADABLE,
+    LostTable,
+    read_table,
+    reason_of,
+)
+from spector.store.files import (
+    Bytes,
+    DiskFiles,
+    join,
+    read_around,
+    refuse_other_than_files,
+    spans,
+    written,
+)
+from spector.store.partitions import wrong_checksums
 from spector.store.repair.sqlite_pages import Pages, rows_of
 from spector.store.repair.wal_merge import LOG_COPY, Merged, merge
-from spector.store.sqlite.connections import connecting
-from spector.store.sqlite.damage import SQL_ERRORS
-from spector.store.sqlite.fulltext import problem_of_schema
-from spector.store.sqlite.reads import translated_sql
+from spector.store.sqlite import SQL_ERRORS, connecting, problem_of_schema, translated_sql
 
 __all__ = [ "Remains", "SavedPartition", "read_partition", "read_remains",
            "whole_header"]

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.checksum import crc32c_rows
+from spector.kernel import crc32c_rows
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, headers_of
-from spector.records.memory import Loss
-from spector.store.catalog.ownership import ROW, WORDS
-from spector.store.catalog.rows import insert_rows, tags_json
-from spector.store.core.store import Store
-from spector.store.core.transaction import Transaction
-from spector.store.files.files import Bytes
+from spector.records import Loss
+from spector.store.catalog import ROW, WORDS, insert_rows, tags_json
+from spector.store.core import Store, Transaction
+from spector.store.files import Bytes
 from spector.store.repair.salvaged import Salvage, Saved
 
 __all__ = ["Place", "transplant"]

@@ -19,9 +19,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.store.catalog.catalog import CATALOG_NAME
-from spector.store.files.files import DiskFiles, File
-from spector.store.sqlite.wal_frames import read_frames, read_head
+from spector.store.catalog import CATALOG_NAME
+from spector.store.files import DiskFiles, File
+from spector.store.sqlite import read_frames, read_head
 
 __all__ = ["LOG_COPY", "Merged", "merge"]
 

@@ -1,1 +1,29 @@
 """Partitions written anew: compaction, migration."""
+
+from __future__ import annotations
+
+from spector.store.rewriting.compaction import (
+    Arrangement,
+    Rewrite,
+    compact_partition,
+    live_images,
+    split_partition,
+)
+from spector.store.rewriting.migrations import (
+    next_step,
+)
+from spector.store.rewriting.rewriting import (
+    Progress,
+    rewrite_all,
+)
+
+__all__ = [
+    "Arrangement",
+    "Progress",
+    "Rewrite",
+    "compact_partition",
+    "live_images",
+    "next_step",
+    "rewrite_all",
+    "split_partition",
+]

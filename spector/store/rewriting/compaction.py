@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
-from spector.kernel.checksum import crc32c_rows
+from spector.kernel import crc32c_rows
 from spector.layout import Flag, PartitionState, headers_of
-from spector.store.catalog.rows import move_rows
-from spector.store.core.records import damaged_record
-from spector.store.core.store import Store
-from spector.store.files.files import Bytes
-from spector.store.partitions.checksums import record_ids, wrong_checksums
-from spector.store.partitions.partition import Segment, require_readable
+from spector.store.catalog import move_rows
+from spector.store.core import Store, damaged_record
+from spector.store.files import Bytes
+from spector.store.partitions import Segment, record_ids, require_readable, wrong_checksums
 
 __all__ = [
     "Arrangement",

@@ -21,13 +21,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from spector.kernel.checksum import crc32c_rows
-from spector.kernel.contract.tags import scope_tag, tags_mask
+from spector.kernel import crc32c_rows
+from spector.kernel.contract import scope_tag, tags_mask
 from spector.layout import headers_of
-from spector.store.catalog.catalog import Row
-from spector.store.catalog.rows import add_seals
-from spector.store.core.store import Store
-from spector.store.files.files import Bytes
+from spector.store.catalog import Row, add_seals
+from spector.store.core import Store
+from spector.store.files import Bytes
 from spector.store.rewriting.rewriting import rewrite_all
 
 __all__ = ["STEPS", "Step", "next_step"]

@@ -17,14 +17,11 @@ from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
 from spector.layout import PartitionState, stride_of
-from spector.store.catalog.catalog import Row, SegmentRow
-from spector.store.catalog.rows import move_rows
-from spector.store.core.store import Store
-from spector.store.files.files import Bytes, as_bytes
-from spector.store.integrity.agreement import refuse_disagreement
-from spector.store.partitions.checksums import wrong_checksums
-from spector.store.partitions.index_files import remove_idx
-from spector.store.partitions.partition import Segment, require_readable
+from spector.store.catalog import Row, SegmentRow, move_rows
+from spector.store.core import Store
+from spector.store.files import Bytes, as_bytes
+from spector.store.integrity import refuse_disagreement
+from spector.store.partitions import Segment, remove_idx, require_readable, wrong_checksums
 from spector.store.rewriting.compaction import alive_in, live_images
 
 __all__ = ["Progress", "Transform", "rewrite_all"]

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from spector.errors import SpectorError
-from spector.process.resources import completed, held_by_calling, managed
+from spector.process import completed, held_by_calling, managed
 from spector.store.sqlite.damage import SQL_ERRORS
 
 __all__ = ["connected", "connecting", "end_statements", "leaves_statements"]

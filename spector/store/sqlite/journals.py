@@ -17,8 +17,7 @@ import os
 from typing import Final
 
 from spector.errors import CatalogCorruptError
-from spector.store.files.descriptors import opened
-from spector.store.files.guards import OPEN_FLAGS
+from spector.store.files import OPEN_FLAGS, opened
 
 __all__ = ["has_journal", "refuse_harm"]
 

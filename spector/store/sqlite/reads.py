@@ -24,8 +24,8 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
-from spector.process.resources import Resource, drop, held_by_calling, managed, take
-from spector.store.files.files import is_missing
+from spector.process import Resource, drop, held_by_calling, managed, take
+from spector.store.files import is_missing
 from spector.store.sqlite.connections import end_statements, leaves_statements
 from spector.store.sqlite.damage import SQL_ERRORS
 from spector.store.sqlite.fulltext import what_seems_damaged

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from spector.process.resources import WeakList, managed
-from spector.store.files.files import File, Files
-from spector.store.files.guards import identity
+from spector.process import WeakList, managed
+from spector.store.files import File, Files, identity
 
 __all__ = ["held", "hold", "let_go", "raw_file"]
 

@@ -25,8 +25,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.store.files.bad_sectors import written
-from spector.store.files.files import File
+from spector.store.files import File, written
 
 __all__ = ["Broken", "Frames", "broken_at", "read_frames", "read_head", "salts_of"]
 

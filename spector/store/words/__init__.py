@@ -1,1 +1,35 @@
 """The index of words and its files."""
+
+from __future__ import annotations
+
+from spector.store.words.checks import (
+    drop_unused_words,
+    notes_on_words,
+)
+from spector.store.words.files import (
+    FOLDER,
+    is_words,
+    remove_words,
+)
+from spector.store.words.index import (
+    Words,
+)
+from spector.store.words.speakers import (
+    Said,
+    newest,
+    spoken_words,
+    stored_words,
+)
+
+__all__ = [
+    "FOLDER",
+    "Said",
+    "Words",
+    "drop_unused_words",
+    "is_words",
+    "newest",
+    "notes_on_words",
+    "remove_words",
+    "spoken_words",
+    "stored_words",
+]

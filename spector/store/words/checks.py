@@ -13,20 +13,21 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from spector.errors import StoreError
-from spector.kernel.dispatch import get_kernel
-from spector.lexical.block import Block, read_block
-from spector.lexical.files import (
+from spector.kernel import get_kernel
+from spector.lexical import (
     MOST_BLOCKS,
     NAMED_DTYPE,
     ROWS_DTYPE,
+    Block,
     SavedRows,
     blocks_named,
+    kept_of,
     list_size_by_header,
+    read_block,
     read_rows,
 )
-from spector.lexical.image import kept_of
-from spector.store.core.store import Store
-from spector.store.files.files import Files
+from spector.store.core import Store
+from spector.store.files import Files
 from spector.store.words.files import LIST, body_crc, bytes_of, is_words, name_of
 
 __all__ = ["drop_unused_words", "notes_on_words"]

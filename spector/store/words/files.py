@@ -20,30 +20,28 @@ from typing import Any, Final
 import numpy as np
 
 from spector.errors import StoreError
-from spector.kernel.checksum import crc32c
-from spector.kernel.dispatch import get_kernel
-from spector.lexical.block import (
+from spector.kernel import crc32c, get_kernel
+from spector.lexical import (
+    EXTENT_DTYPE,
     LEXICAL_DTYPE,
     LEXICAL_HEADER_BYTES,
-    pack_block,
-    read_block,
-    size_by_header,
-)
-from spector.lexical.block import Block as StoredBlock
-from spector.lexical.files import (
-    EXTENT_DTYPE,
     MOST_BLOCKS,
     NAMED_DTYPE,
+    Kept,
     SavedRows,
+    kept_of,
     list_size_by_header,
+    pack_block,
     pack_rows,
+    read_block,
     read_rows,
+    size_by_header,
+    stored,
 )
-from spector.lexical.image import Kept, kept_of, stored
-from spector.store.core.store import Store
-from spector.store.files.files import Bytes, Files
-from spector.store.partitions.index_files import TEMPORARY
-from spector.store.partitions.partition import Partition
+from spector.lexical import Block as StoredBlock
+from spector.store.core import Store
+from spector.store.files import Bytes, Files
+from spector.store.partitions import TEMPORARY, Partition
 
 __all__ = [
     "FOLDER", "LIST", "WordFiles", "body_crc", "bytes_of", "is_words", "name_of", "remove_words",

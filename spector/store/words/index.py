@@ -22,16 +22,12 @@ from typing import Any, Final
 import numpy as np
 
 from spector.errors import CatalogCorruptError, StoreError
-from spector.language.statements.speakers import speaker_in, words_of
-from spector.language.statements.text import Text
-from spector.language.words.analysis import fingerprint
-from spector.lexical.image import Kept
-from spector.lexical.index import WordIndex
-from spector.lexical.source import Extent, Known
-from spector.lexical.view import WordView
-from spector.records.memory import aliases_in
-from spector.store.core.store import Store, View
-from spector.store.partitions.partition import Partition
+from spector.language.statements import Text, speaker_in, words_of
+from spector.language.words import fingerprint
+from spector.lexical import Extent, Kept, Known, WordIndex, WordView
+from spector.records import aliases_in
+from spector.store.core import Store, View
+from spector.store.partitions import Partition
 from spector.store.words.files import WordFiles
 
 __all__ = ["Words", "aliases_of", "speaker_of"]

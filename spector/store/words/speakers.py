@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from spector.errors import CatalogCorruptError
-from spector.language.statements.speakers import speaker_in, words_of
-from spector.store.catalog.catalog import Row
-from spector.store.core.store import Store
+from spector.language.statements import speaker_in, words_of
+from spector.store.catalog import Row
+from spector.store.core import Store
 from spector.store.words.index import speaker_of
 
 __all__ = ["Said", "newest", "spoken_words", "stored_words"]
