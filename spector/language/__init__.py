@@ -1,1 +1,1 @@
-"""What words say by their form, in English and Turkish: no store, no model."""
+"""What texts and cues show by their form, in English and Turkish, without a model."""

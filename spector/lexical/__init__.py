@@ -1,4 +1,4 @@
-
+"""The inverted index of words: postings in memory, and their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What error messages are made of: values put into words, suggestions, plurals."""
+"""What error texts are made of: any value in words, the name that was meant, plurals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process holds: calls, resources, what happens at its exit."""
+"""What a process holds and gives back: calls, resources, caches, its exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do with a cue, and with the hits: needed or not, how, how much of them."""
+"""Decides what to do with a cue and its hits: whether memory is needed, how much is said."""
 
 from __future__ import annotations
 

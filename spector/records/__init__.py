@@ -1,4 +1,4 @@
-"""What users receive: memories, hits, reports, receipts."""
+"""What users receive: memories, hits, reports and receipts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding memories: what is ranked, by which evidence, in which order."""
+"""Finds memories for a plan, ranked by evidence."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Durable storage, in rooms: each exports what others may use."""

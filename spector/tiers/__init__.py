@@ -1,4 +1,4 @@
-
+"""What differs between kinds of memory, and the router that knows them."""
 
 from __future__ import annotations
 

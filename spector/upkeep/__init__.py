@@ -1,4 +1,4 @@
-"""Care of the files: compaction, order, erasure, counts."""
+"""Keeps the files small and clean: compaction, order, erasure, counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-
+"""Stores, changes and forgets: drafts become records, and each call is one commit."""
 
 from __future__ import annotations
 

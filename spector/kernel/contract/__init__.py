@@ -1,4 +1,4 @@
-"""What every backend takes and returns: plain data, and nothing that computes a scan."""
+"""What every backend takes and returns."""
 
 from __future__ import annotations
 

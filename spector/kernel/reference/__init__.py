@@ -1,4 +1,4 @@
-"""The backend in plain NumPy: the definition that the others are tested against."""
+"""The backend in plain NumPy, which defines what the others compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text is: its form, its speaker, the instructions in it."""
+"""What a text is: its form, its speaker, the instructions in it, what it replaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letters and words: folding, words of a text, stems, tokens."""
+"""Letters and words: folding, stems, stop words."""
 
 from __future__ import annotations
 

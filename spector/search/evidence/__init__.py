@@ -1,4 +1,4 @@
-"""The evidence that ranks memories."""
+"""What speaks for a memory: words, likeness, names, and the signals of the whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing among ranked memories."""
+"""Which of the ranked memories are shown: different words, newer first, no floods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one search looks at: a snapshot, its records, its filters."""
+"""What one search looks at: its plan, its snapshot, the records that pass its filters."""
 
 from __future__ import annotations
 

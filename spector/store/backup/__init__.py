@@ -1,4 +1,4 @@
-"""Copies of stores, made at once or not at all."""
+"""Copies whole stores, at once or not at all."""
 
 from __future__ import annotations
 

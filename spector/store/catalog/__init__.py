@@ -1,4 +1,4 @@
-"""The SQLite catalog: its tables and their queries."""
+"""The tables of the SQLite catalog and their queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store: state, transactions, records."""
+"""The store itself: its state, its transactions, its records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making forgotten words unreadable, and the search that shows it."""
+"""Makes forgotten words unreadable, and searches every byte for what is left of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files, directories' entries, locks and maps."""
+"""The only door to files: locks, maps, descriptors, syncs, damaged disks."""
 
 from __future__ import annotations
 

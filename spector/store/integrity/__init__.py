@@ -1,4 +1,4 @@
-"""Whether a store is whole."""
+"""Checks that a store is whole, and finds what a crash has left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening a store, to write or to read."""
+"""Opens a store for writing or reading, and brings it to its last commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions, and the files of their scan indexes."""
+"""Files of fixed-stride records, and of their scan indexes."""
 
 from __future__ import annotations
 

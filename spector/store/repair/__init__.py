@@ -1,4 +1,4 @@
-"""What is left of a damaged store, brought into a new one."""
+"""Brings what is left of a damaged store into a new one."""
 
 from __future__ import annotations
 

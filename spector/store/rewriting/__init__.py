@@ -1,4 +1,4 @@
-"""Partitions written anew: compaction, migration."""
+"""Writes partitions anew: compaction, other vectors, older formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQLite itself: connections, errors, journals."""
+"""SQLite itself: connections, typed errors, journals, hardening."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of words and its files."""
+"""Keeps the index of words up with the catalog, and saves it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,187 @@
+"""How the house is kept: rooms with faces, and nothing that grows without anybody noticing.
+
+Mechanism: sizes are counted from the files and the syntax tree; every import line is read. Damage
+without it: one room becomes a hall again, a stranger depends on what is nobody's promise. Guard:
+lists of what exceeds a limit today, with its size; a list may only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.test_layers import MODULES, REPO
+
+FILES_IN_A_FOLDER = 12
+LINES_OF_A_FILE = 400
+LINES_OF_A_FUNCTION = 70
+PUBLIC_METHODS = 25
+
+#: file -> lines that it may have at most; a file that shrinks takes its entry along
+LONG_FILES: dict[str, int] = {
+    "spector/kernel/contract/index_image.py": 452,
+    "spector/kernel/jit/indexed.py": 437,
+    "spector/kernel/jit/lexical.py": 449,
+    "spector/lexical/index.py": 422,
+    "spector/memory.py": 1743,
+    "spector/recall/context.py": 422,
+    "spector/records/memory.py": 718,
+    "spector/search/evidence/fusion.py": 409,
+    "spector/search/searcher.py": 569,
+    "spector/search/selection/standing.py": 475,
+    "spector/search/view/confirm.py": 403,
+    "spector/search/view/plan.py": 422,
+    "spector/store/backup/copy.py": 544,
+    "spector/store/catalog/catalog.py": 1135,
+    "spector/store/catalog/filters.py": 414,
+    "spector/store/core/store.py": 812,
+    "spector/store/files/files.py": 607,
+    "spector/store/opening/opening.py": 477,
+    "spector/store/partitions/partition.py": 581,
+    "spector/write/writer.py": 745,
+}
+#: function -> lines that it may have at most
+LONG_FUNCTIONS: dict[str, int] = {
+    "spector/assembly.py:open_memory_at": 103,
+    "spector/kernel/contract/query.py:make_query": 116,
+    "spector/memory.py:context": 72,
+    "spector/memory.py:forget": 99,
+    "spector/memory.py:recall": 123,
+    "spector/memory.py:remember": 72,
+    "spector/memory.py:update": 74,
+    "spector/store/integrity/walking.py:walk": 79,
+}
+#: class -> public methods. ``Memory`` is the public face, which is held by its lines instead
+LARGE_CLASSES: dict[str, int] = {
+    "spector/store/catalog/catalog.py:Catalog": 37,
+    "spector/store/core/store.py:Store": 41,
+}
+
+#: packages whose modules others may import: what they hold is looked up by name
+OPEN = ("spector", "spector.cli", "spector.cli.commands", "spector.importers")
+
+_TREES: dict[str, ast.Module] = {}
+
+
+def tree_of(module: str) -> ast.Module:
+    if module not in _TREES:
+        _TREES[module] = ast.parse((REPO / module).read_text(encoding="utf-8"), module)
+    return _TREES[module]
+
+
+def dotted(module: str) -> str:
+    return module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+PACKAGES = {dotted(each): each for each in MODULES if each.endswith("__init__.py")}
+
+
+def imports_of(module: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Line, module and names of every import of the package's own modules."""
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("spector."):
+            yield node.lineno, node.module or "", [each.name for each in node.names]
+        elif isinstance(node, ast.Import):
+            for each in node.names:
+                if each.name.startswith("spector."):
+                    yield node.lineno, each.name, []
+
+
+def exported(package: str) -> set[str]:
+    for node in tree_of(PACKAGES[package]).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and (
+            node.targets[0].id == "__all__"
+        ):
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_strangers_see_the_face_of_a_package_only(module: str) -> None:
+    here = dotted(module) if module.endswith("__init__.py") else dotted(module).rpartition(".")[0]
+    wrong = []
+    for line, target, names in imports_of(module):
+        package = target if target in PACKAGES else target.rpartition(".")[0]
+        if package in OPEN or here == package or here.startswith(f"{package}."):
+            continue
+        missing = set(names) - exported(package) if target in PACKAGES else {target}
+        wrong += [f"{module}:{line}: {each} of {package}" for each in sorted(missing)]
+    assert wrong == []
+
+
+def test_no_folder_has_more_files_than_one_can_keep_in_mind() -> None:
+    counts: dict[str, int] = {}
+    for module in MODULES:
+        folder, _, name = module.rpartition("/")
+        counts[folder] = counts.get(folder, 0) + (name != "__init__.py")
+    assert {each: n for each, n in counts.items() if n > FILES_IN_A_FOLDER} == {}
+
+
+def test_no_file_is_longer_than_it_may_be() -> None:
+    lines = {each: len((REPO / each).read_text(encoding="utf-8").splitlines()) for each in MODULES}
+    long = {each: n for each, n in lines.items() if n > LINES_OF_A_FILE}
+    assert grown(long, LONG_FILES) == []
+
+
+def test_no_function_is_longer_than_it_may_be() -> None:
+    long = {}
+    for module in MODULES:
+        for node in ast.walk(tree_of(module)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                if lines > LINES_OF_A_FUNCTION:
+                    long[f"{module}:{node.name}"] = lines
+    assert grown(long, LONG_FUNCTIONS) == []
+
+
+def test_no_class_has_more_public_methods_than_it_may_have() -> None:
+    large = {}
+    for module in MODULES:
+        for node in ast.walk(tree_of(module)):
+            if isinstance(node, ast.ClassDef):
+                public = sum(
+                    isinstance(each, ast.FunctionDef) and not each.name.startswith("_")
+                    for each in node.body
+                )
+                if public > PUBLIC_METHODS:
+                    large[f"{module}:{node.name}"] = public
+    assert grown(large, LARGE_CLASSES) == []
+
+
+def grown(found: dict[str, int], allowed: dict[str, int]) -> list[str]:
+    """What is over a limit and not allowed to be, and what is allowed and has shrunk since."""
+    out = [
+        f"{each} has {n}, {allowed.get(each, 0) or 'the limit'} allowed"
+        for each, n in found.items() if n > allowed.get(each, 0)
+    ]
+    out += [
+        f"{each} has {found.get(each, 'no more than the limit')}: lower its entry of {n}"
+        for each, n in allowed.items() if found.get(each, 0) < n
+    ]
+    return out
+
+
+def test_the_lists_of_what_is_too_long_can_only_shrink() -> None:
+    assert grown({"a": 410}, {}) == ["a has 410, the limit allowed"]
+    assert grown({"a": 410}, {"a": 405}) == ["a has 410, 405 allowed"]
+    assert grown({"a": 404}, {"a": 405}) == ["a has 404: lower its entry of 405"]
+    assert grown({}, {"a": 405}) == ["a has no more than the limit: lower its entry of 405"]
+    assert grown({"a": 405}, {"a": 405}) == []
+
+
+def test_the_maps_of_the_source_list_the_packages_that_there_are() -> None:
+    """README has the first storey, docs/architecture.md every package with what it is for."""
+    whole = (REPO / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| `(spector[\w/]*)` \| (.+) \|$", whole, re.MULTILINE))
+    purposes = {
+        path.removesuffix("/__init__.py"): (ast.get_docstring(tree_of(path)) or "").split("\n")[0]
+        for path in PACKAGES.values() if path != "spector/__init__.py"
+    }
+    assert listed == purposes
+    readme = (REPO / "README.md").read_text(encoding="utf-8")
+    house = readme[readme.index("## The house") : readme.index("## Limits")]
+    first = {path.split("/")[1] for path in purposes}
+    assert set(re.findall(r"^      ([a-z]+)/ ", house, re.MULTILINE)) == first
