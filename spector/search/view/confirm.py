@@ -36,8 +36,6 @@ __all__ = [
 
 #: how reserved tags begin in the JSON text of a row's tags
 _RESERVED_IN_JSON = json.dumps(RESERVED)[1:-1]
-
-#: of metadata that may name a speaker
 _SPEAKER_IN_JSON = '"speaker"'
 
 #: candidates that are looked up at once: at least where a filter may lose some, and at most
@@ -112,6 +110,8 @@ class Confirmer:
             hits += self._hits(chunk, rows, images, headers, kept, newer, query)
             if len(told) == k:
                 break
+            if distinct and not dropped:  # only repeated words were lost
+                step = min(step, 2 * (k - len(told)) + 2)
         return hits, dropped
 
     def _rows(
