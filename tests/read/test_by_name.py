@@ -141,3 +141,22 @@ def test_full_text_is_not_cut_before_the_gates_of_the_scan(gate: dict[str, objec
         profile = spector.ScoringProfile(w_similarity=0.1, w_lexical=1.0)
         hits = memory.recall("zebra", vector=-like, k=1, profile=profile, **gate)
         assert hits[0].id == wanted.id
+
+
+def test_how_another_user_writes_a_number_decides_nothing() -> None:
+    """Mechanism: whether the memories know a spelling was asked of all users' words, so that
+    "order4711" in one user's memory kept another's cue from meaning "order 4711"."""
+    like = np.ones(DIM)
+
+    def first(memory: spector.Memory) -> int:
+        return memory.recall("Where is order4711?", vector=like, k=1, user_id="ann")[0].id
+
+    with spector.open(":memory:", embedder=None, dim=DIM) as memory:
+        wanted = [
+            memory.remember(f"order {n} is packed", vector=-like if n == 4711 else like,
+                            user_id="ann").id
+            for n in range(4700, 4720)
+        ][11]
+        assert first(memory) == wanted
+        memory.remember("order4711 came back", vector=like, user_id="ben")
+        assert first(memory) == wanted

@@ -7,7 +7,7 @@ others, and no likeness makes up for it. What only counts or dates something ("3
 
 from __future__ import annotations
 
-import itertools
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,7 +34,7 @@ from spector.lexical import Span, WordView, folded, is_slip, name_words, near_te
 from spector.records import aliases_in
 from spector.search.view import Reach
 
-__all__ = ["FEW", "Aliased", "Name", "aliased", "identifying", "respelled"]
+__all__ = ["FEW", "Aliased", "Name", "aliased", "identifying", "is_known", "respelled"]
 
 I64 = NDArray[np.int64]
 
@@ -179,7 +179,7 @@ def _slips(
                     if wrong is None:
                         continue
                     if wrong not in known:
-                        known[wrong] = _is_known(views, wrong, reach)
+                        known[wrong] = is_known(views, reach, wrong)
                     if not known[wrong]:
                         rows[n].append(row)
                         meant = [w for w in name.split() if w not in words[span.start : span.stop]]
@@ -203,13 +203,15 @@ def _content(words: Sequence[str]) -> list[bool]:
     return [not is_stop(cue_terms(word)[0].text) for word in words]
 
 
-def _is_known(views: Sequence[WordView], word: str, reach: Reach) -> bool:
-    """Whether any memory within reach has a word."""
-    terms = [form for term in cue_terms(word) for form in term.forms]
-    have = _Having(views, reach, terms)
-    return any(
-        True for n in range(len(views)) for _ in islice(reach.passing(n, have.rows(n, terms)), 1)
-    )
+def is_known(views: Sequence[WordView], reach: Reach, text: str) -> bool:
+    """Whether any memory within reach has all words of a text."""
+    words = [term.forms for term in cue_terms(text)]
+    have = _Having(views, reach, [form for forms in words for form in forms])
+    for n in range(len(views) if words else 0):
+        rows = functools.reduce(np.intersect1d, (have.rows(n, forms) for forms in words))
+        if any(True for _ in islice(reach.passing(n, rows), 1)):
+            return True
+    return False
 
 
 class Name(NamedTuple):
@@ -235,7 +237,7 @@ class Name(NamedTuple):
         digits = re.compile(rf"(?<!\d)(?<!\d[.,]){'[.,]?'.join(groups)}(?![.,]?\d)")
         return any(
             not self.kind or self._is_beside(text, found.start(), found.end())
-            for found in itertools.islice(digits.finditer(text), _LOOKED_AT)
+            for found in islice(digits.finditer(text), _LOOKED_AT)
         )
 
     def _is_beside(self, text: str, start: int, end: int) -> bool:

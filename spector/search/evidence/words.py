@@ -14,7 +14,7 @@ from spector.language.statements import MARK_VERSION, Speakers, about, mark_of, 
 from spector.language.words import Term, analyse, cue_terms, is_stop
 from spector.lexical import Lookup, WordView, name_words
 from spector.search.evidence.fusion import Asked
-from spector.search.evidence.named import aliased, identifying, respelled
+from spector.search.evidence.named import aliased, identifying, is_known, respelled
 from spector.search.view import Moved, Reach, RecallRequest, Snapshot
 from spector.store.core import Store
 from spector.store.words import Words
@@ -78,7 +78,7 @@ class LexicalChannel:
         named = aliased(views, cue, reach) if ranking.by_name else None
         text = cue if topic is None else topic.text
         if named is not None:
-            text = respelled(named.corrected(text), partial(_is_known, views))
+            text = respelled(named.corrected(text), partial(is_known, views, reach))
         words = analyse(text)
         terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
         looked_up = tuple(_looked_up(view, terms) for view in views)
@@ -167,12 +167,6 @@ def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool | Non
         if terms and not any(view.df(terms).all() for view in views):
             return False
     return True if names else None
-
-
-def _is_known(views: Sequence[WordView], text: str) -> bool:
-    """Whether memories of one store have all words of a text."""
-    terms = cue_terms(text)
-    return any(view.n_rows and view.df(terms).all() for view in views)
 
 
 def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:
