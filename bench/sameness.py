@@ -111,6 +111,11 @@ def live(root: Path) -> None:
         memory.pin(ids[9])
         newer = memory.remember("Ann works at Fabrikam.", supersedes=ids[0], user_id="ann")
         memory.remember("Ann works at Litware.", supersedes=newer, user_id="ann")
+        last = memory.remember("Ben lives in Faro.", supersedes=ids[1], user_id="ben")
+        memory.forget(last)
+        memory.reinstate(ids[1])
+        matter = memory.remember("The boiler leaks.", user_id="ann", unresolved=True)
+        memory.resolve(matter)
         memory.forget(ids[12])
         memory.forget(where={"n": 13})
         answers["first"] = asked(memory)
@@ -126,6 +131,12 @@ def live(root: Path) -> None:
     spector.restore(root / "backup", root / "restored")
     with opened("restored") as memory:
         answers["restored"] = asked(memory)
+    spector.restore(root / "backup", root / "renewed")
+    Embedder.fingerprint = "2"
+    spector.reembed(root / "renewed", Embedder())
+    with opened("renewed") as memory:
+        answers["renewed"] = asked(memory)
+    Embedder.fingerprint = "1"
     with opened("imported") as memory:
         memory.import_(root / "out.jsonl")
         answers["imported"] = asked(memory)

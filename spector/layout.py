@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "CERTAIN",
+    "CERTAIN_BYTE",
     "CRC_SPAN",
     "FORMAT_MINOR",
     "FORMAT_VERSION",
@@ -50,6 +52,10 @@ CRC_SPAN: Final = 36
 MUTABLE_OFFSET: Final = 40
 MUTABLE_BYTES: Final = 24
 MAX_DIM: Final = 65_536
+#: confidence from which words that nobody vouches for are believed to be their speaker's, and the
+#: same as the byte of a record
+CERTAIN: Final = 0.5
+CERTAIN_BYTE: Final = int(CERTAIN * 255)
 #: a vector is padded with zeros to a multiple of this, so records keep cache-line alignment
 VECTOR_ALIGN: Final = 64
 

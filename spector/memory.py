@@ -41,7 +41,7 @@ from spector.language.statements import (
     speaker_opening,
     words_of,
 )
-from spector.layout import Category, Flag, Modality
+from spector.layout import CERTAIN, Category, Flag, Modality
 from spector.messages import (
     counted,
     function_or_none,
@@ -1369,7 +1369,7 @@ class Memory(Sole):
         """Make ready for drafts about to be written, of which some may instruct."""
         self._reader.expect(
             draft.text for draft in drafts
-            if (draft.role is not None or draft.confidence is None or draft.confidence >= 0.5)
+            if (draft.role is not None or draft.confidence is None or draft.confidence >= CERTAIN)
             and may_stand(
                 draft.text, draft.role, speaker_in(draft.role, draft.metadata), draft.source
             )

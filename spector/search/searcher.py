@@ -278,8 +278,6 @@ class Reader:
             request = self._with_feedback(snap, request)
         if request.cue is None or not (request.lexical and request.profile.w_lexical):
             return self._answer(snap, request)
-        if not request.kind:
-            request = replace(request, kind=str(kind_of(request)))
         hits = self._answer(snap, request)
         span = _named_time(request) if ranking.by_time and hits else None
         narrow = within(request.selection, span) if span is not None else None

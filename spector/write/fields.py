@@ -46,7 +46,6 @@ __all__ = [
     "parse_superseded",
     "parse_tags",
     "parse_vector",
-    "unit_interval",
 ]
 
 
@@ -171,11 +170,6 @@ def parse_aliases(aliases: Any) -> tuple[str, ...]:
                 f"more than {MOST_ALIASES} aliases", hint="keep the names that people use"
             )
     return tuple(out)
-
-
-def unit_interval(value: Any, name: str) -> float | None:
-    """A finite number in 0..1, or None."""
-    return None if value is None else parse_number(value, name, 0.0, 1.0)
 
 
 def parse_number(value: Any, name: str, low: float, high: float) -> float:

@@ -18,6 +18,7 @@ from spector.config import Config
 from spector.errors import CatalogCorruptError, InvalidMetadataError, PartitionCorruptError
 from spector.kernel.contract import dots, norm
 from spector.layout import (
+    CERTAIN_BYTE,
     HEADER_BYTES,
     MUTABLE_BYTES,
     MUTABLE_DTYPE,
@@ -37,8 +38,6 @@ __all__ = ["Naming", "is_vector_of", "namings"]
 
 #: cosine from which a stored vector, quantized, is the one that the embedder makes
 _SAME = 0.995
-#: confidence, 0..255, from which words without a speaker are believed to be their speaker's
-_CERTAIN = 127
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +88,7 @@ def _naming(
     image = verified_image(store, row).copy()
     image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES] = np.frombuffer(row.mutable, np.uint8)
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)[0]
-    if Flag.IMMUTABLE & int(header["flags"]) or header["confidence"] < _CERTAIN:
+    if Flag.IMMUTABLE & int(header["flags"]) or header["confidence"] < CERTAIN_BYTE:
         return None
     header["centroid"] = 0  # its new partition knows no clusters yet
     sealed = reseal(image.reshape(1, -1), store.uuid).images

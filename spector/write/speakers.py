@@ -29,6 +29,7 @@ from spector.language.statements import (
     words_of,
 )
 from spector.language.words import plain
+from spector.layout import CERTAIN
 from spector.records import MemoryRecord
 from spector.store.core import Store
 from spector.store.words import Said, newest
@@ -46,8 +47,6 @@ _Scope = tuple[str | None, str | None]
 _OPENINGS: Final = 2
 #: share of a session's memories that open with one of its names, where it is a dialogue
 _DIALOGUE: Final = 0.8
-#: confidence from which words without a speaker are believed to be their speaker's
-_CERTAIN: Final = 0.5
 #: users whose speakers are kept in mind
 _MOST_SCOPES: Final = 1024
 #: speakers of one that are
@@ -239,7 +238,7 @@ def _is_given(draft: Draft) -> bool:
 
 def _is_doubtful(draft: Draft) -> bool:
     """Whether words are not believed to be the user's: then they cannot say so themselves."""
-    return draft.confidence is not None and draft.confidence < _CERTAIN
+    return draft.confidence is not None and draft.confidence < CERTAIN
 
 
 def _is_new(opening: Opening, known: Mapping[str, str]) -> bool:

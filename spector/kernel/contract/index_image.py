@@ -31,7 +31,6 @@ __all__ = [
     "INDEX_DTYPE",
     "INDEX_HEADER_BYTES",
     "INDEX_MAX_DIM",
-    "MIN_ROWS",
     "SKETCH_BITS",
     "SKETCH_DTYPE",
     "Centre",
@@ -48,8 +47,6 @@ __all__ = [
 Checksum = Callable[[NDArray[np.uint8]], int]
 
 INDEX_MAX_DIM: Final = 4096
-#: partitions with fewer records are scanned straight: there is nothing to gain
-MIN_ROWS: Final = 64
 INDEX_HEADER_BYTES: Final = 128
 BLOCK_ROWS: Final = 512
 #: coordinates whose signs fit into a sketch

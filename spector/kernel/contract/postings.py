@@ -23,7 +23,6 @@ from spector.errors import InvalidInputError
 
 __all__ = [
     "LENGTHS",
-    "NO_POSTINGS",
     "POSTINGS_DTYPE",
     "PROBLEMS",
     "TAIL_DTYPE",
@@ -270,9 +269,6 @@ class PostingsTable:
         parts = [bits[gate * 64 : gate * 64 + count] for count, gate in spans]
         return np.concatenate(parts) if parts else bits
 
-
-#: positions of no block
-NO_POSTINGS: Final = np.zeros((0, 0), np.int32)
 
 
 class LexicalKernel(Protocol):

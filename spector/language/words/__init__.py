@@ -21,6 +21,7 @@ from spector.language.words.folding import (
     composed,
     is_turkish,
     tokens,
+    wording_of,
 )
 from spector.language.words.stemming import (
     ENGLISH,
@@ -53,5 +54,6 @@ __all__ = [
     "plain",
     "term_hash",
     "tokens",
+    "wording_of",
     "words",
 ]

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from spector.language.words.unicode import is_no_mark, normalize, plain
 
-__all__ = ["Token", "composed", "is_turkish", "plain", "tokens"]
+__all__ = ["Token", "composed", "is_turkish", "plain", "tokens", "wording_of"]
 
 #: a run of digits, a run of other letters, or one sign
 _TOKEN: Final = re.compile(r"(?P<digits>[0-9]+)|(?P<word>[^\W0-9_]+)|(?P<sign>[^\w\s]|_)")
@@ -49,6 +49,11 @@ def composed(text: str) -> str:
     if text.isascii():
         return text
     return "".join(filter(is_no_mark, normalize("NFC", text)))
+
+
+def wording_of(text: str) -> str:
+    """The words of a text, whatever their case and the space between them, without a full stop."""
+    return " ".join(text.casefold().split()).rstrip(".! ")
 
 
 def tokens(text: str) -> list[Token]:

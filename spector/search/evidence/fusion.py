@@ -48,7 +48,6 @@ from spector.search.view import (
 __all__ = ["Asked", "Corpus", "Fuser", "first_of_all", "is_open"]
 
 F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 #: words that a cue which only names something has at most; longer ones ask something about it

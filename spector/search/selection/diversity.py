@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
+from spector.language.words import wording_of
 from spector.records import Hit
 from spector.search.selection.origins import origin_of
 from spector.search.selection.rescoring import rescored
-from spector.search.view import candidate_of, diverse, found_of, spoken, vectors_of
+from spector.search.view import candidate_of, diverse, found_of, vectors_of
 
 __all__ = [
     "CUT", "SEMANTIC", "SEMANTIC_CUT", "few_of_each", "most_diverse", "near_the_best",
@@ -35,7 +36,7 @@ def unrepeated(hits: Sequence[Hit]) -> list[Hit]:
     """
     alike: dict[str, list[Hit]] = {}
     for hit in hits:
-        alike.setdefault(spoken(hit.text), []).append(hit)
+        alike.setdefault(wording_of(hit.text), []).append(hit)
     if len(alike) == len(hits):
         return list(hits)
     groups: dict[object, list[Hit]] = {}

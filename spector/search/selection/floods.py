@@ -16,22 +16,20 @@ import numpy as np
 
 from spector.kernel.contract import cosine_table, squared
 from spector.language.statements import asks, may_instruct
-from spector.layout import RECORD_DTYPE
+from spector.layout import CERTAIN_BYTE
 from spector.records import Hit
 from spector.search.selection.rescoring import scored_below
 from spector.search.view import (
-    CERTAIN,
     Candidate,
     Ranked,
     Snapshot,
+    found_of,
     header_column,
-    image_of,
     units_of,
 )
 
 __all__ = ["DEEP", "WINDOW", "believed", "is_doubted", "without_floods"]
 
-_CONFIDENCE_AT: Final = RECORD_DTYPE.fields["confidence"][1]  # type: ignore[index]
 #: of the hits, for each such origin
 _SHARE: Final = 4
 #: what others say counts from this share of the best score: a document that alone knows about the
@@ -57,8 +55,8 @@ def is_doubted(hits: Sequence[Hit]) -> bool:
 
 def _is_doubted(hit: Hit) -> bool:
     """Less than fairly certain; or just so, and it is not the user who says it."""
-    confidence = int(image_of(hit)[_CONFIDENCE_AT])
-    return confidence < CERTAIN or (
+    confidence = found_of(hit).certainty
+    return confidence < CERTAIN_BYTE or (
         confidence <= _HALF and not may_instruct(hit.role, None, hit.source)
     )
 

@@ -33,7 +33,6 @@ from spector.process import keeps
 from spector.records import Hit
 from spector.search.selection.rescoring import scored_above
 from spector.search.view import found_of, units_of
-from spector.store.core import header_of
 
 __all__ = ["LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "continued", "newer_first", "outdated"]
 
@@ -212,7 +211,7 @@ class _Versions:
             return []
         found = [found_of(hit) for hit in hits]
         times = [each.event_ms for each in found]
-        certain = [int(header_of(each.image)["confidence"]) for each in found]
+        certain = [each.certainty for each in found]
         tellers = [each.teller() for each in found]
         return [
             (o, n) for n, new in enumerate(hits) if changes[n] or answers[n]

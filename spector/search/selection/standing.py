@@ -26,12 +26,11 @@ from spector.kernel.contract import Scanner, dots, get_profile, lengths, norm
 from spector.language.cues import Kind
 from spector.language.statements import INSTRUCTS, USERS, forbids, forms_of, instruction
 from spector.language.words import cue_terms, is_stop, plain
-from spector.layout import Flag, TierCode
+from spector.layout import CERTAIN_BYTE, Flag, TierCode
 from spector.lexical import WordView
 from spector.records import Hit
 from spector.search.evidence import kind_of
 from spector.search.view import (
-    CERTAIN,
     NOWHERE,
     Candidate,
     Confirmer,
@@ -392,7 +391,7 @@ def _of_store(snap: Snapshot, n: int, view: WordView) -> _Found:
     rows, part, slot = rows[there], part[there], slot[there]
     if len(rows):
         sure = forms_of(view.marks(rows)).vouched
-        sure |= (header_column(snap, part, slot, "confidence") >= CERTAIN) & (
+        sure |= (header_column(snap, part, slot, "confidence") >= CERTAIN_BYTE) & (
             header_column(snap, part, slot, "tier") != _OF_METHODS
         )
         rows, part, slot = rows[sure], part[sure], slot[sure]

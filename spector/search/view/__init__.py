@@ -8,12 +8,10 @@ from spector.search.view.confirm import (
     confine,
     found_of,
     image_of,
-    spoken,
     units_of,
     vectors_of,
 )
 from spector.search.view.features import (
-    CERTAIN,
     NOWHERE,
     Ground,
     NormCache,
@@ -83,7 +81,6 @@ from spector.search.view.snapshot import (
 )
 
 __all__ = [
-    "CERTAIN",
     "EVERYTHING",
     "NOWHERE",
     "TYPICAL_DEVIATION",
@@ -136,7 +133,6 @@ __all__ = [
     "room_of",
     "scored_all",
     "several",
-    "spoken",
     "stats_of",
     "unit_vectors",
     "units_of",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spector.kernel.contract import RESERVED, Query, Scanner, lengths
 from spector.kernel.reference import score_terms
-from spector.language.words import plain
+from spector.language.words import plain, wording_of
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, RECORD_PROOF, Flag
 from spector.records import Explanation, Hit, MemoryRecord
 from spector.search.view.snapshot import Candidate, Snapshot
@@ -29,14 +29,13 @@ from spector.store.core import damaged_record, header_of, to_record, verify_stre
 from spector.store.files import Bytes
 from spector.tiers import TierRouter
 
-__all__ = [
-    "Confirmer", "candidate_of", "confine", "found_of", "image_of", "spoken", "units_of",
-    "vectors_of",
-]
+__all__ = ["Confirmer", "candidate_of", "confine", "found_of", "image_of", "units_of",
+           "vectors_of"]
 
 #: how reserved tags begin in the JSON text of a row's tags
 _RESERVED_IN_JSON = json.dumps(RESERVED)[1:-1]
 _SPEAKER_IN_JSON = '"speaker"'
+_CONFIDENCE_AT = RECORD_DTYPE.fields["confidence"][1]  # type: ignore[index]
 
 #: candidates that are looked up at once: at least where a filter may lose some, and at most
 _CHUNK = 16
@@ -101,7 +100,7 @@ class Confirmer:
                     continue
                 seen.add(candidate.id)
                 if distinct:
-                    told.add((spoken(row.text), row.user_id, row.agent_id))
+                    told.add((wording_of(row.text), row.user_id, row.agent_id))
                 kept.append(n)
                 if len(told) == k:
                     break
@@ -261,6 +260,11 @@ class _Found:
     def event_ms(self) -> int:
         return self._row.event_ms
 
+    @property
+    def certainty(self) -> int:
+        """Confidence as it is stored, 0..255."""
+        return int(self.image[_CONFIDENCE_AT])
+
     def record(self) -> MemoryRecord:
         return to_record(decoded(self._row), header_of(self.image), self.tier, self._newer)
 
@@ -270,11 +274,6 @@ def confine(hits: Sequence[Hit], within: Callable[[MemoryRecord], MemoryRecord])
     for hit in hits:
         if isinstance(hit._found, _Found) and hit._found.may_have_links:
             object.__setattr__(hit, "record", within(hit.record))
-
-
-def spoken(text: str) -> str:
-    """The words of a text, whatever their case and the space between them, without a full stop."""
-    return " ".join(text.casefold().split()).rstrip(".! ")
 
 
 def found_of(hit: Hit) -> _Found:

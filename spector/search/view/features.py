@@ -25,15 +25,12 @@ from spector.search.view.formulas import Around, of_forms, shares, spread
 from spector.search.view.snapshot import Snapshot
 
 __all__ = [
-    "CERTAIN", "NOWHERE", "Ground", "NormCache", "code_of", "ground_of", "marked", "mixed_vectors",
+    "NOWHERE", "Ground", "NormCache", "code_of", "ground_of", "marked", "mixed_vectors",
     "places_of", "unit_vectors", "whole_ground",
 ]
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
-
-#: confidence, 0..255, from which words without a role are believed to be the user's
-CERTAIN: Final = 127
 
 
 

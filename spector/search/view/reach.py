@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError
 from spector.kernel.contract import Query, Scanner
+from spector.layout import CERTAIN_BYTE
 from spector.lexical import WordView
-from spector.search.view.features import CERTAIN, NOWHERE, header_column, places_of
+from spector.search.view.features import NOWHERE, header_column, places_of
 from spector.search.view.snapshot import Snapshot
 from spector.store.catalog import Row, SqlFilter, rounded
 
@@ -54,7 +55,7 @@ class Reach:
             there[there] &= self.chosen[part[there]]
         if certain:
             sure: NDArray[Any] = header_column(snap, part[there], slot[there], "confidence")
-            there[there] &= sure >= CERTAIN
+            there[there] &= sure >= CERTAIN_BYTE
         rows, part, slot = rows[there], part[there], slot[there]
         scores = self.kernel.score(snap.table, self.query, part, slot)
         rows = rows[scores > -np.inf]
