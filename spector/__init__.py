@@ -124,7 +124,7 @@ _HOMES = {
     "spector.records.memory":
         "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
     " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats Signals UserSummary",
-    "spector.sleep.cycle": "ReflectDaemon",
+    "spector.sleep.daemon": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",
     "spector.tiers.router": "TierRouter",
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from spector.sleep.cycle import (
-    ReflectDaemon,
     reflect_once,
+)
+from spector.sleep.daemon import (
+    ReflectDaemon,
 )
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spector.upkeep.compaction import (
     compact_all,
-    due_partitions,
+    due_paths,
 )
 from spector.upkeep.counting import (
     count_of,
@@ -19,15 +19,25 @@ from spector.upkeep.erasure import (
 from spector.upkeep.ordering import (
     cluster_due,
 )
+from spector.upkeep.sealing import (
+    has_failed,
+    index_rest,
+    mark_reflectable,
+    seal_finished,
+)
 
 __all__ = [
     "cluster_due",
     "compact_all",
     "count_of",
-    "due_partitions",
+    "due_paths",
+    "has_failed",
     "has_one_user",
+    "index_rest",
     "is_overdue",
+    "mark_reflectable",
     "receipt_within",
+    "seal_finished",
     "tiers_of",
     "users_of",
 ]

@@ -18,7 +18,7 @@ from spector.tiers import TierRouter
 from spector.upkeep.erasure import erase_rest, what_is_due
 from spector.upkeep.ordering import arrange, path_of
 
-__all__ = ["compact_all", "due_partitions"]
+__all__ = ["compact_all", "due_partitions", "due_paths"]
 
 #: called with (partitions done, partitions due)
 Progress = Callable[[int, int], None]
@@ -38,6 +38,12 @@ def due_partitions(router: TierRouter, threshold: float) -> list[tuple[Store, in
                     due.append((ratio, store, segment_id))
     due.sort(key=lambda item: (-item[0], item[2]))
     return [(store, segment_id) for _, store, segment_id in due]
+
+
+def due_paths(router: TierRouter, threshold: float) -> set[str]:
+    """Paths of the partitions whose share of tombstones exceeds ``threshold``."""
+    due = due_partitions(router, threshold)
+    return {path for store, segment_id in due if (path := path_of(store, segment_id))}
 
 
 def compact_all(
@@ -105,7 +111,7 @@ def compact_all(
     return CompactionReport(
         dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(rows),
         partitions_removed=removed, records_kept=kept, records_reclaimed=reclaimed,
-        bytes_before=bytes_before, bytes_after=after, 
+        bytes_before=bytes_before, bytes_after=after,
         erased=not failed and (receipt is None or receipt.complete), receipt=receipt,
         elapsed_ms=(time.perf_counter() - started) * 1000, partitions=tuple(rows),
         failed=tuple(failed),

@@ -258,9 +258,12 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/upkeep/compaction.py": ("tests/sleep/test_compact.py", "tests/sleep/test_damaged.py",
                                  "tests/security/test_erasure_due.py"),
     "spector/upkeep/erasure.py": (*_ERASURES, "tests/security/test_search.py"),
-    "spector/sleep/cycle.py": ("tests/sleep/test_daemon.py", "tests/sleep/test_damaged.py",
-                                 "tests/sleep/test_compact.py", "tests/sleep/test_cluster.py",
-                                 "tests/security/test_erasure_due.py", "tests/api/test_life.py"),
+    "spector/sleep/cycle.py": ("tests/sleep/test_damaged.py", "tests/sleep/test_compact.py",
+                               "tests/sleep/test_cluster.py", "tests/api/test_life.py",
+                               "tests/security/test_erasure_due.py"),
+    "spector/sleep/daemon.py": ("tests/sleep/test_daemon.py", "tests/sleep/test_damaged.py"),
+    "spector/upkeep/sealing.py": ("tests/sleep/test_compact.py", "tests/sleep/test_cluster.py",
+                                  "tests/sleep/test_daemon.py", "tests/api/test_life.py"),
 }  # fmt: skip
 #: what notices that a disk was not asked to keep something, wherever it was not asked
 _ORDER: Final = ("tests/store/test_sync_order.py", "tests/store/test_sync_ledger.py",
