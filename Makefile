@@ -3,7 +3,7 @@
 #   make VENV=/tmp/venv         another place for the environment
 #   make test ARGS="-k recall"  more arguments, for pytest, the demo or the bench
 #   make test WORKERS=0         all tests in one process
-#   make test SPECTOR_PROOFS=docs/reliability.json   and note how long it took, for the page
+#   make test SPECTOR_PROOFS=tests/proofs/results.json   and note how long it took, for the page
 
 # the first interpreter on PATH that is new enough; python3 when none is, so that the check explains
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -57,7 +57,7 @@ test: lint
 
 # the page is made of a run that failed, too: it says so
 test-slow: lint
-	HYPOTHESIS_PROFILE=explore SPECTOR_PROOFS=docs/reliability.json $(PYTEST); told=$$?; \
+	HYPOTHESIS_PROFILE=explore SPECTOR_PROOFS=tests/proofs/results.json $(PYTEST); told=$$?; \
 		$(PY) -m tests.proof && exit $$told
 
 # The sanitizers' libraries are loaded first, or the extension could not be; allocations of Python are malloc's, so

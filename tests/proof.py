@@ -1,17 +1,17 @@
-"""Counts what the reliability tests did, and makes docs/reliability.md of it.
+"""Record what the reliability tests counted, and write docs/reliability.md from it.
 
 A test asks for the fixture ``proof`` and says, once, what it did::
 
     proof("T1", kill_points=3120, lost_acknowledged=0, seeds="0..12")
 
-Outcome, seconds, commit, a digest of the product's sources and one of what the test rests on are
-added. With SPECTOR_PROOFS naming a file (``make test-slow`` does), the records are kept there, the
-newest of each test. A record whose digests are not those of the tree as it is now is stale. A run
-of everything also notes which proofs there are, without a record of each the page is not complete;
-and how long all of it took. A run of all that is quick says at its end how long that took, beside
-what it may take, and notes it where SPECTOR_PROOFS names a file.
+Outcome, seconds, commit and two digests are added: of the rooms that the row names (rows.py), and
+of the test files behind the test. A record is stale when one of the two differs from the tree, so a
+change in a room leaves the rows of other rooms fresh. With SPECTOR_PROOFS naming a file
+(``make test-slow`` does), the newest record of each test is kept there. A run of everything also
+notes which proofs exist, because the page is incomplete without a record of each, and how long it
+took. A run of all quick tests prints how long it took beside its limit, and notes it as well.
 
-    python -m tests.proof [FILE]        docs/reliability.md from FILE (docs/reliability.json)
+    python -m tests.proof [FILE]        docs/reliability.md from FILE (tests/proofs/results.json)
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.proofs.digests import digest_of_sources, digest_of_tests
-from tests.proofs.rows import NAMES, QUICK_S
+from tests.proofs.digests import digest_of_rooms, digest_of_tests
+from tests.proofs.rows import NAMES, QUICK_S, rooms_of
 
 __all__ = [
     "load", "longest_first", "proof", "proofs_in", "pytest_collection_finish",
@@ -41,8 +41,8 @@ __all__ = [
 ]  # fmt: skip
 
 REPO: Final = Path(__file__).resolve().parent.parent
-RESULTS: Final = REPO / "docs" / "reliability.json"
-SCHEMA: Final = 2
+RESULTS: Final = REPO / "tests" / "proofs" / "results.json"
+SCHEMA: Final = 3
 _CALLS: Final = pytest.StashKey[list[tuple[str, dict[str, Any]]]]()
 _SECONDS: Final = pytest.StashKey[float]()
 _BEGAN: Final = pytest.StashKey[float]()
@@ -90,7 +90,7 @@ def _note(item: pytest.Item, report: Any) -> None:
                 "row": row, "test": item.nodeid, "outcome": report.outcome, "counts": counts,
                 "seconds": round(item.stash[_SECONDS], 1), "reason": str(reason),
                 "slow": item.get_closest_marker("slow") is not None,
-                "commit": _commit(), "sources": digest_of_sources(),
+                "commit": _commit(), "rooms": digest_of_rooms(rooms_of(row)),
                 "tests": digest_of_tests(item.nodeid),
                 "at": _now(),
             }
@@ -259,8 +259,8 @@ def main(arguments: list[str]) -> int:
 
     source = Path(arguments[0]) if arguments else RESULTS
     found = page.Found(
-        load(source), proofs_in(source), digest_of_sources(), digest_of_tests, run_in(source),
-        quick_in(source),
+        load(source), proofs_in(source), rooms=lambda row: digest_of_rooms(rooms_of(row)),
+        tests=digest_of_tests, run=run_in(source), quick=quick_in(source),
     )  # fmt: skip
     (REPO / "docs" / "reliability.md").write_text(page.render(found))
     print(page.summary(found))

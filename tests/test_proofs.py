@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,16 +21,16 @@ from tests import conftest
 from tests import proof as proofs
 from tests.fuzz.test_guided import RUNS
 from tests.proofs import digests, page
-from tests.proofs.rows import ROWS, Row
+from tests.proofs.rows import GROUPS, ROWS, Row, rooms_of
 
 HERE = "tests/test_proofs.py::test_a_row_says_the_worst_of_its_tests"
-ROW = Row("T1", "promise", "how", {"kill_points": 10})
+ROW = Row("T1", "promise", "how", ("store",), {"kill_points": 10})
 
 
 def _record(**changes: Any) -> dict[str, Any]:
     record = {
         "row": "T1", "test": HERE, "outcome": "passed", "counts": {"kill_points": 10},
-        "seconds": 1.0, "reason": "", "slow": True, "commit": "abc", "sources": "now",
+        "seconds": 1.0, "reason": "", "slow": True, "commit": "abc", "rooms": "now",
         "at": "2026-01-01T00:00:00Z", "tests": "as they are",
     }  # fmt: skip
     return record | changes
@@ -37,7 +38,7 @@ def _record(**changes: Any) -> dict[str, Any]:
 
 def _found(records: list[dict[str, Any]], proofs: list[str] | None = None) -> page.Found:
     named = sorted({record["test"] for record in records}) if proofs is None else proofs
-    return page.Found(records, named, "now", lambda test: "as they are")
+    return page.Found(records, named, lambda row: "now", lambda test: "as they are")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def _found(records: list[dict[str, Any]], proofs: list[str] | None = None) -> pa
         ([_record(outcome="skipped")], "not run"),
         ([_record()], "held"),
         ([_record(), _record(outcome="failed")], "failed"),
-        ([_record(), _record(sources="before")], "stale"),
+        ([_record(), _record(rooms="before")], "stale"),
         ([_record(), _record(tests="weaker")], "stale"),
         ([_record(counts={"kill_points": 9})], "short"),
         ([_record(counts={"kill_points": 9}), _record(counts={"kill_points": 1})], "held"),
@@ -127,7 +128,7 @@ def test_a_quick_sample_is_not_added_to_the_whole() -> None:
 
 
 def test_a_row_may_say_that_quick_cases_are_others() -> None:
-    row = Row("T1", "promise", "how", {"planted": 3}, apart=frozenset({"planted"}))
+    row = Row("T1", "promise", "how", ("store",), {"planted": 3}, apart=frozenset({"planted"}))
     found = _found([
         _record(counts={"planted": 2}), _record(counts={"planted": 1}, slow=False),
     ])  # fmt: skip
@@ -136,7 +137,7 @@ def test_a_row_may_say_that_quick_cases_are_others() -> None:
 
 def test_the_page_says_how_long_everything_took() -> None:
     run = {"seconds": 5101.0, "workers": 2, "cores": 2, "commit": "abc", "at": "2026-01-01"}
-    found = page.Found([_record()], [HERE], "now", lambda test: "as they are", run)
+    found = replace(_found([_record()], [HERE]), run=run)
     assert "took 85 minutes with 2 workers on 2 cores (2026-01-01, abc)" in page.render(found)
     assert "has not been noted yet" in page.render(_found([_record()]))
 
@@ -146,7 +147,7 @@ def test_the_page_says_how_long_the_quick_sample_took_and_when_that_is_too_long(
     seconds: float,
 ) -> None:
     quick = {"seconds": seconds, "workers": 2, "cores": 2, "commit": "abc", "at": "2026-01-01"}
-    found = page.Found([_record()], [HERE], "now", lambda test: "as they are", {}, quick)
+    found = replace(_found([_record()], [HERE]), quick=quick)
     assert f"took {seconds:.0f} of its 480 seconds" in page.render(found)
     assert ("too long" in page.render(found)) == (seconds > 480)
     assert "has not been noted here" in page.render(_found([_record()]))
@@ -231,7 +232,8 @@ def test_what_a_test_counted_reaches_the_file(pytester_run: Any) -> None:
     assert told["test_none"][0] == "skipped"
     assert "no room" in told["test_none"][2]
     assert "test_other" not in told
-    assert all(r["sources"] == proofs.digest_of_sources() for r in records)
+    of_row = digests.digest_of_rooms(rooms_of("T1"))
+    assert all(r["rooms"] == of_row for r in records if r["row"])
 
 
 @pytest.fixture
@@ -249,6 +251,7 @@ def tree(tmp_path: Path) -> Path:
         "tests/fixtures/__init__.py": "", "tests/fixtures/old/a.tar": "", "tests/test_top.py": "",
         "tests/proofs/rows.py": "", "tests/hunt/hunt.py": "T = 'tests/crash/test_kills.py::test_a'",
         "spector/memory.py": "", "spector/words/vocab.txt": "", "setup.py": "",
+        "spector/store/files/files.py": "", "spector/search/searcher.py": "", "native/scan.c": "",
         "pyproject.toml": "[project]\ndependencies = ['numpy']\n[tool.ruff]\nline-length = 1\n",
     }  # fmt: skip
     for name, text in files.items():
@@ -313,6 +316,56 @@ def test_the_product_is_its_sources_its_build_and_what_it_needs(
     digests.forget()
     assert (digests.digest_of_sources(tree) != before) == stale
     digests.forget()
+
+
+@pytest.mark.parametrize(
+    ("changed", "stale"),
+    [
+        ("spector/store/files/files.py", {"store", "both"}),
+        ("spector/search/searcher.py", {"search", "both"}),
+        ("spector/memory.py", {"memory"}),
+        ("native/scan.c", {"native"}), ("setup.py", {"native"}),
+        ("spector/words/vocab.txt", set()),
+        ("tests/conftest.py", set()),
+        ("pyproject.toml", {"store", "search", "both", "memory", "native"}),
+    ],
+)
+def test_a_row_goes_stale_with_its_own_rooms_only(
+    tree: Path, changed: str, stale: set[str]
+) -> None:
+    """Damage: any change anywhere made every row stale, so each change cost a run of two hours."""
+    rows = {each: [each] for each in ("store", "search", "memory", "native")}
+    rows["both"] = ["store", "search"]
+
+    def all_digests() -> dict[str, str]:
+        digests.forget()
+        return {name: digests.digest_of_rooms(rooms, tree) for name, rooms in rows.items()}
+
+    before = all_digests()
+    (tree / changed).write_text((tree / changed).read_text() + "\n[build-system]\nrequires=[]")
+    after = all_digests()
+    digests.forget()
+    assert {name for name in rows if before[name] != after[name]} == stale
+
+
+def test_every_room_exists_and_is_proved_by_some_row() -> None:
+    named = {room for row in ROWS for room in rooms_of(row.name)}
+    assert [room for room in sorted(named) if not digests.files_of_room(room)] == []
+    there = {path.stem for path in (proofs.REPO / "spector").iterdir() if path.name[0] != "_"}
+    assert there - named - {"py", "testing"} == set()
+    assert not set(GROUPS) & there, "a group must not be called like a room"
+
+
+@pytest.mark.parametrize("row", [row.name for row in ROWS])
+def test_a_row_names_what_its_tests_import(row: str) -> None:
+    """A row that left out a room under test would stay fresh over a change of it."""
+    call = re.compile(rf'\bproof\(\s*"{re.escape(row)}"')
+    used = set()
+    for path in (proofs.REPO / "tests").rglob("test_*.py"):
+        text = path.read_text(encoding="utf-8")
+        if path.name != "test_proofs.py" and call.search(text):
+            used |= set(re.findall(r"^(?:from|import) spector\.(\w+)", text, re.MULTILINE))
+    assert used - set(rooms_of(row)) == set()
 
 
 def test_proofs_rest_on_what_other_folders_have() -> None:

@@ -1,6 +1,6 @@
-"""What a proof rests on: the product's sources, and those files of the tests that it uses.
+"""What a proof rests on: the rooms of the product that its row names, and files of the tests.
 
-Both are digests of 12 hex digits. A record whose digests are not those of the tree is stale.
+Both are digests of 12 hex digits. A record whose digests differ from those of the tree is stale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["digest_of_sources", "digest_of_tests", "files_of", "forget"]
+__all__ = ["digest_of_rooms", "digest_of_sources", "digest_of_tests", "files_of", "files_of_room",
+           "forget"]  # fmt: skip
 
 REPO: Final = Path(__file__).resolve().parents[2]
 #: what a row promises and asks is judged when the page is made, not when a test runs
@@ -33,14 +34,29 @@ def digest_of_sources(repo: Path = REPO) -> str:
     return _of_sources(repo)
 
 
+def digest_of_rooms(rooms: Iterable[str], repo: Path = REPO) -> str:
+    """Of the files in ``rooms``, whose names ``files_of_room`` explains, and of the build."""
+    return _of_rooms(repo, tuple(sorted(rooms)))
+
+
+def files_of_room(room: str, repo: Path = REPO) -> list[Path]:
+    """``native`` is the C code and its build; any other room is a package or module of spector."""
+    if room == "native":
+        return [*repo.glob("native/*.[chp]*"), *repo.glob("setup.py")]
+    place = repo / "spector" / room
+    if place.is_dir():
+        return list(_plain(place, deep=True))
+    return [path for path in (place.with_suffix(".py"),) if path.exists()]
+
+
 def digest_of_tests(test: str, repo: Path = REPO) -> str:
     """Of the folder that a test is in, of what that imports or names, and of conftest files."""
     return _of_tests(repo, test.partition("::")[0])
 
 
 def forget() -> None:
-    """Files have changed."""
-    for cached in (_of_sources, _of_tests, _tree, _data_in):
+    """Drop what is cached: files have changed."""
+    for cached in (_of_sources, _of_rooms, _of_tests, _tree, _data_in):
         cached.cache_clear()
 
 
@@ -52,8 +68,13 @@ def files_of(test: str, repo: Path = REPO) -> list[str]:
 @functools.cache
 def _of_sources(repo: Path) -> str:
     product = _plain(repo / "spector", deep=True)
-    native = [*repo.glob("native/*.[chp]*"), *repo.glob("setup.py")]
-    return _digest(repo, [*product, *native], _project(repo))
+    return _digest(repo, [*product, *files_of_room("native", repo)], _project(repo))
+
+
+@functools.cache
+def _of_rooms(repo: Path, rooms: tuple[str, ...]) -> str:
+    files = {path for room in rooms for path in files_of_room(room, repo)}
+    return _digest(repo, files, _project(repo))
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tests.proofs.rows import QUICK_S, ROWS, Row
+from tests.proofs.rows import GROUPS, QUICK_S, ROWS, Row
 
 __all__ = ["Found", "render", "state_of", "summary"]
 
@@ -25,8 +25,9 @@ class Found:
     records: Records
     #: every test that proves something, as a run of everything found them
     proofs: list[str]
-    sources: str
-    #: digest of what a test rests on
+    #: row -> digest of the rooms that it names
+    rooms: Callable[[str], str]
+    #: test -> digest of the test files that it rests on
     tests: Callable[[str], str]
     #: seconds, workers, cores, commit and time of the newest run of everything
     run: dict[str, Any] = field(default_factory=dict)
@@ -46,7 +47,8 @@ class Found:
 
     def is_fresh(self, record: dict[str, Any]) -> bool:
         return bool(
-            record["sources"] == self.sources and record["tests"] == self.tests(record["test"])
+            record["rooms"] == self.rooms(record["row"])
+            and record["tests"] == self.tests(record["test"])
         )
 
     @property
@@ -66,14 +68,13 @@ def known(found: Found) -> Found:
 
 
 def render(found: Found) -> str:
-    """The page: what is missing first, then the table, then each row's tests, then the limits."""
+    """The page: what is missing first, then the table, then the limits."""
     found = known(found)
     parts = [
         _prose("intro"),
         _run(found.run) + " " + _quick(found.quick),
         _attention(found),
-        "## Promises and proofs\n\n" + _table(found),
-        "## Tests\n\n" + _tests(found),
+        "## Promises and proofs\n\n" + _table(found) + "\n\n" + _groups(),
         *(_prose(path.stem) for path in sorted(HERE.glob("T*.md"))),
         _prose("not-promised"),
     ]
@@ -163,7 +164,7 @@ def _quick(quick: dict[str, Any]) -> str:
         return (
             f"How long the quick sample (`make test`) takes of its {QUICK_S} seconds has not been"
             " noted here; it says so at its end, and"
-            " `make test SPECTOR_PROOFS=docs/reliability.json` notes it."
+            " `make test SPECTOR_PROOFS=tests/proofs/results.json` notes it."
         )
     seconds = quick["seconds"]
     return (
@@ -176,8 +177,8 @@ def _quick(quick: dict[str, Any]) -> str:
 
 def _table(found: Found) -> str:
     lines = [
-        "| row | promise | proved by | counted | failed | seconds | run | commit | state |",
-        "|---|---|---|---|--:|--:|---|---|---|",
+        "| row | promise | proved by | counted | failed | seconds | run | commit | rooms | state |",
+        "|---|---|---|---|--:|--:|---|---|---|---|",
     ]
     for row in ROWS:
         ran = [record for record in found.of(row) if record["outcome"] != "skipped"]
@@ -186,16 +187,23 @@ def _table(found: Found) -> str:
         seconds = sum(record["seconds"] for record in ran)
         newest = max((record["at"] for record in ran), default="")
         commits = " ".join(sorted({record["commit"] for record in ran}))
-        told = _told(_counts(_whole(ran, row.apart)), row.least)
+        told = _counted(_counts(_whole(ran, row.apart)), row.least)
         lines.append(
             f"| {row.name} | {row.promise} | {row.how} | {told} | {failed if ran else ''} | "
             f"{f'{seconds:,.0f}' if ran else ''} | {newest[:10]} | {commits} | "
+            f"{', '.join(row.rooms)} | "
             f"{state if state == 'held' else f'**{state}**'} |"
         )
     return "\n".join(lines)
 
 
-def _told(counts: dict[str, Any], least: dict[str, int]) -> str:
+def _groups() -> str:
+    """What the short names of the column of rooms stand for."""
+    lines = [f"- **{name}**: {', '.join(rooms)}" for name, rooms in GROUPS.items()]
+    return "Groups of rooms:\n\n" + "\n".join(lines)
+
+
+def _counted(counts: dict[str, Any], least: dict[str, int]) -> str:
     parts = []
     for name, value in counts.items():
         text = f"{value:,}" if isinstance(value, int) else str(value)
@@ -220,18 +228,6 @@ def _attention(found: Found) -> str:
         if record["outcome"] == "failed":
             lines.append(f"- failed: `{_short(record['test'])}`")
     return "## To be seen first\n\n" + ("\n".join(lines) or "Every row has a fresh, full run.")
-
-
-def _tests(found: Found) -> str:
-    lines = ["| row | test | counted | seconds | outcome |", "|---|---|---|--:|---|"]
-    for row in ROWS:
-        for record in found.of(row):
-            outcome = record["outcome"] + ("" if found.is_fresh(record) else ", stale")
-            lines.append(
-                f"| {row.name} | `{_short(record['test'])}` | {_told(record['counts'], {})} | "
-                f"{record['seconds']} | {outcome} |"
-            )
-    return "\n".join(lines)
 
 
 def _short(test: str) -> str:

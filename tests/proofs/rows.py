@@ -1,28 +1,49 @@
-"""What the store promises, row by row, and the least that a full run must count."""
+"""What the store promises, row by row, the rooms that each row proves, and its least counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["NAMES", "QUICK_S", "ROWS", "Row"]
+__all__ = ["GROUPS", "NAMES", "QUICK_S", "ROWS", "Row", "rooms_of"]
 
-#: what the quick tests may take in all, on two cores. Told and never judged: a machine may be busy.
+#: seconds that all quick tests may take on two cores. Reported, never judged: a machine may be busy
 QUICK_S: Final = 480
+
+_GROUND: Final = ("errors", "layout", "clock", "config", "records", "process")
+#: whatever has a part in getting a byte onto the disk and back. ``memory`` and ``api`` only hand
+#: calls on; the rows about every verb name them
+_DURABLE: Final = (
+    *_GROUND, "store", "tiers", "lexical", "kernel", "native", "write", "upkeep", "sleep",
+    "assembly",
+)  # fmt: skip
+#: names that stand for several rooms
+GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    "ground": _GROUND,
+    "durable": _DURABLE,
+    "engine": (
+        *_DURABLE, "search", "recall", "language", "providers", "exchange", "messages", "memory",
+        "api",
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One promise.
 
-    ``least`` are counts below which a full run falls short of its plan. What a quick test counts is
-    taken for a sample of what a slow one of its file counts under that name, but for those in
-    ``apart``: their cases are others.
+    ``rooms`` are what the row proves: packages and modules below ``spector/``, ``native`` for the
+    C code, or names of ``GROUPS``. The row goes stale when one of them changes, or a test of it.
+
+    ``least`` are counts below which a full run falls short of its plan. The count of a quick test
+    is a sample of the slow test's count of the same name in the same file, and is not added to it;
+    counts in ``apart`` are of other cases and are added.
     """
 
     name: str
     promise: str
     how: str
+    rooms: tuple[str, ...]
     least: dict[str, int] = field(default_factory=dict)
     apart: frozenset[str] = frozenset()
 
@@ -34,27 +55,30 @@ ROWS: Final = (
     Row(
         "T1", "A killed process loses nothing acknowledged and shows nothing half-done",
         "SIGKILL at every file system call of every workload, SQLite's own calls included; of a"
-        " relaxed writer at every fifth",
+        " relaxed writer at every fifth", ("durable",),
         {"kill_points": 3000},
     ),
     Row(
         "T2", "A kill during recovery changes nothing",
         "what every 97th of those kills leaves is recovered and killed at every call; each of these"
-        " again at one place, which goes round",
+        " again at one place, which goes round", ("durable",),
     ),
     Row(
         "T3",
         "A power cut loses nothing acknowledged (strict), or only the newest suffix (relaxed)",
         "recorded calls replayed into legal disks: un-synced writes dropped, kept, torn, reordered",
+        ("durable",),
         {"states": 20_000, "mutants_caught": 7}, _MUTANTS,
     ),
     Row(
         "T4", "Writes reach the disk in the designed order", "audit of the same recorded calls",
+        ("durable",),
         apart=_MUTANTS,
     ),
     Row(
         "T5", "A real file system agrees with the replay",
         "images of an ext4 disk taken while a process writes, each mounted, replayed and opened",
+        ("durable",),
     ),
     Row(
         "T6", "A failing disk gives a typed error and leaves the store intact",
@@ -62,32 +86,35 @@ ROWS: Final = (
         " each workload in strict durability, once or for ever; at fewer of a relaxed writer's and"
         " of a reader's; no memory at every one. No file is synced again after its sync failed, but"
         " while a store is first made (those are counted); no directory, but that of the catalog"
-        " after a failure that SQLite keeps to itself (counted)",
+        " after a failure that SQLite keeps to itself (counted)", ("durable",),
     ),
     Row(
         "T7", "A full disk is survivable: room freed means work resumes",
         "a quota in front of libc at every few KiB of each workload, which cannot show a SIGBUS:"
         " its disk is roomy. Mounted tmpfs and ext4 of 4 to 8 MiB: remember, reflect, compact,"
-        " checkpoint, backup, close",
+        " checkpoint, backup, close", ("durable",),
     ),
     Row(
         "T8", "Too little memory is an error, not a crash",
         "address space limited step by step; the kernel in buffers of every size between fences",
+        ("durable", "search"),
     ),
     Row(
         "T9", "Every byte of a header that is not what was written is noticed or harmless",
         "each byte of partition and record headers set to 0, 255, ^1, +1, random",
+        ("ground", "store", "kernel", "native", "search"),
     ),
     Row(
         "T10", "Damage of bodies and files is found, and never served as truth",
         "bit flips, zeroed pages, swaps, truncations, foreign and stale files",
+        ("ground", "store", "lexical", "kernel", "native", "search", "language"),
     ),
     Row(
         "T11", "No input from disk crashes the reader",
         "each kind of input counted by itself, a case of one costs a thousand times one of another:"
         " C under sanitizers (kernel, lexical); by chance; guided by coverage (damaged stores, and"
         " repairs of them; stores forged with sums that fit, only opened or sealed and asked"
-        " everything; imports; exports; arguments)",
+        " everything; imports; exports; arguments)", ("engine", "importers"),
         {
             "kernel_cases": 5_000_000, "lexical_cases": 300_000,
             "imports_by_chance": 40_000, "arguments_by_chance": 40_000,
@@ -102,84 +129,102 @@ ROWS: Final = (
         " whole; under an open store, recalls may end the process",
         "truncation at every 37th byte between openings; while a store opens with guard_reads; in"
         " front of compaction and backup; under recalls of an open store, which get SIGBUS",
+        ("ground", "store", "kernel", "native", "search"),
     ),
     Row(
         "T13", "Readers see whole commits beside a writer",
         "reading processes verify every record while one process writes, compacts and reflects;"
-        " times are of a machine on which all other tests run too",
+        " times are of a machine on which all other tests run too", ("durable", "search"),
     ),
-    Row("T14", "There is one writer", "second processes, dead holders, links, second paths"),
-    Row("T15", "Forks, threads and stray closes harm nothing", "forked, threaded, closed at exit"),
+    Row("T14", "There is one writer", "second processes, dead holders, links, second paths",
+        ("ground", "store", "assembly"),
+    ),
+    Row("T15", "Forks, threads and stray closes harm nothing", "forked, threaded, closed at exit",
+        ("durable",),
+    ),
     Row(
         "T16", "Old formats open, newer ones are refused",
-        "fixtures of every format, killed upgrades",
+        "fixtures of every format, killed upgrades", ("durable", "cli"),
     ),
     Row(
         "T17", "Foreign byte orders and odd shapes are refused or equal",
-        "headers, dimensions, strides",
+        "headers, dimensions, strides", ("ground", "store", "kernel", "native"),
     ),
     Row(
         "T18", "Clocks that jump, freeze or go back break nothing",
-        "injected clocks, 1969 to 2262",
+        "injected clocks, 1969 to 2262", ("durable", "search"),
     ),
-    Row("T19", "Days are UTC days, whoever asks from wherever", "zones, both ends of summer time"),
+    Row("T19", "Days are UTC days, whoever asks from wherever", "zones, both ends of summer time",
+        ("ground", "store", "tiers", "write", "upkeep", "sleep"),
+    ),
     Row(
         "T20", "Huge inputs are refused, typed", "texts, tags, batches beyond their limits",
+        ("ground", "write", "search", "memory", "importers", "exchange"),
         apart=frozenset({"refused"}),
     ),
     Row(
         "T21", "NaN, infinity and zero vectors are refused or sorted last",
-        "writes, cues, forced files",
+        "writes, cues, forced files", ("ground", "write", "kernel", "native", "search"),
     ),
     Row(
         "T22", "Any array layout gives the same answer",
         "random vectors, dtypes, byte orders and strides (negative ones, too); overlapping and"
         " broadcast rows, Fortran order, misaligned, read-only",
+        ("ground", "write", "store", "kernel", "native"),
     ),
-    Row("T23", "Offsets and counts beyond 32 bits hold", "sparse files, sanitizers"),
+    Row("T23", "Offsets and counts beyond 32 bits hold", "sparse files, sanitizers",
+        ("ground", "store", "kernel", "native"),
+    ),
     Row(
         "T24", "The engine equals a dictionary and NumPy",
         "random operations on both, tiny partitions; on disk crashes, reopenings and readers in"
-        " between, in memory none of these",
+        " between, in memory none of these", ("engine",),
         {"steps": 200_000, "steps_on_disk": 110_000}, _PLANTED,
     ),
     Row(
         "T25", "Every instruction set and backend gives the same bits",
         "each set forced, alone and together, in C, Numba and NumPy; a float64 oracle",
+        ("kernel", "native"),
     ),
-    Row("T26", "The fast paths equal the exact one", "default recall beside exact=True"),
+    Row("T26", "The fast paths equal the exact one", "default recall beside exact=True",
+        ("ground", "search", "store", "tiers", "write", "lexical", "kernel", "native"),
+    ),
     Row(
         "T27", "The kernel touches no memory but its own",
         "ASan, UBSan, valgrind, unreadable pages around every buffer",
+        ("kernel", "native", "lexical", "errors"),
     ),
-    Row("T28", "No data races in the kernel", "thread sanitizer over shared indexes and outputs"),
+    Row("T28", "No data races in the kernel", "thread sanitizer over shared indexes and outputs",
+        ("kernel", "native"),
+    ),
     Row(
         "T29", "Whoever looks at whatever moment sees whole commits, whatever else goes on",
         "a writer, readers within its operations, backups, restores, nights, failing disks and"
-        " kills, in one thread from one number",
+        " kills, in one thread from one number", ("durable", "search"),
         {"steps": 18_000, "planted_bugs_found": 3}, _PLANTED,
     ),
     Row(
         "T30", "The tests bite",
         "mutants of the store, of what writes and what sleeps, and of the parsers: comparisons, off"
         " by one, syncs and calls left out or swapped, errors not raised",
+        ("ground", "store", "write", "upkeep", "sleep", "tiers", "exchange", "importers"),
         {"mutants": 60},
     ),
     Row(
         "T31", "Long runs do not slow down, nor grow beyond 4 MiB of own memory an hour",
         "one writer, four reading processes, the daemon on; the last quarter of the time beside the"
-        " first; slopes of memory, descriptors, maps; all other tests beside it",
+        " first; slopes of memory, descriptors, maps; all other tests beside it", ("engine",),
         {"minutes": 30},
     ),
     Row(
         "T32", "Load is survivable",
-        "10,000 to 1,000,000 records, cold and warm; all other tests beside it",
+        "10,000 to 1,000,000 records, cold and warm; all other tests beside it", ("engine",),
     ),
     Row(
         "T33", "A backup of a live store is a store; what a plain copy is, is told",
         "backups while writes go on, restored, checked; copies file by file, in several orders,"
         " while a store is in use or its writer is killed; backups copied over what a killed writer"
-        " left. Each is refused, or found by check, or one moment exactly",
+        " left. Each is refused, or found by check, or one moment exactly", ("durable",),
         {
             "copies_in_use": 240, "copies_in_use_refused": 1, "copies_in_use_found_by_check": 1,
             "copies_in_use_sound": 1, "copies_across_a_kill": 120,
@@ -188,10 +233,11 @@ ROWS: Final = (
             "backups_over_killed_stores": 120,
         },
     ),
-    Row("T34", "Sleep is idempotent", "reflect and compact killed, rerun, run twice"),
+    Row("T34", "Sleep is idempotent", "reflect and compact killed, rerun, run twice", ("durable",)),
     Row(
         "T35", "Every configuration keeps the same promises",
         "the lives of T24, once for each: kernels, durability, in memory, with and without indexes",
+        ("engine",),
         {"configurations": 7},
     ),
     Row(
@@ -200,21 +246,43 @@ ROWS: Final = (
         " opening and closing; real signals at random moments, of the command too. Afterwards the"
         " object works or says that it has to be opened again, the store opens, check finds"
         " nothing, what was acknowledged is there, no lock and no descriptor is left",
+        ("engine", "cli", "importers"),
         {"places_cut": 4000, "interrupts": 5000, "commands_interrupted": 300},
     ),
     Row(
         "T37", "Closing beside running calls ends them: with a result, or StoreClosedError",
-        "a memory is closed while many threads are in all of its verbs",
+        "a memory is closed while many threads are in all of its verbs", ("engine",),
         {"closings": 1000},
     ),
-    Row("I1-I15", "check names each broken invariant", "each broken by hand"),
-    Row("repair", "What is intact can be salvaged", "check --repair on every kind of damage"),
-    Row("backup", "Backups are whole or absent", "kills, full disks, hostile destinations"),
-    Row("erasure", "Purged means gone", "byte search over every file of the store"),
-    Row("permissions", "Files are 0600, directories 0700", "any umask, every file made"),
-    Row("hostile names", "No name leads outside the store", "a corpus of names, links, devices"),
-    Row("hostile catalog", "A planted catalog runs nothing", "triggers, views, attached files"),
+    Row("I1-I15", "check names each broken invariant", "each broken by hand",
+        ("ground", "store", "kernel", "native"),
+    ),
+    Row("repair", "What is intact can be salvaged", "check --repair on every kind of damage",
+        ("durable", "providers", "cli"),
+    ),
+    Row("backup", "Backups are whole or absent", "kills, full disks, hostile destinations",
+        ("durable",),
+    ),
+    Row("erasure", "Purged means gone", "byte search over every file of the store",
+        ("durable", "search", "language", "providers"),
+    ),
+    Row("permissions", "Files are 0600, directories 0700", "any umask, every file made",
+        ("ground", "store", "exchange", "cli", "providers"),
+    ),
+    Row("hostile names", "No name leads outside the store", "a corpus of names, links, devices",
+        ("ground", "store", "importers", "exchange", "cli"),
+    ),
+    Row("hostile catalog", "A planted catalog runs nothing", "triggers, views, attached files",
+        ("ground", "store", "assembly"),
+    ),
 )
 # fmt: on
 
-NAMES: Final = frozenset(row.name for row in ROWS)
+_BY_NAME: Final = {row.name: row for row in ROWS}
+NAMES: Final = frozenset(_BY_NAME)
+
+
+def rooms_of(row: str) -> tuple[str, ...]:
+    """The rooms that a row names, its groups written out; all that there are for no row."""
+    named = _BY_NAME[row].rooms if row in _BY_NAME else ("engine", "cli", "importers")
+    return tuple(sorted({room for each in named for room in GROUPS.get(each, (each,))}))
