@@ -6,10 +6,13 @@ with the vector's padding. A record copied from another store therefore fails it
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
+from spector.kernel.contract import Kernel
 from spector.kernel.dispatch import get_kernel
 from spector.layout import HEADER_BYTES
 
@@ -25,7 +28,7 @@ def crc32c(data: Bytes, seed: int | bytes = 0) -> int:
         data: any contiguous bytes.
         seed: the checksum of what came before (so pieces can be chained), or those bytes.
     """
-    return get_kernel().crc32c(_flat(data), _register(seed))
+    return _backend().crc32c(_flat(data), _register(seed))
 
 
 def crc32c_rows(
@@ -51,8 +54,14 @@ def crc32c_rows(
         out = np.empty(len(rows), np.uint32)
     elif out.dtype != np.uint32 or out.shape != (len(rows),) or not out.flags.c_contiguous:
         raise InvalidInputError(f"out must be ({len(rows)},) uint32, contiguous")
-    get_kernel().crc32c_rows(rows, out, _register(seed))
+    _backend().crc32c_rows(rows, out, _register(seed))
     return out
+
+
+@cache
+def _backend() -> Kernel:
+    """The kernel of the first call, for good: every backend computes the same checksums."""
+    return get_kernel()
 
 
 def _flat(data: Bytes) -> bytes | memoryview:
@@ -65,4 +74,4 @@ def _flat(data: Bytes) -> bytes | memoryview:
 def _register(seed: int | bytes) -> int:
     if isinstance(seed, int):
         return seed & 0xFFFF_FFFF
-    return get_kernel().crc32c(seed) if seed else 0
+    return _backend().crc32c(seed) if seed else 0

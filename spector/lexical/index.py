@@ -1,6 +1,6 @@
 """An index of words in memory that follows a store, commit by commit.
 
-    index = WordIndex(key=store.uuid)
+    index = WordIndex(kernel, key=store.uuid)
     view = index.follow(partitions, source)      # whenever something may have changed; cheap if not
     terms = cue_terms("Which guitar did Ann buy?")
     lookup = view.look_up(terms)                 # or pass the terms to each method
@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import StoreError
-from spector.kernel.contract import length_codes
+from spector.kernel.contract import Kernel, length_codes
 from spector.language.statements import Text
 from spector.language.words import analyse, term_hash
 from spector.lexical.aliases import alias_terms
@@ -76,16 +76,18 @@ class WordIndex:
     """Words of all memories of one store. Thread-safe."""
 
     def __init__(
-        self, key: bytes = b"", *, mark: Callable[[Text], int] | None = None,
+        self, kernel: Kernel, key: bytes = b"", *, mark: Callable[[Text], int] | None = None,
         kept: Callable[[Sequence[Extent]], Kept | None] | None = None,
     ) -> None:
         """
         Args:
+            kernel: searches the postings of every view.
             key: of the terms' hashes; a store's uuid, at most 64 bytes.
             mark: a number of 0 to 255 to keep for a memory, from its text and who said it.
             kept: asked once, before any text is read, for an index to go on from.
         """
         self._ask_for_kept = kept
+        self._kernel = kernel
         self._key = key
         self._mark = mark
         # a signal handler may close the store in the middle of a step: it must not wait for itself
@@ -385,8 +387,8 @@ class WordIndex:
 
     def _make_view(self) -> WordView:
         return WordView(
-            self._stack, self._columns.seen(), self._fields, self._key, self._ids.arrays(),
-            self._alive, self._size, self._turkish,
+            self._kernel, self._stack, self._columns.seen(), self._fields, self._key,
+            self._ids.arrays(), self._alive, self._size, self._turkish,
         )
 
     def _drop_dead(self) -> None:

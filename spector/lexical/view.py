@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel import get_kernel
 from spector.kernel.contract import Kernel, PostingsTable, Words
 from spector.language.words import Term, term_hash
 from spector.lexical.aliases import HAS_ALIAS
@@ -63,7 +62,8 @@ class WordView:
     """
 
     def __init__(
-        self, stack: Stack, columns: dict[str, NDArray[Any]], fields: FieldTable, key: bytes,
+        self, kernel: Kernel, stack: Stack, columns: dict[str, NDArray[Any]],
+        fields: FieldTable, key: bytes,
         order: tuple[NDArray[np.int64], NDArray[np.int32]], alive: int, size: int, turkish: bool,
     ) -> None:
         self._stack = stack
@@ -73,7 +73,7 @@ class WordView:
         self._order = order
         self._whole = alive == len(columns["id"])
         self._turkish = turkish
-        self._kernel: Kernel = get_kernel()
+        self._kernel = kernel
         self._marked: dict[int, Rows] = {}
         #: rows that are memories
         self.n_rows = alive

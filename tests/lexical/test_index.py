@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+from spector.kernel import get_kernel
 from spector.language.statements.text import Text
 from spector.language.words.analysis import Term, cue_terms
 from spector.lexical import index, postings
@@ -103,7 +104,7 @@ def test_an_index_that_follows_commits_answers_like_a_plain_computation(
     first = seed(start)
     rng = random.Random(first)
     shelf, number, held, moments = Shelf(), 0, [], []
-    following = WordIndex(b"key")
+    following = WordIndex(get_kernel(), b"key")
     for _ in range(40):
         for _ in range(rng.choice([1, 1, 4])):
             number = _change(rng, shelf, number)
@@ -125,8 +126,8 @@ def test_scores_do_not_depend_on_the_order_of_commits() -> None:
     at_once, one_by_one = Shelf(), Shelf()
     for text in texts:
         at_once.put(1, text)
-    late = WordIndex(b"key").follow(at_once.spans(), at_once)
-    following = WordIndex(b"key")
+    late = WordIndex(get_kernel(), b"key").follow(at_once.spans(), at_once)
+    following = WordIndex(get_kernel(), b"key")
     for n, text in enumerate(texts):
         one_by_one.put(1, text)
         if n % 37 == 0:
@@ -143,7 +144,7 @@ def test_a_memory_that_only_moves_is_not_read_again() -> None:
     shelf = Shelf()
     for n in range(1, 200):
         shelf.put(1, _text(rng, n))
-    following = WordIndex(b"key")
+    following = WordIndex(get_kernel(), b"key")
     following.follow(shelf.spans(), shelf)
     shelf.read = 0
     kept = [text for text in shelf.partitions[1] if text is not None and text.id % 2]
@@ -161,7 +162,7 @@ def test_only_allowed_rows_are_among_the_best() -> None:
     shelf = Shelf()
     for n in range(1, 50):
         shelf.put(1, Text(n, 0, 0, 0, None, None, "guitar " * n, n))
-    view = WordIndex().follow(shelf.spans(), shelf)
+    view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     allow = np.zeros(len(view), bool)
     allow[view.rows([3, 9])] = True
     rows, _ = view.best([Term("guitar")], k=5, allow=allow)
@@ -172,7 +173,7 @@ def test_equal_scores_are_cut_by_id() -> None:
     shelf = Shelf()
     for n in range(100, 0, -1):
         shelf.put(1, Text(n, 0, 0, 0, None, None, "the same guitar", n))
-    view = WordIndex().follow(shelf.spans(), shelf)
+    view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     rows, scores = view.best([Term("guitar")], k=7)
     assert view.ids(rows).tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert len(set(scores.tolist())) == 1
@@ -184,7 +185,7 @@ def test_a_word_that_the_cue_gives_in_two_languages_counts_once() -> None:
         ["evlerimiz çok güzel, bu ev için şükür", "evlerimiz, said Ann", "car"], 1
     ):
         shelf.put(1, Text(n, 0, 0, 0, None, None, text, n))
-    view = WordIndex().follow(shelf.spans(), shelf)
+    view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     terms = cue_terms("evlerimiz")
     assert [term.forms for term in terms] == [("evlerimiz", "ev")]
     assert view.df(terms).tolist() == [2]
@@ -192,7 +193,7 @@ def test_a_word_that_the_cue_gives_in_two_languages_counts_once() -> None:
 
 
 def test_an_empty_store_answers_everything() -> None:
-    view = WordIndex().follow((), Shelf())
+    view = WordIndex(get_kernel()).follow((), Shelf())
     terms = cue_terms("green word")
     none = np.array([-1], np.int64)
     assert (len(view), view.n_rows, view.df(terms).tolist()) == (0, 0, [0, 0])
@@ -206,7 +207,7 @@ def test_the_most_informative_terms_are_kept_not_the_first() -> None:
     shelf = Shelf()
     for n in range(1, 21):
         shelf.put(1, Text(n, 0, 0, 0, None, None, "alpha " + ("beta " if n < 3 else "gamma "), n))
-    view = WordIndex().follow(shelf.spans(), shelf)
+    view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     terms = cue_terms("alpha gamma unheard beta")
     assert [term.text for term in view.informative(terms, 2)] == ["gamma", "beta"]
 
@@ -222,7 +223,7 @@ def test_a_source_that_fails_costs_nothing_but_a_fresh_start() -> None:
 
     shelf = Broken()
     shelf.put(1, Text(1, 0, 0, 0, None, None, "guitar", 1))
-    following = WordIndex()
+    following = WordIndex(get_kernel())
     following.follow(shelf.spans(), shelf)
     for n in range(2, 6):
         shelf.put(1, Text(n, 0, 0, 0, None, None, "guitar", n))
@@ -237,7 +238,7 @@ def test_a_source_that_fails_costs_nothing_but_a_fresh_start() -> None:
 def test_a_cue_without_words_matches_nothing() -> None:
     shelf = Shelf()
     shelf.put(1, Text(1, 0, 0, 0, None, None, "guitar", 1))
-    view = WordIndex().follow(shelf.spans(), shelf)
+    view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     every = np.arange(len(view))
     assert view.best([])[0].tolist() == []
     assert view.counts(every, []).shape == view.fields(every, []).shape == (0, 1)
@@ -252,5 +253,5 @@ def test_an_index_takes_a_few_hundred_bytes_a_memory() -> None:
     for n in range(1, 3001):
         text = " ".join(rng.choice(known) for _ in range(20))
         shelf.put(1, Text(n, 0, 0, n * _DAY // 50, f"s{n // 50}", rng.choice("AB"), text, n))
-    view = WordIndex().follow(shelf.spans(), shelf)
+    view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     assert view.nbytes / len(view) < 400

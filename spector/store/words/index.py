@@ -22,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from spector.errors import CatalogCorruptError, StoreError
+from spector.kernel import get_kernel
 from spector.language.statements import Text, speaker_in, words_of
 from spector.language.words import fingerprint
 from spector.lexical import Extent, Kept, Known, WordIndex, WordView
@@ -104,7 +105,9 @@ class Words:
         self._word_files.forget()
 
     def _make_index(self) -> WordIndex:
-        return WordIndex(self._key, mark=self._mark, kept=partial(_kept, self._word_files))
+        return WordIndex(
+            get_kernel(), self._key, mark=self._mark, kept=partial(_kept, self._word_files)
+        )
 
     @property
     def _store(self) -> Store:
