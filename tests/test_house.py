@@ -25,7 +25,6 @@ LONG_FILES: dict[str, int] = {
     "spector/kernel/contract/index_image.py": 449,
     "spector/kernel/jit/indexed.py": 437,
     "spector/kernel/jit/lexical.py": 449,
-    "spector/lexical/index.py": 422,
     "spector/memory.py": 1743,
     "spector/recall/context.py": 422,
     "spector/records/memory.py": 718,

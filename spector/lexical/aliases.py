@@ -17,11 +17,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.words import SPACELESS, normalize
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.language.words import SPACELESS, normalize, term_hash
 from spector.records import MOST_ALIASES
 
 __all__ = [
-    "HAS_ALIAS", "Span", "alias_terms", "folded", "is_slip", "name_words", "near_terms", "spans",
+    "HAS_ALIAS", "Span", "alias_hashes", "alias_terms", "folded", "is_slip", "name_words", "near_terms",
+    "spans",
 ]
 
 #: words of a name
@@ -89,6 +93,11 @@ def alias_terms(aliases: Sequence[str]) -> list[str]:
                 _part(_AROUND, name, len(name), name[: half - 1] + name[half + 1 :]),
             )))
     return list(out)
+
+
+def alias_hashes(aliases: Sequence[str], key: bytes) -> NDArray[np.uint64]:
+    """(n,) ascending hashes of `alias_terms`."""
+    return np.array(sorted({term_hash(term, key) for term in alias_terms(aliases)}), np.uint64)
 
 
 def near_terms(text: str) -> list[str]:

@@ -28,7 +28,7 @@ and 4 terms of its field) and 12 for each different term of 65,536 memories: see
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -39,15 +39,15 @@ from numpy.typing import NDArray
 from spector.errors import StoreError
 from spector.kernel.contract import Kernel, length_codes
 from spector.language.statements import Text
-from spector.language.words import analyse, term_hash
-from spector.lexical.aliases import alias_terms
+from spector.language.words import analyse
+from spector.lexical.aliases import alias_hashes
 from spector.lexical.columns import Columns, FieldTable
 from spector.lexical.encoding import encode
 from spector.lexical.ids import IdMap
 from spector.lexical.image import Kept, KeptExtent
 from spector.lexical.postings import Stack
-from spector.lexical.sessions import Chains
-from spector.lexical.source import Extent, Known, Source
+from spector.lexical.sessions import Chains, session_hashes
+from spector.lexical.source import Extent, Known, Source, slot_ranges
 from spector.lexical.view import WordView
 
 __all__ = ["WordIndex"]
@@ -59,8 +59,6 @@ _RECENT: Final = 4
 #: dead rows are left out once they are so many, and a third
 _MANY_DEAD: Final = 1024
 _NO_SEAL: Final = -1
-#: slots that are read needlessly rather than by a query more
-_GAP: Final = 8
 
 
 @dataclass(slots=True)
@@ -279,7 +277,7 @@ class WordIndex:
                 columns.changing("slot")[row] = known.slot
         self._kill(np.array(dead, np.int64))
         slots = sorted(k.slot for k in theirs.values() if k.id not in found)
-        for first, stop in _runs(slots):
+        for first, stop in slot_ranges(slots):
             self._add(source.texts(extent.segment_id, first, stop))
 
     def _is_same(self, row: int, known: Known) -> bool:
@@ -320,15 +318,15 @@ class WordIndex:
 
     def _append(self, batch: list[Text]) -> None:
         columns, fields = self._columns, self._fields
-        texts = [analyse(_with_aliases(text)) for text in batch]
+        texts = [analyse("\n".join((text.text, *text.aliases))) for text in batch]
         self._turkish = self._turkish or any(found.turkish for found in texts)
         numbers = [
             fields.number(text.speaker, text.event_ms, found.turkish)
             for text, found in zip(batch, texts, strict=True)
         ]
         terms = [
-            np.append(fields.terms[n], self._names(text)) if text.aliases else fields.terms[n]
-            for n, text in zip(numbers, batch, strict=True)
+            np.append(fields.terms[n], alias_hashes(text.aliases, self._key))
+            if text.aliases else fields.terms[n] for n, text in zip(numbers, batch, strict=True)
         ]
         found = encode(texts, terms, self._key)
         count = len(batch)
@@ -338,7 +336,7 @@ class WordIndex:
         first = columns.append({
             "id": np.array([t.id for t in batch], np.int64),
             "event_ms": np.array([t.event_ms for t in batch], np.int64),
-            "session": self._sessions([t.session_id for t in batch]),
+            "session": session_hashes([t.session_id for t in batch], self._key),
             "segment": np.array([t.segment_id for t in batch], np.int32),
             "slot": np.array([t.slot for t in batch], np.int32),
             "seal": np.array([_NO_SEAL if t.seal is None else t.seal for t in batch], np.int64),
@@ -358,16 +356,6 @@ class WordIndex:
             self._count(text.segment_id, 1)
         self._alive += count
         self._size += int(size.sum(dtype=np.int64))
-
-    def _names(self, text: Text) -> NDArray[np.uint64]:
-        """Hashes of what a memory's aliases are looked up as."""
-        found = {term_hash(term, self._key) for term in alias_terms(text.aliases)}
-        return np.array(sorted(found), np.uint64)
-
-    def _sessions(self, names: list[str | None]) -> NDArray[np.uint64]:
-        """(n,) hashes of sessions; 0 for none."""
-        known = {n: term_hash(n, self._key) or 1 if n else 0 for n in set(names)}
-        return np.array([known[name] for name in names], np.uint64)
 
     def _count(self, segment_id: int, change: int) -> None:
         state = self._followed.get(segment_id)
@@ -403,22 +391,3 @@ class WordIndex:
         self._chains = Chains()
         self._chains.link(self._columns, 0, self._columns["chained"])
         self._ids = IdMap.of(self._columns["id"], np.arange(len(rows)))
-
-
-def _with_aliases(text: Text) -> str:
-    """A text and the names of its memory, whose words count as its own."""
-    return "\n".join((text.text, *text.aliases)) if text.aliases else text.text
-
-
-def _runs(slots: list[int]) -> Iterator[tuple[int, int]]:
-    """(first, stop) of the runs of ascending slots, small gaps included."""
-    first = last = None
-    for slot in slots:
-        if first is None or last is None:
-            first = slot
-        elif slot > last + _GAP:
-            yield first, last + 1
-            first = slot
-        last = slot
-    if first is not None and last is not None:
-        yield first, last + 1

@@ -6,17 +6,26 @@ who walks along steps over them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.language.words import term_hash
 from spector.lexical.columns import Columns
 
-__all__ = ["Chains"]
+__all__ = ["Chains", "session_hashes"]
 
 #: more rows than this at once for sessions that are known already: those are linked anew instead
 _ONE_BY_ONE = 64
 #: sessions in the dictionary before they go into the sorted arrays
 _RECENT = 4096
+
+
+def session_hashes(names: Sequence[str | None], key: bytes) -> NDArray[np.uint64]:
+    """(n,) keyed hashes of sessions; 0 where a memory has none."""
+    known = {n: term_hash(n, key) or 1 if n else 0 for n in set(names)}
+    return np.array([known[name] for name in names], np.uint64)
 
 
 class Chains:

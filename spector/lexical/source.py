@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, Protocol
 
 from spector.language.statements import Text
 
-__all__ = ["Extent", "Known", "Source",]
+__all__ = ["Extent", "Known", "Source", "slot_ranges"]
+
+#: two ranges of slots are one when the gap is at most this: reading it costs less than a query
+_GAP: Final = 8
 
 
 class Extent(Protocol):
@@ -44,3 +47,17 @@ class Source(Protocol):
 
     def known(self, segment_id: int) -> Iterable[Known]:
         """All memories of a partition."""
+
+
+def slot_ranges(slots: list[int]) -> Iterator[tuple[int, int]]:
+    """(first, stop) of the ranges that cover ascending slots, small gaps included."""
+    first = last = None
+    for slot in slots:
+        if first is None or last is None:
+            first = slot
+        elif slot > last + _GAP:
+            yield first, last + 1
+            first = slot
+        last = slot
+    if first is not None and last is not None:
+        yield first, last + 1
