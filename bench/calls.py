@@ -3,7 +3,7 @@
     python -m bench.calls [records]        1,000,000 unless said otherwise
 
 Partitions of 2,500 records in one file, as a store has them that got 2,500 memories a day; one
-thread on one core. Backends are asked in turns. Prints a table for bench/LOG.md.
+thread on one core. Backends are asked in turns. Prints a table for bench/log.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 Texts are windows of 20 to 40 words over real turns; 35 % of their rarer words are replaced by
 coined ones, whose number grows with the 0.58th power of the words seen (Heaps), as it does in life.
-Times are of each cue the least of three calls, warm. Prints a table for bench/LOG.md.
+Times are of each cue the least of three calls, warm. Prints a table for bench/log.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
  * A run reads memory as a plain copy would, line after line by one instruction, and fetches nothing
  * ahead: that is what prefetchers are made for. Four records at a time, each a stream of its own,
  * take 2.5 times as long on Zen 4 where they come from memory, and what is fetched ahead by
- * instruction gets there no faster (bench/LOG.md, "The straight scan on Zen 4").
+ * instruction gets there no faster (bench/log/kernel.md, "The straight scan on Zen 4").
  */
 #include "spector.h"
 

@@ -3,7 +3,7 @@
 Of a block of records a scan looks closer at few, those most like its cue. Within the blocks of a
 sealed partition records are written in the order that this module finds, so that those few lie
 together. It is an order and nothing else: whatever it is, every answer is the same. It does not let
-whole blocks be skipped: sentence embeddings have no groups that tight (bench/LOG.md).
+whole blocks be skipped: sentence embeddings have no groups that tight (bench/log).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from spector.lexical.postings import Stack
 
 __all__ = ["K1", "B", "Lookup", "WordView", "idf"]
 
-#: BM25 of the ranking (bench/LOG.md, "Ranking research"): how soon repeats stop to count, and how
+#: BM25 of the ranking (bench/log, "Ranking research"): how soon repeats stop to count, and how
 #: much length does
 K1: Final = 0.6
 B: Final = 0.75

@@ -5,7 +5,7 @@ memory accounts for, by how far the likest memory stands above what questions ab
 have with the store (`usual`), and by names that nobody knows: fused scores do not separate
 questions that have an answer from those that have none. *Which of the hits matter* is decided by
 fused scores, compared with those of the best and of the crowd behind it, for contexts and
-selective recalls alike. Constants and measurements: bench/LOG.md, "What stands out", "Silence above
+selective recalls alike. Constants and measurements: bench/log, "What stands out", "Silence above
 chance" and "Known names and doubt".
 """
 

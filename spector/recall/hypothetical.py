@@ -3,7 +3,7 @@
 A question is not worded as its answer is. So a few sentences that an answer might be like are made
 of the cue's topic, and the vector that is looked for is the mean of theirs and the cue's. No
 language model; English and Turkish. An option (`recall(hyde=True)`), off by default because it
-loses where it was measured (bench/LOG.md, "Template HyDE").
+loses where it was measured (bench/log, "Template HyDE").
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What an intent changes in a recall: the parameters that the v9 design gives it.
 
-An option (`recall(intent="auto")`), not the default: measured on LoCoMo it loses (bench/LOG.md,
+An option (`recall(intent="auto")`), not the default: measured on LoCoMo it loses (bench/log,
 "Intents"). What the design would filter is favoured here, so that a wrong guess hides nothing.
 """
 

@@ -39,7 +39,7 @@ __all__ = ["BY_SCORE", "BY_WORDS", "Weigher"]
 I64 = NDArray[np.int64]
 
 #: candidates by score and by words, and how many of the latter must pass the gates; the scan of a
-#: large store slows down with what it is asked for (bench/LOG.md, "How many candidates")
+#: large store slows down with what it is asked for (bench/log/recall.md, "How many candidates")
 BY_SCORE: Final = 64
 BY_WORDS: Final = 128
 _ENOUGH: Final = 48

@@ -9,7 +9,7 @@ similar ones next to one another.
 What a recall by the default profile gains from is the first. No bound on the cosine is tight
 enough to skip a block of similar records, but the few of a block that are looked at closer lie
 together, which is better than the order of time where memories of many conversations are mixed,
-and about as good where it is one conversation after the other (bench/LOG.md). No scan reads the
+and about as good where it is one conversation after the other (bench/log). No scan reads the
 numbers of clusters in the headers; they tell that a partition is in order.
 """
 

@@ -2,7 +2,7 @@
 
 Their words, vectors and ids stay. Who speaks is part of what is indexed of a memory, so each gets
 a new slot, in the commit that brings the later one. Nothing is embedded again: a name in the vector
-of a speaker's first memories changes hardly any rank (bench/LOG.md), and one write would take as
+of a speaker's first memories changes hardly any rank (bench/log), and one write would take as
 long as all of them took.
 """
 

@@ -1,7 +1,7 @@
 """What kind of cue it is, and what is said about why.
 
 Mechanism: rules on the wording choose the weights of a recall. Damage without it: one fixed weight
-loses either on questions of fact or on requests (bench/LOG.md, "Ranking research"). Guard: tables
+loses either on questions of fact or on requests (bench/log, "Ranking research"). Guard: tables
 of cues that no rule was written from, the figures of the research on the shared conversations,
 changes of a cue that must not matter.
 """

@@ -2,7 +2,7 @@
 
 Every term is measured in standard deviations of the store's likeness, so that words, people and
 vectors can be summed without being normalised: nothing is divided by a maximum or an ideal. The
-numbers were found on LoCoMo, BEAM, MADial and PrefEval at once, with folds held out (bench/LOG.md,
+numbers were found on LoCoMo, BEAM, MADial and PrefEval at once, with folds held out (bench/log,
 "Ranking research"); each term can be switched off by 0.
 """
 

@@ -1,7 +1,7 @@
 """What kind of cue this is, and what that changes: cheap rules, no LLM, every decision explained.
 
 `kind` chooses the weights of the ranking formula and was measured ("Ranking research" in
-bench/LOG.md, whose rules these are). `route` adds intent and mode with the parameters that the
+bench/log, whose rules these are). `route` adds intent and mode with the parameters that the
 designs behind spector give them (v9's strategy router, UCMA's query router). A route never keeps a
 memory from being found: it says what to favour, how many to look at, and why.
 """

@@ -1,7 +1,7 @@
 """What a text or cue shows by its wording: likings, words of time, whom it is about.
 
 Pure functions, no LLM, linear time. The English rules are those of "Ranking research" in
-bench/LOG.md, where each was measured; the Turkish ones are their translations and were not, for
+bench/log, where each was measured; the Turkish ones are their translations and were not, for
 want of a set. The terms of the ranking formula that use them are named in each docstring.
 """
 

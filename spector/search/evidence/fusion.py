@@ -6,7 +6,7 @@
 ``fused`` is the kernel's score and stays what it is. ``sd`` is the standard deviation of the cue's
 likeness over the store: evidence is counted in deviations, which makes words and vectors comparable
 whatever the store, and puts them on the scale of the profile's cosines. See "Ranking research" in
-bench/LOG.md for where each term comes from and what it buys.
+bench/log for where each term comes from and what it buys.
 """
 
 from __future__ import annotations
