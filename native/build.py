@@ -14,10 +14,11 @@ from pathlib import Path
 from cffi import FFI
 
 SOURCES = (
-    "native/scan.c", "native/gate.c", "native/dot.c", "native/columns.c", "native/score.c",
+    "native/scan.c", "native/straight.c", "native/gate_records.c", "native/dot.c",
+    "native/columns.c", "native/score.c",
     "native/popcount.c", "native/crc32c.c", "native/isa.c", "native/index.c", "native/sketch.c",
-    "native/indexed.c", "native/gates.c", "native/bounds.c", "native/promising.c",
-    "native/sample.c", "native/slices.c", "native/lexical.c", "native/around.c",
+    "native/indexed.c", "native/gate_index.c", "native/bounds.c", "native/rerank.c",
+    "native/floor_estimate.c", "native/slices.c", "native/lexical.c", "native/neighbours.c",
     "native/gather.c",
 )  # fmt: skip
 HEADER = "native/spector.h"

@@ -4,7 +4,7 @@
  * blocks whose extremes rule them out are not looked at. What survives is collected into batches.
  * From the heap's floor and the extremes follows the least sum of cosine and importance with which a
  * record of the batch could enter the heap; sketches, which know both, rule out nearly all of them, fine
- * codes most of the rest (promising.c). Whoever is left goes through the straight scan's own gates, products and scores.
+ * codes most of the rest (rerank.c). Whoever is left goes through the straight scan's own gates, products and scores.
  * So an index can make a scan miss a record, with the probability that recall_confidence leaves,
  * but never give it another score.
  */

@@ -82,7 +82,7 @@ typedef struct spector_search {
     spector_aside aside;
 } spector_search;
 
-/* ---- scan.c ---- */
+/* ---- straight.c ---- */
 
 /* All phases over the slots from first to before end, straight over the records; cap is that of the
  * query. */
@@ -90,6 +90,8 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *qu
                                const spector_cap *cap, uint32_t first, uint32_t end,
                                uint32_t part_index, spector_hit *hits, uint32_t found, uint32_t k,
                                uint64_t *drops, uint64_t *scored);
+/* Turn a heap into hits in order, best first. */
+void spector_sort_best_first(spector_hit *heap, uint32_t n);
 
 /* ---- indexed.c ---- */
 
@@ -100,13 +102,13 @@ void spector_search_end(spector_search *search);
 /* Fetch what the gates of a partition will read first. */
 void spector_search_ahead(const spector_search *search, const spector_part *part);
 
-/* ---- sample.c ---- */
+/* ---- floor_estimate.c ---- */
 
 /* A score that at least k records reach, from a sample; -INFINITY when there is none. Without it
  * the first tenth of a dense scan would let nearly everything through. hits serves as scratch. */
 float spector_sample_floor(spector_search *search, const uint32_t *select, uint32_t n);
 
-/* ---- promising.c ---- */
+/* ---- rerank.c ---- */
 
 /* Wait for the fine code of a record whose cosine is at most bound. */
 void spector_search_wait(spector_search *search, uint32_t part, uint32_t slot, float bound,

@@ -453,11 +453,8 @@ static inline void spector_locate_block(const spector_part *part, spector_block 
     for (uint32_t i = 0; i < block->n; i++)
         block->rows[i] = spector_record_at(part, block->slots[i]);
 }
-/* Phase 6 of a block into the heap of found hits; returns the heap's new size. */
-uint32_t spector_rank_block(const spector_part *part, const spector_query *query,
-                            spector_block *block, uint32_t part_index, spector_hit *hits,
-                            uint32_t found, uint32_t k);
-/* All phases of at most SPECTOR_BLOCK given records of any partitions. */
+/* All phases of at most SPECTOR_BLOCK given records of any partitions, into the heap of found hits;
+ * returns the heap's new size. */
 uint32_t spector_rank_given(const spector_part *parts, const spector_query *query,
                             const uint32_t *part, const uint32_t *slot, uint32_t n,
                             spector_hit *hits, uint32_t found, uint32_t k, uint64_t *drops,

@@ -24,8 +24,8 @@ from spector.language.words import SPACELESS, normalize, term_hash
 from spector.records import MOST_ALIASES
 
 __all__ = [
-    "HAS_ALIAS", "Span", "alias_hashes", "alias_terms", "folded", "is_slip", "name_words", "near_terms",
-    "spans",
+    "HAS_ALIAS", "Span", "alias_hashes", "alias_terms", "folded", "is_slip", "name_words",
+    "near_terms", "spans",
 ]
 
 #: words of a name

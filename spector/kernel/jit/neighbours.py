@@ -1,4 +1,4 @@
-"""The call about what stands around rows, compiled by Numba: the twin of native/around.c."""
+"""The call about what stands around rows, compiled by Numba: the twin of native/neighbours.c."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The scan compiled by Numba: the fast backend where no C compiler was at hand.
 
-A twin of native/scan.c, statement by statement. Partitions arrive as addresses in the table's
-entries, so one compiled call scans them all, read-only maps included. No fastmath: float
-operations keep their order, and the scores their bits.
+A twin of native/scan.c and straight.c, statement by statement. Partitions arrive as addresses in
+the table's entries, so one compiled call scans them all, read-only maps included. No fastmath:
+float operations keep their order, and the scores their bits.
 """
 
 from __future__ import annotations

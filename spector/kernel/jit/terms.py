@@ -1,4 +1,4 @@
-"""Phases 1 to 6 of one record, compiled by Numba: the twin of native/scan.c and score.c.
+"""Phases 1 to 6 of one record, compiled by Numba: the twin of native/straight.c and score.c.
 
 No fastmath: float operations keep their order, and the scores their bits.
 """

@@ -1,6 +1,6 @@
 /* Phases 1 to 4 of a run of records: spector_gate_rec_<isa>, chosen in isa.c.
  *
- * Only headers are read. Where few records pass, a dropped one's vector costs nothing (scan.c).
+ * Only headers are read. Where few records pass, a dropped one's vector costs nothing (straight.c).
  */
 #include "spector.h"
 
