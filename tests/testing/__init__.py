@@ -1,0 +1,1 @@
+"""The kit for those who add a tier or an embedder."""
