@@ -70,7 +70,7 @@ from spector.recall import (
     CROWD,
     DEPTH,
     Context,
-    Desk,
+    ContextBuilder,
     RareArguments,
     RecallArguments,
     RecallOptions,
@@ -108,7 +108,7 @@ from spector.records import (
     ReflectReport,
     UserSummary,
 )
-from spector.search import Reader
+from spector.search import Searcher
 from spector.search.evidence import Probes
 from spector.search.selection import asks_for_now
 from spector.search.view import (
@@ -229,7 +229,7 @@ class Memory(Sole):
         self._kernel = ParallelKernel(get_kernel(), threads)
         # past the cache, whose place is for cues
         model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
-        self._reader = Reader(
+        self._reader = Searcher(
             router, self._kernel, config, embed=None if model is None else partial(embedded, model)
         )
         self._vectors = Vectors(
@@ -807,7 +807,7 @@ class Memory(Sole):
         refuse_strange(recall)
         self._ensure(write=parse_switch(learn, "learn"))
         budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
-        desk = Desk(token_counter(tokenizer), budget, self._config, layout=laid_out, ids=with_ids)
+        desk = ContextBuilder(token_counter(tokenizer), budget, self._config, laid_out, ids=with_ids)
         text, notes = parse_cue(cue, self._config)
         topic = asked_topic(text, recall.get("kind") or "")
         wanted = parse_k(k, self._config, usual_k(topic, 20))

@@ -25,7 +25,7 @@ _Spent = dict[str, float]
 #: name of a stage -> the functions that it is, as module:owner.name
 _STAGES: dict[str, tuple[str, ...]] = {
     "arguments, and everything between the rest": ("spector:Memory.recall",),
-    "the snapshot, entered and left; the answer": ("spector.search.searcher:Reader.recall",),
+    "the snapshot, entered and left; the answer": ("spector.search.searcher:Searcher.recall",),
     "the query": ("spector.search.searcher:query_of",),
     "time that the cue names": (
         "spector.search.evidence.words:LexicalChannel.time_of", "spector.read.told:Told.add",

@@ -8,7 +8,7 @@ from spector.recall.abstention import (
 )
 from spector.recall.context import (
     Context,
-    Desk,
+    ContextBuilder,
     Quote,
 )
 from spector.recall.hypothetical import (
@@ -48,7 +48,7 @@ __all__ = [
     "CROWD",
     "DEPTH",
     "Context",
-    "Desk",
+    "ContextBuilder",
     "Quote",
     "RareArguments",
     "RecallArguments",

@@ -14,9 +14,9 @@ from spector.providers import TokenCounter
 from spector.recall.abstention import chosen
 from spector.recall.quoting import Block, Line, line_of
 from spector.records import Hit, HitList
-from spector.search.selection import CUT, quoted, unrepeated
+from spector.search.selection import CUT, quote_text, without_repeats
 
-__all__ = ["Context", "Desk", "Quote"]
+__all__ = ["Context", "ContextBuilder", "Quote"]
 
 #: tokens of the words of an abbreviated memory
 _ABBREVIATED_TOKENS: Final = 40
@@ -126,7 +126,7 @@ class Context:
         }  # fmt: skip
 
 
-class Desk:
+class ContextBuilder:
     """Where a block is put together: what may be spent, who counts, and from where memories count.
 
     Args:
@@ -136,8 +136,8 @@ class Desk:
     """
 
     def __init__(
-        self, counter: TokenCounter, max_tokens: int, config: Config, *,
-        layout: Layout = "compact", ids: bool = False,
+        self, counter: TokenCounter, max_tokens: int, config: Config,
+        layout: Layout = "compact", *, ids: bool = False,
     ) -> None:
         self._counter = counter
         self._max = max_tokens
@@ -177,7 +177,7 @@ class Desk:
         if not hits:
             reason = hits.reason or ("an instruction is about it" if asked else "nothing found")
             return self._empty(first, reason, abstained=hits.abstained and not asked)
-        hits = hits._holding(unrepeated(hits))
+        hits = hits._holding(without_repeats(hits))
         verdict, found = chosen(hits, k, self._config, cut=cut, always=always)
         if verdict.silent:
             reason = verdict.reason + ", but an instruction is about it" * asked
@@ -207,7 +207,7 @@ class Desk:
         if not rules.hits:
             rules = self._section(_STANDING, standing, whole=True, most=1)
         stands = {hit.id for hit in rules.hits}
-        left = len(unrepeated([hit for hit in standing if hit.text.strip()])) - len(stands)
+        left = len(without_repeats([hit for hit in standing if hit.text.strip()])) - len(stands)
         notes = (f"no room for {counted(left, 'standing instruction')}",) if left else ()
         kept = [hit for hit in pinned if hit.id not in stands]
         return _First(rules, self._section(_PINNED, kept, before=rules.text), notes)
@@ -226,7 +226,7 @@ class Desk:
         block, left = self._block(), room - self._counter(f"{title}:\n")
         kept: dict[int, tuple[Hit, Line]] = {}
         said = [hit for hit in hits if hit.text.strip()]
-        for hit in unrepeated(said):
+        for hit in without_repeats(said):
             line = _line(hit, left, self._counter, whole=not whole)
             if line is not None and line.cut:
                 shorter = min(left, _ABBREVIATED_TOKENS)
@@ -388,14 +388,14 @@ def _line(
     def cost(text: str) -> int:
         if len(text) > _CHARS_PER_TOKEN * limit:
             return limit + 1
-        return count(quoted(text))
+        return count(quote_text(text))
 
     if limit < 1:
         return None
     if cost(hit.text) <= limit:
-        return line_of(hit, quoted(hit.text), whole=whole, cut=False, mark=mark)
+        return line_of(hit, quote_text(hit.text), whole=whole, cut=False, mark=mark)
     part = excerpt(hit.text, words, limit, cost)
-    return line_of(hit, quoted(part), whole=whole, cut=True, mark=mark) if part else None
+    return line_of(hit, quote_text(part), whole=whole, cut=True, mark=mark) if part else None
 
 
 def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spector.records import Explanation, Hit, HitList
-from spector.search.selection import rescored
+from spector.search.selection import with_score
 
 __all__ = ["DEPTH", "merged"]
 
@@ -45,7 +45,7 @@ def merged(lists: Sequence[HitList], k: int) -> HitList:
 
 
 def _merged(hit: Hit, score: float) -> Hit:
-    return rescored(hit, score, functools.partial(_explained, hit, score))
+    return with_score(hit, score, functools.partial(_explained, hit, score))
 
 
 def _explained(hit: Hit, score: float) -> Explanation:

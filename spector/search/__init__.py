@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spector.search.searcher import (
-    Reader,
+    Searcher,
 )
 
 __all__ = [
-    "Reader",
+    "Searcher",
 ]

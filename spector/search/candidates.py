@@ -19,22 +19,22 @@ from numpy.typing import NDArray
 from spector.config import Config
 from spector.kernel.contract import REACH, Query, Ranking, Scanner, ScanResult, dots
 from spector.lexical import WordView
-from spector.search.evidence import Asked, Corpus, Fuser, is_open
+from spector.search.evidence import Corpus, Fuser, LexicalQuery, is_open
 from spector.search.view import (
     NOWHERE,
-    Ground,
+    FeatureTable,
     Places,
     Ranked,
     Snapshot,
+    all_features,
     deviation,
-    ground_of,
+    features_of,
     marked,
     mixed_vectors,
     places_of,
-    whole_ground,
 )
 
-__all__ = ["BY_SCORE", "BY_WORDS", "Weigher"]
+__all__ = ["BY_SCORE", "BY_WORDS", "CandidateRanker"]
 
 I64 = NDArray[np.int64]
 
@@ -56,7 +56,7 @@ class _Whole:
 
     snap: Snapshot
     views: tuple[WordView, ...]
-    grounds: tuple[Ground, ...]
+    tables: tuple[FeatureTable, ...]
     _corpus: dict[Any, Corpus] = field(default_factory=dict)
 
     def corpus(self, ranking: Ranking) -> Corpus:
@@ -65,8 +65,8 @@ class _Whole:
         found = self._corpus.get(key)
         if found is None:
             rows = sum(view.n_rows for view in self.views)
-            plain = _mean([ground.spread_lengths(ranking) for ground in self.grounds], 1.0)
-            more = _mean([ground.field_lengths for ground in self.grounds], 0.0)
+            plain = _mean([features.spread_lengths(ranking) for features in self.tables], 1.0)
+            more = _mean([features.field_lengths for features in self.tables], 0.0)
             found = self._corpus[key] = Corpus(rows, plain + more)
         return found
 
@@ -81,7 +81,7 @@ class _Sample:
     mean_length: float
 
 
-class Weigher:
+class CandidateRanker:
     """Ranks by all evidence. Thread-safe: what it keeps is replaced as a whole."""
 
     def __init__(self, kernel: Scanner, stores: int, config: Config) -> None:
@@ -99,25 +99,25 @@ class Weigher:
         return sum(len(view) for view in views) <= self._config.rank_all_records
 
     def all_of(
-        self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: Asked,
+        self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: LexicalQuery,
         result: ScanResult | None, select: NDArray[np.bool_] | None,
     ) -> Ranked:
         """Every memory of a small store in its order; ``result`` adds what has no words."""
         whole = self._whole
         if whole is None or whole.snap is not snap or whole.views != views:
-            grounds = tuple(
-                whole_ground(snap, n, view) for n, view in enumerate(views) if view.n_rows
+            tables = tuple(
+                all_features(snap, n, view) for n, view in enumerate(views) if view.n_rows
             )
-            whole = self._whole = _Whole(snap, views, grounds)
+            whole = self._whole = _Whole(snap, views, tables)
         corpus = whole.corpus(query.profile.ranking)
         ranked = self._fuser.ranked(
-            snap, whole.grounds, query, asked, corpus, result, select
+            snap, whole.tables, query, asked, corpus, result, select
         )
         ranked.is_whole = True
         return ranked
 
     def best_of(
-        self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: Asked,
+        self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: LexicalQuery,
         result: ScanResult, select: NDArray[np.bool_] | None, by_words: int, allow: Places | None,
     ) -> Ranked:
         """The best of a large store: candidates of ``result`` and by words, and those around."""
@@ -125,19 +125,19 @@ class Weigher:
         corpus = Corpus(
             sum(v.n_rows for v in views), sample.mean_length, _spread(sample, query)
         )
-        grounds = tuple(
+        tables = tuple(
             self._candidates(snap, n, view, query, asked, result, by_words, allow)
             for n, view in enumerate(views)
             if view.n_rows
         )
-        return self._fuser.ranked(snap, grounds, query, asked, corpus, result, select)
+        return self._fuser.ranked(snap, tables, query, asked, corpus, result, select)
 
     # -- candidates of a large store ------------------------------------------------------------
 
     def _candidates(
-        self, snap: Snapshot, n: int, view: WordView, query: Query, asked: Asked,
+        self, snap: Snapshot, n: int, view: WordView, query: Query, asked: LexicalQuery,
         result: ScanResult, by_words: int, allow: Places | None,
-    ) -> Ground:
+    ) -> FeatureTable:
         parts = result.hits["part"]
         first = snap.offsets[n]
         mine = (parts >= first) & (parts < first + len(snap.views[n].partitions))
@@ -148,10 +148,10 @@ class Weigher:
             asked.aliased.rows[n] if asked.aliased else np.zeros(0, np.int64),
         ])
         near = view.neighbours(found, REACH)
-        return ground_of(snap, n, view, marked(len(view), [found, near.ravel()]))
+        return features_of(snap, n, view, marked(len(view), [found, near.ravel()]))
 
     def _by_words(
-        self, snap: Snapshot, n: int, view: WordView, query: Query, asked: Asked, count: int,
+        self, snap: Snapshot, n: int, view: WordView, query: Query, asked: LexicalQuery, count: int,
         allow: Places | None,
     ) -> I64:
         """Rows with the best BM25, as many as it takes until enough pass the gates."""
@@ -185,16 +185,16 @@ class Weigher:
         ):
             return kept
         share = max(1.0, sum(rows) / _SAMPLE)
-        grounds = []
+        tables = []
         for n, view in enumerate(views):
             if not view.n_rows:
                 continue
             alive = np.flatnonzero(view.alive)
             chosen = (np.arange(int(len(alive) / share)) * share).astype(np.int64)
-            grounds.append(ground_of(snap, n, view, alive[chosen]))
-        mean = _mean([ground.spread_lengths(ranking) for ground in grounds], 1.0)
-        more = _mean([ground.field_lengths for ground in grounds], 0.0)
-        vectors = np.concatenate([mixed_vectors(snap, g, ranking.near) for g in grounds])
+            tables.append(features_of(snap, n, view, alive[chosen]))
+        mean = _mean([features.spread_lengths(ranking) for features in tables], 1.0)
+        more = _mean([features.field_lengths for features in tables], 0.0)
+        vectors = np.concatenate([mixed_vectors(snap, g, ranking.near) for g in tables])
         self._sample = kept = _Sample(rows, ranking, vectors, mean + more)
         return kept
 

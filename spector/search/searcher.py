@@ -26,11 +26,11 @@ from spector.language.time import Span, hull, when
 from spector.layout import Flag
 from spector.lexical import WordView
 from spector.records import Hit, HitList
-from spector.search.candidates import BY_SCORE, BY_WORDS, Weigher
+from spector.search.candidates import BY_SCORE, BY_WORDS, CandidateRanker
 from spector.search.evidence import (
-    Asked,
     LexicalChannel,
-    Noticer,
+    LexicalQuery,
+    SignalCollector,
     id_in,
     is_open,
     is_scoped,
@@ -45,16 +45,16 @@ from spector.search.selection import (
     Embed,
     Standing,
     believed,
+    choose_diverse,
     continued,
-    few_of_each,
     is_doubted,
     is_looked_for,
-    most_diverse,
+    limit_per_session,
+    move_newer_first,
     near_the_best,
-    newer_first,
     outdated,
-    unrepeated,
     without_floods,
+    without_repeats,
 )
 from spector.search.view import (
     Candidate,
@@ -81,7 +81,7 @@ from spector.store.catalog import SqlFilter
 from spector.store.core import View
 from spector.tiers import TierRouter
 
-__all__ = ["Reader"]
+__all__ = ["Searcher"]
 
 #: candidates that are confirmed one by one before the catalog resolves a filter for all records
 _CANDIDATES_BEFORE_BITMAP = 2048
@@ -106,7 +106,7 @@ _IDENTITY = 100.0
 
 
 _Known = tuple[
-    tuple[WordView, ...], Asked, list[int] | None, NDArray[np.bool_] | None
+    tuple[WordView, ...], LexicalQuery, list[int] | None, NDArray[np.bool_] | None
 ]
 
 
@@ -114,7 +114,7 @@ _Known = tuple[
 _Answer = Callable[[Snapshot, RecallRequest], HitList]
 
 
-class Reader:
+class Searcher:
     """The read path over all tiers of a memory. Thread-safe, takes no lock while it scans."""
 
     def __init__(
@@ -126,8 +126,8 @@ class Reader:
         self._config = config
         self._confirmer = Confirmer(router, kernel)
         self._lexical = LexicalChannel(self._stores)
-        self._weigher = Weigher(kernel, len(self._stores), config)
-        self._noticer = Noticer(kernel)
+        self._ranker = CandidateRanker(kernel, len(self._stores), config)
+        self._signals = SignalCollector(kernel)
         self._standing = Standing(router, kernel, self._confirmer, config, embed)
         self._cached: Snapshot | None = None
         #: hits wanted and tags of the gate -> candidates that were enough the last time
@@ -189,8 +189,8 @@ class Reader:
 
     def let_go(self) -> None:
         """Forget what was made of memories to rank others; the next recall makes it anew."""
-        self._weigher.let_go()
-        self._noticer.let_go()
+        self._ranker.let_go()
+        self._signals.let_go()
         self._standing.let_go()
 
     def close(self) -> None:
@@ -198,9 +198,9 @@ class Reader:
         self._cached = None
         self._enough.clear()
         self._lexical.let_go()
-        self._noticer.let_go()
+        self._signals.let_go()
         self._standing.let_go()
-        self._weigher = Weigher(self._kernel, len(self._stores), self._config)
+        self._ranker = CandidateRanker(self._kernel, len(self._stores), self._config)
 
     def speakers(self) -> Speakers:
         """Who was known to speak when a cue was last looked up in words."""
@@ -260,12 +260,12 @@ class Reader:
         want = min(max(_POOL * wanted, least), most) if widely else wanted
         while True:
             hits = self._recall_in(snap, replace(request, k=want))
-            picked = few_of_each(_distinct(request, hits), request.per_session)
+            picked = limit_per_session(_distinct(request, hits), request.per_session)
             if len(picked) >= wanted or len(hits) < want or want >= most:
                 break
             want = min(4 * want, most)
         if request.mmr is not None:
-            picked = most_diverse(picked, wanted, request.mmr)
+            picked = choose_diverse(picked, wanted, request.mmr)
         picked = picked[:wanted]
         if request.cut and not survey and _is_about(request):
             picked = near_the_best(picked, request.cut)
@@ -379,22 +379,22 @@ class Reader:
         wide = request
         if request.newest and query.profile.ranking.newer:
             wide = replace(request, k=max(request.k, LOOKED_AT))
-        if self._weigher.is_small(views):
+        if self._ranker.is_small(views):
             result = None
             if select is not None or not is_open(query) or lacks_words(snap, views):
                 result = self._kernel.scan(snap.table, query, request.k, select=select)
-            ranked = self._weigher.all_of(snap, views, query, asked, result, chosen)
+            ranked = self._ranker.all_of(snap, views, query, asked, result, chosen)
             if result is None:  # every record was scored, but for those whose state forbids it
                 result = scored_all(snap, len(ranked))
             apart = self._standing.set_aside(snap, views, ranked, request)
             hits = self._confirmed(snap, wide, query, filters, ranked)
         else:
-            hits, result, ranked, apart = self._best_of_many(
+            hits, result, ranked, apart = self._best_of_large(
                 snap, wide, query, filters, (views, asked, select, chosen)
             )
         signals = None
         if request.topic is None or not request.topic.is_survey:  # of everything, nothing is judged
-            signals = self._noticer.signals(
+            signals = self._signals.signals(
                 snap, request, query, filters, (views, asked, chosen), ranked, hits[: request.k]
             )
         if is_doubted(hits):
@@ -408,7 +408,7 @@ class Reader:
                 seen = {hit.id for hit in hits}
                 hits = [*hits, *(hit for hit in more if hit.id not in seen)]
                 newer = continued(newer, hits[:MOST_VERSIONS], request.cue or "")
-            hits = newer_first(hits, newer)
+            hits = move_newer_first(hits, newer)
         first = self._by_id(snap, request, query, filters)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)]
@@ -430,7 +430,7 @@ class Reader:
             deep = ranked
             if not ranked.is_whole:
                 more = replace(request, k=min(max(request.k, DEEP), self._config.max_k))
-                deep = self._best_of_many(snap, more, query, filters, known)[2]
+                deep = self._best_of_large(snap, more, query, filters, known)[2]
             some = believed(snap, deep)
             return self._confirmer.first(snap, request.k, query, filters, some)[0]
 
@@ -455,7 +455,7 @@ class Reader:
             snap, request.k, query, filters, ranked, distinct=_is_of_words(request)
         )[0]
 
-    def _best_of_many(
+    def _best_of_large(
         self, snap: Snapshot, request: RecallRequest, query: Query,
         filters: Sequence[SqlFilter | None], known: _Known,
     ) -> tuple[list[Hit], ScanResult, Ranked, Sequence[Candidate]]:
@@ -467,7 +467,7 @@ class Reader:
             result = self._kernel.scan(
                 snap.table, query, want, allow=allow.allow if allow else None, select=select
             )
-            ranked = self._weigher.best_of(
+            ranked = self._ranker.best_of(
                 snap, views, query, asked, result, chosen, by_words, allow
             )
             apart = self._standing.set_aside(snap, views, ranked, request)
@@ -527,7 +527,7 @@ class Reader:
 
 def _distinct(request: RecallRequest, hits: HitList) -> list[Hit]:
     """One hit for equal words."""
-    return unrepeated(hits) if _is_of_words(request) else hits
+    return without_repeats(hits) if _is_of_words(request) else hits
 
 
 def _is_of_words(request: RecallRequest) -> bool:

@@ -35,7 +35,7 @@ from spector import (
     SupersededRecordError,
     UnknownRecordError,
 )
-from spector.search.searcher import Reader
+from spector.search.searcher import Searcher
 from spector.store.core.records import current_image
 from tests.api.helpers import ids, texts
 from tests.fakes import FakeEmbedder
@@ -507,15 +507,15 @@ def test_what_moves_while_it_is_recalled_is_not_strengthened(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     record = memory.remember("Rosa keeps bees on the roof", user_id="u")
-    recall = Reader.recall
+    recall = Searcher.recall
 
-    def moving(reader: Reader, request: Any) -> Any:
+    def moving(reader: Searcher, request: Any) -> Any:
         hits = recall(reader, request)
         if memory.get(record).user_id == "u":
             memory.update(record, move_to={"user_id": "v"})
         return hits
 
-    monkeypatch.setattr(Reader, "recall", moving)
+    monkeypatch.setattr(Searcher, "recall", moving)
     found = getattr(memory, verb)("who keeps bees on the roof?", learn=True, user_id="u")
     assert found if verb == "recall" else found.hits
     assert memory.get(record).access_count == 0

@@ -15,7 +15,7 @@ import pytest
 
 from spector import Config, Context, InvalidInputError, Memory, Signals
 from spector.providers.token_counts import token_counter
-from spector.recall.context import Desk
+from spector.recall.context import ContextBuilder
 from spector.records.memory import HitList
 from tests.read.test_quote import HOSTILE, hit, read_back
 
@@ -214,7 +214,8 @@ def test_a_budget_that_is_none_is_refused(memory: Memory, bad: object) -> None:
 
 def silenced(signals: Signals, config: Config, *, always: bool = False) -> Context:
     hits = HitList([hit("The capital is Paris.")], signals=signals)
-    return Desk(token_counter(None), 200, config).context(hits, "what is it?", 5, always=always)
+    builder = ContextBuilder(token_counter(None), 200, config)
+    return builder.context(hits, "what is it?", 5, always=always)
 
 
 def test_silence_when_nothing_seems_to_answer() -> None:
@@ -236,7 +237,7 @@ def test_in_doubt_only_the_best_are_quoted() -> None:
     config = Config(context_sure=0.999, context_abbreviated=0.0)
 
     def quoted(config: Config, *, always: bool = False) -> list[int]:
-        desk = Desk(token_counter(None), 500, config)
+        desk = ContextBuilder(token_counter(None), 500, config)
         found = desk.context(doubtful, "what is it?", 5, always=always)
         assert found.text
         return [each.id for each in found.hits]

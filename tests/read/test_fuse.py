@@ -19,7 +19,7 @@ import pytest
 import spector
 from spector import PROFILES, Config, InvalidInputError, ManualClock, Memory, Ranking
 from spector.kernel.contract.scanner import ScanResult
-from spector.search.candidates import Weigher
+from spector.search.candidates import CandidateRanker
 from tests.api.helpers import ids, texts
 from tests.conftest import NOW
 
@@ -342,13 +342,13 @@ def test_the_scan_of_a_large_store_is_asked_for_few(monkeypatch: pytest.MonkeyPa
     """Mechanism: the time of a scan grows with the hits wanted of it. Damage: at 400,000 memories
     128 candidates took as long as reading every vector."""
     seen: list[int] = []
-    best_of = Weigher.best_of
+    best_of = CandidateRanker.best_of
 
     def spied(*args: Any, **more: Any) -> Any:
         seen.append(len(next(each for each in args if isinstance(each, ScanResult))))
         return best_of(*args, **more)
 
-    monkeypatch.setattr(Weigher, "best_of", spied)
+    monkeypatch.setattr(CandidateRanker, "best_of", spied)
     with mind(rank_all_records=1) as memory:
         crowd(memory)
         memory.recall(CUES[0], vector=CUE, k=10)
@@ -403,9 +403,9 @@ def test_vectors_that_were_erased_are_in_no_sample(tmp_path: Any) -> None:
     with spector.open(tmp_path / "mind", embedder=None, dim=DIM, config=config) as memory:
         crowd(memory, 50)
         assert memory.recall("river stone", vector=CUE)
-        assert memory._reader._weigher._sample is not None
+        assert memory._reader._ranker._sample is not None
         memory.forget(memory.recall("river stone", vector=CUE, k=3), purge=True)
-        assert memory._reader._weigher._sample is None
+        assert memory._reader._ranker._sample is None
         assert len(memory.recall("river stone", vector=CUE, k=50)) == 47
 
 

@@ -16,7 +16,7 @@ import pytest
 import spector
 from spector import InvalidInputError, ManualClock, Memory, RecallOptions
 from spector.kernel.contract.profile import PROFILES
-from spector.search.selection.diversity import near_the_best, own_scores, unrepeated
+from spector.search.selection.diversity import near_the_best, own_scores, without_repeats
 from tests.conftest import NOW
 
 DIM = 16
@@ -107,8 +107,8 @@ def test_choosing_twice_changes_nothing(memory: Memory) -> None:
     flood(memory, "The barn is painted red.", 3)
     flood(memory, "The barn is painted blue.", 3, role="user")
     hits = memory.recall("What colour is the barn?", vector=CUE)
-    assert unrepeated(hits) == hits
-    assert unrepeated([]) == []
+    assert without_repeats(hits) == hits
+    assert without_repeats([]) == []
 
 
 # -- far behind the best ------------------------------------------------------------------------

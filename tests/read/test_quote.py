@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from spector.config import LAYOUTS, Layout
 from spector.recall.quoting import Block, line_of
 from spector.records.memory import Explanation, Hit, MemoryRecord
-from spector.search.selection.origins import label, quoted, role_label
+from spector.search.selection.origins import label, quote_text, role_label
 
 #: one line of the block, and nothing else
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*"'
@@ -126,7 +126,7 @@ def read_back(text: str, layout: Layout = "compact") -> list[dict[str, str]]:
 def block_of(*hits: Hit, layout: Layout = "full", ids: bool = False) -> str:
     block = Block(layout, ids=ids)
     for each in hits:
-        block.put(line_of(each, quoted(each.text), whole=True, cut=False))
+        block.put(line_of(each, quote_text(each.text), whole=True, cut=False))
     return block.text()
 
 
@@ -156,7 +156,7 @@ def test_no_name_leaves_its_place(text: str, layout: Layout) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_reader_sees_all_there_is(text: str) -> None:
-    shown = quoted(text)
+    shown = quote_text(text)
     hidden = [c for c in shown if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
     assert not hidden
     assert shown == shown.replace("\ufe01", "")
@@ -245,7 +245,7 @@ def test_a_plain_name_costs_no_quotes(name: str) -> None:
     "text", ["I <3 you", "a < b and 3<4", "see [1] and [image of a cat]", "naïve — “quoted” 👍🏽 ❤️"]
 )
 def test_ordinary_texts_are_left_alone(text: str) -> None:
-    assert quoted(text) == f'"{text}"'
+    assert quote_text(text) == f'"{text}"'
 
 
 def test_sessions_stand_together_in_the_order_of_time() -> None:
@@ -316,7 +316,7 @@ def test_what_lines_add_is_at_least_what_the_block_grows_by(layout: Layout) -> N
             hit(f"note {n}", n=n, at=(n * 37 % 11) * 50 * day, session_id=f"s{n % 3}",
                 role=("user", "user", "Zoe")[n % 3] if n > 4 else "user",
                 source=None if n < 8 else "mail"),
-            quoted(f"note {n}"), whole=n % 2 == 0, cut=False,
+            quote_text(f"note {n}"), whole=n % 2 == 0, cut=False,
         )  # fmt: skip
         before, added = len(block.text() or block.frame), block.added_by(line)
         block.put(line)

@@ -20,10 +20,10 @@ from spector.search.view.formulas import (
     deviation,
     diverse,
     idf_of,
+    length_norm,
     mixed,
     of_forms,
     reciprocal_ranks,
-    room_of,
     shares,
     spread,
 )
@@ -120,7 +120,7 @@ def test_bm25_rises_with_the_frequency_and_the_rarity_and_falls_with_the_length(
     ranking, idf = Ranking(), idf_of(np.array([1, 500]), 1000)
     tf = np.array([[1, 2, 1, 0], [0, 0, 0, 1]], np.uint8)
     nobody = Around(np.full((4, REACH), 4), np.full((4, REACH), 4), 4)
-    room = room_of(np.array([10, 10, 40, 10], np.float32), 10.0, ranking)
+    room = length_norm(np.array([10, 10, 40, 10], np.float32), 10.0, ranking)
     once, twice, longer, common = REFERENCE.words_around(
         nobody.given_by(np.ones(4, np.float32), ranking), tf, None, idf * np.float32(1.6), room
     )

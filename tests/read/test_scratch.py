@@ -11,28 +11,28 @@ import threading
 import numpy as np
 import pytest
 
-from spector.search.view import features as ground
+from spector.search.view import features
 
 
 def _ask(count: int) -> None:
     rows = np.array([count - 1, 3], np.int64)
     near = np.array([[3, -1], [4, count - 1]], np.int64)
-    assert ground.marked(count, [rows, near.ravel()]).tolist() == [3, 4, count - 1]
-    assert ground.marked(count, [rows], without=rows[:1]).tolist() == [3]
-    assert ground._positions(count, rows, near).tolist() == [[1, 2], [2, 0]]
+    assert features.marked(count, [rows, near.ravel()]).tolist() == [3, 4, count - 1]
+    assert features.marked(count, [rows], without=rows[:1]).tolist() == [3]
+    assert features._positions(count, rows, near).tolist() == [[1, 2], [2, 0]]
 
 
 def test_threads_keep_little_and_all_of_them_one_for_large_stores(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ground, "_MOST_KEPT", 1000)
-    monkeypatch.setattr(ground, "_large", {})
+    monkeypatch.setattr(features, "_MOST_KEPT", 1000)
+    monkeypatch.setattr(features, "_large", {})
     kept: list[int] = []
 
     def work() -> None:
         for count in (500, 1000, 5000, 1001, 900, 6000):
             _ask(count)
-        kept.extend([len(ground._room.mark), len(ground._room.place)])
+        kept.extend([len(features._room.mark), len(features._room.place)])
 
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:
@@ -41,19 +41,19 @@ def test_threads_keep_little_and_all_of_them_one_for_large_stores(
         thread.join()
     assert len(kept) == 6
     assert max(kept) <= 1001
-    assert set(ground._large) == {"mark", "place"}
-    assert not any(each.any() for each in ground._large.values())
+    assert set(features._large) == {"mark", "place"}
+    assert not any(each.any() for each in features._large.values())
 
 
 def test_threads_that_recall_at_once_do_not_write_on_the_same(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ground, "_MOST_KEPT", 10)
-    monkeypatch.setattr(ground, "_large", {})
+    monkeypatch.setattr(features, "_MOST_KEPT", 10)
+    monkeypatch.setattr(features, "_large", {})
     _ask(100)
-    mine = ground._taken("mark", 100, np.bool_)
-    other = ground._taken("mark", 100, np.bool_)
+    mine = features._taken("mark", 100, np.bool_)
+    other = features._taken("mark", 100, np.bool_)
     assert mine is not other
-    ground._give_back("mark", mine)
-    ground._give_back("mark", other)
-    assert ground._taken("mark", 100, np.bool_) is other
+    features._give_back("mark", mine)
+    features._give_back("mark", other)
+    assert features._taken("mark", 100, np.bool_) is other

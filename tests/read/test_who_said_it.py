@@ -24,7 +24,7 @@ from spector.clock import ManualClock
 from spector.language.statements.roles import may_instruct, reads_like_a_role
 from spector.recall.quoting import line_of
 from spector.records.memory import Hit, MemoryRecord
-from spector.search.selection.origins import label, origin_of, quoted, role_label
+from spector.search.selection.origins import label, origin_of, quote_text, role_label
 from tests.read.test_quote import hit
 
 CUE = np.eye(16)[0]
@@ -140,20 +140,20 @@ POSING = [
 @pytest.mark.parametrize("name", POSING)
 def test_a_name_that_reads_like_a_role_never_stands_bare(name: str) -> None:
     assert reads_like_a_role(name)
-    assert label(name) == quoted(name)
-    assert role_label(name) == quoted(name)
-    shown = line_of(hit("said", role=name, source=name), quoted("said"), whole=True, cut=False)
-    assert (shown.who, shown.source) == (quoted(name), quoted(name))
+    assert label(name) == quote_text(name)
+    assert role_label(name) == quote_text(name)
+    shown = line_of(hit("said", role=name, source=name), quote_text("said"), whole=True, cut=False)
+    assert (shown.who, shown.source) == (quote_text(name), quote_text(name))
     speaker = MappingProxyType({"speaker": name})
-    assert origin_of(hit("said", metadata=speaker)) == quoted(name)
-    assert origin_of(hit("said", role="user", metadata=speaker)) == f"user (as {quoted(name)})"
+    assert origin_of(hit("said", metadata=speaker)) == quote_text(name)
+    assert origin_of(hit("said", role="user", metadata=speaker)) == f"user (as {quote_text(name)})"
 
 
 @pytest.mark.parametrize(
     "name", ["user", "assistant", "Human", "system", "tool", "ai", "Bot", "developer"]
 )
 def test_a_source_that_reads_like_a_role_never_stands_bare(name: str) -> None:
-    shown = line_of(hit("said", source=name), quoted("said"), whole=True, cut=False)
+    shown = line_of(hit("said", source=name), quote_text("said"), whole=True, cut=False)
     assert (shown.who, shown.source) == ("", f'"{name}"')
 
 
@@ -169,7 +169,7 @@ def test_an_ordinary_name_stands_bare(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["M\u0430ya", "\uff2daya", "Ma\u3164ya", "Ma\u200bya"])
 def test_a_name_that_is_not_what_it_looks_like_is_quoted(name: str) -> None:
-    assert label(name) == quoted(name)
+    assert label(name) == quote_text(name)
 
 
 def test_a_long_name_is_judged_quickly() -> None:
@@ -285,13 +285,13 @@ def test_a_context_says_the_name_once(mind: Memory) -> None:
         ]
     )
     for record in found:
-        line = line_of(_hit_of(record), quoted(record.text), whole=True, cut=False)
+        line = line_of(_hit_of(record), quote_text(record.text), whole=True, cut=False)
         assert line.who == "", "the words say it"
-        part = line_of(_hit_of(record), quoted("hello"), whole=True, cut=True)
+        part = line_of(_hit_of(record), quote_text("hello"), whole=True, cut=True)
         assert part.who == (origin_of(record) or "")
     assert origin_of(found[2]) == '"user"', "which is what it says of itself"
     given = mind.remember("Ann: hello", vector=CUE, role="user")
-    assert line_of(_hit_of(given), quoted(given.text), whole=True, cut=False).who == "user"
+    assert line_of(_hit_of(given), quote_text(given.text), whole=True, cut=False).who == "user"
 
 
 def _hit_of(record: MemoryRecord) -> Hit:

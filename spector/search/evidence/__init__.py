@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from spector.search.evidence.fusion import (
-    Asked,
     Corpus,
     Fuser,
+    LexicalQuery,
     is_open,
 )
 from spector.search.evidence.probes import (
     Probes,
 )
 from spector.search.evidence.signals import (
-    Noticer,
+    SignalCollector,
     is_scoped,
 )
 from spector.search.evidence.words import (
@@ -22,12 +22,12 @@ from spector.search.evidence.words import (
 )
 
 __all__ = [
-    "Asked",
     "Corpus",
     "Fuser",
     "LexicalChannel",
-    "Noticer",
+    "LexicalQuery",
     "Probes",
+    "SignalCollector",
     "id_in",
     "is_open",
     "is_scoped",

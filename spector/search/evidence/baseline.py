@@ -17,7 +17,7 @@ from spector.kernel.contract import cosine_table
 from spector.lexical import WordView
 from spector.search.view import NOWHERE, Snapshot, places_of, unit_vectors
 
-__all__ = ["SAMPLE", "Usual", "above", "evenly", "in_order", "level_of"]
+__all__ = ["SAMPLE", "SimilarityBaseline", "above", "evenly_spaced", "in_order", "level_of"]
 
 #: memories whose cosines stand for those of all, and up to an eighth more
 SAMPLE: Final = 256
@@ -40,7 +40,7 @@ class _Kept:
     found: dict[bytes, tuple[float, float] | None]
 
 
-class Usual:
+class SimilarityBaseline:
     """Mean and deviation of cosines with probes: a function of which memories there are.
 
     Whoever recalls from the same memories finds the same, whatever was recalled before: a writer, a
@@ -106,7 +106,7 @@ def in_order(view: WordView) -> NDArray[np.int64]:
     return rows if (ids[1:] > ids[:-1]).all() else rows[np.argsort(ids, kind="stable")]
 
 
-def evenly(count: int, most: int) -> NDArray[np.int64]:
+def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
     """Positions at even distances among ``count``: all of them, or ``most``."""
     return np.arange(count) if count <= most else np.arange(most) * count // most
 

@@ -33,19 +33,19 @@ from spector.lexical import Lookup
 from spector.search.evidence.named import FEW, Aliased, Name
 from spector.search.view import (
     TYPICAL_DEVIATION,
-    Ground,
+    FeatureTable,
     NormCache,
     Ranked,
     Snapshot,
     beyond,
     deviation,
     idf_of,
+    length_norm,
     mixed,
     reciprocal_ranks,
-    room_of,
 )
 
-__all__ = ["Asked", "Corpus", "Fuser", "first_of_all", "is_open"]
+__all__ = ["Corpus", "Fuser", "LexicalQuery", "is_open", "overriding_score"]
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
@@ -64,7 +64,7 @@ _HIGHEST_MODIFIER: Final = 1.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class LexicalQuery:
     """What a cue asks for beyond its vector.
 
     Attributes:
@@ -121,7 +121,7 @@ class Fuser:
         self._norms = [NormCache() for _ in range(stores)]
 
     def ranked(
-        self, snap: Snapshot, grounds: Sequence[Ground], query: Query, asked: Asked,
+        self, snap: Snapshot, tables: Sequence[FeatureTable], query: Query, asked: LexicalQuery,
         corpus: Corpus, result: ScanResult | None, select: NDArray[np.bool_] | None = None,
     ) -> Ranked:
         """The ranked rows of some grounds in their order, and hits of a scan that are not in them.
@@ -132,13 +132,13 @@ class Fuser:
             select: (partitions,) which of the table are searched; None for all.
         """
         profile = query.profile
-        fused, similarity, dots = self._scores(snap, grounds, query, select)
-        likeness = self._mixed(snap, grounds, dots, profile.ranking.near)
+        fused, similarity, dots = self._scores(snap, tables, query, select)
+        likeness = self._mixed(snap, tables, dots, profile.ranking.near)
         spread = corpus.spread
         if spread is None:
             spread = deviation(likeness) if query.vector is not None else TYPICAL_DEVIATION
         gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
-        evidence, named = self._terms(snap, grounds, asked, corpus, profile, gone)
+        evidence, named = self._terms(snap, tables, asked, corpus, profile, gone)
         words = evidence.get("words")
         full = max(float(np.sum(idf_of(asked.df(), corpus.rows))), 1e-9)
         full *= profile.ranking.words(asked.kind)
@@ -147,15 +147,15 @@ class Fuser:
         if query.vector is not None:
             evidence["near"] = np.float32(profile.w_similarity) * (likeness - similarity)
         if profile.ranking.fusion == "rrf":
-            evidence = _by_ranks(evidence, grounds, fused, likeness, profile)
+            evidence = _by_ranks(evidence, tables, fused, likeness, profile)
         if named is not None:
-            evidence["name"] = named.astype(np.float32) * np.float32(first_of_all(profile))
+            evidence["name"] = named.astype(np.float32) * np.float32(overriding_score(profile))
         ranked = Ranked(
-            _joined([g.ids for g in grounds]),
-            _joined([np.full(len(g), g.store, np.int64) for g in grounds]),
-            _joined([g.part[: len(g)] for g in grounds]),
-            _joined([g.slot[: len(g)] for g in grounds]),
-            fused, similarity, evidence, [] if result is None else beyond(snap, grounds, result),
+            _joined([g.ids for g in tables]),
+            _joined([np.full(len(g), g.store, np.int64) for g in tables]),
+            _joined([g.part[: len(g)] for g in tables]),
+            _joined([g.slot[: len(g)] for g in tables]),
+            fused, similarity, evidence, [] if result is None else beyond(snap, tables, result),
         )
         ranked.likeness = likeness
         if words is not None:
@@ -171,7 +171,7 @@ class Fuser:
     # -- likeness -----------------------------------------------------------------------------
 
     def _scores(
-        self, snap: Snapshot, grounds: Sequence[Ground], query: Query,
+        self, snap: Snapshot, tables: Sequence[FeatureTable], query: Query,
         select: NDArray[np.bool_] | None,
     ) -> tuple[F32, F32, F32]:
         """Kernel scores and cosines of the ranked rows, and cosines of all rows, ground by ground.
@@ -179,14 +179,14 @@ class Fuser:
         The gates of a query are for answers; what stands around one is its context either way, but
         for memories that sleep or are in quarantine.
         """
-        part = _joined([ground.part for ground in grounds])
-        slot = _joined([ground.slot for ground in grounds])
+        part = _joined([features.part for features in tables])
+        slot = _joined([features.slot for features in tables])
         similarity = np.zeros(len(part), np.float32)
-        if select is None and all(len(ground) == len(ground.rows) for ground in grounds):
+        if select is None and all(len(features) == len(features.rows) for features in tables):
             ranked: slice | NDArray[np.bool_] = slice(None)
             fused = self._kernel.score(snap.table, query, part, slot, similarity=similarity)
         else:
-            ranked = np.concatenate([_ranked_mask(ground) for ground in grounds])
+            ranked = np.concatenate([_ranked_mask(features) for features in tables])
             at = np.flatnonzero(ranked if select is None else ranked & select[part])
             some = np.zeros(len(at), np.float32)
             fused = np.full(len(part), -np.inf, np.float32)
@@ -205,30 +205,30 @@ class Fuser:
         return fused[ranked], sound[ranked], sound if dots is similarity else _sound(dots)
 
     def _mixed(
-        self, snap: Snapshot, grounds: Sequence[Ground], dots: F32, share: float
+        self, snap: Snapshot, tables: Sequence[FeatureTable], dots: F32, share: float
     ) -> F32:
         """(N,) cosines with neighbours."""
         out: list[F32] = []
         start = 0
-        for ground in grounds:
-            mine = dots[start : start + len(ground.rows)]
-            start += len(ground.rows)
-            norms = ground.norms(snap, share, self._norms[ground.store]) if share else mine
-            out.append(mixed(mine, ground.around, norms, share))
+        for features in tables:
+            mine = dots[start : start + len(features.rows)]
+            start += len(features.rows)
+            norms = features.norms(snap, share, self._norms[features.store]) if share else mine
+            out.append(mixed(mine, features.around, norms, share))
         return _joined(out)
 
     # -- words and the rest ---------------------------------------------------------------------
 
     def _terms(
-        self, snap: Snapshot, grounds: Sequence[Ground], asked: Asked, corpus: Corpus,
+        self, snap: Snapshot, tables: Sequence[FeatureTable], asked: LexicalQuery, corpus: Corpus,
         profile: ScoringProfile, gone: NDArray[np.bool_] | None,
     ) -> tuple[dict[str, F32], NDArray[np.bool_] | None]:
         """Evidence by term, (N,) f32 each, in deviations; and which rows the cue names."""
         ranking = profile.ranking
-        found = [_terms_of(ground, asked, corpus, ranking) for ground in grounds]
+        found = [_terms_of(features, asked, corpus, ranking) for features in tables]
         return (
             {name: _joined([each[name] for each, _ in found]) for name in found[0][0]},
-            _named(snap, grounds, [own for _, own in found], asked, profile, gone),
+            _named(snap, tables, [own for _, own in found], asked, profile, gone),
         )
 
 
@@ -248,50 +248,50 @@ def _sound(cosines: F32) -> F32:
 
 
 def _terms_of(
-    ground: Ground, asked: Asked, corpus: Corpus, ranking: Ranking
+    features: FeatureTable, asked: LexicalQuery, corpus: Corpus, ranking: Ranking
 ) -> tuple[dict[str, F32], NDArray[np.uint8]]:
     """Evidence of one ground, and (t, n) how often each memory has each word itself."""
     out: dict[str, F32] = {}
-    n, t = len(ground), len(asked.terms)
+    n, t = len(features), len(asked.terms)
     weight = ranking.words(asked.kind)
     own = np.zeros((t, n), np.uint8)
     if t:
-        lookup = asked.words[ground.store]
-        lines = ground.words.field_lines(ground.field_numbers(), lookup)
-        counts = ground.words.counts(ground.rows, lookup, lines)
+        lookup = asked.words[features.store]
+        lines = features.words.field_lines(features.field_numbers(), lookup)
+        counts = features.words.counts(features.rows, lookup, lines)
         own, fields = counts[:, :n], None
         for at, there in lines:
             fields = np.zeros((t, n), np.uint8) if fields is None else fields
             fields[at] = there[:n]
         if weight:
-            length = ground.spread_lengths(ranking) + ground.field_lengths
+            length = features.spread_lengths(ranking) + features.field_lengths
             out["words"] = np.float32(weight) * get_kernel().words_around(
-                ground.surroundings(ranking), counts, fields,
+                features.surroundings(ranking), counts, fields,
                 idf_of(asked.df(), corpus.rows) * np.float32(ranking.k1 + 1),
-                room_of(length, corpus.mean_length, ranking),
+                length_norm(length, corpus.mean_length, ranking),
             )
     if any(code >= 0 for code in asked.about) and ranking.about:
-        spoken = ground.speakers() == asked.about[ground.store]
-        if asked.about[ground.store] < 0:
+        spoken = features.speakers() == asked.about[features.store]
+        if asked.about[features.store] < 0:
             spoken[:] = False
         out["about"] = np.float32(ranking.about) * spoken.astype(np.float32)
     if any(code >= 0 for code in asked.said_by):
-        out["said_by"] = np.float32(-_BY_OTHERS * ranking.about) * _others(ground, asked)
+        out["said_by"] = np.float32(-_BY_OTHERS * ranking.about) * _others(features, asked)
     if asked.kind == "fact" and (ranking.short or ranking.question or ranking.time_words):
-        out |= ground.of_forms(ranking)
+        out |= features.of_forms(ranking)
     elif asked.kind == "request" and ranking.preference:
-        out["preference"] = np.float32(ranking.preference) * ground.forms().prefers
+        out["preference"] = np.float32(ranking.preference) * features.forms().prefers
     return out, own
 
 
-def _others(ground: Ground, asked: Asked) -> F32:
+def _others(features: FeatureTable, asked: LexicalQuery) -> F32:
     """(n,) 1 for what somebody else than the speaker asked for has said; words that nobody is known
     to have said may be anyone's."""
-    wanted = asked.said_by[ground.store]
+    wanted = asked.said_by[features.store]
     if wanted < 0:
-        return np.zeros(len(ground), np.float32)
-    named = np.array([bool(name) for name in ground.words.speakers()], np.bool_)
-    spoken = ground.speakers()
+        return np.zeros(len(features), np.float32)
+    named = np.array([bool(name) for name in features.words.speakers()], np.bool_)
+    spoken = features.speakers()
     return np.asarray((spoken != wanted) & named[spoken], np.float32)
 
 
@@ -321,13 +321,13 @@ def is_open(query: Query) -> bool:
     )
 
 
-def _ranked_mask(ground: Ground) -> NDArray[np.bool_]:
-    mask = np.zeros(len(ground.rows), np.bool_)
-    mask[: len(ground)] = True
+def _ranked_mask(features: FeatureTable) -> NDArray[np.bool_]:
+    mask = np.zeros(len(features.rows), np.bool_)
+    mask[: len(features)] = True
     return mask
 
 
-def first_of_all(profile: ScoringProfile) -> float:
+def overriding_score(profile: ScoringProfile) -> float:
     """Evidence that no likeness and no strength can make up for, on the scale of the score."""
     rest = sum(profile.weights().values()) - profile.w_similarity
     span = 2 * profile.w_similarity + rest  # from cosine -1 and no strength to 1 and all of it
@@ -337,8 +337,8 @@ def first_of_all(profile: ScoringProfile) -> float:
 
 
 def _named(
-    snap: Snapshot, grounds: Sequence[Ground], own: Sequence[NDArray[np.uint8]], asked: Asked,
-    profile: ScoringProfile, gone: NDArray[np.bool_] | None,
+    snap: Snapshot, tables: Sequence[FeatureTable], own: Sequence[NDArray[np.uint8]],
+    asked: LexicalQuery, profile: ScoringProfile, gone: NDArray[np.bool_] | None,
 ) -> NDArray[np.bool_] | None:
     """(N,) memories that a cue names, which come first: those with all words of a cue that is
     nothing but a name, when few have them, those with an identifier or number of any cue, and those
@@ -364,42 +364,42 @@ def _named(
     if asked.aliased:
         rows = asked.aliased.rows
         named |= np.concatenate([
-            np.isin(each.rows[: len(each)], rows[each.store]) for each in grounds
+            np.isin(each.rows[: len(each)], rows[each.store]) for each in tables
         ])
     for choice in choices:
         having = np.concatenate([(each[list(choice.terms)] > 0).all(axis=0) for each in own])
         if gone is not None:
             having &= ~gone
         if choice.number:
-            having = _having_said(snap, grounds, having, choice)
+            having = _having_said(snap, tables, having, choice)
         if signs or np.count_nonzero(having) <= FEW:
             named |= having
     return named if named.any() else None
 
 
 def _having_said(
-    snap: Snapshot, grounds: Sequence[Ground], having: NDArray[np.bool_], name: Name
+    snap: Snapshot, tables: Sequence[FeatureTable], having: NDArray[np.bool_], name: Name
 ) -> NDArray[np.bool_]:
     """(N,) those of ``having``, a mask, in whose text a name stands; none of more than some."""
     out = np.zeros(len(having), np.bool_)
     if np.count_nonzero(having) > _READ:
         return out
     start = 0
-    for ground in grounds:
-        at = np.flatnonzero(having[start : start + len(ground)])
-        ids = ground.ids[at].tolist()
-        rows = snap.stores[ground.store].catalog.fetch_stored(ids) if ids else {}
+    for features in tables:
+        at = np.flatnonzero(having[start : start + len(features)])
+        ids = features.ids[at].tolist()
+        rows = snap.stores[features.store].catalog.fetch_stored(ids) if ids else {}
         out[start + at] = [each in rows and name.is_in(rows[each].text) for each in ids]
-        start += len(ground)
+        start += len(features)
     return out
 
 
 def _by_ranks(
-    evidence: dict[str, F32], grounds: Sequence[Ground], fused: F32, likeness: F32,
+    evidence: dict[str, F32], tables: Sequence[FeatureTable], fused: F32, likeness: F32,
     profile: ScoringProfile,
 ) -> dict[str, F32]:
     """Reciprocal ranks of likeness and of words in place of their values."""
-    ids = np.concatenate([ground.ids for ground in grounds])
+    ids = np.concatenate([features.ids for features in tables])
     words = evidence.get("words", np.zeros(len(ids), np.float32))
     alive = np.where(fused > -np.inf, likeness + 2, 0)  # above 0 for every cosine
     k = profile.ranking.rrf_k

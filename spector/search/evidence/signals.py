@@ -19,8 +19,15 @@ from numpy.typing import NDArray
 from spector.kernel.contract import Query, Scanner
 from spector.lexical import WordView
 from spector.records import Hit, Signals
-from spector.search.evidence.baseline import SAMPLE, Usual, above, evenly, in_order, level_of
-from spector.search.evidence.fusion import Asked
+from spector.search.evidence.baseline import (
+    SAMPLE,
+    SimilarityBaseline,
+    above,
+    evenly_spaced,
+    in_order,
+    level_of,
+)
+from spector.search.evidence.fusion import LexicalQuery
 from spector.search.evidence.words import knows_names
 from spector.search.view import (
     NOWHERE,
@@ -34,7 +41,7 @@ from spector.search.view import (
 )
 from spector.store.catalog import SqlFilter, rounded
 
-__all__ = ["Noticer", "is_scoped"]
+__all__ = ["SignalCollector", "is_scoped"]
 
 I64 = NDArray[np.int64]
 
@@ -76,21 +83,21 @@ class _Among:
     measured: bool = True
 
 
-class Noticer:
+class SignalCollector:
     """Makes the signals of recalls. Thread-safe: what it keeps is replaced as a whole."""
 
     def __init__(self, kernel: Scanner) -> None:
         self._kernel = kernel
-        self._usual = Usual()
+        self._baseline = SimilarityBaseline()
         self._kept: tuple[Snapshot | None, dict[Any, _Among]] = (None, {})
 
     def let_go(self) -> None:
-        self._usual.let_go()
+        self._baseline.let_go()
         self._kept = (None, {})
 
     def signals(
         self, snap: Snapshot, request: RecallRequest, query: Query,
-        filters: Sequence[SqlFilter | None], known: tuple[tuple[WordView, ...], Asked, Any],
+        filters: Sequence[SqlFilter | None], known: tuple[tuple[WordView, ...], LexicalQuery, Any],
         ranked: Ranked, hits: Sequence[Hit],
     ) -> Signals:
         """What was noticed.
@@ -110,7 +117,7 @@ class Noticer:
             cosine = None if query.vector is None else ranked.cosine
             return Signals(
                 kind=str(asked.kind), coverage=ranked.coverage, cosine=cosine,
-                **names, likeness=self._usual.deviations(snap, views, cosine, request.probes),
+                **names, likeness=self._baseline.deviations(snap, views, cosine, request.probes),
                 memories=sum(view.n_rows for view in views),
             )
         if len(hits) < request.k:
@@ -123,7 +130,7 @@ class Noticer:
             rows = ranked.passing()
         else:
             rows = _best_rows(snap, filters, ranked, hits)
-        coverage, likest = ranked.noticed(rows)
+        coverage, likest = ranked.signals_of(rows)
         if query.vector is None:
             likest = None
         return Signals(
@@ -166,7 +173,7 @@ class Noticer:
         exact = ranked.allowed is not None or _is_open(filters)
         if ranked.allowed is not None:
             count = len(ranked.allowed)
-            code = ranked.allowed[evenly(count, _LOOKED_AT)]
+            code = ranked.allowed[evenly_spaced(count, _LOOKED_AT)]
             ids = store = np.zeros(len(code), np.int64)  # nobody asks
             part = (code >> np.uint64(32)).astype(np.uint32)
             slot = code.astype(np.uint32)
@@ -179,7 +186,7 @@ class Noticer:
             passing &= chosen[part]
         some = np.flatnonzero(passing)
         passed = len(some)
-        some = some[evenly(passed, SAMPLE)]
+        some = some[evenly_spaced(passed, SAMPLE)]
         ids, store, part, slot = ids[some], store[some], part[some], slot[some]
         kept = np.ones(len(ids), np.bool_) if exact else _confirmed(snap, filters, store, ids)
         seen = int(np.count_nonzero(kept))
@@ -195,7 +202,7 @@ def _of_hits(hits: Sequence[Hit], request: RecallRequest) -> _Among:
     ids = np.array([hit.id for hit in hits], np.int64)
     level = None
     if len(hits):
-        order = np.argsort(ids)[evenly(len(ids), SAMPLE)].tolist()
+        order = np.argsort(ids)[evenly_spaced(len(ids), SAMPLE)].tolist()
         level = level_of(vectors_of([hits[n] for n in order]), request.probes)
     return _Among(ids, len(hits), level)
 
@@ -207,13 +214,14 @@ def _of_ranked(
     rows = ranked.passing()
     rows = rows[np.argsort(ranked.ids[rows])]
     memories = len(rows)
-    some = rows[evenly(memories, SAMPLE)]
+    some = rows[evenly_spaced(memories, SAMPLE)]
     ids = None
     if ranked.allowed is None and not _is_open(filters):
         kept = some[_confirmed(snap, filters, ranked.store[some], ranked.ids[some])]
         if len(kept) < _ENOUGH and len(some) < memories:
             rows = rows[np.isin(ranked.codes(rows), allowed(snap, request).codes)]
-            memories, kept, ids = len(rows), rows[evenly(len(rows), SAMPLE)], ranked.ids[rows]
+            memories, ids = len(rows), ranked.ids[rows]
+            kept = rows[evenly_spaced(memories, SAMPLE)]
         else:
             if len(some) == memories:
                 ids = ranked.ids[kept]
@@ -247,7 +255,7 @@ def _at_even_distances(
     snap: Snapshot, views: Sequence[WordView], count: int
 ) -> tuple[I64, I64, NDArray[np.uint32], NDArray[np.uint32]]:
     """Ids, stores and places of memories at even distances in the order of their ids."""
-    at = evenly(count, _LOOKED_AT)
+    at = evenly_spaced(count, _LOOKED_AT)
     ids, stores, parts, slots, first = [], [], [], [], 0
     for n, view in enumerate(views):
         mine = at[(at >= first) & (at < first + view.n_rows)] - first

@@ -13,7 +13,7 @@ from spector.language.cues import ASSISTANT, USER, Frame, Kind, Topic, is_name, 
 from spector.language.statements import MARK_VERSION, Speakers, about, mark_of, names_of
 from spector.language.words import Term, analyse, cue_terms, is_stop
 from spector.lexical import Lookup, WordView, name_words
-from spector.search.evidence.fusion import Asked
+from spector.search.evidence.fusion import LexicalQuery
 from spector.search.evidence.named import aliased, identifying, is_known, respelled
 from spector.search.view import Moved, Reach, RecallRequest, Snapshot
 from spector.store.core import Store
@@ -64,7 +64,7 @@ class LexicalChannel:
 
     def asked(
         self, views: tuple[WordView, ...], request: RecallRequest, reach: Reach
-    ) -> Asked:
+    ) -> LexicalQuery:
         """What a cue asks for, looked up in every store.
 
         Args:
@@ -87,7 +87,7 @@ class LexicalChannel:
         asks_about = ranking.about and not any(code >= 0 for code in said_by) and (
             topic is None or topic.kind is not Frame.SUMMARY  # a summary is of both sides
         )
-        return Asked(
+        return LexicalQuery(
             kind=how,
             terms=terms,
             words=looked_up,
@@ -154,7 +154,7 @@ def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def knows_names(views: Sequence[WordView], asked: Asked, cue: str) -> bool | None:
+def knows_names(views: Sequence[WordView], asked: LexicalQuery, cue: str) -> bool | None:
     """Whether all words with a capital, not at the start of a sentence, are in some memory; None
     when there are none."""
     known = {term.text for term, df in zip(asked.terms, asked.df().tolist(), strict=True) if df}

@@ -6,10 +6,10 @@ from spector.search.selection.diversity import (
     CUT,
     SEMANTIC,
     SEMANTIC_CUT,
-    few_of_each,
-    most_diverse,
+    choose_diverse,
+    limit_per_session,
     near_the_best,
-    unrepeated,
+    without_repeats,
 )
 from spector.search.selection.floods import (
     DEEP,
@@ -23,17 +23,17 @@ from spector.search.selection.newer import (
     MOST_VERSIONS,
     asks_for_now,
     continued,
-    newer_first,
+    move_newer_first,
     outdated,
 )
 from spector.search.selection.origins import (
     label,
     origin_beside,
     origin_of,
-    quoted,
+    quote_text,
 )
 from spector.search.selection.rescoring import (
-    rescored,
+    with_score,
 )
 from spector.search.selection.standing import (
     MOST,
@@ -55,19 +55,19 @@ __all__ = [
     "Standing",
     "asks_for_now",
     "believed",
+    "choose_diverse",
     "continued",
-    "few_of_each",
     "is_doubted",
     "is_looked_for",
     "label",
-    "most_diverse",
+    "limit_per_session",
+    "move_newer_first",
     "near_the_best",
-    "newer_first",
     "origin_beside",
     "origin_of",
     "outdated",
-    "quoted",
-    "rescored",
-    "unrepeated",
+    "quote_text",
+    "with_score",
     "without_floods",
+    "without_repeats",
 ]

@@ -11,12 +11,18 @@ import numpy as np
 from spector.language.words import wording_of
 from spector.records import Hit
 from spector.search.selection.origins import origin_of
-from spector.search.selection.rescoring import rescored
+from spector.search.selection.rescoring import with_score
 from spector.search.view import candidate_of, diverse, found_of, vectors_of
 
 __all__ = [
-    "CUT", "SEMANTIC", "SEMANTIC_CUT", "few_of_each", "most_diverse", "near_the_best",
-    "own_scores", "unrepeated",
+    "CUT",
+    "SEMANTIC",
+    "SEMANTIC_CUT",
+    "choose_diverse",
+    "limit_per_session",
+    "near_the_best",
+    "own_scores",
+    "without_repeats",
 ]
 
 #: the tier whose memories are beliefs: what bears on a cue there is dense, and the rest is noise
@@ -27,7 +33,7 @@ SEMANTIC_CUT: Final = 0.5
 CUT: Final = 0.6
 
 
-def unrepeated(hits: Sequence[Hit]) -> list[Hit]:
+def without_repeats(hits: Sequence[Hit]) -> list[Hit]:
     """Hits in their order, one for all that have equal words of one user, agent and origin.
 
     The newest stands in the place, and with the score, of the best; ``also`` names the others.
@@ -55,7 +61,7 @@ def _newest(some: list[Hit]) -> Hit:
         return some[0]
     best, newest = some[0], max(some, key=lambda hit: (_time_of(hit), hit.id))
     also = sorted({each for hit in some for each in (hit.id, *hit.also)} - {newest.id})
-    return rescored(newest, best.score, best.explainer, tuple(also))
+    return with_score(newest, best.score, best.explainer, tuple(also))
 
 
 def _scope_of(hit: Hit) -> tuple[str | None, str | None]:
@@ -97,7 +103,7 @@ def near_the_best(hits: Sequence[Hit], share: float, tier: str | None = SEMANTIC
     ]
 
 
-def few_of_each(hits: Sequence[Hit], most: int | None) -> list[Hit]:
+def limit_per_session(hits: Sequence[Hit], most: int | None) -> list[Hit]:
     """Hits in their order without those beyond ``most`` of a session; None leaves all.
 
     Memories without a session are each their own.
@@ -116,7 +122,7 @@ def few_of_each(hits: Sequence[Hit], most: int | None) -> list[Hit]:
     return out
 
 
-def most_diverse(hits: Sequence[Hit], count: int, weight: float) -> list[Hit]:
+def choose_diverse(hits: Sequence[Hit], count: int, weight: float) -> list[Hit]:
     """``count`` hits by maximal marginal relevance over their stored vectors, best first."""
     if not hits:
         return []

@@ -34,7 +34,9 @@ from spector.records import Hit
 from spector.search.selection.rescoring import scored_above
 from spector.search.view import found_of, units_of
 
-__all__ = ["LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "continued", "newer_first", "outdated"]
+__all__ = [
+    "LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "continued", "move_newer_first", "outdated",
+]
 
 #: best hits among which a newer statement is looked for; where half of them are versions of one
 #: another, so many
@@ -96,7 +98,7 @@ def asks_for_now(cue: str) -> bool:
 # -- hits ------------------------------------------------------------------------------------------
 
 
-def newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) -> list[Hit]:
+def move_newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) -> list[Hit]:
     """The hits with each newer statement right before the older one that it answers anew.
 
     It gets that one's score and the least more; the term "newer" of its explanation says by how

@@ -11,7 +11,7 @@ from spector.language.statements import BARE_ROLES, USERS, is_invisible, reads_l
 from spector.language.words import plain
 from spector.records import Hit, MemoryRecord
 
-__all__ = ["label", "origin_beside", "origin_of", "quoted", "role_label"]
+__all__ = ["label", "origin_beside", "origin_of", "quote_text", "role_label"]
 
 #: what a JSON string may hold but a prompt had better not; each character becomes an escape
 _RISKY: Final = re.compile(
@@ -34,7 +34,7 @@ _LABEL: Final = re.compile(r"[^\W\d_][\w.@+-]{0,31}")
 _NAME_CHARS: Final = 80
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """``text`` as a JSON string on one line that shows all it holds."""
     return _RISKY.sub(_escaped, json.dumps(text, ensure_ascii=False))
 
@@ -49,7 +49,7 @@ def _escaped(found: re.Match[str]) -> str:
 def label(name: str) -> str:
     """A name or source that stands bare where it is one harmless word, else quoted; cut if long."""
     name = _cut(name)
-    return name if _is_harmless(name) and not reads_like_a_role(name) else quoted(name)
+    return name if _is_harmless(name) and not reads_like_a_role(name) else quote_text(name)
 
 
 def role_label(role: str) -> str:
@@ -85,7 +85,7 @@ def origin_of(hit: Hit | MemoryRecord) -> str:
     claims = reads_like_a_role(named)
     if not role or (plain(role) in USERS and not claims):
         return label(named)
-    return f"{role_label(role)} (as {quoted(_cut(named))})"
+    return f"{role_label(role)} (as {quote_text(_cut(named))})"
 
 
 def origin_beside(hit: Hit | MemoryRecord, words: str) -> str:
@@ -97,7 +97,7 @@ def origin_beside(hit: Hit | MemoryRecord, words: str) -> str:
     named = hit.metadata.get("speaker")
     if hit.role is None and isinstance(named, str):
         name = hit.text.removesuffix(words_of(hit.text, named)).rstrip()
-        if name and words.startswith(quoted(name)[:-1]):
+        if name and words.startswith(quote_text(name)[:-1]):
             return ""
     return origin_of(hit)
 

@@ -12,10 +12,10 @@ from functools import partial
 from spector.records import Explanation, Hit
 from spector.search.view import candidate_of
 
-__all__ = ["rescored", "scored_above", "scored_below"]
+__all__ = ["scored_above", "scored_below", "with_score"]
 
 
-def rescored(
+def with_score(
     hit: Hit, score: float, explainer: Callable[[], Explanation],
     also: tuple[int, ...] | None = None,
 ) -> Hit:
@@ -52,7 +52,7 @@ def _moved(hit: Hit, bound: float, term: str, towards: float) -> Hit:
         if (score - bound) * math.copysign(1.0, towards) > 0:
             break
         step *= 2
-    return rescored(hit, score, partial(_explained, hit, evidence))
+    return with_score(hit, score, partial(_explained, hit, evidence))
 
 
 def _explained(hit: Hit, evidence: dict[str, float]) -> Explanation:

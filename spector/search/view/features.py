@@ -25,8 +25,16 @@ from spector.search.view.formulas import Around, of_forms, shares, spread
 from spector.search.view.snapshot import Snapshot
 
 __all__ = [
-    "NOWHERE", "Ground", "NormCache", "code_of", "ground_of", "marked", "mixed_vectors",
-    "places_of", "unit_vectors", "whole_ground",
+    "NOWHERE",
+    "FeatureTable",
+    "NormCache",
+    "all_features",
+    "code_of",
+    "features_of",
+    "marked",
+    "mixed_vectors",
+    "places_of",
+    "unit_vectors",
 ]
 
 F32 = NDArray[np.float32]
@@ -35,7 +43,7 @@ I64 = NDArray[np.int64]
 
 
 @dataclass(slots=True, eq=False)
-class Ground:
+class FeatureTable:
     """``n`` memories to rank and the ``m - n`` around them that are not ranked themselves.
 
     Attributes:
@@ -134,17 +142,17 @@ class Ground:
         return found
 
 
-def whole_ground(snap: Snapshot, n: int, words: WordView) -> Ground:
+def all_features(snap: Snapshot, n: int, words: WordView) -> FeatureTable:
     """Everything that one store has: what a recall of a small store ranks."""
     rows = np.flatnonzero(words.alive)
     part, slot = places_of(snap, n, words, rows)
     there = slot != NOWHERE
     if not there.all():  # written after the view, in a store in memory
         rows, part, slot = rows[there], part[there], slot[there]
-    return _lay(n, words, rows, len(rows), part, slot, words.neighbours(rows, REACH))
+    return _laid_out(n, words, rows, len(rows), part, slot, words.neighbours(rows, REACH))
 
 
-def ground_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> Ground:
+def features_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> FeatureTable:
     """Some memories of a store, ascending and once each, and those around them."""
     near = words.neighbours(ranked, REACH)
     others = marked(len(words), [near.ravel()], without=ranked)
@@ -156,17 +164,17 @@ def ground_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> Ground:
     if not there.all():
         known = int(np.count_nonzero(there[:known]))
         rows, near, part, slot = rows[there], near[there], part[there], slot[there]
-    return _lay(n, words, rows, known, part, slot, near)
+    return _laid_out(n, words, rows, known, part, slot, near)
 
 
-def _lay(
+def _laid_out(
     n: int, words: WordView, rows: I64, ranked: int, part: NDArray[np.uint32],
     slot: NDArray[np.uint32], near: I64,
-) -> Ground:
+) -> FeatureTable:
     own = rows[:ranked]
     position = _positions(len(words), rows, near)
     lengths = words.lengths(rows).astype(np.float32)
-    return Ground(
+    return FeatureTable(
         n, words, rows, words.ids(own), part, slot,
         Around(position[:, :REACH], position[:, REACH:], ranked),
         lengths, words.sizes(own).astype(np.float32) - lengths[:ranked],
@@ -261,12 +269,12 @@ def header_column(
     return gathered(snap, part, slot, offset, kind.itemsize).view(kind)[:, 0]
 
 
-def mixed_vectors(snap: Snapshot, ground: Ground, share: float) -> F32:
+def mixed_vectors(snap: Snapshot, features: FeatureTable, share: float) -> F32:
     """(n, dim) f32: the ranked rows' vectors mixed with their neighbours', of length 1."""
-    vectors = unit_vectors(snap, ground.part, ground.slot)
-    out = vectors[: len(ground)].copy()
-    n = len(ground)
-    for side in (ground.around.before[:n, 0], ground.around.after[:n, 0]):
+    vectors = unit_vectors(snap, features.part, features.slot)
+    out = vectors[: len(features)].copy()
+    n = len(features)
+    for side in (features.around.before[:n, 0], features.around.after[:n, 0]):
         there = np.flatnonzero(side < len(vectors))
         out[there] += np.float32(share) * vectors[side[there]]
     lengths = np.sqrt(np.einsum("nd,nd->n", out, out))
@@ -306,17 +314,17 @@ class NormCache:
         self._lengths = np.zeros(0, np.float32)
         self._lock = threading.Lock()
 
-    def norms(self, snap: Snapshot, ground: Ground, share: float) -> F32:
+    def norms(self, snap: Snapshot, features: FeatureTable, share: float) -> F32:
         """(n,) f32 of the ranked rows; reads the vectors of those that are not known yet."""
-        n = len(ground)
-        rows = ground.rows[:n]
-        keys = _keys_of(ground, share)
+        n = len(features)
+        rows = features.rows[:n]
+        keys = _keys_of(features, share)
         with self._lock:
             self._grow(int(rows.max(initial=-1)) + 1)
             out = self._lengths[rows]
             missing = np.flatnonzero(self._keys[rows] != keys)
             if len(missing):
-                out[missing] = _norms_at(snap, ground, missing, share)
+                out[missing] = _norms_at(snap, features, missing, share)
             self._lengths[rows[missing]] = out[missing]
             self._keys[rows[missing]] = keys[missing]
         return out
@@ -335,21 +343,21 @@ _MIX: Final = tuple(
 )
 
 
-def _keys_of(ground: Ground, share: float) -> NDArray[np.uint64]:
+def _keys_of(features: FeatureTable, share: float) -> NDArray[np.uint64]:
     """(n,) u64 that say which three vectors a mixed one is made of; 0 only by chance."""
-    own = np.zeros(len(ground.rows) + 1, np.uint64)
-    own[:-1] = ground.words.ids(ground.rows).astype(np.uint64) * _MIX[0]
-    own[:-1] += (ground.slot.astype(np.uint64) + np.uint64(1)) * _MIX[1]
+    own = np.zeros(len(features.rows) + 1, np.uint64)
+    own[:-1] = features.words.ids(features.rows).astype(np.uint64) * _MIX[0]
+    own[:-1] += (features.slot.astype(np.uint64) + np.uint64(1)) * _MIX[1]
     own ^= own >> np.uint64(29)
-    out = own[: len(ground)] * _MIX[0]
-    before, after = ground.around.before[: len(out), 0], ground.around.after[: len(out), 0]
+    out = own[: len(features)] * _MIX[0]
+    before, after = features.around.before[: len(out), 0], features.around.after[: len(out), 0]
     out += own[before] * _MIX[1] + own[after] * _MIX[2]
     return out + np.uint64(struct.unpack("<Q", struct.pack("<d", share))[0])
 
 
-def _norms_at(snap: Snapshot, ground: Ground, some: I64, share: float) -> F32:
-    before, after = ground.around.before[some, 0], ground.around.after[some, 0]
+def _norms_at(snap: Snapshot, features: FeatureTable, some: I64, share: float) -> F32:
+    before, after = features.around.before[some, 0], features.around.after[some, 0]
     return get_kernel().mixed_norms(
-        snap.table, ground.part, ground.slot, some.astype(np.uint32), before.astype(np.uint32),
+        snap.table, features.part, features.slot, some.astype(np.uint32), before.astype(np.uint32),
         after.astype(np.uint32), share,
     )

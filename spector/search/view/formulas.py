@@ -18,8 +18,17 @@ from numpy.typing import NDArray
 from spector.kernel.contract import REACH, Ranking, Surroundings, dots, squared
 
 __all__ = [
-    "TYPICAL_DEVIATION", "Around", "deviation", "diverse", "idf_of", "mixed", "of_forms",
-    "reciprocal_ranks", "room_of", "shares", "spread",
+    "TYPICAL_DEVIATION",
+    "Around",
+    "deviation",
+    "diverse",
+    "idf_of",
+    "length_norm",
+    "mixed",
+    "of_forms",
+    "reciprocal_ranks",
+    "shares",
+    "spread",
 ]
 
 F32 = NDArray[np.float32]
@@ -104,7 +113,7 @@ def idf_of(df: NDArray[Any], rows: int) -> F32:
     return np.asarray(np.where(found == 0, np.log1p(float(rows)), out), np.float32)
 
 
-def room_of(length: F32, mean_length: float, ranking: Ranking) -> F32:
+def length_norm(length: F32, mean_length: float, ranking: Ranking) -> F32:
     """What BM25 adds to a word's frequency before it divides by it: (n,) float32, above 0.
 
     Args:

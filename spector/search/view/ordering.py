@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import ScanResult
-from spector.search.view.features import Ground, code_of
+from spector.search.view.features import FeatureTable, code_of
 from spector.search.view.snapshot import Candidate, Snapshot
 
 __all__ = ["Ranked", "beyond", "from_hits"]
@@ -113,9 +113,9 @@ class Ranked(Sequence[Candidate]):
         left = np.concatenate([self._order, self._left])
         self._left, self._order = left[kept[left]], self._order[:0]
         self._count, self._is_fresh = len(self._left), False
-        coverage, cosine = self.noticed(rows)
+        coverage, cosine = self.signals_of(rows)
         if coverage >= self.coverage or (cosine is not None and cosine >= self.cosine):
-            coverage, cosine = self.noticed(self.passing())
+            coverage, cosine = self.signals_of(self.passing())
             self.coverage, self.cosine = coverage, -1.0 if cosine is None else cosine
         return rows
 
@@ -139,7 +139,7 @@ class Ranked(Sequence[Candidate]):
         """What is noticed of the best: their words, their likeness."""
         return self.words, self.likeness
 
-    def noticed(self, rows: I64) -> tuple[float, float | None]:
+    def signals_of(self, rows: I64) -> tuple[float, float | None]:
         """``coverage`` and ``cosine`` of some rows alone; None without any."""
         words, likeness = (values[rows[rows < len(values)]] for values in self.values())
         return (
@@ -201,13 +201,13 @@ class _Top(Sequence[Candidate]):
 
 
 def beyond(
-    snap: Snapshot, grounds: Sequence[Ground], result: ScanResult
+    snap: Snapshot, tables: Sequence[FeatureTable], result: ScanResult
 ) -> list[Candidate]:
     """Hits of the scan that are in no ground."""
     codes = code_of(result.hits["part"], result.hits["slot"])
     new = np.ones(len(codes), np.bool_)
-    for ground in grounds:
-        known = ground.codes()
+    for features in tables:
+        known = features.codes()
         if len(known):
             at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
             new &= known[at] != codes

@@ -176,7 +176,7 @@ class RecallRequest:
     scoped: bool | None = None
     #: what held then is wanted, also what has been superseded since
     replaced: bool = False
-    #: the catalog alone says what is superseded, not the flags of the partitions (see ``Reader``)
+    #: the catalog alone says what is superseded, not the flags of the partitions (see ``Searcher``)
     by_catalog: bool = False
     #: weight of relevance against newness (maximal marginal relevance); None: relevance alone
     mmr: float | None = None
