@@ -37,7 +37,6 @@ LONG_FILES: dict[str, int] = {
     "spector/store/catalog/catalog.py": 1135,
     "spector/store/catalog/filters.py": 414,
     "spector/store/core/store.py": 812,
-    "spector/store/files/files.py": 607,
     "spector/store/opening/opening.py": 477,
     "spector/store/partitions/partition.py": 581,
     "spector/write/writer.py": 745,

@@ -21,17 +21,18 @@ REPO = Path(__file__).resolve().parent.parent
 PACKAGE = REPO / "spector"
 MODULES = sorted(path.relative_to(REPO).as_posix() for path in PACKAGE.rglob("*.py"))
 
-#: folder or module -> why it may touch files beside spector/store/files/files.py
+#: folder or module -> why it may touch files beside spector/store/files/disk.py
 MAY_TOUCH_FILES = {
-    "spector/store/files/files.py": "it is the seam",
+    "spector/store/files/disk.py": "it is the seam",
+    "spector/store/files/os_errors.py": "asks whether a file is missing",
     "spector/store/files/descriptors.py":
-        "opens for files.py and lock.py what no interrupt may lose",
-    "spector/store/files/syncing.py": "syncs what files.py has opened",
+        "opens for disk.py and lock.py what no interrupt may lose",
+    "spector/store/files/syncing.py": "syncs what disk.py has opened",
     "spector/store/sqlite/journals.py":
         "looks at what lies beside a catalog before SQLite opens it",
     "spector/store/files/text_files.py": "writes the files that a user names: exports",
-    "spector/store/files/guards.py": "looks at what files.py opens, and takes rights from others",
-    "spector/store/files/maps.py": "maps what files.py opens",
+    "spector/store/files/guards.py": "looks at what disk.py opens, and takes rights from others",
+    "spector/store/files/maps.py": "maps what disk.py opens",
     "spector/store/backup/directories.py": "whole directories get and change their names here",
     "spector/store/opening/non_stores.py": "looks at what is at a path that is no store",
     "spector/store/backup/destination.py":

@@ -349,7 +349,7 @@ def test_a_mount_point_is_refused_before_anything_is_written(
     copy: Copy, mind: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # it does not come to that
-    monkeypatch.setattr("spector.store.files.files.DiskFiles.make_root", None)
+    monkeypatch.setattr("spector.store.files.disk.DiskFiles.make_root", None)
     with pytest.raises(spector.StoreError, match="mount point") as caught:
         copy(mind, disk)
     assert f"inside of it, '{disk}/copy'" in caught.value.hint

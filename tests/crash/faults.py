@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spector.store.catalog import catalog
-from spector.store.files.files import DiskFile, DiskFiles, translated
+from spector.store.files.disk import DiskFile, DiskFiles
+from spector.store.files.os_errors import translated
 from spector.store.opening import opening as recover
 from tests.crash.harness import die
 

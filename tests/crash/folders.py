@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spector.store.files import files
+from spector.store.files import syncing
 from tests.crash.erring import failing, survive
 from tests.crash.harness import in_fork, scratch
 from tests.crash.lives import LIVES
@@ -46,7 +46,7 @@ def folders(
     """
     warm_up()
     if mutant:
-        files.sync_folder = _sync_folder_twice
+        syncing.sync_folder = _sync_folder_twice
     wrong: dict[str, list[str]] = {}
     outcomes: Counter[str] = Counter()
     swallowed = retried = retried_after_sqlite = 0
@@ -99,7 +99,7 @@ def _syncs_of_folders(stage: Stage) -> list[_Sync]:
     return found
 
 
-_really_sync_folder = files.sync_folder
+_really_sync_folder = syncing.sync_folder
 
 
 def _sync_folder_twice(path: str) -> None:

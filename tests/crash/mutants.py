@@ -10,7 +10,7 @@ from spector.store.backup import directories as trees
 from spector.store.catalog.catalog import Catalog
 from spector.store.core.store import Store
 from spector.store.core.transaction import Transaction
-from spector.store.files.files import DiskFile, DiskFiles
+from spector.store.files.disk import DiskFile, DiskFiles
 from spector.store.opening import opening as recover
 from spector.store.partitions.partition import Segment
 

@@ -17,7 +17,7 @@ from types import FrameType
 import pytest
 
 import spector
-from spector.store.files.files import typed_os_error
+from spector.store.files.os_errors import typed_os_error
 from tests.fakes import FakeEmbedder
 
 

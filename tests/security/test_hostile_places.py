@@ -21,7 +21,7 @@ import pytest
 import spector
 from spector import Config, ManualClock, SpectorError
 from spector.cli.main import main
-from spector.store.files.files import DiskFiles
+from spector.store.files.disk import DiskFiles
 from tests.fakes import FakeEmbedder
 
 CONFIG = Config(episodic_capacity=8, index_min_rows=1)

@@ -11,8 +11,8 @@ import pytest
 
 import spector
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store.files.files import DiskFiles
-from spector.store.files.unreadable import read_file
+from spector.store.files.bad_sectors import read_file
+from spector.store.files.disk import DiskFiles
 from spector.store.integrity import check as checking
 from tests.store.headers import with_header
 

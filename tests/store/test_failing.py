@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from spector.errors import StoreError, StoreFailedError
-from spector.store.files.files import DiskFile, translated
+from spector.store.files.disk import DiskFile
+from spector.store.files.os_errors import translated
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spector.store.files.files import DiskFiles
+from spector.store.files.disk import DiskFiles
 from spector.store.sqlite.wal_frames import Broken, broken_at
 from tests.proof import seed
 from tests.store.damage import ram

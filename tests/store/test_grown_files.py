@@ -23,7 +23,7 @@ import pytest
 import spector
 from spector import Memory
 from spector.store.files.bad_sectors import written
-from spector.store.files.files import DiskFiles
+from spector.store.files.disk import DiskFiles
 from spector.store.repair.inspect import RawStore
 from tests.crash.harness import in_fork
 

@@ -23,8 +23,9 @@ import pytest
 import spector
 from spector.errors import PartitionCorruptError, StoreError
 from spector.layout import stride_of
-from spector.store.files.files import Bytes, DiskFile, DiskFiles
+from spector.store.files.disk import DiskFile, DiskFiles
 from spector.store.files.maps import populate
+from spector.store.files.protocol import Bytes
 from spector.store.partitions import partition as segment_module
 from tests.crash.harness import in_fork
 from tests.crash.workload import DIM, vector_of
@@ -306,6 +307,6 @@ def test_an_index_that_cannot_be_read_is_built_anew(
     def fail(view: Bytes) -> bool:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr("spector.store.files.files.populate", fail)
+    monkeypatch.setattr("spector.store.files.disk.populate", fail)
     with spector.open(mind, embedder=None, dim=DIM, mode="r", config=_CONFIG) as memory:
         assert len(memory.recall(vector=vector_of("50"), k=3)) == 3

@@ -24,7 +24,7 @@ import spector
 from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError, StoreError
 from spector.store.catalog.catalog import Catalog
 from spector.store.core.store import RELAXED_LOG, UNSYNCED
-from spector.store.files.files import DiskFiles
+from spector.store.files.disk import DiskFiles
 from spector.store.files.lock import WriterLock, last_word
 from spector.store.opening.reader import ReadStore
 from spector.store.sqlite.wal_frames import broken_at

@@ -22,7 +22,7 @@ import pytest
 import spector
 from spector.errors import StoreLockedError
 from spector.store.files import lock
-from spector.store.files.files import DiskFiles
+from spector.store.files.disk import DiskFiles
 from spector.store.files.lock import WriterLock, no_writer
 from tests.crash.harness import in_fork
 from tests.crash.workload import open_tiny, vector_of

@@ -15,8 +15,8 @@ import spector
 from spector.clock import ManualClock
 from spector.errors import PartitionCorruptError, StoreNotFoundError
 from spector.store.core.store import Store
-from spector.store.files import files as files_module
-from spector.store.files.files import DiskFiles
+from spector.store.files import syncing
+from spector.store.files.disk import DiskFiles
 from spector.store.opening import opening as recover
 from spector.store.partitions.partition import Segment
 from tests.crash.workload import DIM, START, TINY, open_tiny, texts_of, vector_of
@@ -240,7 +240,7 @@ def test_relaxed_store_that_was_closed_properly_is_not_reconciled(
 def _synced_folders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The directories that are synced from now on, and what is renamed, in order."""
     steps: list[str] = []
-    sync, replace_ = files_module.sync_folder, os.replace
+    sync, replace_ = syncing.sync_folder, os.replace
 
     def note_sync(path: str) -> None:
         steps.append(path or ".")
@@ -250,7 +250,7 @@ def _synced_folders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         steps.append(f"replace {target}")
         replace_(source, target)
 
-    monkeypatch.setattr(files_module, "sync_folder", note_sync)
+    monkeypatch.setattr(syncing, "sync_folder", note_sync)
     monkeypatch.setattr(os, "replace", note_replace)
     return steps
 

@@ -16,7 +16,7 @@ import pytest
 
 import spector
 from spector.store.catalog.catalog import CATALOG_NAME
-from spector.store.files.files import DiskFiles
+from spector.store.files.disk import DiskFiles
 from spector.store.integrity.check_disk import check_unopened
 from spector.store.sqlite import shared_descriptors as raw
 from tests.crash.harness import in_fork

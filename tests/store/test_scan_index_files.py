@@ -28,7 +28,7 @@ from spector.kernel.contract.index_image import INDEX_HEADER_BYTES, ScanIndex, s
 from spector.kernel.contract.query import make_query
 from spector.kernel.dispatch import get_kernel
 from spector.layout import Flag
-from spector.store.files.files import DiskFiles
+from spector.store.files.disk import DiskFiles
 from spector.store.rewriting.compaction import split_partition
 from tests.crash.workload import DIM, START, TINY, vector_of
 from tests.fakes import FakeEmbedder

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 import spector
 from spector.errors import PartitionCorruptError, SpectorError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store.files.files import DiskFiles
+from spector.store.files.disk import DiskFiles
 from tests.crash.workload import DIM, open_tiny, vector_of
 
 PAGE = 4096

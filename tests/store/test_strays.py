@@ -20,7 +20,7 @@ import pytest
 
 import spector
 from spector.errors import StoreNotFoundError
-from spector.store.files.files import DiskFile, DiskFiles
+from spector.store.files.disk import DiskFile, DiskFiles
 from tests.store.headers import with_header
 
 DIM = 8

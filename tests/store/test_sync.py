@@ -13,7 +13,7 @@ import pytest
 
 from spector.store.catalog.catalog import Catalog
 from spector.store.files import syncing as sync
-from spector.store.files.files import DiskFiles
+from spector.store.files.disk import DiskFiles
 
 FULL = 51
 

@@ -24,7 +24,8 @@ from spector.store.core import records as hydrate
 from spector.store.core import transaction
 from spector.store.core.store import Store
 from spector.store.core.transaction import Transaction
-from spector.store.files.files import DiskFiles, MemoryFiles
+from spector.store.files.disk import DiskFiles
+from spector.store.files.slabs import MemoryFiles
 from spector.store.opening import reader
 from spector.store.partitions.partition import Segment
 from spector.store.rewriting import compaction as compact

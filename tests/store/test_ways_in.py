@@ -15,8 +15,8 @@ import pytest
 import spector
 from spector.cli.main import main
 from spector.store.files import lock
-from spector.store.files.files import translated
 from spector.store.files.lock import no_writer
+from spector.store.files.os_errors import translated
 from tests.fakes import FakeEmbedder
 
 

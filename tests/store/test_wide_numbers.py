@@ -21,7 +21,7 @@ import spector
 from spector.kernel.contract.query import make_query
 from spector.kernel.contract.scanner import Part
 from spector.layout import HEADER_BYTES, stride_of
-from spector.store.files.files import DiskFiles
+from spector.store.files.disk import DiskFiles
 from tests.crash.workload import open_tiny, texts_of, vector_of
 from tests.kernel.blocks import NOW_MS, headers_of, instruction_sets, kernels, make_rows
 from tests.proof import Proof

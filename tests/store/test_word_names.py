@@ -15,7 +15,7 @@ import pytest
 
 import spector
 from spector.lexical.files import MOST_BLOCKS, NAMED_DTYPE, pack_rows, read_rows
-from spector.store.files.files import DiskFile, DiskFiles
+from spector.store.files.disk import DiskFile, DiskFiles
 from spector.store.words import files as word_files
 from spector.store.words.checks import notes_on_words
 from spector.store.words.files import FOLDER, LIST, is_words

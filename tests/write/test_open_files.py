@@ -9,7 +9,7 @@ import pytest
 
 from spector.memory import Memory
 from spector.store.core import store, transaction
-from spector.store.files.files import DiskFile
+from spector.store.files.disk import DiskFile
 from tests.conftest import NOW
 
 KEPT, EVERY = 6, 5

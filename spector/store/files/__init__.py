@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from spector.store.files.bad_sectors import (
+    Raw,
+    Stretch,
+    first_bytes,
+    is_io_error,
     is_of_disk,
     join,
+    name_some,
     read_around,
+    read_file,
+    read_raw,
     spans,
+    unread_in,
     written,
 )
 from spector.store.files.descriptors import (
     opened,
 )
-from spector.store.files.files import (
-    Bytes,
+from spector.store.files.disk import (
     DiskFile,
     DiskFiles,
-    File,
-    Files,
-    MemoryFile,
-    MemoryFiles,
-    as_bytes,
-    is_missing,
-    is_time_limit,
-    read_lines,
-    translated,
 )
 from spector.store.files.guards import (
     OPEN_FLAGS,
@@ -41,21 +39,27 @@ from spector.store.files.lock import (
 from spector.store.files.maps import (
     populate,
 )
+from spector.store.files.os_errors import (
+    is_missing,
+    is_time_limit,
+    translated,
+)
+from spector.store.files.protocol import (
+    Bytes,
+    File,
+    Files,
+    as_bytes,
+)
+from spector.store.files.slabs import (
+    MemoryFile,
+    MemoryFiles,
+)
 from spector.store.files.syncing import (
     sync_folder,
 )
 from spector.store.files.text_files import (
+    read_lines,
     write_lines,
-)
-from spector.store.files.unreadable import (
-    Raw,
-    Stretch,
-    first_bytes,
-    is_io_error,
-    name_some,
-    read_file,
-    read_raw,
-    unread_in,
 )
 from spector.store.files.watched import (
     Watched,

@@ -35,8 +35,8 @@ from typing import Final
 from spector.errors import StoreError, StoreLockedError
 from spector.process import Sole, WeakList, managed
 from spector.store.files.descriptors import opened
-from spector.store.files.files import translated
 from spector.store.files.guards import OPEN_FLAGS, regular
+from spector.store.files.os_errors import translated
 from spector.store.files.watched import Watched
 
 try:

@@ -13,25 +13,34 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import FileIO
 
-from spector.store.files import files
+from spector.process import open_given
+from spector.store.files import syncing
 from spector.store.files.descriptors import opened
-from spector.store.files.files import translated
 from spector.store.files.guards import OPEN_FLAGS, regular
-from spector.store.files.syncing import sync_all
+from spector.store.files.os_errors import translated
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows; what is left there stays
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["write_lines"]
+__all__ = ["read_lines", "write_lines"]
 
 _END = ".tmp"
 #: files to make before it is clear that something keeps removing them
 _ATTEMPTS = 5
+
+
+def read_lines(path: str) -> Iterator[tuple[int, str]]:
+    """(line number, line) of a UTF-8 text file."""
+    with (
+        translated("read", path),
+        open(open_given(path), encoding="utf-8", errors="strict") as lines,
+    ):
+        yield from enumerate(lines, start=1)
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:
@@ -57,7 +66,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
                     out.write(line)
                     out.write("\n")
                 out.flush()
-                sync_all(out.fileno())
+                syncing.sync_all(out.fileno())
                 if not named:
                     # the directory, which is not used, is what makes os.link follow the link
                     os.link(_name_of(out.fileno()), temporary, src_dir_fd=out.fileno())
@@ -69,7 +78,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
         finally:
             if held is not None:
                 held.close()
-        files.sync_folder(folder)
+        syncing.sync_folder(folder)
 
 
 def _nameless(folder: str) -> FileIO | None:

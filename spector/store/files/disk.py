@@ -1,7 +1,4 @@
-"""The only module that touches files, so that faults can be injected at one seam.
-
-Two implementations of one protocol: :class:`DiskFiles` (a directory) and :class:`MemoryFiles`
-(fixed slabs of memory, for volatile tiers and ``spector.open(":memory:")``).
+"""Files in a directory: the only module that opens, writes and removes the files of a store.
 
 Rules kept here: files are written with ``pwrite`` and read through read-only maps, never stored to
 through a map; they grow by explicit allocation and never shrink; short writes are continued;
@@ -15,20 +12,13 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
 from io import FileIO
-from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spector.errors import (
-    StoreError,
-    StoreFullError,
-    StoreNotFoundError,
-    StoreReadOnlyError,
-)
-from spector.process import Sole, open_given
+from spector.errors import StoreError, StoreNotFoundError
+from spector.process import Sole
+from spector.store.files import syncing
 from spector.store.files.bad_sectors import join, read_around, written
 from spector.store.files.descriptors import opened
 from spector.store.files.guards import (
@@ -39,163 +29,15 @@ from spector.store.files.guards import (
     tighten,
 )
 from spector.store.files.maps import Map, populate
-from spector.store.files.syncing import sync_data, sync_folder
+from spector.store.files.os_errors import translated, typed_os_error
+from spector.store.files.protocol import Bytes
 
-__all__ = [
-    "DiskFiles", "File", "Files", "MemoryFile", "MemoryFiles", "is_missing", "sync_folder",
-    "translated",
-]
+__all__ = ["DiskFile", "DiskFiles"]
 
-Bytes = NDArray[np.uint8]
-_NOTHING: Bytes = np.zeros(0, dtype=np.uint8)
-
+_NO_BYTES: Bytes = np.zeros(0, dtype=np.uint8)
 #: what names a file inside the store: no empty part, no "." and no ".."
 _NAME = re.compile(r"(?!\.{1,2}(?:/|$))[^/\0]+(?:/(?!\.{1,2}(?:/|$))[^/\0]+)*")
 _COPIED_AT_ONCE = 1 << 20
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
-
-
-class File(Protocol):
-    """One open partition file."""
-
-    def read_at(self, offset: int, length: int) -> bytes: ...
-
-    def write_at(self, offset: int, data: bytes | memoryview) -> None:
-        """Write all of ``data`` at ``offset``; the range must have been allocated."""
-
-    def size(self) -> int: ...
-
-    def extent(self, offset: int) -> tuple[int, int] | None:
-        """Where the next bytes from ``offset`` on lie that were written, and where they end.
-
-        What is in front of them are zeros that take no room on the disk. None: up to the end of
-        the file there is nothing else.
-        """
-
-    def extend(self, size: int) -> None:
-        """Allocate up to ``size`` bytes. Never shrinks."""
-
-    def map(self, length: int) -> Bytes:
-        """Read-only (length,) u8 view of the first bytes, alive as long as it is held."""
-
-    def sync(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class Files(Protocol):
-    """A flat namespace of files below one root. Names use ``/`` and never leave the root."""
-
-    root: str
-    durable: bool
-
-    def open(self, name: str, *, create: bool = False, writable: bool = True) -> File: ...
-
-    def glance(
-        self, name: str, head: int, *, writable: bool, most: int
-    ) -> tuple[bytes, Bytes]:
-        """The first ``head`` bytes, read, and a read-only map of at most ``most`` bytes.
-
-        No descriptor stays. ``writable`` also proves that the file may be opened for writing.
-        """
-
-    def map_private(self, name: str, *, most: int) -> Bytes | None:
-        """(size,) u8 of a whole file, page-aligned, for us to change without the file changing.
-
-        None when there is no such file, an empty one, or one of more than ``most`` bytes.
-        """
-
-    def exists(self, name: str) -> bool: ...
-
-    def listing(self) -> list[str]:
-        """Names of all files, sorted."""
-
-    def closed_folders(self) -> list[str]: ...
-
-    def size_of(self, name: str) -> int: ...
-
-    def sizes(self) -> dict[str, int]:
-        """Bytes of every file that is there throughout."""
-
-    def replace(self, source: str, target: str) -> None: ...
-
-    def remove(self, name: str) -> None: ...
-
-    def is_free(self, name: str) -> bool:
-        """True when nothing has that name but perhaps what has been discarded."""
-
-    def discard(self, name: str) -> None:
-        """Remove a file that this process has made and nobody refers to; never raises.
-
-        One that cannot be removed now gives way when its name is created again.
-        """
-
-    def sync_dir(self, name: str) -> None:
-        """Make creations, renames and removals in the directory of ``name`` durable."""
-
-
-def is_missing(path: str) -> bool:
-    """False as well where that cannot be found out."""
-    try:
-        os.stat(path)
-    except OSError as error:
-        return isinstance(error, FileNotFoundError)
-    return False
-
-
-@contextlib.contextmanager
-def translated(action: str, path: str) -> Iterator[None]:
-    """Turn an ``OSError`` into the typed error a user can act on."""
-    try:
-        yield
-    except StoreError:
-        raise
-    except OSError as error:
-        raise typed_os_error(error, action, path) from error
-
-
-def is_time_limit(error: OSError) -> bool:
-    """Whether an error is a time limit of the caller's, raised in a signal handler."""
-    return isinstance(error, TimeoutError) and error.errno is None
-
-
-def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
-    """The spector error for an ``OSError`` met while doing ``action`` to ``path``.
-
-    Raises:
-        TimeoutError: that is what ``error`` is, and the system did not say so: a signal handler
-            did, whose time limit is no fault of the file.
-    """
-    if is_time_limit(error):
-        raise error
-    reason = error.strerror or str(error)
-    message = f"cannot {action} {path}: {reason}"
-    found: StoreError
-    if error.errno in _FULL:
-        found = StoreFullError(message, hint="free some space, then try again")
-    elif error.errno in _DENIED:
-        found = StoreReadOnlyError(
-            message, hint='check the permissions, or open with mode="r" to read only'
-        )
-    elif error.errno == errno.ENOENT:
-        found = StoreNotFoundError(message, hint="check the path")
-    elif error.errno == errno.ELOOP:
-        found = StoreError(
-            f"cannot {action} {path}: it is a symbolic link",
-            hint="move the link away without deleting what it leads to, and put the file itself in"
-            " its place; or restore a backup",
-        )
-    elif error.errno == errno.ENAMETOOLONG:
-        found = StoreError(message, hint="choose a shorter name")
-    elif error.errno in (errno.EMFILE, errno.ENFILE):
-        found = StoreError(message, hint="raise the limit of open files: ulimit -n")
-    elif error.errno == errno.ENOMEM:
-        found = StoreError(message, hint="memory is short: free some, then try again")
-    else:
-        found = StoreError(message, hint="run: spector check PATH")
-    found.errno = error.errno
-    return found
 
 
 class DiskFile(Sole):
@@ -269,7 +111,7 @@ class DiskFile(Sole):
 
     def sync(self) -> None:
         with translated("sync", self._path):
-            sync_data(self._fd)
+            syncing.sync_data(self._fd)
 
     def close(self) -> None:
         self._held.close()
@@ -298,7 +140,7 @@ class DiskFiles:
                 missing.append(lowest)
                 lowest = os.path.dirname(lowest)
             with contextlib.suppress(PermissionError):  # then it is not one of ours
-                sync_folder(os.path.dirname(lowest))
+                syncing.sync_folder(os.path.dirname(lowest))
             for path in reversed(missing):
                 with contextlib.suppress(FileExistsError):
                     made_private(path) if path == self.root else os.mkdir(path)
@@ -350,7 +192,7 @@ class DiskFiles:
             size = min(regular(held, path).st_size, most)
             fd = held.fileno()
             try:
-                return os.pread(fd, head, 0), np.asarray(Map(fd, size)) if size else _NOTHING
+                return os.pread(fd, head, 0), np.asarray(Map(fd, size)) if size else _NO_BYTES
             finally:
                 held.close()
         except StoreError:
@@ -490,118 +332,9 @@ class DiskFiles:
 
     def _sync_directory(self, path: str) -> None:
         with translated("sync directory", path):
-            sync_folder(path)
+            syncing.sync_folder(path)
 
 
 def _holds_nothing(directory: str) -> bool:
     with os.scandir(directory) as entries:
         return next(entries, None) is None
-
-
-class MemoryFile:
-    """A slab of zeroed memory; pages cost nothing until they are written."""
-
-    def __init__(self, content: bytes = b"") -> None:
-        self._slab: Bytes = np.frombuffer(content, np.uint8).copy()
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        return self._slab[offset : offset + length].tobytes()
-
-    def write_at(self, offset: int, data: bytes | memoryview) -> None:
-        view = np.frombuffer(data, dtype=np.uint8)
-        self._slab[offset : offset + len(view)] = view
-
-    def size(self) -> int:
-        return len(self._slab)
-
-    def extent(self, offset: int) -> tuple[int, int] | None:
-        return (offset, len(self._slab)) if offset < len(self._slab) else None
-
-    def extend(self, size: int) -> None:
-        if size > len(self._slab):
-            grown = np.zeros(size, dtype=np.uint8)
-            grown[: len(self._slab)] = self._slab
-            self._slab = grown
-
-    def map(self, length: int) -> Bytes:
-        view = self._slab[:length]
-        view.flags.writeable = False
-        return view
-
-    def sync(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-class MemoryFiles:
-    """Files that live as long as the process."""
-
-    durable = False
-    root = ":memory:"
-
-    def __init__(self) -> None:
-        self._files: dict[str, MemoryFile] = {}
-
-    def open(self, name: str, *, create: bool = False, writable: bool = True) -> MemoryFile:
-        if create:
-            self._files[name] = MemoryFile()
-        if name not in self._files:
-            raise StoreNotFoundError(f"no slab named {name}")
-        return self._files[name]
-
-    def glance(
-        self, name: str, head: int, *, writable: bool, most: int
-    ) -> tuple[bytes, Bytes]:
-        file = self.open(name)
-        return file.read_at(0, head), file.map(min(file.size(), most))
-
-    def map_private(self, name: str, *, most: int) -> Bytes | None:
-        return None  # nothing that could be derived again is kept here
-
-    def exists(self, name: str) -> bool:
-        return name in self._files
-
-    def listing(self) -> list[str]:
-        return sorted(self._files)
-
-    def closed_folders(self) -> list[str]:
-        return []
-
-    def size_of(self, name: str) -> int:
-        return self._files[name].size()
-
-    def sizes(self) -> dict[str, int]:
-        return {name: file.size() for name, file in sorted(self._files.items())}
-
-    def replace(self, source: str, target: str) -> None:
-        self._files[target] = self._files.pop(source)
-
-    def remove(self, name: str) -> None:
-        if self._files.pop(name, None) is None:
-            raise StoreNotFoundError(f"no slab named {name}")
-
-    def is_free(self, name: str) -> bool:
-        return name not in self._files
-
-    def discard(self, name: str) -> None:
-        self._files.pop(name, None)
-
-    def sync_dir(self, name: str) -> None:
-        pass
-
-
-def as_bytes(array: NDArray[Any]) -> memoryview:
-    """The raw bytes of a C-contiguous array, without a copy."""
-    flat: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return memoryview(flat)
-
-
-def read_lines(path: str) -> Iterator[tuple[int, str]]:
-    """(line number, line) of a UTF-8 text file."""
-    with (
-        translated("read", path),
-        open(open_given(path), encoding="utf-8", errors="strict") as lines,
-    ):
-        yield from enumerate(lines, start=1)
