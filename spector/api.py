@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 
+from spector.arguments import parse_directory, parse_limit
 from spector.assembly import open_memory_at as open
 from spector.config import Config
 from spector.errors import (
@@ -14,14 +15,14 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
-from spector.messages import checks_arguments, function_or_none, items_of, shown
+from spector.messages import checks_arguments, function_or_none, items_of
 from spector.process import completed, entry
 from spector.providers import Embedder, resolve
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
-from spector.store.backup import Place, building, copy_store, is_nameable, without_tilde
+from spector.store.backup import Place, building, copy_store
 from spector.store.catalog import CATALOG_NAME
 from spector.store.files import DiskFiles, WriterLock, no_writer
-from spector.store.integrity import check_settled, check_unopened, refuse_strange_limit
+from spector.store.integrity import check_settled, check_unopened
 from spector.store.opening import Stamp, has_partitions, no_store, open_disk, reading_catalog
 from spector.store.repair import (
     Identity,
@@ -58,8 +59,8 @@ def check(
     Args:
         limit: problems to list; the rest is counted (``CheckReport.unlisted``). None lists all.
     """
-    where = _directory(path, "path")
-    refuse_strange_limit(limit)
+    where = parse_directory(path, "path")
+    limit = parse_limit(limit)
     function_or_none(progress, "progress")
     files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
@@ -100,7 +101,7 @@ def reembed(
         raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     config = Config()
-    where = _directory(path, "path")
+    where = parse_directory(path, "path")
     files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
@@ -132,7 +133,7 @@ def restore(
         PartitionCorruptError, CatalogCorruptError: the backup is damaged; nothing was put in place.
     """
     function_or_none(progress, "progress")
-    source, place = _directory(backup, "backup"), _directory(dest, "dest")
+    source, place = parse_directory(backup, "backup"), parse_directory(dest, "dest")
     if DiskFiles(source).is_empty():
         raise StoreNotFoundError(f"there is no backup at {source}", hint="check the path")
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
@@ -176,7 +177,7 @@ def repair(
     """
     started = time.perf_counter()
     function_or_none(progress, "progress")
-    where, named = _directory(path, "path"), _directory(dest, "dest")
+    where, named = parse_directory(path, "path"), parse_directory(dest, "dest")
     files, place = DiskFiles(where), Place.at(named)
     named = os.path.abspath(named)  # now: a rename of directories may lose the current one
     if not files.exists(CATALOG_NAME) and not has_partitions(files.root):
@@ -200,17 +201,6 @@ def repair(
         partitions=partitions, commits_lost=found.commits_lost,
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )
-
-
-def _directory(path: str | os.PathLike[str], name: str) -> str:
-    """The path that an argument is, with ``~`` as the home.
-
-    Raises:
-        InvalidInputError: it is no path; told as such, not as whatever comes of it later.
-    """
-    if not is_nameable(path) or os.fspath(path) == ":memory:":
-        raise InvalidInputError(f"{name} is {shown(path)}", hint="pass the path of a directory")
-    return without_tilde(path, name)
 
 
 def _transplant(

@@ -8,17 +8,24 @@ import warnings
 from collections.abc import Iterable
 from typing import Literal
 
+from spector.arguments import (
+    parse_choice,
+    parse_clock,
+    parse_config,
+    parse_dim,
+    parse_place,
+    parse_threads,
+    without_tilde,
+)
 from spector.clock import Clock, SystemClock
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.kernel import usable_cores
 from spector.kernel.contract import ScoringProfile, get_profile
-from spector.layout import MAX_DIM
 from spector.memory import Memory
-from spector.messages import checks_arguments, items_of, shown
+from spector.messages import checks_arguments, items_of
 from spector.process import entry
 from spector.providers import Embedder, ImportanceScorer, resolve
-from spector.store.backup import is_nameable, without_tilde
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
 from spector.tiers import TierRouter, TierStore, default_tiers
 
@@ -65,39 +72,11 @@ def open_memory_at(
         StoreLockedError: another process is writing, or this one. StoreNotFoundError,
         ModelMismatchError, FormatVersionError, PartitionCorruptError, CatalogCorruptError.
     """
-    if not isinstance(mode, str) or mode not in ("rw", "r"):
-        raise InvalidInputError(f"mode is {shown(mode)}", hint="pass 'rw' or 'r'")
-    if not isinstance(durability, str) or durability not in ("strict", "relaxed"):
-        raise InvalidInputError(
-            f"durability is {shown(durability)}", hint="pass 'strict' or 'relaxed'"
-        )
-    if dim is not None and (
-        not isinstance(dim, int) or isinstance(dim, bool) or not 1 <= dim <= MAX_DIM
-    ):
-        raise InvalidInputError(
-            f"dim is {shown(dim)}", hint=f"pass the length of your vectors, 1..{MAX_DIM}"
-        )
-    if threads is not None and (
-        not isinstance(threads, int) or isinstance(threads, bool) or threads < 1
-    ):
-        raise InvalidInputError(
-            f"threads is {shown(threads)}",
-            hint="pass 1 or more, or None for as many as there are cores",
-        )
-    ranking = get_profile(profile)
-    config = Config() if config is None else config
-    if not isinstance(config, Config):
-        raise InvalidInputError(
-            f"config is a {type(config).__name__}", hint="write it like config=Config(max_tags=8)"
-        )
-    if clock is not None and not isinstance(clock, Clock):
-        raise InvalidInputError(
-            f"clock is a {type(clock).__name__}", hint="pass an object with now_ms()"
-        )
-    if not isinstance(path, (str, os.PathLike)):
-        raise InvalidInputError(
-            f"path is a {type(path).__name__}", hint='pass a directory, or ":memory:" for none'
-        )
+    mode = parse_choice(mode, "mode", "rw", "r")
+    durability = parse_choice(durability, "durability", "strict", "relaxed")
+    dim, threads = parse_dim(dim), parse_threads(threads)
+    ranking, config, clock = get_profile(profile), parse_config(config), parse_clock(clock)
+    where = parse_place(path)
     found = resolve(
         embedder, cache_entries=config.cache_entries, cache_ttl_s=config.cache_ttl_s
     )
@@ -106,11 +85,6 @@ def open_memory_at(
             f"dim={dim}, but {found.model_id} makes vectors of {found.dim}", hint="leave dim out"
         )
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
-    where = os.fspath(path) if is_nameable(path) else None
-    if not isinstance(where, str):
-        raise InvalidInputError(
-            f"path is {shown(path)}", hint='pass a directory, or ":memory:" for none'
-        )
     where = _at_home(where)
     opened = _open_stores(
         where, router, config,

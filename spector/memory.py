@@ -18,6 +18,26 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
 from numpy.typing import ArrayLike
 
+from spector.arguments import (
+    SCOPES,
+    check_scope,
+    id_of,
+    parse_always,
+    parse_as_of,
+    parse_budget,
+    parse_cue,
+    parse_directory,
+    parse_k,
+    parse_kind,
+    parse_layout,
+    parse_limit,
+    parse_move,
+    parse_number,
+    parse_path,
+    parse_switch,
+    parse_tags,
+    parse_vector,
+)
 from spector.clock import CheckedClock, Clock, from_ms, iso_of_ms
 from spector.config import Config, Layout
 from spector.errors import (
@@ -41,7 +61,7 @@ from spector.language.statements import (
     speaker_opening,
     words_of,
 )
-from spector.layout import CERTAIN, Category, Flag, Modality
+from spector.layout import CERTAIN, Flag
 from spector.messages import (
     counted,
     function_or_none,
@@ -50,7 +70,6 @@ from spector.messages import (
     no_attribute,
     reading,
     refuse_unknown,
-    shown,
     truth,
     with_hints,
 )
@@ -78,17 +97,10 @@ from spector.recall import (
     cut_of,
     gate,
     hypotheses,
+    intent_in,
     merged,
     newness_of,
     options_of,
-    parse_cut,
-    parse_include,
-    parse_intent,
-    parse_mask,
-    parse_min_importance,
-    parse_mood,
-    parse_per_session,
-    parse_valence,
     refuse_strange,
     selected,
     unneeded,
@@ -119,24 +131,17 @@ from spector.search.view import (
     by_importance,
     confine,
     make_selection,
-    parse_always,
-    parse_as_of,
-    parse_budget,
-    parse_cue,
-    parse_k,
-    parse_kind,
-    parse_layout,
-    parse_switch,
     pinned_request,
+    until,
     usual_k,
 )
 from spector.sleep import ReflectDaemon, reflect_once
-from spector.store.backup import copy_store, file_beside, is_nameable, without_tilde
-from spector.store.catalog import ANYBODY, SCOPES, Scope, SqlFilter, members, newer_than
+from spector.store.backup import copy_store, file_beside
+from spector.store.catalog import ANYBODY, Scope, SqlFilter, members, newer_than
 from spector.store.core import current_image, header_of, to_record
 from spector.store.erasure import Needles, due_of
 from spector.store.files import Bytes
-from spector.store.integrity import check_settled, refuse_damage, refuse_strange_limit, walk
+from spector.store.integrity import check_settled, refuse_damage, walk
 from spector.store.opening import OpenedStore
 from spector.tiers import TierRouter
 from spector.upkeep import compact_all, count_of, has_one_user, receipt_within, tiers_of, users_of
@@ -144,15 +149,8 @@ from spector.write import (
     FIELDS,
     Draft,
     Writer,
-    check_scope,
     draft_words,
-    id_of,
     make_draft,
-    parse_flag,
-    parse_move,
-    parse_number,
-    parse_tags,
-    parse_vector,
     unknown,
     with_aliases,
 )
@@ -582,8 +580,8 @@ class Memory(Sole):
         self._ensure(write=True)
         scope = self._scope(user_id, agent_id, session_id)
         how = {
-            "include_protected": parse_flag(include_protected, "include_protected"),
-            "skip_protected": parse_flag(skip_protected, "skip_protected"),
+            "include_protected": parse_switch(include_protected, "include_protected"),
+            "skip_protected": parse_switch(skip_protected, "skip_protected"),
         }
         if all(how.values()):
             raise InvalidInputError(
@@ -691,7 +689,7 @@ class Memory(Sole):
         Raises:
             InvalidInputError: naming the argument; its subclass says which kind.
         """
-        rarely = options_of(options, rare)
+        rarely = options_of(options, rare).parsed
         self._ensure(write=parse_switch(learn, "learn"))
         text, notes = parse_cue(cue, self._config)
         selection = self._selection(
@@ -708,8 +706,8 @@ class Memory(Sole):
             if text is not None and not (decision := gate(text)).needed:
                 return HitList(abstained=True, reason=unneeded(decision))
             fetched = min(max(wanted, CROWD), self._config.max_k)
-        moment, selection = parse_as_of(as_of, selection)
-        drop = parse_include(rarely.include)
+        selection = until(selection, moment := parse_as_of(as_of))
+        drop = rarely.drop_flags
         replaced = moment is not None and bool(drop & Flag.SUPERSEDED)
         like = self._cue_vector(
             text if topic is None else topic.text or None, vector, hyde=rarely.hyde
@@ -723,24 +721,24 @@ class Memory(Sole):
             selection=selection,
             profile=by_importance(weights) if is_survey and like is None else weights,
             now_ms=self._now_ms() if moment is None else moment,
-            valence=parse_valence(rarely.valence),
-            min_importance=parse_min_importance(rarely.min_importance),
-            mood=parse_mood(rarely.mood),
+            valence=rarely.valence,
+            min_importance=rarely.min_importance,
+            mood=rarely.mood,
             drop_flags=int(drop & ~Flag.SUPERSEDED) if replaced else drop,
             replaced=replaced,
             mmr=newness_of(rarely, is_survey=is_survey),
-            per_session=parse_per_session(rarely.per_session),
+            per_session=rarely.per_session,
             probes=self._probes.beside(text, make=selective),
-            cut=0.0 if selective else parse_cut(rarely.cut),
+            cut=0.0 if selective else rarely.cut,
             kind=parse_kind(kind),
             newest=text is not None and moment is None and time_range is None
             and asks_for_now(text),
-            modality_mask=parse_mask(Modality, rarely.modalities, "modality"),
-            category_mask=parse_mask(Category, rarely.categories, "category"),
-            exact=bool(rarely.exact),
-            lexical=bool(rarely.lexical),
+            modality_mask=rarely.modality_mask,
+            category_mask=rarely.category_mask,
+            exact=rarely.exact,
+            lexical=rarely.lexical,
         )
-        request = with_intent(request, parse_intent(rarely.intent, text))
+        request = with_intent(request, intent_in(text, rarely.intent))
         if mixes:  # several users' memories are no answer to what is known about one
             notes, hits = (*notes, _WHOSE), HitList(abstained=True, reason=_WHOSE)
         else:
@@ -893,8 +891,8 @@ class Memory(Sole):
         """
         self._ensure()
         chosen = self._selection(selection, "records")
-        moment, chosen = parse_as_of(as_of, chosen)
-        found = self._iterate(chosen, moment_ms=moment)
+        moment = parse_as_of(as_of)
+        found = self._iterate(until(chosen, moment), moment_ms=moment)
         return Steps(self._calls, (record for record, _ in found))
 
     @verb
@@ -1027,7 +1025,7 @@ class Memory(Sole):
             limit: problems to list; the rest is counted (``CheckReport.unlisted``). None lists all.
         """
         self._ensure()
-        refuse_strange_limit(limit)
+        limit = parse_limit(limit)
         function_or_none(progress, "progress")
         durable = self._opened[0].store
         tiers = {tier.code: tier.files for tier in self._router}
@@ -1151,10 +1149,8 @@ class Memory(Sole):
             StoreFullError, PartitionCorruptError, CatalogCorruptError: ``dest`` is as it was.
         """
         self._ensure()
-        if not is_nameable(dest) or os.fspath(dest) == ":memory:":
-            raise InvalidInputError(f"dest is {shown(dest)}", hint="pass the path of a directory")
         return copy_store(
-            self._opened[0].store, without_tilde(dest, "dest"), as_backup=True,
+            self._opened[0].store, parse_directory(dest, "dest"), as_backup=True,
             force=truth(force, "force"), progress=function_or_none(progress, "progress"),
         )
 
@@ -1231,11 +1227,9 @@ class Memory(Sole):
             ModelMismatchError: vectors of another model, and no embedder to make new ones.
         """
         self._ensure(write=True)
-        if not is_nameable(source):
-            raise InvalidInputError(f"source is {shown(source)}", hint="pass the path of a file")
         return import_lines(
             lambda item: self._draft(item, {}, may_name=True), self._remember,
-            without_tilde(source, "source"),
+            parse_path(source, "source"),
             vectors=self._vectors, batch_records=self._config.batch_records,
             progress=function_or_none(progress, "progress"),
             change=change, limit=limit,
@@ -1508,7 +1502,6 @@ class Memory(Sole):
             return EVERYTHING
         get, config = given.get, self._config
         chosen = make_selection(
-            config,
             tiers=get("tiers"),
             tags=parse_tags(get("tags"), config),
             any_tags=parse_tags(get("any_tags"), config),
@@ -1545,9 +1538,10 @@ class Memory(Sole):
         No more than a text of ``budget`` tokens may have room for.
         """
         chosen = self._selection({name: recall.get(name) for name in _SELECTING}, "context")
-        moment, chosen = parse_as_of(recall.get("as_of"), chosen)
-        include = recall.get("include", getattr(recall.get("options"), "include", ()))
-        drop, replaced = parse_include(include), False
+        moment = parse_as_of(recall.get("as_of"))
+        chosen = until(chosen, moment)
+        include: RareArguments = {"include": recall["include"]} if "include" in recall else {}
+        drop, replaced = options_of(recall.get("options"), include).parsed.drop_flags, False
         if moment is not None and drop & Flag.SUPERSEDED:
             drop, replaced = int(drop & ~Flag.SUPERSEDED), True
         hits = self._reader.recall(pinned_request(

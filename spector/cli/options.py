@@ -50,7 +50,7 @@ def place(text: str) -> str:
     """A path with ``~`` as the home, which the shell leaves alone in ``--repair=~/saved``."""
     if not text.startswith("~"):
         return text
-    from spector.store.backup import without_tilde
+    from spector.arguments import without_tilde
 
     try:
         return without_tilde(text, "path")

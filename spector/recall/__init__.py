@@ -16,7 +16,7 @@ from spector.recall.hypothetical import (
     hypotheses,
 )
 from spector.recall.intent_presets import (
-    parse_intent,
+    intent_in,
     with_intent,
 )
 from spector.recall.merging import (
@@ -28,19 +28,13 @@ from spector.recall.need import (
     unneeded,
 )
 from spector.recall.options import (
+    ParsedOptions,
     RareArguments,
     RecallArguments,
     RecallOptions,
     cut_of,
     newness_of,
     options_of,
-    parse_cut,
-    parse_include,
-    parse_mask,
-    parse_min_importance,
-    parse_mood,
-    parse_per_session,
-    parse_valence,
     refuse_strange,
 )
 
@@ -49,6 +43,7 @@ __all__ = [
     "DEPTH",
     "Context",
     "ContextBuilder",
+    "ParsedOptions",
     "Quote",
     "RareArguments",
     "RecallArguments",
@@ -57,17 +52,10 @@ __all__ = [
     "cut_of",
     "gate",
     "hypotheses",
+    "intent_in",
     "merged",
     "newness_of",
     "options_of",
-    "parse_cut",
-    "parse_include",
-    "parse_intent",
-    "parse_mask",
-    "parse_min_importance",
-    "parse_mood",
-    "parse_per_session",
-    "parse_valence",
     "refuse_strange",
     "selected",
     "unneeded",

@@ -7,16 +7,14 @@ An option (`recall(intent="auto")`), not the default: measured on LoCoMo it lose
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final, Literal
 
-from spector.errors import InvalidInputError
 from spector.kernel.contract import ScoringProfile
 from spector.language.cues import PARAMS, Intent, Params, route
 from spector.layout import Category, Flag, TierCode
-from spector.messages import shown
 from spector.search.view import RecallRequest
 
-__all__ = ["parse_intent", "with_intent"]
+__all__ = ["intent_in", "with_intent"]
 
 #: what a category or tier that an intent looks for is worth, as v9's sub-tiers are
 _FAVOUR: Final = 1.1
@@ -24,25 +22,13 @@ _FAVOUR: Final = 1.1
 _USUAL: Final = PARAMS[Intent.FACTUAL].lexical_weight / PARAMS[Intent.FACTUAL].vector_weight
 
 
-def parse_intent(intent: Any, cue: str | None) -> Intent | None:
-    """The intent that a caller names, or ("auto") that a cue has; None for none.
-
-    Raises:
-        InvalidInputError: there is no such intent.
-    """
-    if intent is None:
-        return None
-    if isinstance(intent, str) and intent == "auto":
-        return None if cue is None else route(cue).intent
-    try:
-        if isinstance(intent, str):
-            return Intent(intent)
-    except ValueError:
-        pass
-    raise InvalidInputError(
-        f"intent must be None, 'auto' or an intent, got {shown(intent)}",
-        hint="one of: " + ", ".join(Intent),
-    )
+def intent_in(
+    cue: str | None, intent: Intent | Literal["auto"] | None = "auto"
+) -> Intent | None:
+    """The intent given, or with "auto" the one that a cue's wording shows; None for none."""
+    if intent != "auto":
+        return intent
+    return None if cue is None else route(cue).intent
 
 
 def with_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest:

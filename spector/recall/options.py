@@ -5,30 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, Final, TypedDict
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple, TypedDict
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from spector.errors import InvalidFilterError, InvalidInputError
-from spector.kernel.contract import DEFAULT_DROP_FLAGS, ScoringProfile
-from spector.layout import Category, Flag, Modality
-from spector.messages import items_of, refuse_unknown, shown
-from spector.recall.intent_presets import parse_intent
+from spector.arguments import (
+    parse_include,
+    parse_intent,
+    parse_mask,
+    parse_mood,
+    parse_number,
+    parse_per_session,
+    parse_switch,
+    parse_valence,
+)
+from spector.errors import InvalidInputError
+from spector.kernel.contract import ScoringProfile
+from spector.language.cues import Intent
+from spector.layout import Category, Modality
+from spector.messages import items_of, refuse_unknown
 from spector.search.selection import CUT, SEMANTIC_CUT
-from spector.search.view import parse_switch, several
 
 __all__ = [
-    "COMMON", "RareArguments", "RecallArguments", "RecallOptions", "cut_of", "newness_of",
-    "options_of", "parse_cut", "parse_include", "parse_mask", "parse_min_importance", "parse_mmr",
-    "parse_mood", "parse_per_session", "parse_valence", "refuse_strange",
+    "COMMON", "ParsedOptions", "RareArguments", "RecallArguments", "RecallOptions", "cut_of",
+    "newness_of", "options_of", "refuse_strange",
 ]  # fmt: skip
 
 Several = str | Iterable[str]
 
-_INCLUDABLE: Final = {
-    "dormant": Flag.DORMANT, "superseded": Flag.SUPERSEDED, "quarantined": Flag.QUARANTINED,
-}
+
 #: weights of relevance where newness counts as well: the first is the research's (shared design,
 #: recall.md 3.2), the second a choice that nobody has measured
 _COVERAGE: Final = 0.8
@@ -40,7 +46,29 @@ COMMON: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedOptions(NamedTuple):
+    """`RecallOptions` in the form that a search uses."""
+
+    #: inclusive range of stored valences
+    valence: tuple[int, int]
+    min_importance: float
+    category_mask: int
+    modality_mask: int
+    #: flags that drop a record
+    drop_flags: int
+    mood: int
+    exact: bool
+    lexical: bool
+    compound: bool
+    hyde: bool
+    intent: Intent | Literal["auto"] | None
+    mmr: float | None
+    coverage: bool
+    per_session: int | None
+    cut: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecallOptions:
     """The rarer arguments of :meth:`Memory.recall`, checked once and used as often as you like.
 
@@ -104,18 +132,31 @@ class RecallOptions:
             if not isinstance(given, (str, tuple)) and isinstance(given, Iterable):
                 # may be read once only
                 object.__setattr__(self, name, tuple(items_of(given, name)))
-        parse_valence(self.valence)
-        parse_min_importance(self.min_importance)
-        parse_mask(Category, self.categories, "category")
-        parse_mask(Modality, self.modalities, "modality")
-        parse_include(self.include)
-        parse_mood(self.mood)
-        for name in ("exact", "lexical", "compound", "hyde", "coverage"):
-            parse_switch(getattr(self, name), name)
-        parse_intent(self.intent, None)
-        parse_mmr(self.mmr)
-        parse_per_session(self.per_session)
-        parse_cut(self.cut)
+        _ = self.parsed  # raises here what a recall would raise
+
+    @cached_property
+    def parsed(self) -> ParsedOptions:
+        """The fields as a search uses them, checked when the options are made."""
+        least, mmr = self.min_importance, self.mmr
+        return ParsedOptions(
+            valence=parse_valence(self.valence),
+            min_importance=0.0 if least is None else parse_number(
+                least, "min_importance", 0.0, 1.0, "0.8 keeps to what matters most"
+            ),
+            category_mask=parse_mask(Category, self.categories, "category"),
+            modality_mask=parse_mask(Modality, self.modalities, "modality"),
+            drop_flags=parse_include(self.include),
+            mood=parse_mood(self.mood),
+            exact=parse_switch(self.exact, "exact"),
+            lexical=parse_switch(self.lexical, "lexical"),
+            compound=parse_switch(self.compound, "compound"),
+            hyde=parse_switch(self.hyde, "hyde"),
+            intent=parse_intent(self.intent),
+            mmr=None if mmr is None else parse_number(mmr, "mmr", 0.0, 1.0, "0.7 is usual"),
+            coverage=parse_switch(self.coverage, "coverage"),
+            per_session=parse_per_session(self.per_session),
+            cut=_parse_cut(self.cut),
+        )
 
 
 class RareArguments(TypedDict, total=False):
@@ -180,8 +221,16 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
 
 def cut_of(options: RecallOptions | None, named: RareArguments) -> float:
     """The cut of a context or a selective recall: by keyword, in the options, else `CUT`."""
-    told = options.cut if isinstance(options, RecallOptions) else SEMANTIC_CUT
-    return parse_cut(named.get("cut", CUT if told == SEMANTIC_CUT else told))
+    if "cut" in named:
+        return _parse_cut(named["cut"])
+    own = options.parsed.cut if isinstance(options, RecallOptions) else SEMANTIC_CUT
+    return CUT if own == SEMANTIC_CUT else own
+
+
+def _parse_cut(value: Any) -> float:
+    """The share of the best score that a hit must have, 0..1."""
+    advice = f"{SEMANTIC_CUT:g} is usual, 0 leaves nothing out"
+    return parse_number(value, "cut", 0.0, 1.0, advice)
 
 
 def refuse_strange(recall: RecallArguments) -> None:
@@ -199,142 +248,16 @@ def refuse_strange(recall: RecallArguments) -> None:
     refuse_unknown(recall, (*_OF_CONTEXT, *COMMON, *_NAMES), "context")
 
 
-def _is_number(value: Any) -> bool:
-    """Python's and NumPy's numbers; True and False are none."""
-    numbers = (int, float, np.floating, np.integer)
-    return isinstance(value, numbers) and not isinstance(value, bool)
+def newness_of(options: ParsedOptions, *, is_survey: bool) -> float | None:
+    """The weight of relevance against newness in a recall; None for relevance alone.
 
-
-def _no_pair() -> InvalidFilterError:
-    return InvalidFilterError(
-        "valence must be a pair (min, max) of numbers in -1..1",
-        hint="(0.2, 1) asks for pleasant memories",
-    )
-
-
-def parse_valence(valence: Any) -> tuple[int, int]:
-    """Inclusive range of stored valences from a pair of numbers in -1..1.
-
-    The ends are rounded as a memory's own valence is, so a range that begins or ends with the very
-    number that was remembered includes it.
-    """
-    if valence is None:
-        return -128, 127
-    if isinstance(valence, (str, bytes, Mapping, Set)):  # of two, but no numbers in an order
-        raise _no_pair()
-    try:
-        given = tuple(valence)
-    except TypeError:
-        raise _no_pair() from None
-    if len(given) != 2 or not all(_is_number(value) for value in given):
-        raise _no_pair()
-    low, high = given
-    if not -1.0 <= low <= high <= 1.0:
-        raise InvalidFilterError(
-            f"valence range ({low}, {high}) is not within -1..1 in order",
-            hint="(0.2, 1) asks for pleasant memories",
-        )
-    return (-128 if low == -1.0 else round(float(low) * 127)), round(float(high) * 127)
-
-
-def parse_min_importance(value: Any) -> float:
-    """The least importance of a hit, 0..1."""
-    if value is None:
-        return 0.0
-    if not _is_number(value) or not 0 <= value <= 1:
-        raise InvalidInputError(
-            f"min_importance must be a number in 0..1, got {shown(value)}",
-            hint="0.8 keeps to what matters most; leave it out for all",
-        )
-    return float(value)
-
-
-def parse_mask(kind: type[Category] | type[Modality], values: Any, name: str) -> int:
-    """Bit mask of enum members given by name or value; 0 for no restriction."""
-    if values is None:
-        return 0
-    mask = 0
-    known = ", ".join(member.lower() for member in kind.__members__)
-    for value in several(values, name, f"one or several of: {known}"):
-        text = value.upper() if isinstance(value, str) else value
-        whole = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
-        found = [
-            member for key, member in kind.__members__.items() if whole and text in (key, member)
-        ]
-        if not found:
-            raise InvalidFilterError(f"unknown {name} {shown(value)}", hint=f"one of: {known}")
-        mask |= 1 << int(found[0])
-    return mask
-
-
-def parse_include(include: Iterable[str]) -> int:
-    """Flags that drop a record, without those that the caller wants to see."""
-    drop = DEFAULT_DROP_FLAGS
-    if type(include) is tuple and not include:
-        return drop
-    known = ", ".join(_INCLUDABLE)
-    for name in several(include, "include", f"one or several of: {known}"):
-        if not isinstance(name, str) or name not in _INCLUDABLE:
-            raise InvalidFilterError(f"cannot include {shown(name)}", hint=f"one of: {known}")
-        drop &= ~int(_INCLUDABLE[name])
-    return drop
-
-
-def parse_mood(mood: Any) -> int:
-    """Stored valence of a mood in -1..1."""
-    if mood is None:
-        return 0
-    if not _is_number(mood) or not -1 <= mood <= 1:
-        raise InvalidInputError(
-            f"mood must be a number in -1..1, got {shown(mood)}", hint="-1 is gloomy, 1 is elated"
-        )
-    return round(127 * float(mood))
-
-
-def parse_mmr(value: Any) -> float | None:
-    """The weight of relevance, 0..1."""
-    if value is None:
-        return None
-    if not _is_number(value) or not 0 <= value <= 1:
-        raise InvalidInputError(
-            f"mmr must be a number in 0..1, got {shown(value)}",
-            hint="0.7 is usual; 1 ranks by score alone, less favours what is new",
-        )
-    return float(value)
-
-
-def newness_of(options: RecallOptions, *, is_survey: bool) -> float | None:
-    """The weight of relevance against newness that a recall is to have; None for relevance alone.
-
-    What ``mmr`` says goes first. A survey has no relevance to lose, and shows different memories.
+    ``mmr`` goes first. A survey has no relevance to lose, so it shows different memories.
     """
     if options.mmr is not None:
-        return parse_mmr(options.mmr)
+        return options.mmr
     if is_survey:
         return _SURVEY
     return _COVERAGE if options.coverage else None
-
-
-def parse_per_session(value: Any) -> int | None:
-    """How many hits one session may have."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInputError(
-            f"per_session must be a positive integer, got {shown(value)}",
-            hint="1 returns the best of each session; leave it out for any number",
-        )
-    return int(value)
-
-
-def parse_cut(value: Any) -> float:
-    """The share of the best score that a hit must have, 0..1."""
-    if not _is_number(value) or not 0 <= value <= 1:
-        raise InvalidInputError(
-            f"cut must be a number in 0..1, got {shown(value)}",
-            hint=f"{SEMANTIC_CUT:g} is usual; 0 leaves nothing out",
-        )
-    return float(value)
 
 
 _USUAL: Final = RecallOptions()

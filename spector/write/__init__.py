@@ -8,15 +8,6 @@ from spector.write.draft import (
     make_draft,
     with_aliases,
 )
-from spector.write.fields import (
-    check_scope,
-    id_of,
-    parse_flag,
-    parse_move,
-    parse_number,
-    parse_tags,
-    parse_vector,
-)
 from spector.write.reembed import (
     reembed_store,
 )
@@ -35,15 +26,8 @@ __all__ = [
     "FIELDS",
     "Draft",
     "Writer",
-    "check_scope",
     "draft_words",
-    "id_of",
     "make_draft",
-    "parse_flag",
-    "parse_move",
-    "parse_number",
-    "parse_tags",
-    "parse_vector",
     "reembed_store",
     "source_model",
     "unknown",

@@ -9,6 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.arguments import (
+    check_metadata,
+    check_scope,
+    check_text,
+    parse_aliases,
+    parse_enum,
+    parse_number,
+    parse_parents,
+    parse_superseded,
+    parse_switch,
+    parse_tags,
+    parse_vector,
+)
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
@@ -16,19 +29,6 @@ from spector.layout import Category, Modality
 from spector.messages import hint_for_argument, reading, shown
 from spector.records import NOT_GIVEN
 from spector.store.catalog import link_tags
-from spector.write.fields import (
-    check_metadata,
-    check_scope,
-    check_text,
-    parse_aliases,
-    parse_enum,
-    parse_flag,
-    parse_number,
-    parse_parents,
-    parse_superseded,
-    parse_tags,
-    parse_vector,
-)
 
 __all__ = ["FIELDS", "Draft", "make_draft", "with_aliases"]
 
@@ -208,7 +208,7 @@ def _label(value: Any, name: str, config: Config, dim: int) -> Any:
 
 
 def _switch(value: Any, name: str, config: Config, dim: int) -> Any:
-    return parse_flag(value, name)
+    return parse_switch(value, name)
 
 
 def _instant(value: Any, name: str, config: Config, dim: int) -> Any:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.arguments import check_metadata
 from spector.config import Config
 from spector.errors import CatalogCorruptError, InvalidMetadataError, PartitionCorruptError
 from spector.kernel.contract import dots, norm
@@ -32,7 +33,6 @@ from spector.store.core import Store, Transaction, header_of, verified_image
 from spector.store.files import Bytes
 from spector.tiers import TierRouter, TierStore
 from spector.write.encode import reseal
-from spector.write.fields import check_metadata
 
 __all__ = ["Naming", "is_vector_of", "namings"]
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from spector.arguments import check_metadata
 from spector.config import Config
 from spector.errors import InvalidMetadataError
 from spector.language.statements import (
@@ -34,7 +35,6 @@ from spector.records import MemoryRecord
 from spector.store.core import Store
 from spector.store.words import Said, newest
 from spector.write.draft import Draft
-from spector.write.fields import check_metadata
 
 __all__ = [
     "Opens", "Reading", "Speakers", "draft_words", "name_speakers", "with_room", "without_speaker",

@@ -226,7 +226,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
                                "tests/security/test_hostile_input.py"),
     "spector/write/encode.py": (_LIFE, "tests/write/test_bulk.py", "tests/api/test_metamorphic.py",
                                 *_VERBS),
-    "spector/write/fields.py": (*_VERBS, "tests/api/test_ids.py", "tests/api/test_facts.py",
+    "spector/arguments/memories.py": (*_VERBS, "tests/api/test_ids.py", "tests/api/test_facts.py",
                                 "tests/security/test_hostile_input.py"),
     "spector/write/supersede.py": (_LIFE, "tests/api/test_facts.py", *_SCOPES, *_VERBS),
     "spector/write/writer.py": (_LIFE, "tests/api/test_facts.py", "tests/write/test_bulk.py",

@@ -14,9 +14,10 @@ import pytest
 
 import spector
 from spector import Memory
+from spector.arguments import parse_intent
 from spector.errors import InvalidInputError
 from spector.language.cues.intent import Intent
-from spector.recall.intent_presets import parse_intent
+from spector.recall.intent_presets import intent_in
 
 DIM = 16
 FLAT = np.ones(DIM)
@@ -62,9 +63,9 @@ def test_what_an_intent_looks_for_is_favoured_and_the_rest_not_hidden(memory: Me
 
 
 def test_auto_is_what_the_wording_tells(memory: Memory) -> None:
-    assert parse_intent("auto", "When did Ann move?") is Intent.TEMPORAL
-    assert parse_intent("auto", None) is None
-    assert parse_intent("causal", "When did Ann move?") is Intent.CAUSAL
+    assert intent_in("When did Ann move?") is Intent.TEMPORAL
+    assert intent_in(None, parse_intent("auto")) is None
+    assert intent_in("When did Ann move?", parse_intent("causal")) is Intent.CAUSAL
     for wrong in ("", "why", 3, True):
         with pytest.raises(InvalidInputError, match="intent"):
-            parse_intent(wrong, "x")
+            parse_intent(wrong)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.clock import to_ms
-from spector.config import LAYOUTS, Config, Layout
-from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
+from spector.arguments import parse_range, several
+from spector.errors import InvalidFilterError
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
     MOST_WEIGHT,
@@ -20,9 +19,8 @@ from spector.kernel.contract import (
     scope_tag,
     tags_mask,
 )
-from spector.language.cues import Topic, shortened, topic_of
+from spector.language.cues import Topic, topic_of
 from spector.language.time import Span
-from spector.messages import items_of, reading, shown
 from spector.store.catalog import LINKED_SQL, PINNED_SQL, SUPERSEDED_SQL, SqlFilter, compile_where
 
 __all__ = [
@@ -218,7 +216,6 @@ def within(selection: Selection, time: Span) -> Selection | None:
 
 
 def make_selection(
-    config: Config,
     *,
     tiers: str | Iterable[str] | None,
     tags: tuple[str, ...],
@@ -257,116 +254,11 @@ def _scope_in(where: Mapping[str, Any], name: str) -> str | None:
     return test if isinstance(test, str) else None
 
 
-def several(value: Any, name: str, expected: str) -> tuple[Any, ...]:
-    """One or several values as a tuple."""
-    if isinstance(value, (str, int)):
-        return (value,)
-    if not isinstance(value, Iterable):
-        raise InvalidFilterError(
-            f"{name}: got {type(value).__name__}", hint=f"pass {expected}, or leave it out"
-        )
-    return tuple(items_of(value, name, InvalidFilterError))
-
-
-@reading("time_range", InvalidFilterError)
-def parse_range(
-    time_range: tuple[datetime | str | None, datetime | str | None] | None,
-) -> tuple[int | None, int | None]:
-    """Half-open [start, end) in milliseconds; None is open."""
-    if time_range is None:
-        return None, None
-    if isinstance(time_range, str) or not isinstance(time_range, Sequence) or len(time_range) != 2:
-        raise InvalidFilterError(
-            "time_range must be a pair (start, end)", hint="use None for an open end"
-        )
-    start, end = time_range
-    low = None if start is None else to_ms(start, name="time_range start")
-    high = None if end is None else to_ms(end, name="time_range end")
-    if low is not None and high is not None and high <= low:
-        raise InvalidFilterError(
-            "time_range ends before it starts", hint="the end is exclusive; swap the two"
-        )
-    return low, high
-
-
-def parse_k(k: Any, config: Config, usual: int) -> int:
-    """The number of hits wanted; ``usual`` for None."""
-    if k is None:
-        return min(usual, config.max_k)
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= config.max_k:
-        raise InvalidInputError(
-            f"k must be an integer in 1..{config.max_k}, got {shown(k)}",
-            hint="iterate with records() to see everything",
-        )
-    return int(k)
-
-
-def parse_budget(max_tokens: Any) -> int:
-    """The number of tokens that a text may have."""
-    whole = isinstance(max_tokens, (int, np.integer)) and not isinstance(max_tokens, bool)
-    if not whole or max_tokens < 1:
-        raise InvalidInputError(
-            f"max_tokens must be an integer from 1, got {shown(max_tokens)}",
-            hint="a thousand holds some thirty short memories",
-        )
-    return int(max_tokens)
-
-
-
-def parse_always(always: Any) -> bool | Literal["pinned"]:
-    """Whether a context is never silent; "pinned": it is never without the pinned memories."""
-    if isinstance(always, str) and always == "pinned":
-        return "pinned"
-    if not isinstance(always, (bool, np.bool_)):
-        raise InvalidInputError(
-            f'always must be True, False or "pinned", got {shown(always)}',
-            hint="leave it out for the default",
-        )
-    return bool(always)
-
-
-def parse_layout(layout: Any, ids: Any) -> tuple[Layout, bool]:
-    """How a context is laid out, and whether its lines have their ids."""
-    if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise InvalidInputError(
-            f"layout must be one of {', '.join(LAYOUTS)}, got {shown(layout)}",
-            hint="leave it out for the compact one",
-        )
-    return layout, parse_switch(ids, "ids")
-
-
-def parse_as_of(
-    as_of: datetime | str | None, selection: Selection
-) -> tuple[int | None, Selection]:
-    """The moment in milliseconds, and the selection of what had happened by then."""
-    if as_of is None:
-        return None, selection
-    moment = to_ms(as_of, name="as_of")
-    if selection.max_ms is not None and selection.max_ms <= moment:
-        return moment, selection
-    return moment, replace(selection, max_ms=moment + 1)
-
-
-
-
-def parse_kind(value: Any) -> str:
-    """What the cue is taken for; "" for what it looks like."""
-    if value is None:
-        return ""
-    if not isinstance(value, str) or value not in ("fact", "talk", "request"):
-        raise InvalidInputError(
-            f"unknown kind of cue {shown(value)}", hint="fact, talk, request, or None for a guess"
-        )
-    return value
-
-
-def parse_switch(value: Any, name: str) -> bool:
-    """True or False, and nothing that merely looks like it."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInputError(
-            f"{name} must be True or False, got {shown(value)}", hint="leave it out for the default"
-        )
-    return bool(value)
+def until(selection: Selection, moment_ms: int | None) -> Selection:
+    """What of a selection had happened by a moment; all of it for None."""
+    if moment_ms is None or (selection.max_ms is not None and selection.max_ms <= moment_ms):
+        return selection
+    return replace(selection, max_ms=moment_ms + 1)
 
 
 def asked_topic(cue: str | None, kind: str) -> Topic | None:
@@ -388,35 +280,3 @@ def by_importance(profile: ScoringProfile) -> ScoringProfile:
         return profile
     importance = min(MOST_WEIGHT, profile.w_importance + profile.w_similarity)
     return replace(profile, w_similarity=0.0, w_importance=importance)
-
-
-@reading("the cue", InvalidTextError)
-def parse_cue(cue: Any, config: Config) -> tuple[str | None, tuple[str, ...]]:
-    """The text of a cue or message, None when there is none; and what was done to it.
-
-    One beyond ``Config.max_cue_bytes`` is read by its first sentence and its end.
-    """
-    if cue is None:
-        return None, ()
-    if isinstance(cue, Mapping):
-        cue = cue.get("content", cue.get("text"))
-    if not isinstance(cue, str):
-        raise InvalidTextError(
-            f"the cue is a {type(cue).__name__}, not a str",
-            hint="pass a text, or vector= for a vector",
-        )
-    if not cue or cue.isspace():
-        raise InvalidTextError("the cue is empty", hint="leave it out to rank without a cue")
-    try:
-        size = len(cue.encode())
-    except UnicodeEncodeError:
-        raise InvalidTextError(
-            "the cue cannot be encoded as UTF-8", hint='decode it with errors="replace"'
-        ) from None
-    most = config.max_cue_bytes
-    if size <= most:
-        return cue, ()
-    return shortened(cue, most), (
-        f"the cue has {size} bytes, max_cue_bytes is {most}: its first sentence and its end were"
-        " read",
-    )

@@ -8,8 +8,6 @@ from spector.store.backup.copy import (
 from spector.store.backup.destination import (
     Place,
     file_beside,
-    is_nameable,
-    without_tilde,
 )
 from spector.store.backup.staging import (
     building,
@@ -22,6 +20,4 @@ __all__ = [
     "clear",
     "copy_store",
     "file_beside",
-    "is_nameable",
-    "without_tilde",
 ]

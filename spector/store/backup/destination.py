@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
+from spector.arguments import parse_path
 from spector.errors import InvalidInputError, StoreError, StoreExistsError
-from spector.messages import shown
 from spector.store.backup.directories import Found, look_at, mounted, put_in_place, remove_tree
 from spector.store.files import identity, translated
 
-__all__ = ["Place", "file_beside", "is_nameable", "stranger_in", "without_tilde"]
+__all__ = ["Place", "file_beside", "stranger_in"]
 
 #: names of files in a copy, finished or not; the last three come and go by themselves
 _OURS: Final = re.compile(
@@ -33,39 +33,6 @@ _OURS: Final = re.compile(
 #: bytes that the name of a file may have
 _NAME_MAX: Final = 255
 _RENAME: Final = "rename it or move it away, or choose another destination"
-
-
-def is_nameable(path: object) -> bool:
-    """False for what no file can be called: nothing, a NUL in it, half of a surrogate pair."""
-    if not isinstance(path, (str, os.PathLike)):
-        return False
-    try:
-        name = os.fsencode(path)
-    except (MemoryError, RecursionError):
-        raise
-    except Exception:  # half of a surrogate pair, or an object that cannot say its name
-        return False
-    return bool(name) and b"\0" not in name
-
-
-def without_tilde(path: str | os.PathLike[str], name: str) -> str:
-    """A path with the home directory in place of a leading ``~`` or ``~user``.
-
-    Raises:
-        InvalidInputError: there is no such home directory, so that a folder "~" would be made.
-    """
-    # through bytes: what it is called, and not an object that says something else of itself
-    given = os.fsdecode(os.fsencode(path))
-    found = os.path.expanduser(given)
-    user, slash, _ = given.partition("/")
-    if found == given and user.startswith("~") and (slash or user == "~") and not os.path.isdir(
-        user
-    ):
-        raise InvalidInputError(
-            f"{name} is {given!r}, and there is no home directory {user}",
-            hint=f"write ./{given} for a directory of this name here",
-        )
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +144,7 @@ def file_beside(path: object, source: str | None, *, overwrite: bool = True) -> 
         of that name there, or something that is no file is there: a device, a pipe, a directory, or
         a link to one.
     """
-    if not is_nameable(path):
-        raise InvalidInputError(f"target is {shown(path)}", hint="pass the path of a file")
-    target = without_tilde(path, "target")  # type: ignore[arg-type]
+    target = parse_path(path, "target")
     folder, name = os.path.split(target)
     with translated("find", folder or os.curdir):
         folder = os.path.realpath(folder)

@@ -6,9 +6,10 @@ A scope is exact, as in a recall: a memory without a user is in no user's scope.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
+from spector.arguments import SCOPES
 from spector.records import MemoryRecord
 from spector.store.catalog.catalog import Catalog, Row, chunked
 
@@ -36,8 +37,6 @@ class Scope:
         )
 
 
-#: names of the labels, which are columns of the table of memories as well
-SCOPES: Final = tuple(field.name for field in fields(Scope))
 ANYBODY: Final = Scope()
 
 

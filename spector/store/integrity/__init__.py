@@ -9,7 +9,6 @@ from spector.store.integrity.agreement import (
 from spector.store.integrity.check import (
     check_files,
     check_settled,
-    refuse_strange_limit,
 )
 from spector.store.integrity.check_disk import (
     check_unopened,
@@ -53,7 +52,6 @@ __all__ = [
     "refuse_disagreement",
     "refuse_lost",
     "refuse_lost_schema",
-    "refuse_strange_limit",
     "require_entry",
     "sound_runs",
     "stem_of",

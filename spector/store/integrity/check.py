@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping
 
 from spector.errors import (
     FormatVersionError,
-    InvalidInputError,
     SpectorError,
     StoreError,
     StoreNotFoundError,
 )
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.messages import counted, shown
+from spector.messages import counted
 from spector.records import MAX_PROBLEMS, CheckReport, Problem
 from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog, SegmentRow
 from spector.store.core import UNSYNCED, TierFiles
@@ -31,7 +30,7 @@ from spector.store.partitions import idx_of, is_idx, problem_of_file
 from spector.store.sqlite import SQL_ERRORS, one_moment, translated_sql
 from spector.store.words import is_words, notes_on_words
 
-__all__ = ["check_files", "check_settled", "refuse_strange_limit"]
+__all__ = ["check_files", "check_settled"]
 
 _OWN = {LOCK_NAME, CATALOG_NAME, LOG_NAME, f"{CATALOG_NAME}-shm"}
 #: what was found there stays: partitions are looked at again, because a writer is ahead with them
@@ -233,20 +232,6 @@ def check_settled(
         if not replaced and (listed_all or problems):
             break
     return _shortened(report, limit)
-
-
-def refuse_strange_limit(limit: object) -> None:
-    """Raise for a number of problems to list that is none.
-
-    Raises:
-        InvalidInputError
-    """
-    if limit is None or (type(limit) is int and limit >= 1):
-        return
-    raise InvalidInputError(
-        f"limit is {shown(limit)}",
-        hint="pass how many problems to list, at least 1, or None for all",
-    )
 
 
 def _shortened(report: CheckReport, limit: int | None) -> CheckReport:

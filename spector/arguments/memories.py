@@ -1,7 +1,7 @@
-"""Validation of single values: each either passes, in the form that is stored, or names its fault.
+"""Fields of a memory: each check returns the value as it is stored, or names its fault.
 
-Most values are of the plainest type and in order, so each check first asks for exactly that, and
-takes its time only with the rest.
+Most values are valid and of a plain type, so each check tries that case first and takes the slow
+path only for the rest.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,23 +30,23 @@ from spector.lexical import name_words
 from spector.messages import counted, items_of, said, shown
 from spector.process import keeps
 from spector.records import ALIAS_CHARS, MOST_ALIASES, Hit, MemoryRecord, UserSummary
-from spector.store.catalog import SCOPES
 
 __all__ = [
+    "SCOPES",
     "check_metadata",
     "check_scope",
     "check_text",
     "id_of",
     "parse_aliases",
-    "parse_enum",
-    "parse_flag",
     "parse_move",
-    "parse_number",
     "parse_parents",
     "parse_superseded",
     "parse_tags",
     "parse_vector",
 ]
+
+#: the labels that say whose a memory is
+SCOPES: Final = ("user_id", "agent_id", "session_id")
 
 
 def check_text(text: Any, config: Config) -> str:
@@ -172,31 +172,6 @@ def parse_aliases(aliases: Any) -> tuple[str, ...]:
     return tuple(out)
 
 
-def parse_number(value: Any, name: str, low: float, high: float) -> float:
-    """A finite number in low..high as a float; booleans are no numbers."""
-    if type(value) is float and low <= value <= high:  # NaN is not
-        return value
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
-        raise InvalidInputError(
-            f"{name} must be a number, got {type(value).__name__}",
-            hint=f"pass a number in {low:g}..{high:g}",
-        )
-    if not low <= value <= high:  # NaN is not, nor an integer that no float can be
-        raise InvalidInputError(
-            f"{name} is {shown(value)}", hint=f"pass a number in {low:g}..{high:g}"
-        )
-    return float(value)
-
-
-def parse_flag(value: Any, name: str) -> bool:
-    """True or False, of Python or NumPy, and nothing that merely passes for one."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInputError(
-            f"{name} is {shown(value)}", hint=f"pass {name}=True or {name}=False"
-        )
-    return bool(value)
-
-
 _encode_checked = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False
 ).encode
@@ -274,18 +249,6 @@ def check_scope(value: Any, name: str, config: Config) -> str | None:
             hint="use a shorter one, or raise Config.max_scope_bytes",
         )
     return value if type(value) is str else str.__str__(value)
-
-
-def parse_enum(kind: Any, value: Any, name: str) -> Any:
-    """A member of ``kind`` from itself, its name in any case, or its number."""
-    if isinstance(value, kind):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool) and value in iter(kind):
-        return kind(value)
-    if isinstance(value, str) and value.upper() in kind.__members__:
-        return kind[value.upper()]
-    known = ", ".join(member.lower() for member in kind.__members__)
-    raise InvalidInputError(f"unknown {name} {shown(value)}", hint=f"one of: {known}")
 
 
 def parse_move(move_to: Any, config: Config) -> dict[str, str | None]:

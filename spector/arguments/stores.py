@@ -1,0 +1,131 @@
+"""Arguments that open, check or copy a store, and paths in general."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeVar
+
+from spector.arguments.values import parse_integer
+from spector.clock import Clock
+from spector.config import Config
+from spector.errors import InvalidInputError
+from spector.layout import MAX_DIM
+from spector.messages import shown
+
+__all__ = [
+    "is_nameable", "parse_choice", "parse_clock", "parse_config", "parse_dim", "parse_directory",
+    "parse_limit", "parse_path", "parse_place", "parse_threads", "without_tilde",
+]
+
+_Choice = TypeVar("_Choice", bound=str)
+
+
+def parse_choice(value: Any, name: str, *choices: _Choice) -> _Choice:
+    """One of a few words."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise InvalidInputError(
+        f"{name} is {shown(value)}", hint="pass " + " or ".join(map(repr, choices))
+    )
+
+
+def parse_dim(dim: Any) -> int | None:
+    """The length of the vectors of a store; None where an embedder or the store tells it."""
+    if dim is None:
+        return None
+    return parse_integer(dim, "dim", 1, MAX_DIM, "it is the length of your vectors")
+
+
+def parse_threads(threads: Any) -> int | None:
+    """The threads of one recall; None for as many as there are cores."""
+    if threads is None:
+        return None
+    return parse_integer(threads, "threads", 1, None, "None uses the cores that there are")
+
+
+def parse_config(config: Any) -> Config:
+    """The limits and capacities of a store; the default ones for None."""
+    if config is None:
+        return Config()
+    if isinstance(config, Config):
+        return config
+    raise InvalidInputError(
+        f"config is a {type(config).__name__}", hint="write it like config=Config(max_tags=8)"
+    )
+
+
+def parse_clock(clock: Any) -> Clock | None:
+    """A clock of the caller's; None for that of the system."""
+    if clock is None or isinstance(clock, Clock):
+        return clock
+    raise InvalidInputError(
+        f"clock is a {type(clock).__name__}", hint="pass an object with now_ms()"
+    )
+
+
+def parse_limit(limit: Any) -> int | None:
+    """The number of problems that a check lists; None lists all."""
+    if limit is None:
+        return None
+    return parse_integer(limit, "limit", 1, None, "None lists all problems")
+
+
+def parse_place(path: Any) -> str:
+    """The directory of a store to open, or ":memory:"; ``~`` is not expanded yet."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidInputError(
+            f"path is a {type(path).__name__}", hint='pass a directory, or ":memory:" for none'
+        )
+    where = os.fspath(path) if is_nameable(path) else None
+    if not isinstance(where, str):
+        raise InvalidInputError(
+            f"path is {shown(path)}", hint='pass a directory, or ":memory:" for none'
+        )
+    return where
+
+
+def parse_directory(path: Any, name: str) -> str:
+    """The path of a directory of the caller's, with ``~`` expanded; ":memory:" is not one."""
+    if not is_nameable(path) or os.fspath(path) == ":memory:":
+        raise InvalidInputError(f"{name} is {shown(path)}", hint="pass the path of a directory")
+    return without_tilde(path, name)
+
+
+def parse_path(path: Any, name: str) -> str:
+    """The path of a file of the caller's, with ``~`` expanded."""
+    if not is_nameable(path):
+        raise InvalidInputError(f"{name} is {shown(path)}", hint="pass the path of a file")
+    return without_tilde(path, name)
+
+
+def is_nameable(path: object) -> bool:
+    """False for what cannot name a file: nothing, a NUL in it, half of a surrogate pair."""
+    if not isinstance(path, (str, os.PathLike)):
+        return False
+    try:
+        name = os.fsencode(path)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # half of a surrogate pair, or an object whose own method fails
+        return False
+    return bool(name) and b"\0" not in name
+
+
+def without_tilde(path: str | os.PathLike[str], name: str) -> str:
+    """A path with the home directory in place of a leading ``~`` or ``~user``.
+
+    Raises:
+        InvalidInputError: there is no such home directory, so a folder "~" would be made.
+    """
+    # through bytes: the name that the system gets, whatever the object's other methods say
+    given = os.fsdecode(os.fsencode(path))
+    found = os.path.expanduser(given)
+    user, slash, _ = given.partition("/")
+    if found == given and user.startswith("~") and (slash or user == "~") and not os.path.isdir(
+        user
+    ):
+        raise InvalidInputError(
+            f"{name} is {given!r}, and there is no home directory {user}",
+            hint=f"write ./{given} for a directory of this name here",
+        )
+    return found

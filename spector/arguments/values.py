@@ -1,0 +1,74 @@
+"""Single values of plain types: each check returns the value as it is used, or names its fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from spector.errors import InvalidFilterError, InvalidInputError
+from spector.messages import items_of, shown
+
+__all__ = ["parse_enum", "parse_integer", "parse_number", "parse_switch", "several"]
+
+
+def parse_number(value: Any, name: str, low: float, high: float, advice: str = "") -> float:
+    """A finite number in ``low..high`` as a float; booleans are not numbers."""
+    if type(value) is float and low <= value <= high:  # NaN fails the comparison
+        return value
+    numbers = (int, float, np.floating, np.integer)
+    is_number = isinstance(value, numbers) and not isinstance(value, bool)
+    # compared before it is converted: an integer may be too large for a float
+    if not is_number or not low <= value <= high:
+        raise InvalidInputError(
+            f"{name} is {shown(value)}",
+            hint=f"pass a number in {low:g}..{high:g}{advice and f'; {advice}'}",
+        )
+    return float(value)
+
+
+def parse_integer(
+    value: Any, name: str, low: int, high: int | None = None, advice: str = ""
+) -> int:
+    """An integer of Python or NumPy in ``low..high``; booleans are not integers."""
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_integer or value < low or (high is not None and value > high):
+        wanted = f"of at least {low}" if high is None else f"in {low}..{high}"
+        raise InvalidInputError(
+            f"{name} is {shown(value)}",
+            hint=f"pass an integer {wanted}{advice and f'; {advice}'}",
+        )
+    return int(value)
+
+
+def parse_switch(value: Any, name: str) -> bool:
+    """True or False, of Python or NumPy; nothing else counts as either."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(
+            f"{name} is {shown(value)}", hint=f"pass {name}=True or {name}=False"
+        )
+    return bool(value)
+
+
+def parse_enum(kind: Any, value: Any, name: str) -> Any:
+    """A member of ``kind`` from itself, its name in any case, or its number."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value in iter(kind):
+        return kind(value)
+    if isinstance(value, str) and value.upper() in kind.__members__:
+        return kind[value.upper()]
+    known = ", ".join(member.lower() for member in kind.__members__)
+    raise InvalidInputError(f"unknown {name} {shown(value)}", hint=f"one of: {known}")
+
+
+def several(value: Any, name: str, expected: str) -> tuple[Any, ...]:
+    """One or several values as a tuple."""
+    if isinstance(value, (str, int)):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise InvalidFilterError(
+            f"{name}: got {type(value).__name__}", hint=f"pass {expected}, or leave it out"
+        )
+    return tuple(items_of(value, name, InvalidFilterError))
