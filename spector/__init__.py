@@ -121,9 +121,10 @@ _HOMES = {
     "spector.recall.context": "Context Quote",
     "spector.recall.options": "RecallOptions",
     "spector.records.erasure": "ErasureReceipt Purged Residue Verification",
-    "spector.records.memory":
-        "BackupReport CheckReport CompactionReport Explanation ForgetReport Hit"
-    " HitList Loss MemoryRecord Problem ReflectReport RepairReport ScanStats Signals UserSummary",
+    "spector.records.hits": "Explanation Hit HitList ScanStats Signals",
+    "spector.records.memory": "MemoryRecord",
+    "spector.records.reports": "BackupReport CheckReport CompactionReport ForgetReport Loss Problem"
+    " ReflectReport RepairReport UserSummary",
     "spector.sleep.daemon": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",
     "spector.tiers.router": "TierRouter",

@@ -27,7 +27,6 @@ LONG_FILES: dict[str, int] = {
     "spector/kernel/jit/lexical.py": 449,
     "spector/memory.py": 1737,
     "spector/recall/context.py": 422,
-    "spector/records/memory.py": 718,
     "spector/search/evidence/fusion.py": 408,
     "spector/search/searcher.py": 567,
     "spector/search/selection/standing.py": 474,

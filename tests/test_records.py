@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from spector.records.memory import Explanation, Hit, MemoryRecord
+from spector.records import Explanation, Hit, MemoryRecord
 
 RECORD = MemoryRecord(id=7, text="the river stone", tier="episodic", tags=("a",), importance=0.25)
 

@@ -16,8 +16,8 @@ import pytest
 
 import spector
 from spector.messages.counting import counted
+from spector.records import CompactionReport
 from spector.records.erasure import ErasureReceipt, Purged, Verification
-from spector.records.memory import CompactionReport
 from tests.test_layers import REPO
 
 _ONE = re.compile(

@@ -17,7 +17,7 @@ from spector import Hit, HitList, ScoringProfile
 from spector.clock import ManualClock
 from spector.providers import Embedder
 from spector.recall.abstention import judge
-from spector.records.memory import Signals
+from spector.records import Signals
 
 #: parts that are recalled for each item that is wanted
 _PARTS: Final = 16

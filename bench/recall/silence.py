@@ -32,7 +32,7 @@ from bench.recall.vectors import Memoised, Row, default_folder, vectors_of
 from spector.config import Config
 from spector.providers import resolve
 from spector.recall.abstention import evidence
-from spector.records.memory import Signals
+from spector.records import Signals
 
 F64 = NDArray[np.float64]
 

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+from spector.config import MAX_PROBLEMS
 from spector.records.erasure import (
     ErasureReceipt,
     Purged,
     Residue,
     Verification,
 )
+from spector.records.hits import Explanation, Hit, HitList, RecordSource, ScanStats, Signals
 from spector.records.memory import (
     ALIAS_CHARS,
-    MAX_PROBLEMS,
     MOST_ALIASES,
     NOT_GIVEN,
+    MemoryRecord,
+    aliases_in,
+    make_records,
+)
+from spector.records.reports import (
     BackupReport,
     CheckReport,
     CompactionReport,
-    Explanation,
     ForgetReport,
-    Hit,
-    HitList,
     Loss,
-    MemoryRecord,
     Problem,
     ReflectReport,
     RepairReport,
-    ScanStats,
-    Signals,
     UserSummary,
-    aliases_in,
-    make_records,
 )
 
 __all__ = [
@@ -49,6 +47,7 @@ __all__ = [
     "MemoryRecord",
     "Problem",
     "Purged",
+    "RecordSource",
     "ReflectReport",
     "RepairReport",
     "Residue",

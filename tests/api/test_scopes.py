@@ -262,7 +262,7 @@ def test_a_parent_is_a_number_that_nothing_is_read_through(memory: Memory) -> No
     receipt = memory.forget(user_id="u", purge=True).receipt
     assert receipt is not None
     assert (receipt.derived, receipt.derived_elsewhere) == ((), 1)
-    assert "outside of the scope" in str(receipt)
+    assert "outside the scope" in str(receipt)
 
 
 # -- what one verb returns every verb takes -------------------------------------------------------

@@ -371,7 +371,7 @@ def test_forget_with_purge_removes_the_bytes_and_prints_a_receipt(run: Run, fill
     assert result.code == 0
     assert "erasure complete" in result.out
     assert f"memories erased: 1 ({cat})" in result.out
-    assert "not covered: backups" in result.out
+    assert "not covered: earlier backups" in result.out
     assert all(b"Quokka" not in p.read_bytes() for p in filled.rglob("*") if p.is_file())
 
 
@@ -397,14 +397,14 @@ def test_an_erasure_that_is_not_complete_exits_1_and_says_where_something_is_lef
     assert result.json["receipt"]["verification"]["residue"][0]["where"] == "notes.txt"
     result = run("compact", filled, "--verify", "called Quokka")
     assert result.code == 1
-    assert "left: given in notes.txt at byte 11" in result.out
+    assert "trace: given in notes.txt at byte 11" in result.out
 
 
 def test_a_name_that_a_living_memory_says_is_told_and_exits_1(run: Run, filled: Path) -> None:
     cat = ids_by_text(run, filled)["The cat is called Quokka"]
     result = run("compact", filled, "--verify", "quokka")
     assert result.code == 1
-    assert f"still said by living memories: 1 ({cat})" in result.out
+    assert f"live memories still contain what you named: 1 ({cat})" in result.out
     run("forget", filled, cat)
     assert run("compact", filled, "--verify", "Quokka").code == 0
     short = run("compact", filled, "--verify", "cat")

@@ -320,9 +320,9 @@ def test_a_search_counts_all_it_found_and_lists_the_first_20_as_such(run: Run, m
         (mind / f"stray{n:02}.txt").write_text("Vera paints boats")
     result = run("forget", mind, "--user", "vera", "--purge", "--verify", "--yes")
     assert result.code == 1
-    assert "23 left of what is forgotten" in result.out
+    assert "23 traces found" in result.out
     assert "first 20 of 23" in result.out
-    assert result.out.count("  left: ") == 20
+    assert result.out.count("  trace: ") == 20
     whole = run("compact", mind, "--verify", "Vera paints boats", "--json").json
     assert len(whole["receipt"]["verification"]["residue"]) == 23
 

@@ -20,7 +20,7 @@ from spector.clock import to_ms
 from spector.errors import ImportFormatError
 from spector.importers import FORMATS, detect_format, iter_messages
 from spector.layout import Flag
-from spector.records.memory import MemoryRecord
+from spector.records import MemoryRecord
 from tests.fakes import FakeEmbedder
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from spector.cli.output import Column, Console, clean, to_jsonable, width_of, wrap
 from spector.layout import Category
-from spector.records.memory import CheckReport, MemoryRecord, Problem
+from spector.records import CheckReport, MemoryRecord, Problem
 
 
 class Terminal(io.StringIO):

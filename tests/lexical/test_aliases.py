@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spector.lexical.aliases import alias_terms, folded, is_slip, name_words, near_terms, spans
-from spector.records.memory import MOST_ALIASES
+from spector.records import MOST_ALIASES
 
 NAMES = st.text(string.ascii_lowercase[:4], min_size=1, max_size=9)
 

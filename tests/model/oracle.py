@@ -17,7 +17,7 @@ import numpy as np
 from spector.clock import to_ms
 from spector.config import Config
 from spector.layout import Category, Flag, Modality
-from spector.records.memory import MemoryRecord
+from spector.records import MemoryRecord
 from tests.model.ranking import Asked, Interval, score
 
 MAX_U32 = 0xFFFF_FFFF

@@ -13,7 +13,7 @@ from typing import Any
 from spector.kernel.contract.profile import Curve, ScoringProfile
 from spector.kernel.contract.tags import scope_tag, tag_mask
 from spector.layout import TierCode
-from spector.records.memory import MemoryRecord
+from spector.records import MemoryRecord
 
 _DAY_MS = 86_400_000.0
 Interval = tuple[float, float]

@@ -9,7 +9,7 @@ from typing import Any
 import spector
 from spector.clock import to_ms
 from spector.kernel.contract.profile import get_profile
-from spector.records.memory import MemoryRecord
+from spector.records import MemoryRecord
 from tests.model.oracle import WHERES, Oracle, holds_at, wrong_ranking
 from tests.model.ranking import Asked
 

@@ -66,10 +66,12 @@ _VERBS: Final = ("tests/api/test_verbs.py", "tests/api/test_bad_input.py")
 #: what notices a change of a module, the quickest first; all that is named here is not slow
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/layout.py": ("tests/test_format.py", _LIFE),
-    "spector/records/memory.py": ("tests/test_records.py", "tests/api/test_repr.py", _LIFE,
-                           "tests/cli/test_output.py", "tests/read/test_context.py",
-                           "tests/api/test_facts.py", "tests/api/test_life.py",
-                           "tests/api/test_verbs.py", "tests/api/test_scopes.py"),
+    **dict.fromkeys(
+        ("spector/records/hits.py", "spector/records/memory.py", "spector/records/reports.py"),
+        ("tests/test_records.py", "tests/api/test_repr.py", _LIFE, "tests/cli/test_output.py",
+         "tests/read/test_context.py", "tests/api/test_facts.py", "tests/api/test_life.py",
+         "tests/api/test_verbs.py", "tests/api/test_scopes.py"),
+    ),
     "spector/exchange.py": _TRAVELS,
     "spector/store/integrity/agreement.py": ("tests/store/test_hidden.py", *_COPIES),
     "spector/store/backup/copy.py": (*_COPIES, "tests/backup/test_unchanged.py"),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from spector.config import Config
 from spector.language.statements.names import names_of
 from spector.recall.abstention import CROWD, chosen, evidence, judge, least_of, relevances
-from spector.records.memory import HitList, Signals
+from spector.records import HitList, Signals
 from tests.read.test_quote import hit
 
 BELOW = Config().abstain_below

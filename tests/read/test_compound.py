@@ -18,7 +18,7 @@ from spector import Memory
 from spector.clock import ManualClock
 from spector.errors import InvalidInputError
 from spector.recall.merging import merged
-from spector.records.memory import Hit, HitList
+from spector.records import Hit, HitList
 from tests.fakes import FakeEmbedder
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

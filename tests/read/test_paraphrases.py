@@ -16,7 +16,7 @@ from bench.recall.shape import Question
 from spector.config import Config
 from spector.providers import MiniLMEmbedder
 from spector.recall.abstention import judge
-from spector.records.memory import HitList, Signals
+from spector.records import HitList, Signals
 
 
 @pytest.fixture(scope="module")

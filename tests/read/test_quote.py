@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from spector.config import LAYOUTS, Layout
 from spector.recall.quoting import Block, line_of
-from spector.records.memory import Explanation, Hit, MemoryRecord
+from spector.records import Explanation, Hit, MemoryRecord
 from spector.search.selection.origins import label, quote_text, role_label
 
 #: one line of the block, and nothing else

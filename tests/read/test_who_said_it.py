@@ -23,7 +23,7 @@ from spector import Memory
 from spector.clock import ManualClock
 from spector.language.statements.roles import may_instruct, reads_like_a_role
 from spector.recall.quoting import line_of
-from spector.records.memory import Hit, MemoryRecord
+from spector.records import Hit, MemoryRecord
 from spector.search.selection.origins import label, origin_of, quote_text, role_label
 from tests.read.test_quote import hit
 

@@ -538,7 +538,7 @@ def test_compact_searches_for_what_the_caller_names(memory: Memory) -> None:
     assert (receipt.verification.needles, receipt.verification.shared) == (2, 1)
     assert receipt.verification.living == (living.id,)
     assert not receipt.verification.gone
-    assert f"still said by living memories: 1 ({living.id})" in str(receipt)
+    assert f"live memories still contain what you named: 1 ({living.id})" in str(receipt)
     again = memory.compact(verify=["Jonas Albrecht"]).receipt
     assert again is not None
     assert again.ids == ()

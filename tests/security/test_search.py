@@ -252,9 +252,9 @@ def test_many_places_are_listed_in_part(memory: Memory) -> None:
         residue=tuple(Residue(where="x", offset=n, kind="text") for n in range(80))
     )
     shown = str(spector.ErasureReceipt(verification=found)).splitlines()
-    assert sum(line.startswith("  left: text in x at byte") for line in shown) == 20
+    assert sum(line.startswith("  trace: text in x at byte") for line in shown) == 20
     assert any("first 20 of 80" in line for line in shown)
-    assert any("80 left of what is forgotten" in line for line in shown)
+    assert any("80 traces found" in line for line in shown)
 
 
 def test_all_memories_are_read_once_however_much_is_looked_for(
@@ -283,7 +283,7 @@ def test_all_memories_are_read_once_however_much_is_looked_for(
     assert verification.shared == 20
     assert verification.residue == ()
     assert verification.living == tuple(ids(made))
-    assert "living memories: 40 (first 20 of 40: " in str(
+    assert "contain what you named: 40 (first 20 of 40: " in str(
         spector.ErasureReceipt(verification=verification)
     )
 

@@ -20,7 +20,7 @@ import pytest
 
 import spector
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.records.memory import Problem
+from spector.records import Problem
 from spector.store.catalog.tables import LostTable
 from spector.store.integrity import check_disk
 from tests.crash.harness import scratch

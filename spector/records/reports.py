@@ -1,0 +1,189 @@
+"""What the other verbs return: reports of forgetting, upkeep, backup, checks and repair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from spector.records.erasure import ErasureReceipt
+
+__all__ = [
+    "BackupReport", "CheckReport", "CompactionReport", "ForgetReport", "Loss", "Problem",
+    "ReflectReport", "RepairReport", "UserSummary",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetReport:
+    """Ids that were forgotten, and pinned or immutable ids that matched and were kept."""
+
+    ids: tuple[int, ...] = ()
+    protected: tuple[int, ...] = ()
+    #: the texts stay in the files until ``compact``, or the first ``reflect`` after this time;
+    #: None with ``purge=True``, and when no file has them
+    due: datetime | None = None
+    #: with ``purge=True``: what was erased from the files, and what no library can erase
+    receipt: ErasureReceipt | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserSummary:
+    """One user of a store: number of memories, first and last event time."""
+
+    id: str
+    count: int
+    first: datetime
+    last: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionReport:
+    """What a compaction reclaimed, or would reclaim with ``dry_run``."""
+
+    dry_run: bool = False
+    partitions_seen: int = 0
+    partitions_compacted: int = 0
+    partitions_removed: int = 0
+    records_kept: int = 0
+    records_reclaimed: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    #: False when forgotten bytes may remain; the receipt's ``pending`` says where and why
+    erased: bool = True
+    #: what was erased; None when no erasure was due
+    receipt: ErasureReceipt | None = None
+    elapsed_ms: float = 0.0
+    partitions: tuple[Mapping[str, Any], ...] = ()
+    #: damaged partitions, which were not touched: "path" and "message" of each
+    failed: tuple[Mapping[str, str], ...] = ()
+
+    @property
+    def bytes_reclaimed(self) -> int:
+        """Bytes by which the store has shrunk; 0 when the rewritten files are larger."""
+        return max(0, self.bytes_before - self.bytes_after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectReport:
+    """What one sleep cycle did."""
+
+    sealed: int = 0
+    marked_reflectable: int = 0
+    #: sealed partitions whose records were reordered, similar ones next to one another
+    clustered: int = 0
+    clustered_records: int = 0
+    #: sealed partitions left to later cycles (``Config.cluster_records``)
+    unclustered: int = 0
+    compaction: CompactionReport = field(default_factory=CompactionReport)
+    elapsed_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupReport:
+    """A complete copy of a store, verified and in its place."""
+
+    #: where the copy is, with symbolic links resolved, and what was copied
+    path: str
+    source: str
+    records: int = 0
+    partitions: int = 0
+    #: partitions reused from the backup that this one replaced; all of them when nothing has
+    #: changed and the older one was kept
+    reused: int = 0
+    #: bytes of the copy, and how many of them were written now (0 when nothing has changed)
+    bytes: int = 0
+    bytes_copied: int = 0
+    elapsed_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One violated invariant: what is wrong, where, and what to do."""
+
+    code: str
+    where: str
+    message: str
+    #: file within the store, byte in the file, slot of a partition, id of a memory, where known
+    file: str | None = None
+    offset: int | None = None
+    slot: int | None = None
+    id: int | None = None
+    #: all memories affected, for a problem that may affect several
+    ids: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.where}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """One memory, or part of the catalog, that a repair could not save."""
+
+    reason: str
+    id: int | None = None
+    file: str | None = None
+    slot: int | None = None
+    #: text of the memory, where it could be read
+    text: str | None = None
+
+    def __str__(self) -> str:
+        at = " ".join(str(part) for part in (
+            self.file, None if self.slot is None else f"slot {self.slot}",
+            None if self.id is None else f"memory {self.id}") if part is not None)
+        return f"{at}: {self.reason}" if at else self.reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairReport:
+    """What ``spector.repair`` saved from a store, and what it could not."""
+
+    path: str
+    #: memories in the new store
+    kept: int = 0
+    #: of those, memories with a vector but no text: quarantined, so that recall skips them
+    wordless: int = 0
+    #: of those, memories whose strengths or header came from the other copy, or were reset
+    mended: int = 0
+    lost: tuple[Loss, ...] = ()
+    #: damage that lost no memory
+    notes: tuple[Loss, ...] = ()
+    partitions: int = 0
+    #: True when commits of the source cannot be read. Memories, changes and texts may then be
+    #: missing without being listed; ``notes`` say where
+    commits_lost: bool = False
+    elapsed_ms: float = 0.0
+
+    @property
+    def complete(self) -> bool:
+        """True when the new store has every memory with its text."""
+        return not self.lost and not self.wordless and not self.commits_lost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """The result of ``Memory.check()``."""
+
+    problems: tuple[Problem, ...] = ()
+    #: derived files that cannot be used; they are rebuilt automatically
+    notes: tuple[Problem, ...] = ()
+    partitions: int = 0
+    records: int = 0
+    tombstones: int = 0
+    bytes: int = 0
+    elapsed_ms: float = 0.0
+    #: problems beyond ``limit``, which are counted but not listed
+    unlisted: int = 0
+
+    @property
+    def count(self) -> int:
+        """Number of problems, listed or not."""
+        return len(self.problems) + self.unlisted
+
+    @property
+    def ok(self) -> bool:
+        return not self.count
