@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-sanitize bench bench-recall bench-rivals lint clean
+.PHONY: help install demo test test-slow test-sanitize bench bench-recall bench-rivals lint changelog clean
 
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
@@ -43,6 +43,7 @@ help:
 	@echo "make bench-recall  what recall brings back, on public conversations (needs SPECTOR_DATA)"
 	@echo "make bench-rivals  beside faiss, hnswlib, LanceDB and others, in $(RIVALS_VENV) (ARGS=--full)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
+	@echo "make changelog  move the fragments in changes/ into CHANGELOG.md (VERSION=0.2.0)"
 	@echo "make install    only the environment in $(VENV)"
 	@echo "make clean      remove the environment, build products and caches"
 
@@ -89,6 +90,9 @@ lint: $(STAMP)
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
+
+changelog: $(STAMP)
+	$(PY) -m changes $(VERSION)
 
 clean:
 	rm -rf $(VENV) $(RIVALS_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \

@@ -1,0 +1,1 @@
+"""Fragments of the changelog, and the command that joins them at a release."""
