@@ -22,7 +22,7 @@ from spector.errors import (
 from spector.layout import HEADER_BYTES, Flag
 from spector.messages import counted, shown
 from spector.records import MemoryRecord
-from spector.store.catalog import parted, reserved_last
+from spector.store.catalog import reserved_last, split_reserved_tags
 from spector.store.core import header_of
 from spector.store.files import Bytes, read_lines, write_lines
 from spector.write import Draft
@@ -308,7 +308,7 @@ def _with_own_end(draft: Draft, entry: dict[str, Any]) -> tuple[str, ...]:
         return draft.tags
     until = entry["own_until"]
     until_ms = None if until is None else to_ms(until, name="own_until")
-    found = parted(draft.tags)
+    found = split_reserved_tags(draft.tags)
     return reserved_last(found.own, found.supersedes, (until_ms,))
 
 

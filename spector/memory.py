@@ -805,7 +805,7 @@ class Memory(Sole):
         refuse_strange(recall)
         self._ensure(write=parse_switch(learn, "learn"))
         budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
-        desk = ContextBuilder(token_counter(tokenizer), budget, self._config, laid_out, ids=with_ids)
+        made = ContextBuilder(token_counter(tokenizer), budget, self._config, laid_out, ids=with_ids)
         text, notes = parse_cue(cue, self._config)
         topic = asked_topic(text, recall.get("kind") or "")
         wanted = parse_k(k, self._config, usual_k(topic, 20))
@@ -813,14 +813,14 @@ class Memory(Sole):
         pinned = self._pinned(budget, recall) if ever == "pinned" else ()
         small_talk = None if text is None or (decision := gate(text)).needed else decision
         if ever is not True and small_talk is not None:
-            return desk.empty(unneeded(small_talk), abstained=True, pinned=pinned)
+            return made.empty(unneeded(small_talk), abstained=True, pinned=pinned)
         fetched = min(max(wanted, CROWD), self._config.max_k)
         self._probes.beside(text, make=True)
         cut = cut_of(recall.get("options"), recall)
         recall["cut"] = 0.0  # how far the best stands out is seen by what is behind it
         hits = self.recall(text, k=fetched, **recall)
         rules = () if small_talk else self._always(hits)
-        found = desk.context(
+        found = made.context(
             hits, text if topic is None else topic.text or text, wanted, cut=cut,
             always=ever is True, rules=rules, pinned=pinned,
         )

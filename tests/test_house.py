@@ -31,10 +31,9 @@ LONG_FILES: dict[str, int] = {
     "spector/search/searcher.py": 567,
     "spector/search/selection/standing.py": 474,
     "spector/search/view/confirm.py": 402,
-    "spector/store/backup/copy.py": 544,
-    "spector/store/catalog/catalog.py": 1135,
+    "spector/store/backup/copy.py": 537,
     "spector/store/catalog/filters.py": 414,
-    "spector/store/core/store.py": 812,
+    "spector/store/core/store.py": 809,
     "spector/store/opening/opening.py": 477,
     "spector/store/partitions/partition.py": 581,
     "spector/write/writer.py": 745,
@@ -51,7 +50,6 @@ LONG_FUNCTIONS: dict[str, int] = {
 }
 #: class -> public methods. ``Memory`` is the public face, which is held by its lines instead
 LARGE_CLASSES: dict[str, int] = {
-    "spector/store/catalog/catalog.py:Catalog": 37,
     "spector/store/core/store.py:Store": 41,
 }
 

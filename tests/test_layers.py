@@ -67,8 +67,10 @@ SEEDED_NUMPY = frozenset({"BitGenerator", "Generator", "PCG64", "SeedSequence", 
 STATEMENTS = frozenset({"execute", "executemany", "executescript"})
 #: module -> why it may run statements on a connection that nobody lent it
 MAY_CONNECT = {
-    "spector/store/catalog/catalog.py": "lends the connections, and translates its own statements",
-    "spector/store/sqlite/reads.py": "the same",
+    "spector/store/sqlite/database.py": "lends the connections, and translates its own statements",
+    "spector/store/sqlite/checkpoints.py": "translates its own statements",
+    "spector/store/sqlite/reads.py": "lends the connections",
+    "spector/store/catalog/catalog.py": "translates its own statements",
     "spector/store/repair/salvaging.py": "goes on behind every error of a damaged catalog",
     "spector/store/sqlite/fulltext.py": "asks whether an error is one of memory or of damage",
 }

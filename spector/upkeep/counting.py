@@ -9,7 +9,7 @@ from dataclasses import replace
 from spector.clock import from_ms
 from spector.errors import CatalogCorruptError
 from spector.records import ErasureReceipt, UserSummary
-from spector.store.catalog import Scope, SqlFilter, members, way_out
+from spector.store.catalog import Scope, SqlFilter, members, recovery_hint
 from spector.store.core import Store
 from spector.store.integrity import refuse_disagreement
 
@@ -59,7 +59,7 @@ def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSu
                 if type(user) is not str or type(first) is not int or type(last) is not int:
                     raise CatalogCorruptError(
                         f"{store.catalog.path}: the user or a time of a memory is damaged",
-                        hint=way_out(None),
+                        hint=recovery_hint(None),
                     )
                 before = found.get(user, (0, first, last))
                 found[user] = (before[0] + count, min(before[1], first), max(before[2], last))

@@ -28,8 +28,8 @@ from spector.store.catalog import (
     is_sealed,
     members,
     newer_than,
-    parted,
     reserved_last,
+    split_reserved_tags,
     successors,
     verify_row,
 )
@@ -200,7 +200,7 @@ def own_row(row: Row) -> Row:
     """The row of a memory as if nothing had ever superseded it."""
     if not _was_ended(row):
         return row
-    found = parted(row.tags)
+    found = split_reserved_tags(row.tags)
     return replace(
         row, valid_until_ms=found.until_ms[0] if found.until_ms else None,
         mutable=_flagged(row, False), tags=_with_end(row.tags, ()),
@@ -209,7 +209,7 @@ def own_row(row: Row) -> Row:
 
 def with_end_of(row: Row, tags: tuple[str, ...]) -> tuple[str, ...]:
     """New tags for a memory, with what its present ones keep of its own end."""
-    return _with_end(tags, parted(row.tags).until_ms)
+    return _with_end(tags, split_reserved_tags(row.tags).until_ms)
 
 
 def reinstated(store: Store, row: Row, scope: Scope = ANYBODY) -> Ending | None:
@@ -243,7 +243,7 @@ def moved(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list
     if _starts_at(before) == _starts_at(after) and _begins_ms(before) == _begins_ms(after):
         return after, []
     others: list[Ending] = []
-    older = store.catalog.fetch(parted(before.tags).supersedes)
+    older = store.catalog.fetch(split_reserved_tags(before.tags).supersedes)
     for row in older.values():
         if not _was_ended(row):
             continue
@@ -265,14 +265,14 @@ def inherited(store: Store, gone: Sequence[Row]) -> list[Ending]:
 
     So a history stays in one piece, and nothing is reinstated beside what holds now.
     """
-    linked = [row for row in gone if parted(row.tags).supersedes and _is_sound(row)]
+    linked = [row for row in gone if split_reserved_tags(row.tags).supersedes and _is_sound(row)]
     if not linked:
         return []
     doomed = {row.id for row in gone}
     by = successors(store.catalog, [row.id for row in gone])
     links: dict[int, set[int]] = {}
     for row in linked:
-        older = set(parted(row.tags).supersedes) - doomed
+        older = set(split_reserved_tags(row.tags).supersedes) - doomed
         for heir in _heirs(row.id, by, doomed):
             links.setdefault(heir, set()).update(older)
     if not links:
@@ -283,7 +283,7 @@ def inherited(store: Store, gone: Sequence[Row]) -> list[Ending]:
         now = _sound_row(store, heir)
         if now is None:  # its damage is no reason to keep what is to be forgotten
             continue
-        found = parted(now.tags)
+        found = split_reserved_tags(now.tags)
         every = sorted({*found.supersedes, *(older & alive.keys())})
         if len(every) > len(found.supersedes):
             tags = reserved_last(found.own, every, found.until_ms)
@@ -330,7 +330,7 @@ def apply(tx: Transaction, changes: Sequence[Ending]) -> None:
 
 def _was_ended(row: Row) -> bool:
     """Whether something superseded it, or will; that may have been forgotten since."""
-    return bool(parted(row.tags).until_ms or _flags(row) & Flag.SUPERSEDED)
+    return bool(split_reserved_tags(row.tags).until_ms or _flags(row) & Flag.SUPERSEDED)
 
 
 def _begins_ms(row: Row) -> int:
@@ -342,7 +342,7 @@ def _starts_at(row: Row) -> int:
 
 
 def _with_end(tags: tuple[str, ...], until_ms: tuple[int | None, ...]) -> tuple[str, ...]:
-    found = parted(tags)
+    found = split_reserved_tags(tags)
     return reserved_last(found.own, found.supersedes, until_ms)
 
 

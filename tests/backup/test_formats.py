@@ -21,7 +21,7 @@ import spector
 from spector.cli.main import main
 from spector.kernel.checksum import crc32c
 from spector.layout import FORMAT_VERSION, PARTITION_DTYPE
-from spector.store.catalog import catalog
+from spector.store.catalog import schema
 from spector.store.core.store import Store
 from spector.store.opening import opening as recover
 from spector.store.partitions import partition as segment
@@ -278,7 +278,7 @@ def test_a_migration_of_several_steps_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, last = unpack(1, "killed", tmp_path), FORMAT_VERSION
-    for module in (catalog, segment):
+    for module in (schema, segment):
         monkeypatch.setattr(module, "FORMAT_VERSION", last + 2)
     runs: list[int] = []
     steps = _steps_beyond(runs, die_in=last + 2)
@@ -397,7 +397,7 @@ def test_a_version_that_is_none_is_damage(values: dict[str, str], mind: Path, pr
 def test_older_code_refuses_what_this_code_wrote(
     mode: str, mind: Path, monkeypatch: pytest.MonkeyPatch, proof: Any
 ) -> None:
-    for module in (catalog, segment, recover):
+    for module in (schema, segment, recover):
         monkeypatch.setattr(module, "FORMAT_VERSION", FORMAT_VERSION - 1)
     with pytest.raises(spector.FormatVersionError, match="no way back"):
         make.open_small(str(mind), mode=mode)

@@ -22,7 +22,7 @@ from typing import Any
 
 import spector
 from spector.clock import ManualClock
-from spector.store.core.store import RELAXED_LOG
+from spector.store.catalog.schema import RELAXED_LOG
 from tests.crash.harness import in_fork, scratch
 from tests.crash.lives import HEAVY, LIVES, NOW, Life
 from tests.crash.prepared import store_in

@@ -14,7 +14,7 @@ import pytest
 
 import spector
 from spector.errors import CatalogCorruptError
-from spector.store.catalog import catalog
+from spector.store.catalog import row_codec
 
 VECTOR = [1.0, 0.0, 0.0, 0.0]
 METADATA = {"room": "kitchen", "list": [1, {"x": None}]}
@@ -36,13 +36,13 @@ def _change(store: Path, sql: str) -> None:
 
 def test_texts_of_hits_take_no_json_apart(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
-    plain = catalog._from_json
+    plain = row_codec._from_json
 
     def counted(text: str) -> Any:
         taken.append(text)
         return plain(text)
 
-    monkeypatch.setattr(catalog, "_from_json", counted)
+    monkeypatch.setattr(row_codec, "_from_json", counted)
     with spector.open(store, embedder=None) as memory:
         (hit,) = memory.recall(vector=VECTOR)
         assert (hit.text, hit.tier, taken) == ("the kettle is on", "episodic", [])
@@ -67,5 +67,5 @@ def test_a_row_without_a_seal_is_taken_apart_at_once(store: Path) -> None:
 def test_a_seal_is_over_values_of_any_kind(odd: Any) -> None:
     row = [5, 1, 2, 3, 4, None, 6, "s", odd, None, bytes(24), "text", odd, "{}", None, odd, None]
     sealed = (*row[:1], *row[3:10], row[11], *row[12:])
-    assert catalog.is_sealed([*row, catalog.seal_of(*sealed)])
-    assert not catalog.is_sealed([*row, catalog.seal_of(*sealed) ^ 1])
+    assert row_codec.is_sealed([*row, row_codec.seal_of(*sealed)])
+    assert not row_codec.is_sealed([*row, row_codec.seal_of(*sealed) ^ 1])

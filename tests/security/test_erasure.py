@@ -21,13 +21,13 @@ import pytest
 import spector
 from spector import Config, InvalidInputError, ManualClock, Memory
 from spector.records.erasure import NOT_COVERED, Purged
-from spector.store.catalog.catalog import Catalog
 from spector.store.core.store import Store
 from spector.store.erasure import catalog as erase
 from spector.store.erasure import search as residue
 from spector.store.erasure.search import Needles
 from spector.store.erasure.search import verify as verify_files
 from spector.store.partitions.index_files import TEMPORARY, idx_of
+from spector.store.sqlite.checkpoints import vacuum
 from tests.api.helpers import files_with, ids, vectors
 from tests.fakes import FakeEmbedder
 from tests.images import codes_of
@@ -154,8 +154,8 @@ def test_without_the_rewrite_of_the_catalog_the_search_would_find_the_text(
 ) -> None:
     """A mutant: merging the full text and truncating the log alone is not enough to be believed."""
     made = memory.remember_many([f"zqxname{n:04d} lives in qzjstreet {n}" for n in range(300)])
-    monkeypatch.setattr(Catalog, "vacuum", lambda self: (0, 0, 0))
-    monkeypatch.setattr(Catalog, "empty_log", lambda self: 0)
+    monkeypatch.setattr(erase, "vacuum", lambda database: (0, 0, 0))
+    monkeypatch.setattr(erase, "truncate_log", lambda database: 0)
     receipt = memory.forget(ids(made)[::2], purge=True, verify=True).receipt
     assert receipt is not None
     assert receipt.verification is not None
@@ -169,7 +169,7 @@ def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
     made = memory.remember_many([f"Zqxname{n:04d} lives in Zqjstreet" for n in range(300)])
 
     def rewrite(store: Store) -> list[Purged]:
-        store.catalog.vacuum()
+        vacuum(store.catalog)
         with store.catalog.writing() as connection:
             erase._set_stage(connection, erase.LOG)
         return []
@@ -440,7 +440,7 @@ def test_a_store_in_memory_is_searched_as_well(clock: ManualClock) -> None:
 def test_the_pages_of_a_catalog_in_memory_are_searched(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Catalog, "vacuum", lambda self: (0, 0, 0))
+    monkeypatch.setattr(erase, "vacuum", lambda database: (0, 0, 0))
     with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
         memory._opened[0].store.catalog.main.execute("PRAGMA secure_delete=OFF")
         made = memory.remember_many([f"zqxname{n:04d} lives in qzjstreet {n}" for n in range(300)])
@@ -663,7 +663,7 @@ def test_a_reader_that_holds_the_log_makes_the_erasure_incomplete_and_the_next_o
     holder.execute("COMMIT")
     holder.close()
     vacuums: list[int] = []
-    monkeypatch.setattr(Catalog, "vacuum", lambda self: vacuums.append(1))
+    monkeypatch.setattr(erase, "vacuum", lambda database: vacuums.append(1))
     receipt = memory.compact().receipt
     assert receipt is not None
     assert receipt.complete

@@ -23,6 +23,7 @@ from spector.store.catalog.catalog import Catalog
 from spector.store.core.store import Store
 from spector.store.erasure import catalog as erase
 from spector.store.erasure.catalog import due_of
+from spector.store.sqlite.reads import Connections
 from tests.api.helpers import files_with, ids
 from tests.fakes import FakeEmbedder
 from tests.sleep.test_damaged import damage
@@ -160,13 +161,13 @@ def test_a_damaged_partition_does_not_make_each_sleep_repeat_an_erasure(
 ) -> None:
     """Mechanism: one dead record in a damaged partition was due for ever, and with it everything:
     each sleep rewrote every partition that had a tombstone, and the catalog."""
-    once, vacuums = Catalog.vacuum, []
+    once, vacuums = erase.vacuum, []
 
-    def vacuum(self: Catalog) -> tuple[int, int, int]:
-        vacuums.append(self.path)
-        return once(self)
+    def vacuum(database: Connections) -> tuple[int, int, int]:
+        vacuums.append(database.path)
+        return once(database)
 
-    monkeypatch.setattr(Catalog, "vacuum", vacuum)
+    monkeypatch.setattr(erase, "vacuum", vacuum)
     memory.forget([made[0], made[10]])
     damage(memory, 3)
     clock.advance(hours=25)

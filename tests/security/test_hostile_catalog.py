@@ -20,6 +20,7 @@ import spector
 from spector import CatalogCorruptError, ManualClock, SpectorError
 from spector.store.catalog.catalog import Catalog
 from spector.store.sqlite import hardening as planted
+from spector.store.sqlite.checkpoints import vacuum
 from tests.fakes import FakeEmbedder
 
 SPY = "INSERT INTO witness VALUES (new.rowid)"
@@ -110,7 +111,7 @@ def test_nothing_can_be_attached_except_for_a_vacuum(store: Path, proof: Any) ->
         for _ in range(2):
             with pytest.raises(sqlite3.Error, match="too many attached"):
                 catalog.main.execute("ATTACH ? AS other", (str(victim),))
-            catalog.vacuum()
+            vacuum(catalog)
     assert not victim.exists()
     proof("hostile catalog", attached=0)
 

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import spector
-from spector.store.catalog import catalog as catalog_module
+from spector.store.catalog import schema
 from spector.store.catalog.catalog import Catalog, chunked, rounded
+from spector.store.sqlite import database
 
 DIM = 8
 
@@ -48,7 +49,7 @@ def test_a_catalog_that_cannot_be_made_says_so_and_is_not_half_made(
     """Mutation hunting rolled back and went on as if nothing had happened; no test noticed."""
     catalog = Catalog(str(tmp_path / "catalog.db"), mode="rw", durability="strict")
     with monkeypatch.context() as patch:
-        patch.setattr(catalog_module, "_SCHEMA", "CREATE TABLE half (made); CREATE nonsense")
+        patch.setattr(schema, "_SCHEMA", "CREATE TABLE half (made); CREATE nonsense")
         with pytest.raises(spector.StoreError):
             catalog.create({"dim": "3"})
     assert catalog.is_new()
@@ -71,7 +72,7 @@ def test_a_catalog_that_is_closed_after_a_failure_keeps_its_log_and_no_connectio
     names = [tmp_path / "catalog.db", tmp_path / "catalog.db-wal"]
     before = [name.read_bytes() for name in names]
     catalog.close(failed=True)
-    assert catalog not in catalog_module._left_open
+    assert catalog not in database._left_open
     for connection in held:
         with pytest.raises(sqlite3.ProgrammingError, match="closed"):
             connection.execute("SELECT 1")
@@ -83,7 +84,7 @@ def test_a_writing_connection_that_would_be_the_last_is_left_open_after_a_failur
 ) -> None:
     """Where no reading connection works any more: closing it would copy the log."""
     left: list[Catalog] = []
-    monkeypatch.setattr(catalog_module, "_left_open", left)
+    monkeypatch.setattr(database, "_left_open", left)
     catalog = Catalog(str(tmp_path / "catalog.db"), mode="rw", durability="strict")
     catalog.create({"dim": "3"})
     names = [tmp_path / "catalog.db", tmp_path / "catalog.db-wal"]

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from spector.errors import StoreFullError
-from spector.store.core.store import UNSYNCED, Store
+from spector.store.catalog.schema import UNSYNCED
+from spector.store.core.store import Store
 from tests.crash.workload import open_tiny, vector_of
 
 

@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector.errors import CatalogCorruptError, SpectorError
 from spector.search.view.snapshot import _Seats
-from spector.store.catalog.catalog import MOST_SEGMENTS
+from spector.store.catalog.row_codec import MOST_SEGMENTS
 from tests.crash.workload import open_tiny, vector_of
 
 FAR = (5000, 1 << 24, MOST_SEGMENTS - 1, MOST_SEGMENTS, MOST_SEGMENTS + 1, 1 << 31, 1 << 33,

@@ -15,7 +15,7 @@ import pytest
 
 import spector
 from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError
-from spector.store.catalog.catalog import ROW_COLUMNS, seal_of
+from spector.store.catalog.row_codec import ROW_COLUMNS, seal_of
 from tests.crash.workload import open_tiny, vector_of
 
 DEEP = "[" * 100_000

@@ -75,15 +75,14 @@ def test_log_that_grows_again_after_it_has_begun_anew_is_copied_again(
     monkeypatch.setattr(log, "LONG_BYTES", 100_000)
     copies = 0
     with open_tiny(str(tmp_path / "mind")) as memory:
-        catalog = _store(memory).catalog
-        marks = catalog.marks
+        copy_log = log.copy_log
 
-        def counted() -> Any:
+        def counted(catalog: Catalog) -> Any:
             nonlocal copies
             copies += 1
-            return marks()
+            return copy_log(catalog)
 
-        monkeypatch.setattr(catalog, "marks", counted)
+        monkeypatch.setattr(log, "copy_log", counted)
         for n in range(80):
             _put(memory, f"platypus{n}", tier="procedural")
         size = (tmp_path / "mind" / "catalog.db-wal").stat().st_size
@@ -156,10 +155,9 @@ def test_reader_who_stays_costs_a_commit_one_wait_for_each_step(
     monkeypatch.setattr(log, "_STEP_BYTES", 500_000)
     monkeypatch.setattr(log, "_PATIENCE_MS", 1)
     with open_tiny(str(tmp_path / "mind")) as memory:
-        catalog = _store(memory).catalog
-        waits, real = [], catalog.restart_log
+        waits, real = [], log.restart_log
         monkeypatch.setattr(
-            catalog, "restart_log", lambda patience: waits.append(real(patience)) or waits[-1]
+            log, "restart_log", lambda *args: waits.append(real(*args)) or waits[-1]
         )
         staying = sqlite3.connect(tmp_path / "mind" / "catalog.db", isolation_level=None)
         staying.execute("BEGIN")
@@ -187,15 +185,14 @@ def test_log_beside_readers_who_look_longer_is_waited_for_longer(
     monkeypatch.setattr(log, "LONG_BYTES", 100_000)
     monkeypatch.setattr(log, "_STEP_BYTES", 20_000)
     with open_tiny(str(tmp_path / "mind")) as memory:
-        catalog = _store(memory).catalog
         asked: list[tuple[int, int]] = []
         wal = tmp_path / "mind" / "catalog.db-wal"
 
-        def restart(patience: int) -> bool:
+        def restart(_: Catalog, patience: int) -> bool:
             asked.append((wal.stat().st_size, patience))
             return False
 
-        monkeypatch.setattr(catalog, "restart_log", restart)
+        monkeypatch.setattr(log, "restart_log", restart)
         staying = sqlite3.connect(tmp_path / "mind" / "catalog.db", isolation_level=None)
         staying.execute("BEGIN")
         staying.execute("SELECT count(*) FROM record").fetchone()

@@ -23,10 +23,11 @@ import pytest
 import spector
 from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError, StoreError
 from spector.store.catalog.catalog import Catalog
-from spector.store.core.store import RELAXED_LOG, UNSYNCED
+from spector.store.catalog.schema import RELAXED_LOG, UNSYNCED
 from spector.store.files.disk import DiskFiles
 from spector.store.files.lock import WriterLock, last_word
 from spector.store.opening.reader import ReadStore
+from spector.store.sqlite.checkpoints import copy_log
 from spector.store.sqlite.wal_frames import broken_at
 from tests.crash.workload import DIM, TINY, open_tiny, texts_of, vector_of
 
@@ -377,7 +378,7 @@ def test_log_that_began_anew_is_not_held_against_the_frames_of_the_one_before(
         for n in range(30):
             memory.update(kept, metadata={"n": n})
         size = _frames(store_path)
-        assert memory._opened[0].store.catalog.marks() is not None  # all of it has been copied
+        assert copy_log(memory._opened[0].store.catalog) is not None  # all of it has been copied
         memory.update(kept, metadata={"n": -1})
         assert _frames(store_path) == size, "the log went on"
         dead = _killed(memory, store_path, "dead")

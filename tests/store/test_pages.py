@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import spector
-from spector.store.catalog.ownership import belong, row_of_words
+from spector.store.catalog.ownership import is_sealed_pair, row_of_words
 from spector.store.repair.sqlite_pages import COLUMNS, Pages, _table_of, rows_of
 from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
 from tests.proof import Proof, seed
@@ -240,7 +240,7 @@ def test_a_row_is_only_believed_with_its_seal() -> None:
     assert row_of_words(row["id"], 3, {}, {**words, "seal": None}) is None
     line = f"{row['id']}|3|5|None|None|None|None|None|None|None|None|None|None|a"
     words["seal"] = zlib.crc32(line.encode())
-    assert belong(row, words)
+    assert is_sealed_pair(row, words)
     assert row_of_words(row["id"], 3, {}, words) == row
     assert row_of_words(row["id"], 3, {"user_id": "ada"}, words) is None
     assert row_of_words(row["id"], 4, {}, words) is None

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector.store.catalog.catalog import CATALOG_NAME
+from spector.store.catalog.schema import CATALOG_NAME
 from spector.store.files.disk import DiskFiles
 from spector.store.integrity.check_disk import check_unopened
 from spector.store.sqlite import shared_descriptors as raw

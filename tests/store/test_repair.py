@@ -35,7 +35,7 @@ from spector.layout import (
     PARTITION_HEADER_BYTES,
     stride_of,
 )
-from spector.store.core.transaction import JOURNAL_MUTABLE, JOURNAL_RECORDS
+from spector.store.catalog.schema import JOURNAL_MUTABLE, JOURNAL_RECORDS
 from spector.store.files.lock import WriterLock
 from tests.api.helpers import ids
 from tests.crash.workload import DIM, open_tiny, vector_of

@@ -19,7 +19,7 @@ from spector.search.view.snapshot import Candidate, Snapshot
 from spector.store.catalog import (
     SqlFilter,
     StoredRow,
-    decoded,
+    decode_row,
     has_ended,
     rounded,
     successors,
@@ -266,7 +266,7 @@ class _Found:
         return int(self.image[_CONFIDENCE_AT])
 
     def record(self) -> MemoryRecord:
-        return to_record(decoded(self._row), header_of(self.image), self.tier, self._newer)
+        return to_record(decode_row(self._row), header_of(self.image), self.tier, self._newer)
 
 
 def confine(hits: Sequence[Hit], within: Callable[[MemoryRecord], MemoryRecord]) -> None:

@@ -60,19 +60,12 @@ from spector.store.backup.directories import (
     share,
 )
 from spector.store.backup.staging import clear, staged
-from spector.store.catalog import (
-    CATALOG_NAME,
-    Catalog,
-    Lineage,
-    SegmentRow,
-    lineage_of,
-    translated_sql,
-)
-from spector.store.core import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store, View
+from spector.store.catalog import CATALOG_NAME, Catalog, Lineage, SegmentRow, lineage_of, schema
+from spector.store.core import Store, View
 from spector.store.files import Bytes, DiskFiles, WriterLock, as_bytes, no_writer
 from spector.store.integrity import check_files
 from spector.store.partitions import pack_header, require_readable
-from spector.store.sqlite import connected
+from spector.store.sqlite import connected, translated_sql, truncate_log
 
 __all__ = ["copy_store"]
 
@@ -81,7 +74,7 @@ Progress = Callable[[int, int], None]
 _PAGES_AT_ONCE = 1024
 _SLOTS_AT_ONCE = 8192
 #: lines about a catalog's files or process, not about its memories
-_NOTES = (UNSYNCED, RELAXED_LOG, BACKUP_NOTE)
+_NOTES = (schema.UNSYNCED, schema.RELAXED_LOG, schema.BACKUP_NOTE)
 
 
 def copy_store(
@@ -293,7 +286,7 @@ def _rows_of_backup(files: DiskFiles, wanted: _Wanted) -> dict[str, SegmentRow]:
         raise _exists(files.root, f"a store that cannot be read ({error.message})") from error
     if meta.get("uuid") != wanted.store.uuid.hex():
         raise _exists(files.root, "another store")
-    if in_use or BACKUP_NOTE not in meta:
+    if in_use or schema.BACKUP_NOTE not in meta:
         raise _exists(files.root, "a copy of this store that has been in use since")
     wanted.refuse_others(files.root, theirs)
     return rows
@@ -406,9 +399,9 @@ class _Copy:
                 db.execute("DELETE FROM journal")
                 db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in _NOTES])
                 if self._as_backup:
-                    note = json.dumps({"taken_ms": SystemClock().now_ms()})
-                    db.execute("INSERT INTO meta VALUES (?, ?)", (BACKUP_NOTE, note))
-            if catalog.empty_log() is None:
+                    note = schema.BACKUP_NOTE, json.dumps({"taken_ms": SystemClock().now_ms()})
+                    db.execute("INSERT INTO meta VALUES (?, ?)", note)
+            if truncate_log(catalog) is None:
                 raise StoreError(
                     f"somebody else has opened {path}, which is not complete yet",
                     hint="let nothing else look at it meanwhile, then try again",

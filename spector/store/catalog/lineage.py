@@ -12,7 +12,7 @@ import sqlite3
 from bisect import bisect_left
 from dataclasses import dataclass
 
-__all__ = ["Lineage", "lineage_of", "note_session"]
+__all__ = ["Lineage", "lineage_of", "note_opening"]
 
 _TABLE = "CREATE TABLE IF NOT EXISTS session(first INTEGER PRIMARY KEY, after INTEGER NOT NULL)"
 
@@ -51,7 +51,7 @@ def lineage_of(db: sqlite3.Connection) -> Lineage:
     )
 
 
-def note_session(db: sqlite3.Connection, first: int, after: int) -> None:
+def note_opening(db: sqlite3.Connection, first: int, after: int) -> None:
     """In the first commit of an opening: where it begins, and what it goes on from."""
     db.execute(_TABLE)
     db.execute("INSERT OR REPLACE INTO session VALUES (?, ?)", (first, after))

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from spector.kernel.contract import scope_tag, tags_mask
-from spector.store.catalog.catalog import is_sealed, is_typed
+from spector.store.catalog.row_codec import is_sealed, is_typed
 
-__all__ = ["ROW", "WORDS", "belong", "bloom", "row_of_words"]
+__all__ = ["ROW", "WORDS", "bloom", "is_sealed_pair", "row_of_words"]
 
 ROW: Final = ("id", "segment_id", "slot", "event_ms", "recorded_ms", "valid_from_ms",
               "valid_until_ms", "session_id", "agent_id", "user_id", "mutable")
@@ -20,7 +20,7 @@ _ID_BITS: Final = 10
 _COUNTED_ON: Final = 64
 
 
-def belong(row: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
+def is_sealed_pair(row: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
     """Whether the seal says that these words and this row are what was written together."""
     values = [row.get(name) for name in ROW] + [words.get(name) for name in WORDS]
     if not is_typed(values):
@@ -60,7 +60,7 @@ def row_of_words(
         return None
     for recorded_ms in _moments(record_id, event_ms):
         row = {"id": record_id, "event_ms": event_ms, "recorded_ms": recorded_ms, **hints}
-        if belong(row, words):
+        if is_sealed_pair(row, words):
             return row
     return None
 

@@ -17,20 +17,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-__all__ = ["UNKNOWN_MARKS", "Leaving", "LeftSlot", "Marks"]
+from spector.store.sqlite import UNKNOWN_MARKS, Marks
+
+__all__ = ["LeftSlot", "RetireQueue"]
 
 Item = TypeVar("Item")
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """How far the log goes, and how far every snapshot sees it, in frames."""
-
-    frames: int
-    seen_by_all: int
-
-
-UNKNOWN_MARKS = Marks(-1, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +34,7 @@ class LeftSlot:
     block: bytes
 
 
-class Leaving(Generic[Item]):
+class RetireQueue(Generic[Item]):
     """Items in the order in which they were left."""
 
     def __init__(self) -> None:

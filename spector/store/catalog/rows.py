@@ -12,7 +12,8 @@ from typing import Any
 from spector.errors import CatalogCorruptError
 from spector.messages import counted
 from spector.process import keeps
-from spector.store.catalog.catalog import Row, chunked, seal_of, way_out
+from spector.store.catalog.catalog import chunked
+from spector.store.catalog.row_codec import Row, recovery_hint, seal_of
 
 __all__ = [
     "Columns", "delete_rows", "insert_rows", "move_rows", "set_mutable", "tags_json", "to_json",
@@ -155,7 +156,7 @@ def delete_rows(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
                 raise CatalogCorruptError(
                     f"the table {table} finds {gone} of {counted(len(set(chunk)), 'memory')} to be"
                     " forgotten",
-                    hint=way_out(None),
+                    hint=recovery_hint(None),
                 )
 
 

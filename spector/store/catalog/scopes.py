@@ -11,7 +11,8 @@ from typing import Final
 
 from spector.arguments import SCOPES
 from spector.records import MemoryRecord
-from spector.store.catalog.catalog import Catalog, Row, chunked
+from spector.store.catalog.catalog import Catalog, chunked
+from spector.store.catalog.row_codec import Row
 
 __all__ = ["ANYBODY", "SCOPES", "Scope", "members"]
 

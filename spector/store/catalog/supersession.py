@@ -17,11 +17,22 @@ from typing import Final, NamedTuple
 from spector.kernel.contract import ENDED, LINK, RESERVED
 from spector.layout import Flag
 from spector.process import keeps
-from spector.store.catalog.catalog import Catalog, Row, StoredRow, chunked
+from spector.store.catalog.catalog import Catalog, chunked
+from spector.store.catalog.row_codec import Row, StoredRow
 
 __all__ = [
-    "LINKED_SQL", "LINKS_SQL", "PINNED_SQL", "SUPERSEDED_SQL", "Parted", "has_ended", "has_windows",
-    "link_tags", "newer_than", "parted", "reserved_last", "successors",
+    "LINKED_SQL",
+    "LINKS_SQL",
+    "PINNED_SQL",
+    "SUPERSEDED_SQL",
+    "TagParts",
+    "has_ended",
+    "has_windows",
+    "link_tags",
+    "newer_than",
+    "reserved_last",
+    "split_reserved_tags",
+    "successors",
 ]
 
 #: flags begin a mutable block, and SUPERSEDED is in their first byte
@@ -60,7 +71,7 @@ def link_tags(superseded: Iterable[int]) -> tuple[str, ...]:
     return tuple(f"{LINK}{record_id}" for record_id in superseded)
 
 
-class Parted(NamedTuple):
+class TagParts(NamedTuple):
     """Tags by what they are: a user's own, and what the reserved ones say."""
 
     own: tuple[str, ...]
@@ -73,24 +84,24 @@ class Parted(NamedTuple):
 def reserved_last(
     own: tuple[str, ...], supersedes: Iterable[int], until_ms: tuple[int | None, ...]
 ) -> tuple[str, ...]:
-    """Tags as they are stored, from the parts that `parted` makes of them."""
+    """Tags as they are stored, from the parts that `split_reserved_tags` makes of them."""
     ends = (ENDED if each is None else f"{ENDED}{each}" for each in until_ms)
     return (*own, *ends, *link_tags(supersedes))
 
 
-def parted(tags: tuple[str, ...]) -> Parted:
+def split_reserved_tags(tags: tuple[str, ...]) -> TagParts:
     """Tags as they are stored, by what they are."""
     if not tags or not tags[-1].startswith(RESERVED):  # these come last
-        return Parted(tags)
-    return _parted(tags)
+        return TagParts(tags)
+    return _split(tags)
 
 
 @keeps(1024)
-def _parted(tags: tuple[str, ...]) -> Parted:
+def _split(tags: tuple[str, ...]) -> TagParts:
     own = tuple(tag for tag in tags if not tag.startswith(RESERVED))
     links = (tag.removeprefix(LINK) for tag in tags if tag.startswith(LINK))
     ends = [tag.removeprefix(ENDED) for tag in tags if tag.startswith(ENDED)]
-    return Parted(
+    return TagParts(
         own, tuple(int(link) for link in links if link.isascii() and link.isdecimal()),
         tuple(_number(end) for end in ends[:1]),
     )

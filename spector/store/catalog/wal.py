@@ -11,10 +11,17 @@ import contextlib
 from typing import Final
 
 from spector.errors import StoreNotFoundError
-from spector.store.catalog.catalog import CATALOG_NAME, LEAST_LOG_BYTES, Catalog
-from spector.store.catalog.retired import UNKNOWN_MARKS
+from spector.store.catalog.catalog import Catalog
+from spector.store.catalog.schema import CATALOG_NAME
 from spector.store.files import Files
-from spector.store.sqlite import salts_of
+from spector.store.sqlite import (
+    LEAST_LOG_BYTES,
+    UNKNOWN_MARKS,
+    copy_log,
+    limit_log,
+    restart_log,
+    salts_of,
+)
 
 __all__ = ["LOG_NAME", "LONG_BYTES", "Log"]
 
@@ -87,13 +94,13 @@ class Log:
             return
         if size <= long:
             return
-        self._catalog.limit_log(long)
-        marks = self._catalog.marks()
+        limit_log(self._catalog, long)
+        marks = copy_log(self._catalog)
         copied = marks is not None and marks != UNKNOWN_MARKS and marks.frames == marks.seen_by_all
         over = size / max(1, long)
         # one that is all copied begins anew by itself, unless readers of its end keep it from that
         if not copied or over >= 2:
-            copied = self._catalog.restart_log(_patience_ms(over))
+            copied = restart_log(self._catalog, _patience_ms(over))
         # one that begins anew is cut, and then shorter than this; else it is looked at later
         self._enough = size + (_STEP_BYTES // 4 if copied else max(_STEP_BYTES, size // 4))
 

@@ -14,27 +14,15 @@ from spector.store.core.records import (
     verify_strength,
 )
 from spector.store.core.store import (
-    BACKUP_NOTE,
-    RELAXED_LOG,
-    UNSYNCED,
     Store,
     TierFiles,
     View,
 )
 from spector.store.core.transaction import (
-    JOURNAL_MUTABLE,
-    JOURNAL_RECORDS,
-    JOURNAL_RETIRE,
     Transaction,
 )
 
 __all__ = [
-    "BACKUP_NOTE",
-    "JOURNAL_MUTABLE",
-    "JOURNAL_RECORDS",
-    "JOURNAL_RETIRE",
-    "RELAXED_LOG",
-    "UNSYNCED",
     "Store",
     "TierFiles",
     "Transaction",

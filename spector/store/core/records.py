@@ -22,7 +22,14 @@ from spector.layout import (
 )
 from spector.process import managed
 from spector.records import MemoryRecord, make_records
-from spector.store.catalog import Catalog, Row, StoredRow, parted, verify_row, way_out
+from spector.store.catalog import (
+    Catalog,
+    Row,
+    StoredRow,
+    recovery_hint,
+    split_reserved_tags,
+    verify_row,
+)
 from spector.store.core.store import Store, View
 from spector.store.files import Bytes
 from spector.store.sqlite import translated_sql
@@ -162,7 +169,7 @@ def _other_mutable(store: Store, row: Row | StoredRow) -> PartitionCorruptError:
     return PartitionCorruptError(
         f"{where} slot {row.slot}: the flags and strength of memory {row.id} are not what the "
         "catalog says",
-        hint=way_out(row.id),
+        hint=recovery_hint(row.id),
     )
 
 
@@ -208,7 +215,7 @@ def damaged_record(
     others = f", nor do those of {more} more" if more else ""
     return PartitionCorruptError(
         f"{where} slot {slot}: the checksum or id of {name} does not match{others}",
-        hint=way_out(record_id),
+        hint=recovery_hint(record_id),
     )
 
 
@@ -235,7 +242,7 @@ def to_records(
 
 def tags_and_links(tags: Sequence[tuple[str, ...]]) -> dict[str, list[Any]]:
     """Those fields of the user's view that tags as they are stored tell, a list each."""
-    found = [parted(each) for each in tags]
+    found = [split_reserved_tags(each) for each in tags]
     return {
         "tags": [each.own for each in found], "supersedes": [each.supersedes for each in found],
         "own_until_ms": [each.until_ms for each in found],
@@ -273,7 +280,7 @@ def _record(
     importance: float, valence: int, arousal: int, stability_days: float, utility: float,
     access_count: int, last_access_s: int, flags: int, category: int, modality: int,
 ) -> MemoryRecord:
-    tags, supersedes, own_until_ms = parted(row.tags)
+    tags, supersedes, own_until_ms = split_reserved_tags(row.tags)
     return MemoryRecord(
         id=row.id, text=row.text, tier=tier, tags=tags, metadata=row.metadata,
         event_ms=event_ms, recorded_ms=row.recorded_ms, valid_from_ms=row.valid_from_ms,

@@ -47,30 +47,27 @@ from spector.errors import (
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.process import Sole, completed, held_by_calling, managed
 from spector.store.catalog import (
+    JOURNAL_RETIRE,
     MOST_SEGMENTS,
+    RELAXED_LOG,
     SPENT,
+    UNSYNCED,
     Catalog,
     Head,
-    Leaving,
     LeftSlot,
     Log,
+    RetireQueue,
     SegmentRow,
-    note_session,
-    way_out,
+    note_opening,
+    recovery_hint,
 )
-from spector.store.core.transaction import JOURNAL_RETIRE, Stage, Transaction
+from spector.store.core.transaction import Stage, Transaction
 from spector.store.files import Bytes, Files, is_missing
 from spector.store.partitions import Indexes, Partition, Segment, remove_idx
-from spector.store.sqlite import SQL_ERRORS
+from spector.store.sqlite import SQL_ERRORS, copy_log
 
 __all__ = ["Store", "TierFiles", "View"]
 
-#: key in the catalog's meta table: a relaxed writer has the store open (see ``reconcile``)
-UNSYNCED = "unsynced"
-#: key in the meta table of a backup that nobody has opened to write yet (see ``backup``)
-BACKUP_NOTE = "backup"
-#: the log that a relaxed writer had (``Log.salts``), of which a power cut may have left anything
-RELAXED_LOG = "relaxed_log"
 _SNAPSHOT_ATTEMPTS = 20
 #: a file begins with one page: of most days a store has few memories
 FIRST_EXTENT_BYTES = 4096
@@ -178,8 +175,8 @@ class Store(Sole):
         self._next_segment_id = 1
         self._journal_bytes = 0
         #: slots of moved memories and files of partitions, which an older snapshot may still need
-        self.left_slots: Leaving[LeftSlot] = Leaving()
-        self.left_files: Leaving[str] = Leaving()
+        self.left_slots: RetireQueue[LeftSlot] = RetireQueue()
+        self.left_files: RetireQueue[str] = RetireQueue()
         #: commits of this process that gave memories another place; one that is about to be made
         #: counts already, so that a catalog in memory is never ahead of it
         self.moves = 0
@@ -413,7 +410,7 @@ class Store(Sole):
 
     @managed
     def transaction(self) -> Iterator[Transaction]:
-        """Collect changes, then commit them at once. Leaving with an error changes nothing.
+        """Collect changes, then commit them at once. RetireQueue with an error changes nothing.
 
         An interrupt changes nothing, or all of it: whether there was a commit is asked of the
         catalog, never concluded from what was raised. What was committed is finished, and where
@@ -581,7 +578,7 @@ class Store(Sole):
     def note_change(self, db: sqlite3.Connection, change_seq: int) -> None:
         """Inside the transaction that takes the counter there: say so where an opening begins."""
         if self._is_first and self.files.durable:
-            note_session(db, change_seq, self._opened_at)
+            note_opening(db, change_seq, self._opened_at)
 
     def begin_retiring(self) -> None:
         """Tell every scan in this store in memory that slots which memories have left now die."""
@@ -593,7 +590,7 @@ class Store(Sole):
         """Tombstone the slots that moved memories left behind, where no scan looks any more."""
         if not len(self.left_slots):
             return
-        due = self.left_slots.take(self.catalog.marks())
+        due = self.left_slots.take(copy_log(self.catalog))
         if self.catalog.in_memory and due:  # scans there notice, and start over
             self.begin_retiring()
             self.publish(())  # scans that start from here on have seen the moves
@@ -608,7 +605,7 @@ class Store(Sole):
         """Delete what compaction replaced, unless a reader may be about to open it."""
         if not len(self.left_files):
             return
-        for path in self.left_files.take(self.catalog.marks()):
+        for path in self.left_files.take(copy_log(self.catalog)):
             self.files.remove(path)
             with contextlib.suppress(StoreError):  # opening removes it, and check names it
                 remove_idx(self.files, path)
@@ -655,7 +652,7 @@ class Store(Sole):
         if claimed > MOST_SEGMENTS:
             raise CatalogCorruptError(
                 f"{self.catalog.path}: the number {claimed - 1} of a partition is damaged",
-                hint=way_out(None),
+                hint=recovery_hint(None),
             )
         self._next_segment_id += 1
         return claimed

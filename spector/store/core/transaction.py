@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING
 
 from spector.layout import PartitionState
 from spector.process import Call, calls_here
-from spector.store.catalog import Head, LeftSlot, SegmentRow
+from spector.store.catalog import (
+    JOURNAL_HEADER,
+    JOURNAL_MUTABLE,
+    JOURNAL_RECORDS,
+    JOURNAL_RETIRE,
+    Head,
+    LeftSlot,
+    SegmentRow,
+)
 from spector.store.files import Bytes, as_bytes
 from spector.store.partitions import Segment, check_transition
 
 if TYPE_CHECKING:
     from spector.store.core.store import Store
 
-__all__ = [
-    "JOURNAL_HEADER", "JOURNAL_MUTABLE", "JOURNAL_RECORDS", "JOURNAL_RETIRE", "Stage",
-    "Transaction",
-]
-
-JOURNAL_RECORDS = 0  # whole records from a slot on
-JOURNAL_MUTABLE = 1  # the 24 mutable bytes of one record
-JOURNAL_RETIRE = 2  # the same, but applied when no snapshot needs the slot (see ``leaving``)
-JOURNAL_HEADER = 3  # nothing but the header, which follows from the segment row
-
+__all__ = ["Stage", "Transaction"]
 
 #: appends of at least this many records go into the partition, and are synced there, before the
 #: commit instead of through the journal: nothing refers to those slots until the commit does, and

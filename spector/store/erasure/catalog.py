@@ -28,6 +28,7 @@ from spector.records import Purged
 from spector.store.catalog import CATALOG_NAME
 from spector.store.core import Store
 from spector.store.partitions import record_ids, wrong_checksums
+from spector.store.sqlite import truncate_log, vacuum
 
 __all__ = [
     "DUE", "STAGES", "Due", "awaits_erasure", "derived_from", "due_of", "left_in", "needs_purge",
@@ -109,7 +110,7 @@ def purge(store: Store) -> tuple[list[Purged], str]:
             stage = _stage(store)
             if stage not in (CATALOG, LOG):  # CATALOG: something was forgotten meanwhile
                 return done, ""
-            emptied = store.catalog.empty_log()
+            emptied = truncate_log(store.catalog)
             if emptied is not None:
                 done.append(Purged(where=f"{CATALOG_NAME}-wal", what="emptied", bytes=emptied))
                 if stage == LOG:
@@ -126,7 +127,7 @@ def _rewrite_catalog(store: Store) -> list[Purged]:
     """From stage CATALOG to LOG."""
     with store.catalog.writing() as connection:
         connection.execute("INSERT INTO fulltext(fulltext) VALUES ('optimize')")
-    before, free, after = store.catalog.vacuum()
+    before, free, after = vacuum(store.catalog)
     with store.catalog.writing() as connection:
         _set_stage(connection, LOG)
     return [

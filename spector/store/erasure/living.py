@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from spector.errors import StoreError
 from spector.language.words import compatible, normalize
-from spector.store.catalog import APPLICATION_ID
-from spector.store.core import BACKUP_NOTE, RELAXED_LOG, UNSYNCED, Store
+from spector.store.catalog import APPLICATION_ID, BACKUP_NOTE, RELAXED_LOG, UNSYNCED
+from spector.store.core import Store
 from spector.store.erasure.catalog import DUE, STAGES
 from spector.store.erasure.patterns import LEAST_BYTES, Finder
 from spector.store.erasure.words import terms_of

@@ -18,7 +18,7 @@ from typing import Final
 from spector.errors import CatalogCorruptError
 from spector.layout import PartitionState
 from spector.messages import counted
-from spector.store.catalog import Catalog, way_out
+from spector.store.catalog import Catalog, recovery_hint
 from spector.store.integrity.check_catalog import check_catalog, check_words
 from spector.store.integrity.findings import Findings
 from spector.store.sqlite import one_moment, translated_sql
@@ -84,7 +84,7 @@ def refuse_disagreement(
         problem = "its tables have the same number of memories, but not the same ones"
     else:
         problem = f"{counted(records[0], 'memory')}, but the partitions' counts add up to {total}"
-    raise CatalogCorruptError(f"{catalog.path}: {problem}", hint=way_out(None))
+    raise CatalogCorruptError(f"{catalog.path}: {problem}", hint=recovery_hint(None))
 
 
 def refuse_damage(catalog: Catalog) -> None:
@@ -104,5 +104,5 @@ def refuse_damage(catalog: Catalog) -> None:
         more = f", and {found.unlisted} more" if found.unlisted else ""
         raise CatalogCorruptError(
             f"{catalog.path}: {first}{more}; a filter could pass over what is damaged",
-            hint=way_out(None),
+            hint=recovery_hint(None),
         )

@@ -16,8 +16,8 @@ from spector.errors import (
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.messages import counted
 from spector.records import MAX_PROBLEMS, CheckReport, Problem
-from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog, SegmentRow
-from spector.store.core import UNSYNCED, TierFiles
+from spector.store.catalog import CATALOG_NAME, LOG_NAME, UNSYNCED, Catalog, SegmentRow
+from spector.store.core import TierFiles
 from spector.store.files import LOCK_NAME, Files, Raw, is_io_error, last_word, read_raw
 from spector.store.integrity.check_catalog import check_catalog, check_words
 from spector.store.integrity.check_disk import check_disk

@@ -24,8 +24,7 @@ from spector.layout import (
     headers_of,
     stride_of,
 )
-from spector.store.catalog import SegmentRow
-from spector.store.core import JOURNAL_RECORDS
+from spector.store.catalog import JOURNAL_RECORDS, SegmentRow
 from spector.store.files import Bytes, Files, Raw, Stretch, name_some, read_raw
 from spector.store.integrity.findings import Findings
 from spector.store.integrity.reconciling import mutable_halves

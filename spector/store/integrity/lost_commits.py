@@ -28,11 +28,10 @@ from spector.errors import (
 )
 from spector.layout import PARTITION_HEADER_BYTES
 from spector.messages import counted
-from spector.store.catalog import LOG_NAME, Catalog
-from spector.store.core import RELAXED_LOG, UNSYNCED
+from spector.store.catalog import LOG_NAME, RELAXED_LOG, UNSYNCED, Catalog
 from spector.store.files import Files, Word
 from spector.store.partitions import unpack_header
-from spector.store.sqlite import Broken, broken_at, salts_of
+from spector.store.sqlite import Broken, broken_at, page_bytes, salts_of
 
 __all__ = [
     "NAME", "broken_log", "lost_by_word", "lost_in_log", "lost_with", "records_in",
@@ -118,7 +117,7 @@ def broken_log(files: Files, catalog: Catalog, meta: Mapping[str, str]) -> Broke
         # what a relaxed writer left behind the end of this log may be anything
         if not file.size() or meta.get(RELAXED_LOG) == salts_of(file):
             return None
-        return broken_at(file, catalog.page_bytes(), partial(catalog.raw_file, files))
+        return broken_at(file, page_bytes(catalog), partial(catalog.raw_file, files))
     finally:
         file.close()
 

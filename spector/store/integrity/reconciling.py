@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, PartitionState
-from spector.store.catalog import SegmentRow
-from spector.store.core import JOURNAL_RETIRE, Store
+from spector.store.catalog import JOURNAL_RETIRE, SegmentRow
+from spector.store.core import Store
 
 __all__ = ["mutable_halves", "reconcile"]
 

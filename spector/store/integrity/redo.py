@@ -15,7 +15,7 @@ import numpy as np
 
 from spector.errors import CatalogCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET
-from spector.store.core import JOURNAL_MUTABLE, JOURNAL_RECORDS
+from spector.store.catalog import JOURNAL_MUTABLE, JOURNAL_RECORDS
 from spector.store.files import Bytes, as_bytes
 from spector.store.partitions import Segment, wrong_checksums
 

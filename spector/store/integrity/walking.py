@@ -16,7 +16,7 @@ from spector.store.catalog import (
     ANYBODY,
     Row,
     Scope,
-    decoded,
+    decode_row,
     has_ended,
     is_sealed,
     newer_than,
@@ -87,7 +87,7 @@ def walk(
             if row.id in shown:  # a damaged key is another memory's, to which the search then led
                 continue
             if row.id <= last and not astray:
-                raise store.catalog.misplaced(row.id)
+                raise store.catalog.order_error(row.id)
             if sound[n] and store.view().change_seq == seen:  # a reader looks at the catalog here
                 last = row.id
                 if astray:
@@ -114,11 +114,11 @@ def walk(
 
 
 def _decoded(stored: Sequence[tuple[Any, ...]], damaged: list[int] | None) -> list[Row]:
-    """The rows that can be decoded; ids of the others go to ``damaged``, None raises."""
+    """The rows that can be decode_row; ids of the others go to ``damaged``, None raises."""
     rows = []
     for each in stored:
         try:
-            rows.append(decoded(each))
+            rows.append(decode_row(each))
         except CatalogCorruptError:
             if damaged is None:
                 raise

@@ -21,8 +21,8 @@ from spector.errors import (
 )
 from spector.layout import FORMAT_VERSION
 from spector.process import Resource, completed, drop, take
-from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, translated_sql
-from spector.store.core import BACKUP_NOTE, JOURNAL_RETIRE, UNSYNCED, Store, TierFiles
+from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, schema
+from spector.store.core import Store, TierFiles
 from spector.store.files import LOCK_NAME, DiskFiles, MemoryFiles, WriterLock, last_word
 from spector.store.integrity import (
     Replay,
@@ -39,7 +39,7 @@ from spector.store.opening.non_stores import has_partitions, holds_only, no_stor
 from spector.store.opening.reader import ReadStore
 from spector.store.partitions import Segment, idx_of, is_idx, later_than_catalog
 from spector.store.rewriting import next_step
-from spector.store.sqlite import has_journal
+from spector.store.sqlite import has_journal, translated_sql
 from spector.store.words import drop_unused_words, remove_words
 
 __all__ = ["OpenedStore", "Stamp", "open_disk", "open_memory", "reading_catalog",
@@ -191,11 +191,11 @@ def _open_writer(
             before, store = store, _recovered(files, catalog, stamp, tiers, config, lock, made)
             assert store.format_version == before.format_version + 1, step.what
         with translated_sql(catalog.path):
-            if BACKUP_NOTE in store.meta:  # what is written from now on is in no other place
-                catalog.set_meta({BACKUP_NOTE: None})
-            if catalog.relaxed and UNSYNCED not in store.meta:
-                catalog.set_meta({UNSYNCED: "1"})
-            elif UNSYNCED in store.meta and not catalog.relaxed:
+            if schema.BACKUP_NOTE in store.meta:  # what is written from now on is in no other place
+                catalog.set_meta({schema.BACKUP_NOTE: None})
+            if catalog.relaxed and schema.UNSYNCED not in store.meta:
+                catalog.set_meta({schema.UNSYNCED: "1"})
+            elif schema.UNSYNCED in store.meta and not catalog.relaxed:
                 store.end_unsynced()
             catalog.relax()
         store.vouch(store.head.change_seq)
@@ -230,12 +230,12 @@ def _recovered(
             refuse_disagreement(catalog, opening=True)
     with translated_sql(catalog.path):
         _replay(store)
-        if UNSYNCED in meta:
+        if schema.UNSYNCED in meta:
             reconcile(store)
             with contextlib.suppress(SpectorError):  # they may know commits that are lost
                 remove_words(store)
         store.adopt_segments(verify=True)
-        remove_leftovers(store, all_unnamed=UNSYNCED in meta)
+        remove_leftovers(store, all_unnamed=schema.UNSYNCED in meta)
         store.resume_leaving()
         store.checkpoint()
     return store
@@ -282,7 +282,7 @@ def _refuse_lost_commits(store: Store) -> None:
         PartitionCorruptError: it does not: the catalog is an old copy, or its log is damaged.
     """
     ahead = [segment for segment in store.segments.values() if segment.was_met_later()]
-    if UNSYNCED in store.meta or not ahead:
+    if schema.UNSYNCED in store.meta or not ahead:
         return
     store.view()
     for segment in ahead:
@@ -400,7 +400,7 @@ def _replay(store: Store) -> None:
         segment.close()
     store.segments.clear()
     with store.catalog.writing() as connection:
-        connection.execute("DELETE FROM journal WHERE kind <> ?", (JOURNAL_RETIRE,))
+        connection.execute("DELETE FROM journal WHERE kind <> ?", (schema.JOURNAL_RETIRE,))
 
 
 def _warn_of_damage(store: Store, replays: Mapping[int, Replay]) -> None:
@@ -423,7 +423,7 @@ def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) ->
         )
     segment = store.segment_of(rows[segment_id])
     segment.open(verify=False, sized=False)
-    segment.refuse_other(later=UNSYNCED not in store.meta)
+    segment.refuse_other(later=schema.UNSYNCED not in store.meta)
     store.segments[segment_id] = segment
     return segment
 

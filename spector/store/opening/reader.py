@@ -15,8 +15,8 @@ import numpy as np
 
 from spector.errors import FormatVersionError, ModelMismatchError, PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
-from spector.store.catalog import Head, SegmentRow
-from spector.store.core import JOURNAL_MUTABLE, JOURNAL_RECORDS, UNSYNCED, Store, View
+from spector.store.catalog import JOURNAL_MUTABLE, JOURNAL_RECORDS, UNSYNCED, Head, SegmentRow
+from spector.store.core import Store, View
 from spector.store.files import Bytes, File
 from spector.store.integrity import mutable_halves, require_entry, sound_runs
 from spector.store.partitions import Segment

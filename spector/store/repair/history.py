@@ -19,7 +19,7 @@ from spector.errors import SpectorError
 from spector.layout import PARTITION_HEADER_BYTES
 from spector.messages import counted
 from spector.records import Loss
-from spector.store.core import UNSYNCED
+from spector.store.catalog import UNSYNCED
 from spector.store.files import DiskFiles
 from spector.store.repair.salvaging import Remains, SavedPartition, whole_header
 

@@ -29,7 +29,14 @@ from spector.layout import (
     TierCode,
 )
 from spector.process import open_given
-from spector.store.catalog import CATALOG_NAME, Catalog, Row, SegmentRow, parted, successors
+from spector.store.catalog import (
+    CATALOG_NAME,
+    Catalog,
+    Row,
+    SegmentRow,
+    split_reserved_tags,
+    successors,
+)
 from spector.store.files import DiskFile, written
 from spector.store.opening import has_partitions, no_store_at
 from spector.store.partitions import unpack_header
@@ -275,7 +282,7 @@ def _header_view(header: Any) -> dict[str, Any]:
 
 
 def _catalog_view(row: Row) -> dict[str, Any]:
-    found = parted(row.tags)
+    found = split_reserved_tags(row.tags)
     return {
         "text": row.text,
         "tags": list(found.own),

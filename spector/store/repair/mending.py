@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spector.kernel.contract import normalize, quantize
 from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, RECORD_DTYPE, RECORD_VERSION, stride_of
 from spector.records import Loss
-from spector.store.catalog import belong, bloom
+from spector.store.catalog import bloom, is_sealed_pair
 from spector.store.files import Bytes
 from spector.store.repair.salvaged import (
     Embed,
@@ -43,7 +43,7 @@ def mend(
         segment = named.get(row["segment_id"])
         path = str(segment["path"]) if segment else None
         words = remains.contents.get(row["id"])
-        if words is None or not belong(row, words):
+        if words is None or not is_sealed_pair(row, words):
             out.lost.append(loss_of(row, remains, path, "its record and its words are damaged"))
             continue
         vectors = embed([stored_words(words)]) if embed is not None and tier >= 0 else None

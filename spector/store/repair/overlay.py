@@ -10,7 +10,7 @@ from spector.errors import SpectorError
 from spector.kernel import crc32c_rows
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, stride_of
 from spector.records import Loss
-from spector.store.core import JOURNAL_RECORDS
+from spector.store.catalog import JOURNAL_RECORDS
 from spector.store.files import Bytes, DiskFiles
 from spector.store.integrity import is_entry, lay_over
 from spector.store.repair.salvaged import Identity, Salvage, is_lost

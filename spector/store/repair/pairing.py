@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import Loss
-from spector.store.catalog import belong, bloom, row_of_words
-from spector.store.core import UNSYNCED
+from spector.store.catalog import UNSYNCED, bloom, is_sealed_pair, row_of_words
 from spector.store.files import Bytes
 from spector.store.repair.salvaged import (
     Elsewhere,
@@ -87,7 +86,7 @@ def take_misplaced(
             continue
         each = found[0]
         header = each.image[:HEADER_BYTES].view(RECORD_DTYPE)
-        if not belong(row, words) or int(header["event_ms"][0]) != row["event_ms"] \
+        if not is_sealed_pair(row, words) or int(header["event_ms"][0]) != row["event_ms"] \
                 or int(header["tags"][0]) != bloom(row, words):
             continue
         before = len(out.saved)
@@ -128,7 +127,7 @@ def _keep(
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     record_id = int(header["id"][0])
     words = remains.contents.get(record_id)
-    if row is not None and words is not None and not newest and not belong(row, words):
+    if row is not None and words is not None and not newest and not is_sealed_pair(row, words):
         out.lost.append(loss_of(row, remains, path, "its words are not what was written"))
         out.seen.add(record_id)
         return
@@ -205,7 +204,7 @@ def _together(
     found = [remains.contents.get(record_id), remains.older_contents.get(record_id)]
     for words in filter(None, found):
         for each in filter(None, rows):
-            if each.get("event_ms") == event_ms and belong(each, words):
+            if each.get("event_ms") == event_ms and is_sealed_pair(each, words):
                 return each, words
         again = row_of_words(record_id, event_ms, remains.hints.get(record_id, {}), words)
         if again is not None and int(header["tags"][0]) == bloom(again, words):

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from spector.layout import PartitionState, stride_of
 from spector.records import Loss
-from spector.store.core import JOURNAL_RECORDS
+from spector.store.catalog import JOURNAL_RECORDS
 from spector.store.files import DiskFiles
 from spector.store.integrity import sound_runs
 from spector.store.repair.history import behind, survey

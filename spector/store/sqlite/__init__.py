@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from spector.store.sqlite import shared_descriptors
+from spector.store.sqlite.checkpoints import (
+    UNKNOWN_MARKS,
+    Marks,
+    copy_log,
+    limit_log,
+    page_bytes,
+    restart_log,
+    truncate_log,
+    vacuum,
+)
 from spector.store.sqlite.connections import (
+    LEAST_LOG_BYTES,
     connected,
     connecting,
     end_statements,
@@ -11,6 +22,9 @@ from spector.store.sqlite.connections import (
 )
 from spector.store.sqlite.damage import (
     SQL_ERRORS,
+)
+from spector.store.sqlite.database import (
+    Database,
 )
 from spector.store.sqlite.fulltext import (
     has_room,
@@ -20,7 +34,7 @@ from spector.store.sqlite.fulltext import (
 from spector.store.sqlite.hardening import (
     attaching,
     confine,
-    refuse_planted,
+    refuse_foreign_code,
 )
 from spector.store.sqlite.journals import (
     has_journal,
@@ -47,9 +61,13 @@ from spector.store.sqlite.wal_frames import (
 )
 
 __all__ = [
+    "LEAST_LOG_BYTES",
     "SQL_ERRORS",
+    "UNKNOWN_MARKS",
     "Broken",
+    "Database",
     "Latest",
+    "Marks",
     "Pinning",
     "Reading",
     "attaching",
@@ -57,21 +75,27 @@ __all__ = [
     "confine",
     "connected",
     "connecting",
+    "copy_log",
     "end_failed",
     "end_statements",
     "has_journal",
     "has_room",
     "held",
     "leaves_statements",
+    "limit_log",
     "one_moment",
+    "page_bytes",
     "problem_of_full_text",
     "problem_of_schema",
     "raw_file",
     "read_frames",
     "read_head",
+    "refuse_foreign_code",
     "refuse_harm",
-    "refuse_planted",
+    "restart_log",
     "salts_of",
     "shared_descriptors",
     "translated_sql",
+    "truncate_log",
+    "vacuum",
 ]

@@ -1,4 +1,4 @@
-"""Connections to SQLite that no interrupt leaves open."""
+"""Connections to SQLite that no interrupt leaves open, and their settings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,45 @@ import gc
 import sqlite3
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from spector.errors import SpectorError
+from spector.errors import SpectorError, StoreError
 from spector.process import completed, held_by_calling, managed
 from spector.store.sqlite.damage import SQL_ERRORS
+from spector.store.sqlite.hardening import confine
 
-__all__ = ["connected", "connecting", "end_statements", "leaves_statements"]
+__all__ = [
+    "LEAST_LOG_BYTES", "configure", "connected", "connecting", "end_statements",
+    "has_opened", "leaves_statements",
+]
+
+#: a longer log is cut to this much when it starts over, unless ``limit_log`` says otherwise
+LEAST_LOG_BYTES: Final = 4 << 20
+_PRAGMAS: Final = (
+    "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY",
+    "cache_size=-16000",
+)
+_WRITE_AHEAD: Final = "journal_mode=WAL"
+_WRITING_PRAGMAS: Final = (
+    _WRITE_AHEAD, "secure_delete=ON", f"journal_size_limit={LEAST_LOG_BYTES}",
+    "wal_autocheckpoint=0",  # it hides a failed sync; see ``checkpoints``
+    "fullfsync=ON", "checkpoint_fullfsync=ON",  # these matter on macOS only; see ``syncing``
+)
+
+
+def configure(connection: sqlite3.Connection, path: str, *, writes: bool, syncs: bool) -> None:
+    """Apply the limits and settings of every connection to a catalog."""
+    confine(connection)
+    if not syncs:
+        connection.execute("PRAGMA synchronous=OFF")
+    for pragma in (*_PRAGMAS, *(_WRITING_PRAGMAS if writes else ())):
+        answer = connection.execute(f"PRAGMA {pragma}").fetchone()
+        if pragma == _WRITE_AHEAD and answer[0] not in ("wal", "memory"):
+            # SQLite reports this failure, even one of the disk, in no other way
+            raise StoreError(
+                f"{path} cannot be given a write-ahead log",
+                hint="try again; if that fails too, look at the disk, or move the store",
+            )
 
 
 def connecting(kept: list[sqlite3.Connection], database: str, **options: Any) -> sqlite3.Connection:
@@ -38,6 +70,15 @@ def connected(database: str, **options: Any) -> Iterator[sqlite3.Connection]:
     finally:
         for each in kept:
             completed(each.close)
+
+
+def has_opened(connection: sqlite3.Connection) -> bool:
+    """Whether a connection has the file open now, so that no other one closes last."""
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except SQL_ERRORS:
+        return False
+    return True
 
 
 def end_statements(*connections: sqlite3.Connection) -> None:

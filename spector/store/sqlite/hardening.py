@@ -14,7 +14,7 @@ from typing import Final
 
 from spector.errors import CatalogCorruptError
 
-__all__ = ["attaching", "confine", "refuse_planted"]
+__all__ = ["attaching", "confine", "refuse_foreign_code"]
 
 #: larger than any value of ours, and what a damaged one may make us read
 MOST_BYTES: Final = 256 << 20
@@ -59,7 +59,7 @@ class attaching:  # noqa: N801 - used like a function
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 
 
-def refuse_planted(db: sqlite3.Connection, path: str, fulltext_sql: str) -> None:
+def refuse_foreign_code(db: sqlite3.Connection, path: str, fulltext_sql: str) -> None:
     """Raise when the schema holds anything that would run.
 
     Unknown plain tables and indexes are no harm: a later format may have some.

@@ -109,17 +109,21 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
 
 
 class Connections(Protocol):
-    """Where connections come from: a catalog."""
+    """A database, as those see it who borrow its connections."""
 
     path: str
     in_memory: bool
     main: sqlite3.Connection
-    #: guards ``main`` of a catalog in memory, which has no other connection
+    #: guards ``main`` of a database in memory, which has no other connection
     only: Any
     #: ``pinned.connection``: that of this thread's snapshot
     pinned: Any
-    #: an error from outside has left a look at it
+    #: an error from outside has left a read, and may keep statements running
     cut_off: bool
+    #: the busy timeout of ``main`` is not the usual one
+    is_impatient: bool
+
+    def ensure_writable(self) -> None: ...
 
     def borrow(self, holder: object) -> sqlite3.Connection: ...
 

@@ -16,7 +16,7 @@ from typing import Any
 from spector.process import WeakList, managed
 from spector.store.files import File, Files, identity
 
-__all__ = ["held", "hold", "let_go", "raw_file"]
+__all__ = ["held", "hold", "raw_file", "release"]
 
 _Identity = tuple[int, int]
 
@@ -52,7 +52,7 @@ def hold(path: str, holder: object) -> None:
         _shared.setdefault(path, fresh).holders.add(holder)
 
 
-def let_go(path: str, holder: object) -> None:
+def release(path: str, holder: object) -> None:
     """The opposite of `hold`; the last one closes what was opened. Idempotent."""
     with _lock:
         shared = _shared.get(path)
@@ -79,7 +79,7 @@ def held(path: str) -> Iterator[None]:
         hold(path, reader)
         yield
     finally:
-        let_go(path, reader)
+        release(path, reader)
 
 
 def raw_file(files: Files, name: str, path: str, wanted: _Identity | None = None) -> File:

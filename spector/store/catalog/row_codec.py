@@ -1,0 +1,327 @@
+"""Rows of the catalog as Python values: decoded, checked for type, proved by their seal.
+
+The catalog may be damaged or forged, so no value is believed before its type has been checked, and
+no text before its seal.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+from spector.errors import CatalogCorruptError
+from spector.layout import MUTABLE_BYTES
+from spector.process import keeps
+
+__all__ = [
+    "FROM",
+    "FROM_ANY",
+    "MOST_SEGMENTS",
+    "ROW_COLUMNS",
+    "SPENT",
+    "Head",
+    "Row",
+    "SegmentRow",
+    "StoredRow",
+    "decode_head",
+    "decode_row",
+    "decode_segment",
+    "decode_stored",
+    "is_sealed",
+    "is_typed",
+    "recovery_hint",
+    "seal_of",
+    "verify_row",
+    "verify_stored",
+]
+
+#: no counter of a store reaches this: a writer would soon run out of numbers
+SPENT: Final = (1 << 62) - 1
+_U32: Final = (1 << 32) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Counters of the store; all only grow."""
+
+    last_id: int
+    change_seq: int
+    journal_seq: int
+    retire_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRow:
+    """A partition as the catalog describes it. ``slots - live`` are tombstones."""
+
+    id: int
+    tier: int
+    day: int
+    sequence: int
+    generation: int
+    path: str
+    state: int
+    capacity: int
+    slots: int
+    live: int
+    #: change counter of the last transaction that touched it
+    change_seq: int = -1
+
+    @property
+    def dead(self) -> int:
+        return self.slots - self.live
+
+
+@dataclass(slots=True)
+class Row:
+    """Everything the catalog stores about one live memory.
+
+    Not frozen: setting sixteen fields of a frozen class would dominate the time of a bulk append.
+    """
+
+    id: int
+    segment_id: int
+    slot: int
+    event_ms: int
+    recorded_ms: int
+    valid_from_ms: int | None
+    valid_until_ms: int | None
+    session_id: str | None
+    agent_id: str | None
+    user_id: str | None
+    mutable: bytes
+    text: str
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    role: str | None
+    source: str | None
+    parents: tuple[int, ...]
+    #: ``metadata`` as compact JSON, if it has been encoded already
+    metadata_json: str | None = None
+    #: the values as stored and their seal, for ``verify_row``
+    stored: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+
+
+class StoredRow(NamedTuple):
+    """``Row`` as the catalog stores it, in the order of ``ROW_COLUMNS``, with its seal.
+
+    Most recalls need only the texts of their hits, so tags and metadata are decoded later.
+    """
+
+    id: int
+    segment_id: int
+    slot: int
+    event_ms: int
+    recorded_ms: int
+    valid_from_ms: int | None
+    valid_until_ms: int | None
+    session_id: str | None
+    agent_id: str | None
+    user_id: str | None
+    mutable: bytes
+    text: str
+    tags: str | None
+    metadata: str | None
+    role: str | None
+    source: str | None
+    parents: str | None
+    #: None in a store of format 1
+    seal: int | None
+
+
+FROM: Final = " FROM record JOIN content ON content.id = record.id"
+FROM_ANY: Final = " FROM record LEFT JOIN content ON content.id = record.id"
+ROW_COLUMNS: Final = (
+    "record.id, segment_id, slot, event_ms, recorded_ms, valid_from_ms, valid_until_ms,"
+    " session_id, agent_id, user_id, mutable, text, tags, metadata, role, source, parents"
+)
+
+
+_raw_decode = json.JSONDecoder().raw_decode
+
+
+def _from_json(text: str) -> Any:
+    """``json.loads`` for text that we wrote: it skips the search for surrounding white space."""
+    if type(text) is str:
+        value, end = _raw_decode(text)
+        if end == len(text):
+            return value
+    return json.loads(text)
+
+
+#: the word index has 31 bits for a partition's number
+MOST_SEGMENTS: Final = (1 << 31) - 2
+#: least and greatest value of a segment row's columns without its path, as the partition's header
+#: can hold them
+_SEGMENT_BOUNDS: Final = (
+    (1, MOST_SEGMENTS), (0, 255), (-(1 << 31), (1 << 31) - 1), (0, _U32), (0, _U32), (0, 4),
+    (0, _U32), (0, _U32), (0, _U32), (0, 1 << 62),
+)  # fmt: skip
+
+
+def decode_head(found: tuple[Any, ...] | None, path: str) -> Head:
+    """The counters of a ``head`` row, or None for a missing row.
+
+    Raises:
+        CatalogCorruptError: they are missing, or not non-negative integers.
+    """
+    if found is None or set(map(type, found)) != {int} or min(found) < 0:
+        raise CatalogCorruptError(
+            f"{path} has lost its counters",
+            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+        )
+    return Head(*found)
+
+
+def decode_segment(found: tuple[Any, ...], path: str) -> SegmentRow:
+    """The partition of a ``segment`` row, whose every value has been checked.
+
+    Raises:
+        CatalogCorruptError: a value is not one that a partition can have.
+    """
+    numbers = (*found[:5], *found[6:])
+    if type(found[5]) is not str or not all(
+        type(value) is int and low <= value <= high
+        for value, (low, high) in zip(numbers, _SEGMENT_BOUNDS, strict=True)
+    ):
+        raise CatalogCorruptError(
+            f"{path}: the row of partition {found[0]!r} is damaged",
+            hint="run: spector check PATH; restore a backup, or salvage what there is: spector"
+            " check PATH --repair DEST",
+        )
+    return SegmentRow(*found)
+
+
+def seal_of(
+    record_id: Any, event_ms: Any, recorded_ms: Any, valid_from_ms: Any, valid_until_ms: Any,
+    session_id: Any, agent_id: Any, user_id: Any, text: Any, tags: Any, metadata: Any, role: Any,
+    source: Any, parents: Any,
+) -> int:
+    """CRC-32 over every stored value of a memory that only the catalog has.
+
+    SQLite's pages have no checksums, so a flipped bit of a text would be shown as the text. Places
+    and the mutable half are not sealed: they change more often, and the partition proves them.
+    """
+    line = (
+        f"{record_id}|{event_ms}|{recorded_ms}|{valid_from_ms}|{valid_until_ms}|{session_id}|"
+        f"{agent_id}|{user_id}|{tags}|{metadata}|{role}|{source}|{parents}|{text}"
+    )
+    return zlib.crc32(line.encode("utf-8", "surrogatepass"))
+
+
+def is_sealed(stored: Sequence[Any]) -> bool:
+    """False when values in the order of ``ROW_COLUMNS``, seal last, are not what was written.
+
+    Rows of format 1 have no seal, and pass.
+    """
+    seal = stored[17]
+    # every hit of a recall is checked here: the line of ``seal_of`` without its 14 arguments
+    return seal is None or seal == zlib.crc32(
+        (_LINE % _SEALED(stored)).encode("utf-8", "surrogatepass")
+    )
+
+
+_SEALED = itemgetter(0, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 11)
+_LINE = "|".join(["%s"] * 14)
+
+
+def recovery_hint(record_id: Any) -> str:
+    """What to do about a damaged memory: first what may keep it, last what drops it."""
+    return (
+        "salvage what there is, with the store's embedder its vector as well: spector check PATH"
+        " --repair DEST"
+        + ("" if record_id is None else f"; or give it up: forget({record_id}) drops the memory")
+    )
+
+
+def verify_row(row: Row, where: str) -> None:
+    """Raise when the catalog's part of a memory is not what was written."""
+    if row.stored is not None:
+        verify_stored(row.stored, where)
+
+
+def verify_stored(stored: Sequence[Any], where: str) -> None:
+    """The same for values in the order of ``ROW_COLUMNS``, seal last."""
+    if not is_sealed(stored):
+        raise CatalogCorruptError(
+            f"{where}: text, tags, times or metadata of memory {stored[0]} are not what was "
+            "written",
+            hint=recovery_hint(stored[0]),
+        )
+
+
+@keeps(16_384)
+def _tags_of(text: str) -> tuple[str, ...]:
+    """Tags repeat from record to record: a tuple can be shared, a metadata dict cannot."""
+    tags = json.loads(text)
+    if type(tags) is not list or not all(type(tag) is str for tag in tags):
+        raise ValueError("its tags are no list of texts")
+    "".join(tags).encode()  # raises on half a surrogate pair, which SQLite would refuse
+    return tuple(tags)
+
+
+_NUMBERS = frozenset({int, type(None)}).issuperset
+_TEXTS = frozenset({str, type(None)}).issuperset
+
+
+def is_typed(found: Sequence[Any]) -> bool:
+    """Whether validity times are integers, and scopes, role and source texts, or NULL.
+
+    A seal does not prove that: a forged row can have a matching seal.
+    """
+    return (
+        _NUMBERS(map(type, found[5:7])) and _TEXTS(map(type, found[7:10]))
+        and _TEXTS(map(type, found[14:16]))
+    )
+
+
+def _refuse_damaged(found: tuple[Any, ...]) -> None:
+    """Raise when a value of another type than its column's would break its readers."""
+    _, segment_id, slot, event_ms, recorded_ms, *_ = found
+    if (
+        type(found[10]) is not bytes or len(found[10]) != MUTABLE_BYTES
+        or type(found[11]) is not str or type(segment_id) is not int or type(slot) is not int
+        or type(event_ms) is not int or type(recorded_ms) is not int
+        or segment_id < 0 or slot < 0 or not is_typed(found)
+    ):
+        raise CatalogCorruptError(
+            f"the row of memory {found[0]} is damaged", hint="run: spector check PATH"
+        )
+
+
+def decode_stored(found: tuple[Any, ...]) -> StoredRow:
+    """The row undecoded; without a seal only decoding shows damage, so it is decoded once."""
+    _refuse_damaged(found)
+    if found[17] is None:
+        decode_row(found)
+    return tuple.__new__(StoredRow, found)
+
+
+def decode_row(found: tuple[Any, ...]) -> Row:
+    """The row of values in the order of ``ROW_COLUMNS``, seal last.
+
+    Raises:
+        CatalogCorruptError: the values cannot be what was written.
+    """
+    _refuse_damaged(found)
+    tags, metadata, parents = found[12], found[13], found[16]
+    try:
+        parsed = (
+            _tags_of(tags) if tags else (),
+            _from_json(metadata) if metadata else {},
+            *found[14:16],
+            tuple(_from_json(parents)) if parents else (),
+            None,
+            found,
+        )
+        if type(parsed[1]) is not dict or not all(type(parent) is int for parent in parsed[4]):
+            raise ValueError("its metadata or its parents are of another type")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CatalogCorruptError(
+            f"the row of memory {found[0]} is damaged: {error}", hint="run: spector check PATH"
+        ) from error
+    return Row(*found[:12], *parsed)
