@@ -25,7 +25,7 @@ from bench.data import NOW, RECORDS_PER_DAY, Corpus, batches, load_corpus, topic
 from bench.test_kernel import mapped_records
 from spector.clock import to_ms
 from spector.config import Config
-from spector.kernel.contract.index_image import ScanIndex, centre_of
+from spector.kernel.contract.index import ScanIndex, centre_of
 from spector.kernel.contract.query import make_query
 from spector.kernel.contract.scanner import Kernel, Part, PartTable
 from spector.kernel.contract.tags import tags_mask

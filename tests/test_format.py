@@ -18,14 +18,14 @@ import pytest
 import spector
 from spector import layout
 from spector.kernel.checksum import crc32c
-from spector.kernel.contract.index_image import BLOCK_DTYPE, INDEX_DTYPE, layout_of
+from spector.kernel.contract.index import BLOCK_DTYPE, INDEX_DTYPE, image_layout
 from spector.kernel.contract.postings import POSTINGS_DTYPE, TAIL_DTYPE, WORD_HIT_DTYPE, WORDS_DTYPE
 from spector.kernel.contract.query import QUERY_DTYPE
 from spector.kernel.contract.retention import TABLE_SIZE
 from spector.kernel.contract.scanner import DROP_PHASES, HIT_DTYPE, PART_DTYPE
 from spector.layout import PARTITION_DTYPE, RECORD_DTYPE, RECORD_PROOF, Flag
 from spector.lexical.block import LEXICAL_DTYPE
-from spector.lexical.block import layout_of as lexical_layout
+from spector.lexical.block import block_layout as lexical_layout
 from spector.lexical.files import ROWS_DTYPE
 from spector.store.core import transaction
 
@@ -143,7 +143,7 @@ def test_the_page_lists_an_indexs_sections_in_order() -> None:
     table = PAGE.partition("| section | type | shape | meaning |")[2].split("\n\n")[0]
     named = [line.split("|")[1].strip() for line in table.strip().splitlines()[1:]]
     assert [f"{name}_at" for name in named] == [
-        field for field in layout_of(384, 64)._fields if field.endswith("_at")
+        field for field in image_layout(384, 64)._fields if field.endswith("_at")
     ]
 
 

@@ -27,8 +27,8 @@ from spector.kernel.contract import (
 )
 
 __all__ = [
-    "COLUMNS", "LEXICAL_DTYPE", "LEXICAL_HEADER_BYTES", "LEX_MAGIC", "Block", "Layout", "layout_of",
-    "pack_block", "packed", "read_block", "size_by_header", "spans_of", "without",
+    "COLUMNS", "LEXICAL_DTYPE", "LEXICAL_HEADER_BYTES", "LEX_MAGIC", "Block", "BlockLayout",
+    "block_layout", "pack_block", "packed", "read_block", "size_by_header", "spans_of", "without",
 ]  # fmt: skip
 
 U8 = NDArray[np.uint8]
@@ -60,7 +60,7 @@ COLUMNS: Final = (
     ("content", "<u2"), ("size", "<u2"), ("marks", "u1"), ("chained", "?"),
 )  # fmt: skip
 
-#: the sections in the order of `Layout`
+#: the sections in the order of `BlockLayout`
 _DTYPES: Final[tuple[np.dtype[Any], ...]] = (
     *(np.dtype(kind) for kind in ("<u8", "<u4", "<u4", "<u2", "u1")),
     *(np.dtype(kind) for _, kind in COLUMNS),
@@ -91,7 +91,7 @@ class Block:
         return len(self.columns["id"])
 
 
-class Layout(NamedTuple):
+class BlockLayout(NamedTuple):
     """Byte offsets of a file's sections, multiples of 64, and its size."""
 
     hash: int
@@ -111,10 +111,10 @@ class Layout(NamedTuple):
     nbytes: int
 
 
-def layout_of(rows: int, terms: int, dir_bits: int, postings: int) -> Layout:
+def block_layout(rows: int, terms: int, dir_bits: int, postings: int) -> BlockLayout:
     """Where everything lies in the file of a block."""
     sizes = _sizes(rows, terms, dir_bits, postings)
-    return Layout(*spans_of(LEXICAL_HEADER_BYTES, _DTYPES, sizes))
+    return BlockLayout(*spans_of(LEXICAL_HEADER_BYTES, _DTYPES, sizes))
 
 
 def spans_of(
@@ -189,7 +189,7 @@ def read_block(
     if problem:
         return None, problem
     counts = tuple(int(header[name]) for name in ("rows", "terms", "dir_bits", "postings"))
-    layout = layout_of(*counts)
+    layout = block_layout(*counts)
     if image.size != layout.nbytes:
         return None, f"{image.size} bytes instead of {layout.nbytes}"
     if int(header["body_crc"]) != crc32c(image[LEXICAL_HEADER_BYTES:]):
@@ -216,7 +216,7 @@ def size_by_header(head: bytes) -> int:
     if _header_problem(image, header, header["uuid"].tobytes(), int(header["analysis"])):
         return -1
     counts = (int(header[name]) for name in ("rows", "terms", "dir_bits", "postings"))
-    return layout_of(*counts).nbytes
+    return block_layout(*counts).nbytes
 
 
 def _postings(block: Block) -> Postings:

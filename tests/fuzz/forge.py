@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from spector.kernel.checksum import crc32c, crc32c_rows
-from spector.kernel.contract.index_image import INDEX_DTYPE
+from spector.kernel.contract.index import INDEX_DTYPE
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, PARTITION_HEADER_BYTES, stride_of
 from spector.lexical.block import LEXICAL_DTYPE, LEXICAL_HEADER_BYTES
 from spector.lexical.files import NAMED_DTYPE, ROWS_DTYPE

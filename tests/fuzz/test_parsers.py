@@ -20,7 +20,7 @@ import spector
 from spector.errors import SpectorError
 from spector.importers import FORMATS, iter_messages
 from spector.kernel.checksum import crc32c
-from spector.kernel.contract.index_image import INDEX_HEADER_BYTES
+from spector.kernel.contract.index import INDEX_HEADER_BYTES
 from tests.crash.workload import DIM, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 from tests.proof import seed

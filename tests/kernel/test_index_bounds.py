@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spector.kernel.contract.index_image import ScanIndex, centre_of
+from spector.kernel.contract.index import ScanIndex, centre_of
 from spector.kernel.contract.profile import ScoringProfile
 from spector.kernel.contract.quantization import normalize, quantize
 from spector.kernel.contract.query import make_query

@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import KernelUnavailableError
-from spector.kernel.contract.index_image import BLOCK_ROWS, ScanIndex, centre_of
+from spector.kernel.contract.index import BLOCK_ROWS, ScanIndex, centre_of
 from spector.kernel.contract.profile import PROFILES, ScoringProfile
 from spector.kernel.contract.quantization import normalize, quantize
 from spector.kernel.contract.query import Query, make_query

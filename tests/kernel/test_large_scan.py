@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import KernelUnavailableError
-from spector.kernel.contract.index_image import ScanIndex, layout_of
+from spector.kernel.contract.index import ScanIndex, image_layout
 from spector.kernel.contract.quantization import normalize, quantize
 from spector.kernel.contract.query import make_query
 from spector.kernel.contract.scanner import Kernel, Part, ScanResult
@@ -201,7 +201,7 @@ def test_a_heap_that_is_full_of_less_than_the_sample_promised_proves_nothing(
         rows[:, 64 : 64 + dim] = codes.view(np.uint8)
         part = _indexed(kernel, rows, dim)
         assert part.index is not None
-        where = layout_of(dim, ROWS)
+        where = image_layout(dim, ROWS)
         fine = part.index[where.fine_at : where.fine_at + ROWS * where.fine_bytes]
         factors = fine.reshape(ROWS, -1)[:, -12:].copy().view(np.float32)
         factors[likeness == 0.6] = (-10.0, 0.0, 0.0)

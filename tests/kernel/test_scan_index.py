@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
 from spector.kernel.checksum import crc32c
-from spector.kernel.contract.index_image import (
+from spector.kernel.contract.index import (
     BLOCK_DTYPE,
     INDEX_DTYPE,
     NO_SLOPE,
     ScanIndex,
     centre_of,
-    layout_of,
+    image_layout,
     problem_of,
     sections_of,
 )
@@ -155,7 +155,7 @@ def test_the_rotation_keeps_lengths_and_angles(dim: int) -> None:
 
 @pytest.mark.parametrize("dim", [64, 96, 192, 320, 384, 512, 768, 1536])
 def test_the_rotation_spreads_single_coordinates(dim: int) -> None:
-    rotated = layout_of(dim, 64).rotated
+    rotated = image_layout(dim, 64).rotated
     turned = rotate(np.eye(rotated, dtype=np.float32)[:dim])
     # a Gaussian's largest of D squares is near 2 ln D / D; 320, 20 rows of 16, is the worst
     assert (turned**2).max() < max(7 * np.log(rotated) / rotated, 0.16)
@@ -163,7 +163,7 @@ def test_the_rotation_spreads_single_coordinates(dim: int) -> None:
 
 def estimates_of(index: ScanIndex, dim: int, cue: Any) -> dict[str, Any]:
     """Estimates of the cosines by the formulas that the module's docstring states, in float64."""
-    s, rotated = sections_of(index.image), layout_of(dim, 64).rotated
+    s, rotated = sections_of(index.image), image_layout(dim, 64).rotated
     centre = np.asarray(s.centre, np.float64)
     padded = np.zeros((1, rotated), np.float32)
     padded[0, :dim] = cue
@@ -247,7 +247,7 @@ def test_a_saved_index_comes_back(saved: tuple[bytearray, ScanIndex]) -> None:
     loaded[:] = np.frombuffer(image, np.uint8)
     back = ScanIndex.attach(load_kernel("numba"), loaded)
     assert (back.rows, back.room, back.dim) == (130, 192, 300)
-    assert len(image) == layout_of(300, 192).nbytes
+    assert len(image) == image_layout(300, 192).nbytes
     assert back.stamped(**STAMP, checksum=crc32c) == bytes(image)
     assert_alike(index, back.grown(640))
 
@@ -368,4 +368,4 @@ def test_the_header_has_the_place_of_every_field() -> None:
     assert [fields[name][1] for name in ("rows", "body_crc", "uuid", "header_crc")] == [
         16, 28, 40, 124,
     ]  # fmt: skip
-    assert layout_of(384, 10_048).nbytes / 10_048 < 100, "bytes a record at 384 dimensions"
+    assert image_layout(384, 10_048).nbytes / 10_048 < 100, "bytes a record at 384 dimensions"

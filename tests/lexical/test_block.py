@@ -28,7 +28,7 @@ from spector.lexical.block import (
     LEXICAL_DTYPE,
     LEXICAL_HEADER_BYTES,
     Block,
-    layout_of,
+    block_layout,
     pack_block,
     read_block,
     without,
@@ -171,7 +171,7 @@ def test_each_section_that_is_trusted_is_checked(
 ) -> None:
     block, _ = world(4)
     image = image_of(block).copy()
-    layout = layout_of(
+    layout = block_layout(
         block.rows, len(block.hash), (len(block.dir) - 1).bit_length() - 1, len(block.row)
     )
     part = {

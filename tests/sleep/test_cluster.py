@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import spector
 from spector import Config, ManualClock, Memory
-from spector.kernel.contract.index_image import BLOCK_ROWS
+from spector.kernel.contract.index import BLOCK_ROWS
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.store.core.store import Store
 from spector.store.partitions.partition import Segment

@@ -24,7 +24,7 @@ import spector
 from spector.clock import ManualClock
 from spector.config import Config
 from spector.errors import StoreError, StoreFullError
-from spector.kernel.contract.index_image import INDEX_HEADER_BYTES, ScanIndex, sections_of
+from spector.kernel.contract.index import INDEX_HEADER_BYTES, ScanIndex, sections_of
 from spector.kernel.contract.query import make_query
 from spector.kernel.dispatch import get_kernel
 from spector.layout import Flag

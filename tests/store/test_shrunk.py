@@ -195,7 +195,7 @@ def test_what_is_written_into_a_mapped_scan_index_ends_no_process(
     program = f"""
 import sys
 import spector
-from spector.kernel.contract.index_image import INDEX_HEADER_BYTES
+from spector.kernel.contract.index import INDEX_HEADER_BYTES
 from pathlib import Path
 from tests.crash.workload import vector_of
 config = spector.Config(semantic_capacity=200, index_min_rows=1)

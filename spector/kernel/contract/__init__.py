@@ -6,7 +6,7 @@ from spector.kernel.contract.evidence import (
     REACH,
     Ranking,
 )
-from spector.kernel.contract.index_image import (
+from spector.kernel.contract.index import (
     BLOCK_DTYPE,
     BLOCK_ROWS,
     INDEX_DTYPE,
@@ -22,7 +22,7 @@ from spector.kernel.contract.index_image import (
     ScanIndex,
     Sections,
     centre_of,
-    layout_of,
+    image_layout,
     problem_of,
     sections_of,
     write_header,
@@ -193,7 +193,7 @@ __all__ = [
     "dots",
     "empty_result",
     "get_profile",
-    "layout_of",
+    "image_layout",
     "length_codes",
     "lengths",
     "lookup",

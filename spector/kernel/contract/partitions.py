@@ -27,7 +27,7 @@ class Part:
     data: (rows, stride) uint8, C-contiguous; usually a view of a read-only map, from byte 64 on.
     count: rows to look at, tombstones included.
     allow: optional (ceil(count / 64),) uint64; bit i % 64 of word i // 64 admits slot i.
-    index: optional image of the partition's scan index, see `spector.kernel.contract.index_image`.
+    index: optional image of the partition's scan index, see `spector.kernel.contract.index.layout`.
     """
 
     data: NDArray[np.uint8]

@@ -72,6 +72,25 @@ _CONFIDENCE: Final = struct.Struct("<f")
 _CONFIDENCE_AT: Final[int] = QUERY_DTYPE.fields["recall_confidence"][1]  # type: ignore[index]
 
 
+_NO_PARAMS: Final[NDArray[Any]] = np.zeros(0, QUERY_DTYPE)
+
+#: integer arguments of `make_query`, in the order in which they are checked
+_RANGES: Final = (
+    ("now_ms", -MAX_ABS_MS, MAX_ABS_MS),
+    ("tags_all", 0, _MAX_U64),
+    ("overlap_mask", 0, _MAX_U64),
+    ("valence_min", -128, 127),
+    ("valence_max", -128, 127),
+    ("event_min_ms", _MIN_I64, _MAX_I64),
+    ("event_max_ms", _MIN_I64, _MAX_I64),
+    ("drop_flags", 0, 0xFFFF),
+    ("modality_mask", 0, 0xFFFF_FFFF),
+    ("category_mask", 0, 0xFFFF_FFFF),
+    ("mood", -128, 127),
+    ("index_from_rows", 0, 0xFFFF_FFFF),
+)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
     """Lookup tables of a profile: float32, read-only, shared by all its queries."""
@@ -169,36 +188,47 @@ def make_query(
     """
     chosen = get_profile(profile)
     floor = chosen.retention_floor if retention_floor is None else float(retention_floor)
-    for name, number in (("importance_floor", importance_floor), ("retention_floor", floor)):
+    _check_shares(importance_floor, floor, recall_confidence)
+    _check_integers(
+        now_ms, tags_all, overlap_mask, valence_min, valence_max,
+        _MIN_I64 if event_min_ms is None else event_min_ms,
+        _MAX_I64 if event_max_ms is None else event_max_ms,
+        drop_flags, modality_mask, category_mask, mood, index_from_rows,
+    )  # fmt: skip
+    masks, (unit, codes, scale) = _any_array(any_masks), _cue(vector)
+    query = Query(
+        profile=chosen, now_ms=now_ms, vector=unit, tags_all=tags_all, any_masks=masks,
+        overlap_mask=overlap_mask, valence_min=valence_min, valence_max=valence_max,
+        event_min_ms=event_min_ms, event_max_ms=event_max_ms, importance_floor=importance_floor,
+        retention_floor=floor, drop_flags=drop_flags | _TOMBSTONE, modality_mask=modality_mask,
+        category_mask=category_mask, mood=mood, codes=codes, scale=scale,
+        tables=tables_of(chosen), params=_NO_PARAMS,
+    )  # fmt: skip
+    query.params = _pack(query, index_from_rows, recall_confidence)
+    return query
+
+
+def _check_shares(importance_floor: float, retention_floor: float, confidence: float) -> None:
+    floors = ("importance_floor", importance_floor), ("retention_floor", retention_floor)
+    for name, number in floors:
         if not 0 <= number <= 1:
             raise InvalidFilterError(f"{name} must be in 0..1, got {shown(number)}")
-    if not 0 <= recall_confidence <= 100:
-        raise InvalidFilterError(
-            f"recall_confidence must be in 0..100, got {shown(recall_confidence)}"
-        )
-    _check_int("now_ms", now_ms, -MAX_ABS_MS, MAX_ABS_MS)
-    event_min = _MIN_I64 if event_min_ms is None else event_min_ms
-    event_max = _MAX_I64 if event_max_ms is None else event_max_ms
-    for name, integer, low, high in (
-        ("tags_all", tags_all, 0, _MAX_U64),
-        ("overlap_mask", overlap_mask, 0, _MAX_U64),
-        ("valence_min", valence_min, -128, 127),
-        ("valence_max", valence_max, -128, 127),
-        ("event_min_ms", event_min, _MIN_I64, _MAX_I64),
-        ("event_max_ms", event_max, _MIN_I64, _MAX_I64),
-        ("drop_flags", drop_flags, 0, 0xFFFF),
-        ("modality_mask", modality_mask, 0, 0xFFFF_FFFF),
-        ("category_mask", category_mask, 0, 0xFFFF_FFFF),
-        ("mood", mood, -128, 127),
-        ("index_from_rows", index_from_rows, 0, 0xFFFF_FFFF),
-    ):
-        if type(integer) is not int or not low <= integer <= high:
-            _check_int(name, integer, low, high)
-    masks = _any_array(any_masks)
-    unit, codes, scale = _cue(vector)
-    template, tables = _prepared(chosen)
-    drop_flags |= _TOMBSTONE
-    raw = bytearray(template)
+    if not 0 <= confidence <= 100:
+        raise InvalidFilterError(f"recall_confidence must be in 0..100, got {shown(confidence)}")
+
+
+def _check_integers(*values: int) -> None:
+    """Of the arguments in `_RANGES`, in their order."""
+    for (name, low, high), value in zip(_RANGES, values, strict=True):
+        # the fast way first: bool and NumPy's integers are looked at more closely
+        if type(value) is not int or not low <= value <= high:
+            _check_int(name, value, low, high)
+
+
+def _pack(query: Query, index_from_rows: int, recall_confidence: float) -> NDArray[Any]:
+    """(1,) `QUERY_DTYPE`: the profile's template with what differs from query to query."""
+    raw = bytearray(_prepared(query.profile)[0])
+    codes, masks = query.codes, query.any_masks
     _ADDRESSES.pack_into(
         raw, 0,
         _address(codes) if codes.size else 0,
@@ -206,37 +236,18 @@ def make_query(
     )  # fmt: skip
     _VARYING.pack_into(
         raw, _VARYING_AT,
-        now_ms, event_min, event_max,
-        tags_all, overlap_mask,
-        masks.size, codes.size, modality_mask, category_mask,
-        drop_flags, chosen.fusion == "multiplicative", overlap_mask.bit_count(),
-        index_from_rows,
-        valence_min, valence_max, mood, 0,
-        scale, importance_floor, floor,
+        query.now_ms,
+        _MIN_I64 if query.event_min_ms is None else query.event_min_ms,
+        _MAX_I64 if query.event_max_ms is None else query.event_max_ms,
+        query.tags_all, query.overlap_mask,
+        masks.size, codes.size, query.modality_mask, query.category_mask,
+        query.drop_flags, query.profile.fusion == "multiplicative",
+        query.overlap_mask.bit_count(), index_from_rows,
+        query.valence_min, query.valence_max, query.mood, 0,
+        query.scale, query.importance_floor, query.retention_floor,
     )  # fmt: skip
     _CONFIDENCE.pack_into(raw, _CONFIDENCE_AT, recall_confidence)
-    return Query(
-        profile=chosen,
-        now_ms=now_ms,
-        vector=unit,
-        tags_all=tags_all,
-        any_masks=masks,
-        overlap_mask=overlap_mask,
-        valence_min=valence_min,
-        valence_max=valence_max,
-        event_min_ms=event_min_ms,
-        event_max_ms=event_max_ms,
-        importance_floor=importance_floor,
-        retention_floor=floor,
-        drop_flags=drop_flags,
-        modality_mask=modality_mask,
-        category_mask=category_mask,
-        mood=mood,
-        codes=codes,
-        scale=scale,
-        tables=tables,
-        params=np.ndarray(1, QUERY_DTYPE, raw),
-    )
+    return np.ndarray(1, QUERY_DTYPE, raw)
 
 
 def tables_of(profile: ScoringProfile) -> Tables:

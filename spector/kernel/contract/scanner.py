@@ -148,7 +148,7 @@ class Kernel(Scanner, LexicalKernel, AroundKernel, Protocol):
     """A scan backend.
 
     The ``index_`` operations fill the image of a scan index (contiguous bytes, aligned to 64);
-    they trust their arguments, which `spector.kernel.contract.index_image.ScanIndex` checks.
+    they trust their arguments, which `spector.kernel.contract.index.image.ScanIndex` checks.
     """
 
     #: whether scans profit from ``Part.index``; if not, building one is a waste

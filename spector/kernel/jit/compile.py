@@ -51,9 +51,22 @@ def compiled(function: Callable[..., Any]) -> Any:
         made = njit(cache=True, **_OPTIONS)(function)
         kept = made._cache._cache_file
         kept._source_stamp = (kept._source_stamp, _sources())
+        kept._load_index = _or_nothing(kept._load_index)
     except (RuntimeError, OSError, AttributeError):  # nowhere to keep it, or another Numba
         return njit(**_OPTIONS)(function)
     return made
+
+
+def _or_nothing(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
+    """``load``, or {} for a cache of another version, whose classes may have moved since."""
+
+    def load_index() -> dict[Any, Any]:
+        try:
+            return load()
+        except Exception:
+            return {}
+
+    return load_index
 
 
 @cache

@@ -23,7 +23,7 @@ from spector.kernel.contract import (
     SLOPE_SCALE,
     WIDE,
     WIDE_SLOPE_SCALE,
-    layout_of,
+    image_layout,
 )
 from spector.kernel.jit.compile import array_at, compiled, inner, inner_sum, pointer
 from spector.kernel.reference import (
@@ -53,7 +53,7 @@ class NumbaIndex(NumpyIndex):
     def index_append(self, image: NDArray[np.uint8], records: NDArray[np.uint8], n: int) -> None:
         header = image[:INDEX_HEADER_BYTES].view(INDEX_DTYPE)
         dim, first = int(header["dim"][0]), int(header["rows"][0])
-        layout = layout_of(dim, int(header["room"][0]))
+        layout = image_layout(dim, int(header["room"][0]))
         _append(image, layout, dim, records, first, n, sign_flips(layout.rotated))
         # last, and not by the compiled code, which may reorder its stores
         header["rows"] = first + n
@@ -62,12 +62,12 @@ class NumbaIndex(NumpyIndex):
         self, image: NDArray[np.uint8], records: NDArray[np.uint8], slots: NDArray[np.uint32]
     ) -> None:
         header = image[:INDEX_HEADER_BYTES].view(INDEX_DTYPE)
-        layout = layout_of(int(header["dim"][0]), int(header["room"][0]))
+        layout = image_layout(int(header["dim"][0]), int(header["room"][0]))
         _update(image, layout, records, slots)
 
     def index_refresh(self, image: NDArray[np.uint8], records: NDArray[np.uint8]) -> None:
         header = image[:INDEX_HEADER_BYTES].view(INDEX_DTYPE)
-        layout = layout_of(int(header["dim"][0]), int(header["room"][0]))
+        layout = image_layout(int(header["dim"][0]), int(header["room"][0]))
         _refresh(image, layout, records, int(header["rows"][0]))
 
 

@@ -31,7 +31,7 @@ from spector.kernel.contract import (
     WIDE,
     WIDE_SLOPE_SCALE,
     Sections,
-    layout_of,
+    image_layout,
     sections_of,
     squared,
     write_header,
@@ -132,7 +132,7 @@ class NumpyIndex:
     indexes = False
 
     def index_bytes(self, dim: int, room: int) -> int:
-        return layout_of(dim, room).nbytes
+        return image_layout(dim, room).nbytes
 
     def index_init(self, image: NDArray[np.uint8], dim: int, room: int, centre: F32 | None) -> None:
         image[:] = 0

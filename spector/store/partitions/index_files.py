@@ -1,6 +1,6 @@
 """Files of scan indexes: their names, what seals them, and when one may be used.
 
-The layout of the bytes is that of ``spector.kernel.contract.index_image``; this module adds whose
+The layout of the bytes is that of ``spector.kernel.contract.index.layout``; this module adds whose
 they are.
 """
 
@@ -20,7 +20,7 @@ from spector.kernel.contract import (
     INDEX_HEADER_BYTES,
     INDEX_MAX_DIM,
     ScanIndex,
-    layout_of,
+    image_layout,
     problem_of,
 )
 from spector.messages import counted
@@ -105,7 +105,7 @@ def read_image(
 def _most_bytes(row: SegmentRow, dim: int) -> int:
     """Of the file of a partition's index; a larger one is not read, whatever its header says."""
     room = -(-max(row.slots, row.capacity) // 64) * 64
-    return layout_of(dim, room).nbytes if dim <= INDEX_MAX_DIM else 0
+    return image_layout(dim, room).nbytes if dim <= INDEX_MAX_DIM else 0
 
 
 def own_header(image: Bytes) -> Bytes:

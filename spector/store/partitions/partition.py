@@ -75,7 +75,7 @@ class Partition:
     slots: int
     live: int
     data: Bytes
-    #: image of the partition's scan index, see ``spector.kernel.contract.index_image``
+    #: image of the partition's scan index, see ``spector.kernel.contract.index.layout``
     index: Bytes | None = None
     #: +1 with each rewrite of the partition, which may give its memories other slots
     generation: int = 0

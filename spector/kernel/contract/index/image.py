@@ -3,8 +3,8 @@
 One image of bytes per partition, derived from its records and disposable: header bits as
 bit-slices, the columns that gates and bounds read, extremes per 512 slots, and a one-bit sketch
 of every vector with the factors that turn it into an estimate of the cosine (RaBitQ; Gao and
-Long, SIGMOD 2024). This module knows where each byte lies and when an image may be trusted; what
-the numbers mean stands in `spector.kernel.reference.index`.
+Long, SIGMOD 2024). The bytes are those of `spector.kernel.contract.index.layout`;
+`spector.kernel.reference.index` defines what the numbers mean.
 
 An image can only ever make a scan leave a record out, never change a score: whatever reaches the
 end of a scan goes through gate, product and score on the record itself.
@@ -12,192 +12,28 @@ end of a scan goes through gate, product and score on the record itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
+from spector.kernel.contract.index.layout import (
+    BLOCK_ROWS,
+    INDEX_DTYPE,
+    INDEX_HEADER_BYTES,
+    Checksum,
+    header_of,
+    image_layout,
+    sections_of,
+)
 from spector.kernel.contract.products import squared, weighted_sum
 from spector.kernel.contract.scanner import Kernel
-from spector.layout import HEADER_BYTES, RECORD_DTYPE, Flag, stride_of, vector_bytes
+from spector.layout import HEADER_BYTES, RECORD_DTYPE, Flag, stride_of
 
-__all__ = [
-    "BLOCK_DTYPE",
-    "INDEX_DTYPE",
-    "INDEX_HEADER_BYTES",
-    "INDEX_MAX_DIM",
-    "SKETCH_BITS",
-    "SKETCH_DTYPE",
-    "Centre",
-    "Layout",
-    "ScanIndex",
-    "Sections",
-    "centre_of",
-    "layout_of",
-    "problem_of",
-    "sections_of",
-]
+__all__ = ["Centre", "ScanIndex", "centre_of"]
 
-#: CRC-32C of contiguous bytes
-Checksum = Callable[[NDArray[np.uint8]], int]
-
-INDEX_MAX_DIM: Final = 4096
-INDEX_HEADER_BYTES: Final = 128
-BLOCK_ROWS: Final = 512
-#: coordinates whose signs fit into a sketch
-SKETCH_BITS: Final = 224
-#: values of a sketch's slope and importance: there is no estimate for this record, look at it
-NO_SLOPE: Final = 0xFFF
-NO_IMPORTANCE: Final = 0xFF
-#: by what a slope is multiplied in a sketch, and where more than so many coordinates are turned
-#: together: slopes grow with their square root
-SLOPE_SCALE: Final = 2.0**13
-WIDE: Final = 2048
-WIDE_SLOPE_SCALE: Final = 2.0**12
-_MAGIC: Final = 0x58444953  # "SIDX"
-_VERSION: Final = 3
-_FACTOR_BYTES: Final = 12  # A, B and E at the end of a fine row
 _CENTRE_SAMPLE: Final = 4096
-
-INDEX_DTYPE: Final = np.dtype(
-    {
-        "names": [
-            "magic", "version", "dim", "rotated", "rows", "room", "fine_bytes", "body_crc",
-            "centre_id", "uuid", "change_seq", "segment_id", "generation", "centre_norm2",
-            "records_crc", "header_crc",
-        ],
-        "formats": [
-            "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4",
-            "<u8", ("u1", (16,)), "<i8", "<u4", "<u4", "<f4", "<u4", "<u4",
-        ],
-        "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 56, 64, 68, 72, 76, 124],
-        "itemsize": INDEX_HEADER_BYTES,
-    }
-)  # fmt: skip
-
-#: extremes over 512 slots; all zero while the block has no rows
-BLOCK_DTYPE: Final = np.dtype(
-    {
-        "names": [
-            "event_min", "event_max", "used_max", "tags_or", "importance_max", "importance_min",
-            "stability_max", "utility_max", "norm_max", "sketch_error_max", "sketch_slope_max",
-            "uses_max", "categories", "modalities", "tiers", "flags_or", "valence_min",
-            "valence_max", "confidence_max", "confidence_min", "arousal_max",
-        ],
-        "formats": [
-            "<i8", "<i8", "<i8", "<u8", "<f4", "<f4", "<f4", "<f4", "<f4", "<f4", "<f4",
-            "<u4", "<u4", "<u4", "<u4", "<u2", "i1", "i1", "u1", "u1", "u1",
-        ],
-        "offsets": [
-            0, 8, 16, 24, 32, 36, 40, 44, 48, 52, 56,
-            60, 64, 68, 72, 76, 78, 79, 80, 81, 82,
-        ],
-        "itemsize": 128,
-    }
-)  # fmt: skip
-
-#: 12 bits of A and 12 of the slope B, then the importance in 254ths, rounded up
-SKETCH_DTYPE: Final = np.dtype(
-    [("signs", "u1", (28,)), ("factors", "u1", (3,)), ("importance", "u1")]
-)
-
-#: one value a slot, in the image's order
-_COLUMNS: Final = (
-    ("valence", "i1"), ("confidence", "u1"), ("uses", "<u2"), ("importance", "<f4"),
-    ("last_access_s", "<u4"), ("stability_days", "<f4"), ("event_ms", "<i8"),
-)  # fmt: skip
-
-
-class Layout(NamedTuple):
-    """Sizes and byte offsets of an image, all offsets multiples of 64."""
-
-    rotated: int
-    words: int
-    blocks: int
-    fine_bytes: int
-    centre_at: int
-    whole_at: int
-    blocks_at: int
-    flags_at: int
-    tags_at: int
-    valence_at: int
-    confidence_at: int
-    uses_at: int
-    importance_at: int
-    last_access_s_at: int
-    stability_days_at: int
-    event_ms_at: int
-    sketch_at: int
-    fine_at: int
-    nbytes: int
-
-
-@lru_cache(maxsize=1024)
-def layout_of(dim: int, room: int) -> Layout:
-    """Where everything lies in the image of ``room`` slots (a multiple of 64) of ``dim`` floats."""
-    if not 1 <= dim <= INDEX_MAX_DIM or room < 0 or room % 64:
-        raise InvalidInputError(f"no scan index has dim {dim} and room for {room}")
-    rotated, words, blocks = vector_bytes(dim), room // 64, -(-room // BLOCK_ROWS)
-    fine_bytes = 0
-    if rotated > SKETCH_BITS:
-        fine_bytes = -(-((rotated - SKETCH_BITS) // 8 + _FACTOR_BYTES) // 32) * 32
-    sizes = [
-        4 * rotated, BLOCK_DTYPE.itemsize, BLOCK_DTYPE.itemsize * blocks,
-        16 * 8 * words, 64 * 8 * words,
-        *(np.dtype(kind).itemsize * room for _, kind in _COLUMNS),
-        SKETCH_DTYPE.itemsize * room, fine_bytes * room,
-    ]  # fmt: skip
-    offsets = [INDEX_HEADER_BYTES]
-    for size in sizes:
-        offsets.append(offsets[-1] + size)
-    return Layout(rotated, words, blocks, fine_bytes, *offsets)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sections:
-    """Views of an image's sections, to read or write.
-
-    Shapes, with room slots, W = room / 64 words, D rotated coordinates: header (), centre (D,),
-    whole (1,), blocks (ceil(room / 512),), flags (16, W), tags (64, W), columns and sketch (room,),
-    fine (room, fine_bytes).
-    """
-
-    header: NDArray[Any]
-    centre: NDArray[np.float32]
-    whole: NDArray[Any]
-    blocks: NDArray[Any]
-    flags: NDArray[np.uint64]
-    tags: NDArray[np.uint64]
-    columns: dict[str, NDArray[Any]]
-    sketch: NDArray[Any]
-    fine: NDArray[np.uint8]
-
-
-def sections_of(image: NDArray[np.uint8]) -> Sections:
-    """The sections that the image's own header describes."""
-    header = _header(image)
-    layout = layout_of(int(header["dim"]), int(header["room"]))
-    ends = layout[4:]  # each section ends where the next begins
-    spans = [image[first:last] for first, last in pairwise(ends)]
-    columns = {
-        name: span.view(kind) for (name, kind), span in zip(_COLUMNS, spans[5:12], strict=True)
-    }
-    return Sections(
-        header=header,
-        centre=spans[0].view("<f4"),
-        whole=spans[1].view(BLOCK_DTYPE),
-        blocks=spans[2].view(BLOCK_DTYPE),
-        flags=spans[3].view("<u8").reshape(16, layout.words),
-        tags=spans[4].view("<u8").reshape(64, layout.words),
-        columns=columns,
-        sketch=spans[12].view(SKETCH_DTYPE),
-        fine=spans[13].reshape(int(header["room"]), layout.fine_bytes),
-    )
 
 
 class Centre(NamedTuple):
@@ -244,7 +80,7 @@ class ScanIndex:
                 origin. Indexes of one centre share the work of preparing a cue (`take_centre`).
         """
         room = -(-room // 64) * 64
-        image = _aligned(layout_of(dim, room).nbytes)
+        image = _aligned(image_layout(dim, room).nbytes)
         if centre is not None:
             centre = np.ascontiguousarray(centre, np.float32)
             if centre.shape != (dim,) or not np.isfinite(centre).all():
@@ -313,7 +149,7 @@ class ScanIndex:
 
     def bytes_of(self, rows: int) -> int:
         """Size of the image as it is saved, with so many rows."""
-        return layout_of(self.dim, -(-rows // 64) * 64).nbytes
+        return image_layout(self.dim, -(-rows // 64) * 64).nbytes
 
     def grown(self, room: int) -> ScanIndex:
         """A copy with room for at least ``room`` slots."""
@@ -325,7 +161,7 @@ class ScanIndex:
     ) -> bytes:
         """The image as it is saved: no spare room, checksums, and whose records it reflects."""
         image = self._copy(-(-self.rows // 64) * 64)
-        header = _header(image)
+        header = header_of(image)
         header["uuid"] = np.frombuffer(uuid, np.uint8)
         header["change_seq"] = change_seq
         header["segment_id"] = segment_id
@@ -336,9 +172,9 @@ class ScanIndex:
 
     def _copy(self, room: int) -> NDArray[np.uint8]:
         rows = self.rows
-        image = _aligned(layout_of(self.dim, room).nbytes)
+        image = _aligned(image_layout(self.dim, room).nbytes)
         image[:INDEX_HEADER_BYTES] = self.image[:INDEX_HEADER_BYTES]
-        _header(image)["rows"], _header(image)["room"] = rows, room
+        header_of(image)["rows"], header_of(image)["room"] = rows, room
         old, new = sections_of(self.image), sections_of(image)
         words, blocks = -(-rows // 64), -(-rows // BLOCK_ROWS)
         new.centre[:] = old.centre
@@ -361,55 +197,6 @@ class ScanIndex:
             )
 
 
-def problem_of(
-    image: NDArray[np.uint8],
-    *,
-    dim: int,
-    uuid: bytes,
-    segment_id: int,
-    generation: int,
-    change_seq: int,
-    rows: int,
-    verify: bool,
-    checksum: Checksum,
-) -> str | None:
-    """Why a loaded image cannot be used, None when it can.
-
-    Args:
-        image: what was loaded, (n,) uint8; any bytes.
-        dim, uuid, segment_id, generation, change_seq: what the image must reflect.
-        rows: slots in use in the partition; an image of fewer is fine, one of more is not.
-        verify: check the body's checksum too, which reads all of it.
-        checksum: CRC-32C of bytes.
-    """
-    if image.size < INDEX_HEADER_BYTES:
-        return f"only {image.size} bytes"
-    header = _header(np.array(image[:INDEX_HEADER_BYTES]))
-    if int(header["magic"]) != _MAGIC:
-        return "not a scan index"
-    if int(header["version"]) != _VERSION:
-        return f"version {header['version']}"
-    if int(header["header_crc"]) != checksum(image[: INDEX_HEADER_BYTES - 4]):
-        return "its header is damaged"
-    if int(header["dim"]) != dim or header["uuid"].tobytes() != bytes(uuid):
-        return "made for another store"
-    if (int(header["segment_id"]), int(header["generation"])) != (segment_id, generation):
-        return "made for another partition"
-    if int(header["change_seq"]) != change_seq:
-        return f"reflects change {header['change_seq']} of {change_seq}"
-    room = int(header["room"])
-    if room % 64 or not int(header["rows"]) <= min(rows, room):
-        return f"{header['rows']} rows of {rows}, room for {room}"
-    layout = layout_of(dim, room)
-    if (int(header["rotated"]), int(header["fine_bytes"])) != (layout.rotated, layout.fine_bytes):
-        return "another arrangement"
-    if image.size != layout.nbytes:
-        return f"{image.size} bytes instead of {layout.nbytes}"
-    if verify and int(header["body_crc"]) != checksum(image[INDEX_HEADER_BYTES:]):
-        return "its bytes are damaged"
-    return None
-
-
 def centre_of(records: NDArray[np.uint8], dim: int) -> NDArray[np.float32]:
     """Mean of the dequantised vectors of a sample of live records: (n, stride) u8 -> (dim,) f32.
 
@@ -426,19 +213,6 @@ def centre_of(records: NDArray[np.uint8], dim: int) -> NDArray[np.float32]:
     codes = sample[live, HEADER_BYTES : HEADER_BYTES + dim].view(np.int8)
     weights = scale[live].astype(np.float64) / np.count_nonzero(live)
     return np.asarray(weighted_sum(weights, codes.astype(np.float64)), np.float32)
-
-
-def write_header(image: NDArray[np.uint8], dim: int, room: int) -> None:
-    """The header of an index without rows or centre, over an image of zeros."""
-    layout, header = layout_of(dim, room), _header(image)
-    header["magic"], header["version"] = _MAGIC, _VERSION
-    header["dim"], header["rotated"] = dim, layout.rotated
-    header["room"], header["fine_bytes"] = room, layout.fine_bytes
-
-
-def _header(image: NDArray[np.uint8]) -> NDArray[Any]:
-    """The header as a writable 0-d record."""
-    return image[:INDEX_HEADER_BYTES].view(INDEX_DTYPE).reshape(())
 
 
 def _aligned(nbytes: int) -> NDArray[np.uint8]:
