@@ -50,7 +50,7 @@ def test_kernel_call_on_a_small_store(
     with open_store(stores.get(SMALL).path, corpus.dim) as memory:
         memory.recall(vector=corpus.cue(0)[1], k=K)
         reader = memory._reader
-        table, kernel = reader._cached.table, reader._kernel
+        table, kernel = reader._cached.table, reader._scanner
         queries = [
             (make_query(now_ms=to_ms(NOW), vector=corpus.cue(i)[1]),) for i in range(200)
         ]

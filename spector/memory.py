@@ -224,12 +224,11 @@ class Memory(Sole):
             dim=self.dim, opens=speaker_opening,
         )
         self._probes = Probes(embedder)
-        self._kernel = ParallelKernel(get_kernel(), threads)
+        self._kernel = ParallelKernel(kernel := get_kernel(), threads)
         # past the cache, whose place is for cues
         model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
-        self._reader = Searcher(
-            router, self._kernel, config, embed=None if model is None else partial(embedded, model)
-        )
+        embed = None if model is None else partial(embedded, model)
+        self._reader = Searcher(router, self._kernel, kernel, config, embed=embed)
         self._vectors = Vectors(
             dim=self.dim, fingerprint=opened[0].store.meta.get("fingerprint") or "",
             can_embed=embedder is not None,
@@ -805,7 +804,7 @@ class Memory(Sole):
         refuse_strange(recall)
         self._ensure(write=parse_switch(learn, "learn"))
         budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
-        made = ContextBuilder(token_counter(tokenizer), budget, self._config, laid_out, ids=with_ids)
+        made = ContextBuilder(token_counter(tokenizer), budget, self._config, laid_out, with_ids)
         text, notes = parse_cue(cue, self._config)
         topic = asked_topic(text, recall.get("kind") or "")
         wanted = parse_k(k, self._config, usual_k(topic, 20))
@@ -1414,7 +1413,7 @@ class Memory(Sole):
         the sample of a large store.
         """
         if report.receipt is not None:
-            self._reader.let_go()
+            self._reader.drop_caches()
             let_all_go()
         if report.receipt is None or not isinstance(self._embedder, CachedEmbedder):
             return report

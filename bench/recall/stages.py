@@ -26,16 +26,15 @@ _Spent = dict[str, float]
 _STAGES: dict[str, tuple[str, ...]] = {
     "arguments, and everything between the rest": ("spector:Memory.recall",),
     "the snapshot, entered and left; the answer": ("spector.search.searcher:Searcher.recall",),
-    "the query": ("spector.search.searcher:query_of",),
+    "the query": ("spector.search.view.plan:query_of",),
     "time that the cue names": (
-        "spector.search.evidence.words:LexicalChannel.time_of", "spector.read.told:Told.add",
-        "spector.search.searcher:_named_time",
+        "spector.search.searcher:read_cue",
     ),
-    "cue into terms, looked up": ("spector.search.evidence.words:LexicalChannel.asked",),
+    "cue into terms, looked up": ("spector.search.evidence.words:LexicalChannel.query",),
     "scan": ("spector.kernel.threads:ParallelKernel.scan",),
     "best by words": ("spector.lexical.view:WordView.best",),
     "candidates and those around them": (
-        "spector.search.candidates:ground_of", "spector.search.candidates:whole_ground",
+        "spector.search.candidates:features_of", "spector.search.candidates:all_features",
     ),
     "scores and cosines": ("spector.kernel.threads:ParallelKernel.score",),
     "lengths of mixed vectors": ("kernel:mixed_norms",),
@@ -46,7 +45,7 @@ _STAGES: dict[str, tuple[str, ...]] = {
     "evidence added up": ("spector.search.evidence.fusion:Fuser.ranked",),
     "the best sorted": ("spector.search.view.ordering:Ranked._sort",),
     "hits confirmed": ("spector.search.view.confirm:Confirmer.first",),
-    "- their rows": ("spector.search.view.confirm:Confirmer._rows",),
+    "- their rows": ("spector.search.view.confirm:_rows",),
     "names that nobody has": ("spector.search.evidence.signals:knows_names",),
 }  # fmt: skip
 

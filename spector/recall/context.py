@@ -137,7 +137,7 @@ class ContextBuilder:
 
     def __init__(
         self, counter: TokenCounter, max_tokens: int, config: Config,
-        layout: Layout = "compact", *, ids: bool = False,
+        layout: Layout = "compact", ids: bool = False,
     ) -> None:
         self._counter = counter
         self._max = max_tokens

@@ -17,18 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import Config
-from spector.kernel.contract import REACH, Query, Ranking, Scanner, ScanResult, dots
+from spector.kernel.contract import REACH, Query, Ranking, ScanResult, dots
 from spector.lexical import WordView
-from spector.search.evidence import Corpus, Fuser, LexicalQuery, is_open
+from spector.search.evidence import Corpus, Fuser, LexicalQuery
 from spector.search.view import (
     NOWHERE,
+    AllowedRecords,
     FeatureTable,
-    Places,
+    Plan,
     Ranked,
     Snapshot,
     all_features,
     deviation,
     features_of,
+    is_unfiltered,
     marked,
     mixed_vectors,
     places_of,
@@ -84,96 +86,47 @@ class _Sample:
 class CandidateRanker:
     """Ranks by all evidence. Thread-safe: what it keeps is replaced as a whole."""
 
-    def __init__(self, kernel: Scanner, stores: int, config: Config) -> None:
-        self._kernel = kernel
+    def __init__(self, stores: int, config: Config) -> None:
         self._config = config
-        self._fuser = Fuser(kernel, stores)
+        self._fuser = Fuser(stores)
         self._whole: _Whole | None = None
         self._sample: _Sample | None = None
 
-    def let_go(self) -> None:
+    def drop_caches(self) -> None:
         """Keep nothing: among what a sample holds may be vectors that were erased since."""
         self._whole, self._sample = None, None
 
     def is_small(self, views: Sequence[WordView]) -> bool:
-        return sum(len(view) for view in views) <= self._config.rank_all_records
+        return sum(map(len, views)) <= self._config.rank_all_records
 
-    def all_of(
-        self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: LexicalQuery,
-        result: ScanResult | None, select: NDArray[np.bool_] | None,
-    ) -> Ranked:
+    def all_of(self, plan: Plan, cue: LexicalQuery, result: ScanResult | None) -> Ranked:
         """Every memory of a small store in its order; ``result`` adds what has no words."""
+        snap, views = plan.snap, plan.views
         whole = self._whole
         if whole is None or whole.snap is not snap or whole.views != views:
-            tables = tuple(
+            tables = tuple([
                 all_features(snap, n, view) for n, view in enumerate(views) if view.n_rows
-            )
+            ])
             whole = self._whole = _Whole(snap, views, tables)
-        corpus = whole.corpus(query.profile.ranking)
-        ranked = self._fuser.ranked(
-            snap, whole.tables, query, asked, corpus, result, select
-        )
+        corpus = whole.corpus(plan.query.profile.ranking)
+        ranked = self._fuser.ranked(plan, whole.tables, cue, corpus, result)
         ranked.is_whole = True
         return ranked
 
     def best_of(
-        self, snap: Snapshot, views: tuple[WordView, ...], query: Query, asked: LexicalQuery,
-        result: ScanResult, select: NDArray[np.bool_] | None, by_words: int, allow: Places | None,
+        self, plan: Plan, cue: LexicalQuery, result: ScanResult, by_words: int,
+        allow: AllowedRecords | None,
     ) -> Ranked:
         """The best of a large store: candidates of ``result`` and by words, and those around."""
-        sample = self._sampled(snap, views, query.profile.ranking)
-        corpus = Corpus(
-            sum(v.n_rows for v in views), sample.mean_length, _spread(sample, query)
-        )
-        tables = tuple(
-            self._candidates(snap, n, view, query, asked, result, by_words, allow)
-            for n, view in enumerate(views)
-            if view.n_rows
-        )
-        return self._fuser.ranked(snap, tables, query, asked, corpus, result, select)
-
-    # -- candidates of a large store ------------------------------------------------------------
-
-    def _candidates(
-        self, snap: Snapshot, n: int, view: WordView, query: Query, asked: LexicalQuery,
-        result: ScanResult, by_words: int, allow: Places | None,
-    ) -> FeatureTable:
-        parts = result.hits["part"]
-        first = snap.offsets[n]
-        mine = (parts >= first) & (parts < first + len(snap.views[n].partitions))
-        by_score = view.rows(result.hits["id"][mine].astype(np.int64))
-        found = np.concatenate([
-            by_score[by_score >= 0],
-            self._by_words(snap, n, view, query, asked, by_words, allow),
-            asked.aliased.rows[n] if asked.aliased else np.zeros(0, np.int64),
+        views, query = plan.views, plan.query
+        sample = self._sampled(plan.snap, views, query.profile.ranking)
+        rows = sum([view.n_rows for view in views])
+        corpus = Corpus(rows, sample.mean_length, _spread(sample, query))
+        tables = tuple([
+            _candidates(plan, n, view, cue, result, by_words, allow)
+            for n, view in enumerate(views) if view.n_rows
         ])
-        near = view.neighbours(found, REACH)
-        return features_of(snap, n, view, marked(len(view), [found, near.ravel()]))
-
-    def _by_words(
-        self, snap: Snapshot, n: int, view: WordView, query: Query, asked: LexicalQuery, count: int,
-        allow: Places | None,
-    ) -> I64:
-        """Rows with the best BM25, as many as it takes until enough pass the gates."""
-        lookup = asked.words[n]
-        if not asked.terms or not len(view):
-            return np.zeros(0, np.int64)
-        ranking = query.profile.ranking
-        mask = None
-        if allow is not None:
-            mask = allow.allow.admits(*places_of(snap, n, view, np.arange(len(view))))
-        while True:
-            rows, _ = view.best(
-                lookup, k=count, allow=mask, k1=ranking.k1, b=ranking.b
-            )
-            if len(rows) < count or count >= _MOST_BY_WORDS or is_open(query):
-                return rows
-            part, slot = places_of(snap, n, view, rows)
-            there = slot != NOWHERE
-            scores = self._kernel.score(snap.table, query, part[there], slot[there])
-            if int(np.count_nonzero(scores > -np.inf)) >= _ENOUGH:
-                return rows
-            count *= 4
+        return self._fuser.ranked(plan, tables, cue, corpus, result)
 
     def _sampled(
         self, snap: Snapshot, views: tuple[WordView, ...], ranking: Ranking
@@ -197,6 +150,47 @@ class CandidateRanker:
         vectors = np.concatenate([mixed_vectors(snap, g, ranking.near) for g in tables])
         self._sample = kept = _Sample(rows, ranking, vectors, mean + more)
         return kept
+
+
+def _candidates(
+    plan: Plan, n: int, view: WordView, cue: LexicalQuery, result: ScanResult, by_words: int,
+    allow: AllowedRecords | None,
+) -> FeatureTable:
+    """The candidates of one store: by score, by words, by alias, and those around them."""
+    snap, parts = plan.snap, result.hits["part"]
+    first = snap.offsets[n]
+    mine = (parts >= first) & (parts < first + len(snap.views[n].partitions))
+    by_score = view.rows(result.hits["id"][mine].astype(np.int64))
+    found = np.concatenate([
+        by_score[by_score >= 0],
+        _best_by_words(plan, n, view, cue, by_words, allow),
+        cue.aliased.rows[n] if cue.aliased else np.zeros(0, np.int64),
+    ])
+    near = view.neighbours(found, REACH)
+    return features_of(snap, n, view, marked(len(view), [found, near.ravel()]))
+
+
+def _best_by_words(
+    plan: Plan, n: int, view: WordView, cue: LexicalQuery, count: int,
+    allow: AllowedRecords | None,
+) -> I64:
+    """Rows with the best BM25, as many as it takes until enough pass the gates."""
+    if not cue.terms or not len(view):
+        return np.zeros(0, np.int64)
+    snap, ranking = plan.snap, plan.query.profile.ranking
+    mask = None
+    if allow is not None:
+        mask = allow.allow.admits(*places_of(snap, n, view, np.arange(len(view))))
+    while True:
+        rows, _ = view.best(cue.words[n], k=count, allow=mask, k1=ranking.k1, b=ranking.b)
+        if len(rows) < count or count >= _MOST_BY_WORDS or is_unfiltered(plan.query):
+            return rows
+        part, slot = places_of(snap, n, view, rows)
+        there = slot != NOWHERE
+        scores = snap.kernel.score(snap.table, plan.query, part[there], slot[there])
+        if int(np.count_nonzero(scores > -np.inf)) >= _ENOUGH:
+            return rows
+        count *= 4
 
 
 def _spread(sample: _Sample, query: Query) -> np.float32 | None:

@@ -77,7 +77,7 @@ def test_recall_beside_a_writer_that_moves_memories_and_checkpoints_all_the_time
             writer.checkpoint()
 
         inner: Any = reader._reader
-        calls = _before_each(monkeypatch, inner, "_recall_in", busy)
+        calls = _before_each(monkeypatch, inner, "_answer", busy)
         for _ in range(3):
             assert {hit.id for hit in reader.recall(vector=vector_of("x"), k=9)} == set(ids)
         assert len(calls) == 3, "the recall started over"

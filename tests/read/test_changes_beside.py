@@ -78,7 +78,7 @@ def _during(
 ) -> list[int]:
     """``work`` is done in the snapshot of each of so many attempts; returns their numbers."""
     reader: Any = memory._reader
-    real, calls = reader._recall_in, []
+    real, calls = reader._answer, []
 
     def wrapped(*args: Any) -> Any:
         calls.append(len(calls))
@@ -86,7 +86,7 @@ def _during(
             _elsewhere(work)
         return real(*args)
 
-    monkeypatch.setattr(reader, "_recall_in", wrapped)
+    monkeypatch.setattr(reader, "_answer", wrapped)
     return calls
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from spector.config import Config
 from spector.kernel.contract.profile import get_profile
-from spector.search.view.plan import EVERYTHING, RecallRequest
-from spector.search.view.scan_query import query_of
+from spector.search.view.plan import query_of
+from spector.search.view.request import EVERYTHING, RecallRequest
 
 
 @pytest.mark.parametrize(

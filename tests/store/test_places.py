@@ -39,8 +39,8 @@ def test_recall_scans_once_after_a_checkpoint_has_retired_slots(
         memory.checkpoint()
         calls: list[int] = []
         reader: Any = memory._reader
-        once = reader._recall_in
-        monkeypatch.setattr(reader, "_recall_in", lambda *a: calls.append(1) or once(*a))
+        once = reader._answer
+        monkeypatch.setattr(reader, "_answer", lambda *a: calls.append(1) or once(*a))
         memory.recall(vector=vector_of("new words"))
         assert len(calls) == 1
 

@@ -82,16 +82,16 @@ class SpectorStore:
         from spector.kernel.contract.scanner import Part
 
         reader = self.memory._reader
-        kernel = reader._kernel
+        kernel = reader._scanner
         spy = _Spy(kernel)
-        reader._kernel = spy
+        reader._scanner = spy
         try:
             for _ in range(_SETTLED_AFTER):
                 self.memory.recall(vector=self.work.cues[0], k=1, profile=self.profile)
                 if len(spy.scans) > 1 and spy.scans[-1][0] is spy.scans[-2][0]:
                     break
         finally:
-            reader._kernel = kernel
+            reader._scanner = kernel
         table, query = spy.scans[-1]
         if self.straight:
             table = kernel.prepare([Part(part.data, part.count) for part in table.parts])

@@ -5,20 +5,18 @@ from __future__ import annotations
 from spector.search.evidence.fusion import (
     Corpus,
     Fuser,
+)
+from spector.search.evidence.lexical_query import (
     LexicalQuery,
-    is_open,
 )
 from spector.search.evidence.probes import (
     Probes,
 )
 from spector.search.evidence.signals import (
     SignalCollector,
-    is_scoped,
 )
 from spector.search.evidence.words import (
     LexicalChannel,
-    id_in,
-    kind_of,
 )
 
 __all__ = [
@@ -28,8 +26,4 @@ __all__ = [
     "LexicalQuery",
     "Probes",
     "SignalCollector",
-    "id_in",
-    "is_open",
-    "is_scoped",
-    "kind_of",
 ]

@@ -17,7 +17,9 @@ from spector.kernel.contract import cosine_table
 from spector.lexical import WordView
 from spector.search.view import NOWHERE, Snapshot, places_of, unit_vectors
 
-__all__ = ["SAMPLE", "SimilarityBaseline", "above", "evenly_spaced", "in_order", "level_of"]
+__all__ = [
+    "SAMPLE", "SimilarityBaseline", "evenly_spaced", "in_order", "level_of", "z_score",
+]  # fmt: skip
 
 #: memories whose cosines stand for those of all, and up to an eighth more
 SAMPLE: Final = 256
@@ -51,7 +53,7 @@ class SimilarityBaseline:
     def __init__(self) -> None:
         self._kept: _Kept | None = None
 
-    def let_go(self) -> None:
+    def drop_caches(self) -> None:
         self._kept = None
 
     def deviations(
@@ -73,10 +75,10 @@ class SimilarityBaseline:
         key = probes[:, 0].tobytes()
         if key not in kept.found:
             kept.found[key] = level_of(_vectors(snap, views, _sample(views)), probes)
-        return above(cosine, kept.found[key])
+        return z_score(cosine, kept.found[key])
 
 
-def above(cosine: float | None, level: tuple[float, float] | None) -> float | None:
+def z_score(cosine: float | None, level: tuple[float, float] | None) -> float | None:
     """How many deviations a cosine is above a mean, see `level_of`; None without either."""
     if cosine is None or level is None:
         return None

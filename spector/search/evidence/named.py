@@ -30,9 +30,9 @@ from spector.language.words import (
     is_stop,
     plain,
 )
-from spector.lexical import Span, WordView, folded, is_slip, name_words, near_terms, spans
+from spector.lexical import Span, folded, is_slip, name_words, near_terms, spans
 from spector.records import aliases_in
-from spector.search.view import Reach
+from spector.search.view import Plan, eligible_rows
 
 __all__ = ["FEW", "Aliased", "Name", "aliased", "identifying", "is_known", "respelled"]
 
@@ -89,22 +89,21 @@ class Aliased:
         )
 
 
-def aliased(views: Sequence[WordView], cue: str, reach: Reach) -> Aliased:
-    """What a cue has of the aliases that are within its reach. Of names within one another the
-    longest counts.
+def aliased(plan: Plan, cue: str) -> Aliased:
+    """The aliases that a cue has, of memories that pass its filters; of nested names the longest.
 
     A slip is looked for where one word of the name is in no memory: what memories have is no slip.
     """
-    nothing = Aliased(tuple(np.zeros(0, np.int64) for _ in views))
-    words = name_words(cue) if any(view.has_aliases for view in views) else []
+    nothing = Aliased(tuple([np.zeros(0, np.int64) for _ in plan.views]))
+    words = name_words(cue) if any(view.has_aliases for view in plan.views) else []
     if not words:
         return nothing
     content = _content(words)
     every = [span for span in spans(words) if any(content[span.start : span.stop])]
-    have = _Having(views, reach, [span.term for span in every])
+    have = _Having(plan, [span.term for span in every])
     known = [span for span in every if have.any([span.term])]
     named = {span: rows for span in known if any(map(len, rows := have.few([span.term])))}
-    instead = _slips(views, words, every, named, reach)
+    instead = _slips(plan, words, every, named)
     longest = [
         span for span in named
         if not any(other is not span and other.covers(span) for other in named)
@@ -124,39 +123,39 @@ def _united(rows: Sequence[I64]) -> I64:
 
 
 class _Having:
-    """Memories within reach that have some terms, asked of all views at once."""
+    """Which memories have some terms, looked up in all views at once."""
 
-    def __init__(self, views: Sequence[WordView], reach: Reach, terms: Sequence[str]) -> None:
-        self._views, self._reach = views, reach
+    def __init__(self, plan: Plan, terms: Sequence[str]) -> None:
+        self._plan, self._views = plan, plan.views
         self._there = [
             {term for term, (_, count) in zip(terms, view.having(terms, 0), strict=True) if count}
-            if terms else set() for view in views
+            if terms else set() for view in plan.views
         ]
 
     def any(self, terms: Iterable[str]) -> bool:
-        """Whether any view has any of them, in reach or not."""
+        """Whether any view has any of them, whether it passes or not."""
         return any(not there.isdisjoint(terms) for there in self._there)
 
     def rows(self, n: int, terms: Iterable[str]) -> I64:
-        """All that a view has, in reach or not."""
+        """All rows of a view, whether they pass or not."""
         view, found = self._views[n], [term for term in terms if term in self._there[n]]
         if not found:
             return np.zeros(0, np.int64)
         return _united([rows for rows, _ in view.having(found, len(view))])
 
     def few(self, terms: Sequence[str]) -> tuple[I64, ...]:
-        """Per view those in reach, one more than a few at most."""
+        """Per view those that pass, one more than a few at most."""
         return tuple(
             np.array([row for row, _ in islice(
-                self._reach.passing(n, self.rows(n, terms), certain=True), FEW + 1
+                eligible_rows(self._plan, n, self.rows(n, terms), certain=True), FEW + 1
             )], np.int64)
             for n in range(len(self._views))
         )
 
 
 def _slips(
-    views: Sequence[WordView], words: Sequence[str], every: Sequence[Span],
-    named: dict[Span, tuple[I64, ...]], reach: Reach,
+    plan: Plan, words: Sequence[str], every: Sequence[Span],
+    named: dict[Span, tuple[I64, ...]],
 ) -> dict[str, str]:
     """Adds the spans that are a name but for one slip; what is meant by the words with a slip."""
     near = {
@@ -164,22 +163,22 @@ def _slips(
         if span.stop - span.start <= _MOST_WORDS
         and not any(other.covers(span) for other in named)
     }
-    have = _Having(views, reach, [term for terms in near.values() for term in terms])
+    have = _Having(plan, [term for terms in near.values() for term in terms])
     instead: dict[str, str] = {}
     known: dict[str, bool] = {}
     for span, terms in near.items():
         if not have.any(terms) or any(other.covers(span) for other in named):
             continue
-        rows: list[list[int]] = [[] for _ in views]
-        for n in range(len(views)):
-            some = reach.passing(n, have.rows(n, terms), certain=True)
+        rows: list[list[int]] = [[] for _ in plan.views]
+        for n in range(len(plan.views)):
+            some = eligible_rows(plan, n, have.rows(n, terms), certain=True)
             for row, memory in islice(some, _MOST_COMPARED):
                 for name in map(folded, aliases_in(memory.metadata)):
                     wrong = _mistaken(words[span.start : span.stop], span.text, name)
                     if wrong is None:
                         continue
                     if wrong not in known:
-                        known[wrong] = is_known(views, reach, wrong)
+                        known[wrong] = is_known(plan, wrong)
                     if not known[wrong]:
                         rows[n].append(row)
                         meant = [w for w in name.split() if w not in words[span.start : span.stop]]
@@ -203,13 +202,13 @@ def _content(words: Sequence[str]) -> list[bool]:
     return [not is_stop(cue_terms(word)[0].text) for word in words]
 
 
-def is_known(views: Sequence[WordView], reach: Reach, text: str) -> bool:
-    """Whether any memory within reach has all words of a text."""
+def is_known(plan: Plan, text: str) -> bool:
+    """Whether any memory that passes has all words of a text."""
     words = [term.forms for term in cue_terms(text)]
-    have = _Having(views, reach, [form for forms in words for form in forms])
-    for n in range(len(views) if words else 0):
+    have = _Having(plan, [form for forms in words for form in forms])
+    for n in range(len(plan.views) if words else 0):
         rows = functools.reduce(np.intersect1d, (have.rows(n, forms) for forms in words))
-        if any(True for _ in islice(reach.passing(n, rows), 1)):
+        if any(True for _ in islice(eligible_rows(plan, n, rows), 1)):
             return True
     return False
 

@@ -1,10 +1,9 @@
-"""What a recall notices about its cue as a whole, among all memories or those that a filter leaves.
+"""Signals of a cue as a whole, over the memories that pass the filters of its plan.
 
-A user with two memories must not be met with silence for the sixty of somebody else. So with a
-filter everything is judged by what passes it: how many memories there are, how like questions about
-something else they are, how much of the cue the best of them covers, how like it the likest is. Of
-many that may pass a sample is put to the catalog; it depends on the memories alone, not on earlier
-recalls.
+One user's volume must not make another user's recall abstain. So with a filter everything is judged
+by what passes it: how many memories there are, how similar they are to unrelated questions, how
+much of the cue the best of them covers, how similar the closest one is. Of many that may pass, a
+sample is confirmed by the catalog; it depends on the memories alone, not on earlier recalls.
 """
 
 from __future__ import annotations
@@ -16,32 +15,31 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract import Query, Scanner
 from spector.lexical import WordView
 from spector.records import Hit, Signals
 from spector.search.evidence.baseline import (
     SAMPLE,
     SimilarityBaseline,
-    above,
     evenly_spaced,
     in_order,
     level_of,
+    z_score,
 )
-from spector.search.evidence.fusion import LexicalQuery
+from spector.search.evidence.lexical_query import LexicalQuery
 from spector.search.evidence.words import knows_names
 from spector.search.view import (
     NOWHERE,
+    Plan,
     Ranked,
-    RecallRequest,
     Snapshot,
-    allowed,
+    allowed_records,
     places_of,
     unit_vectors,
     vectors_of,
 )
-from spector.store.catalog import SqlFilter, rounded
+from spector.store.catalog import rounded
 
-__all__ = ["SignalCollector", "is_scoped"]
+__all__ = ["SignalCollector"]
 
 I64 = NDArray[np.int64]
 
@@ -56,20 +54,9 @@ _MOST: Final = 512
 _FILTERS: Final = 64
 
 
-def is_scoped(request: RecallRequest) -> bool:
-    """Whether a caller asks among some memories only; the time in a cue is no such filter."""
-    if request.scoped is not None:
-        return request.scoped
-    return not (
-        request.selection.is_everything and request.valence == (-128, 127)
-        and request.min_importance == 0 and not request.category_mask
-        and not request.modality_mask
-    )  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Among:
-    """What is left by a filter, whatever the cue.
+class _Passing:
+    """The memories that pass a filter, whatever the cue.
 
     Attributes:
         ids: of all of them, where that is known.
@@ -86,140 +73,123 @@ class _Among:
 class SignalCollector:
     """Makes the signals of recalls. Thread-safe: what it keeps is replaced as a whole."""
 
-    def __init__(self, kernel: Scanner) -> None:
-        self._kernel = kernel
+    def __init__(self) -> None:
         self._baseline = SimilarityBaseline()
-        self._kept: tuple[Snapshot | None, dict[Any, _Among]] = (None, {})
+        self._kept: tuple[Snapshot | None, dict[Any, _Passing]] = (None, {})
 
-    def let_go(self) -> None:
-        self._baseline.let_go()
+    def drop_caches(self) -> None:
+        self._baseline.drop_caches()
         self._kept = (None, {})
 
     def signals(
-        self, snap: Snapshot, request: RecallRequest, query: Query,
-        filters: Sequence[SqlFilter | None], known: tuple[tuple[WordView, ...], LexicalQuery, Any],
-        ranked: Ranked, hits: Sequence[Hit],
+        self, plan: Plan, cue: LexicalQuery, ranked: Ranked, hits: Sequence[Hit]
     ) -> Signals:
-        """What was noticed.
+        """The signals of a plan's cue.
 
         Args:
-            filters: per store, what the catalog confirms of a candidate.
-            known: words of all stores; the cue's; (partitions,) which are searched, None for all.
-            hits: the best ``request.k`` that pass, or all that do.
+            hits: the best ``plan.k`` that pass, or all that do.
         """
-        views, asked, chosen = known
-        # help with something new is wanted of what is known about whoever asks
+        request, snap = plan.request, plan.snap
+        # help with something new is wanted of what is known about the one who asks
         known_names = None
-        if asked.kind == "fact":
-            known_names = knows_names(views, asked, request.cue or "")
+        if cue.kind == "fact":
+            known_names = knows_names(plan.views, cue, request.cue or "")
         names = {"known_name": known_names is True, "unknown_name": known_names is False}
-        if not is_scoped(request):
-            cosine = None if query.vector is None else ranked.cosine
+        if not plan.is_scoped:
+            cosine = None if plan.query.vector is None else ranked.cosine
             return Signals(
-                kind=str(asked.kind), coverage=ranked.coverage, cosine=cosine,
-                **names, likeness=self._baseline.deviations(snap, views, cosine, request.probes),
-                memories=sum(view.n_rows for view in views),
+                kind=str(cue.kind), coverage=ranked.coverage, cosine=cosine, **names,
+                likeness=self._baseline.deviations(snap, plan.views, cosine, request.probes),
+                memories=sum([view.n_rows for view in plan.views]),
             )
-        if len(hits) < request.k:
-            among = _of_hits(hits, request)
+        if len(hits) < plan.k:
+            passing = _of_hits(plan, hits)
         else:
-            among = self._among(snap, request, query, filters, (views, chosen), ranked)
-        if among.ids is not None:
-            rows = ranked.rows_of(among.ids)
-        elif ranked.allowed is not None or _is_open(filters):
+            passing = self._passing(plan, ranked)
+        if passing.ids is not None:
+            rows = ranked.rows_of(passing.ids)
+        elif ranked.allowed is not None or not plan.is_filtered:
             rows = ranked.passing()
         else:
-            rows = _best_rows(snap, filters, ranked, hits)
-        coverage, likest = ranked.signals_of(rows)
-        if query.vector is None:
-            likest = None
+            rows = _best_rows(plan, ranked, hits)
+        coverage, closest = ranked.signals_of(rows)
+        if plan.query.vector is None:
+            closest = None
         return Signals(
-            kind=str(asked.kind), coverage=coverage, cosine=likest, **names,
-            likeness=above(likest, among.level), memories=max(among.memories, len(hits)),
-            measured=among.measured,
+            kind=str(cue.kind), coverage=coverage, cosine=closest, **names,
+            likeness=z_score(closest, passing.level), memories=max(passing.memories, len(hits)),
+            measured=passing.measured,
         )
 
-    def _among(
-        self, snap: Snapshot, request: RecallRequest, query: Query,
-        filters: Sequence[SqlFilter | None], known: tuple[tuple[WordView, ...], Any],
-        ranked: Ranked,
-    ) -> _Among:
+    def _passing(self, plan: Plan, ranked: Ranked) -> _Passing:
         """The same for every cue, so it is kept for those that follow."""
+        request, query = plan.request, plan.query
         key = (
-            request.gates, tuple(filters), ranked.allowed is None,
+            request.gates, plan.filters, ranked.allowed is None,
             query.retention_floor and (query.profile, query.now_ms),
             None if request.probes is None else request.probes[:, 0].tobytes(),
         )  # fmt: skip
         snapshot, kept = self._kept
-        if snapshot is not snap or len(kept) >= _FILTERS:
+        if snapshot is not plan.snap or len(kept) >= _FILTERS:
             kept = {}
-            self._kept = (snap, kept)
+            self._kept = (plan.snap, kept)
         found = kept.get(key)
         if found is None:
-            if ranked.is_whole:
-                found = _of_ranked(snap, request, filters, ranked)
-            else:
-                found = self._of_large(snap, request, query, filters, known, ranked)
-            kept[key] = found
+            found = kept[key] = (_of_whole if ranked.is_whole else _of_large)(plan, ranked)
         return found
 
-    def _of_large(
-        self, snap: Snapshot, request: RecallRequest, query: Query,
-        filters: Sequence[SqlFilter | None], known: tuple[tuple[WordView, ...], Any],
-        ranked: Ranked,
-    ) -> _Among:
-        """By memories at even distances: those that the gates let through, and the catalog."""
-        views, chosen = known
-        exact = ranked.allowed is not None or _is_open(filters)
-        if ranked.allowed is not None:
-            count = len(ranked.allowed)
-            code = ranked.allowed[evenly_spaced(count, _LOOKED_AT)]
-            ids = store = np.zeros(len(code), np.int64)  # nobody asks
-            part = (code >> np.uint64(32)).astype(np.uint32)
-            slot = code.astype(np.uint32)
-        else:
-            count = sum(view.n_rows for view in views)
-            ids, store, part, slot = _at_even_distances(snap, views, count)
-        looked = len(ids)
-        passing = self._kernel.score(snap.table, query, part, slot) > -np.inf
-        if chosen is not None:
-            passing &= chosen[part]
-        some = np.flatnonzero(passing)
-        passed = len(some)
-        some = some[evenly_spaced(passed, SAMPLE)]
-        ids, store, part, slot = ids[some], store[some], part[some], slot[some]
-        kept = np.ones(len(ids), np.bool_) if exact else _confirmed(snap, filters, store, ids)
-        seen = int(np.count_nonzero(kept))
-        if seen < _ENOUGH and looked < count:
-            return _Among(None, seen, None, measured=False)
-        memories = round(count * (passed / max(1, looked)) * (seen / max(1, len(ids))))
-        level = level_of(unit_vectors(snap, part[kept], slot[kept]), request.probes)
-        return _Among(None, memories, level)
+
+def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
+    """By evenly spaced memories: those that the gates let through, confirmed by the catalog."""
+    snap = plan.snap
+    exact = ranked.allowed is not None or not plan.is_filtered
+    if ranked.allowed is not None:
+        count = len(ranked.allowed)
+        code = ranked.allowed[evenly_spaced(count, _LOOKED_AT)]
+        ids = store = np.zeros(len(code), np.int64)  # not used
+        part = (code >> np.uint64(32)).astype(np.uint32)
+        slot = code.astype(np.uint32)
+    else:
+        count = sum(view.n_rows for view in plan.views)
+        ids, store, part, slot = _spaced_over(snap, plan.views, count)
+    looked = len(ids)
+    passing = snap.kernel.score(snap.table, plan.query, part, slot) > -np.inf
+    if plan.mask is not None:
+        passing &= plan.mask[part]
+    some = np.flatnonzero(passing)
+    passed = len(some)
+    some = some[evenly_spaced(passed, SAMPLE)]
+    ids, store, part, slot = ids[some], store[some], part[some], slot[some]
+    kept = np.ones(len(ids), np.bool_) if exact else _confirmed(plan, store, ids)
+    seen = int(np.count_nonzero(kept))
+    if seen < _ENOUGH and looked < count:
+        return _Passing(None, seen, None, measured=False)
+    memories = round(count * (passed / max(1, looked)) * (seen / max(1, len(ids))))
+    level = level_of(unit_vectors(snap, part[kept], slot[kept]), plan.request.probes)
+    return _Passing(None, memories, level)
 
 
-def _of_hits(hits: Sequence[Hit], request: RecallRequest) -> _Among:
+def _of_hits(plan: Plan, hits: Sequence[Hit]) -> _Passing:
     """All that pass are hits."""
     ids = np.array([hit.id for hit in hits], np.int64)
     level = None
     if len(hits):
         order = np.argsort(ids)[evenly_spaced(len(ids), SAMPLE)].tolist()
-        level = level_of(vectors_of([hits[n] for n in order]), request.probes)
-    return _Among(ids, len(hits), level)
+        level = level_of(vectors_of([hits[n] for n in order]), plan.request.probes)
+    return _Passing(ids, len(hits), level)
 
 
-def _of_ranked(
-    snap: Snapshot, request: RecallRequest, filters: Sequence[SqlFilter | None], ranked: Ranked
-) -> _Among:
+def _of_whole(plan: Plan, ranked: Ranked) -> _Passing:
     """Everything was ranked, so what may pass is known, and mostly what does."""
     rows = ranked.passing()
     rows = rows[np.argsort(ranked.ids[rows])]
     memories = len(rows)
     some = rows[evenly_spaced(memories, SAMPLE)]
     ids = None
-    if ranked.allowed is None and not _is_open(filters):
-        kept = some[_confirmed(snap, filters, ranked.store[some], ranked.ids[some])]
+    if ranked.allowed is None and plan.is_filtered:
+        kept = some[_confirmed(plan, ranked.store[some], ranked.ids[some])]
         if len(kept) < _ENOUGH and len(some) < memories:
-            rows = rows[np.isin(ranked.codes(rows), allowed(snap, request).codes)]
+            rows = rows[np.isin(ranked.codes(rows), allowed_records(plan).codes)]
             memories, ids = len(rows), ranked.ids[rows]
             kept = rows[evenly_spaced(memories, SAMPLE)]
         else:
@@ -227,13 +197,11 @@ def _of_ranked(
                 ids = ranked.ids[kept]
             memories = round(memories * len(kept) / max(1, len(some)))
         some = kept
-    vectors = unit_vectors(snap, ranked.part[some], ranked.slot[some])
-    return _Among(ids, memories, level_of(vectors, request.probes))
+    vectors = unit_vectors(plan.snap, ranked.part[some], ranked.slot[some])
+    return _Passing(ids, memories, level_of(vectors, plan.request.probes))
 
 
-def _best_rows(
-    snap: Snapshot, filters: Sequence[SqlFilter | None], ranked: Ranked, hits: Sequence[Hit]
-) -> I64:
+def _best_rows(plan: Plan, ranked: Ranked, hits: Sequence[Hit]) -> I64:
     """The ranked rows with the most words and the highest likeness that the catalog confirms."""
     out = [ranked.rows_of(np.array([hit.id for hit in hits], np.int64))]
     for values in ranked.values():
@@ -244,17 +212,17 @@ def _best_rows(
         rows = rows[np.lexsort((ranked.ids[rows], -values[rows]))][:_MOST]
         for start in range(0, len(rows), _CHUNK):
             chunk = rows[start : start + _CHUNK]
-            passing = _confirmed(snap, filters, ranked.store[chunk], ranked.ids[chunk])
+            passing = _confirmed(plan, ranked.store[chunk], ranked.ids[chunk])
             if passing.any():
                 out.append(chunk[passing][:1])
                 break
     return np.concatenate(out)
 
 
-def _at_even_distances(
+def _spaced_over(
     snap: Snapshot, views: Sequence[WordView], count: int
 ) -> tuple[I64, I64, NDArray[np.uint32], NDArray[np.uint32]]:
-    """Ids, stores and places of memories at even distances in the order of their ids."""
+    """Ids, stores and places of evenly spaced memories in the order of their ids."""
     at = evenly_spaced(count, _LOOKED_AT)
     ids, stores, parts, slots, first = [], [], [], [], 0
     for n, view in enumerate(views):
@@ -274,23 +242,17 @@ def _at_even_distances(
     )
 
 
-def _is_open(filters: Sequence[SqlFilter | None]) -> bool:
-    return all(each is None for each in filters)
-
-
-def _confirmed(
-    snap: Snapshot, filters: Sequence[SqlFilter | None], store: I64, ids: I64
-) -> NDArray[np.bool_]:
+def _confirmed(plan: Plan, store: I64, ids: I64) -> NDArray[np.bool_]:
     """(n,) which of some memories their store's filter lets through."""
     out = np.zeros(len(ids), np.bool_)
-    for n, condition in enumerate(filters):
+    for n, condition in enumerate(plan.filters):
         mine = store == n
         if condition is None:
             out |= mine
         elif mine.any():
             wanted = rounded(ids[mine].tolist())
             marks = ",".join("?" * len(wanted))
-            found = snap.stores[n].catalog.places(
+            found = plan.snap.stores[n].catalog.places(
                 f"record.id IN ({marks}) AND ({condition.sql})", (*wanted, *condition.params)
             )
             out |= mine & np.isin(ids, [record_id for _, _, record_id in found])

@@ -9,17 +9,17 @@ from typing import Final
 
 import numpy as np
 
-from spector.language.cues import ASSISTANT, USER, Frame, Kind, Topic, is_name, kind
+from spector.language.cues import ASSISTANT, USER, Frame, Topic, is_name
 from spector.language.statements import MARK_VERSION, Speakers, about, mark_of, names_of
 from spector.language.words import Term, analyse, cue_terms, is_stop
 from spector.lexical import Lookup, WordView, name_words
-from spector.search.evidence.fusion import LexicalQuery
+from spector.search.evidence.lexical_query import LexicalQuery
 from spector.search.evidence.named import aliased, identifying, is_known, respelled
-from spector.search.view import Moved, Reach, RecallRequest, Snapshot
+from spector.search.view import Moved, Plan, Snapshot
 from spector.store.core import Store
 from spector.store.words import Words
 
-__all__ = ["MAX_TERMS", "LexicalChannel", "id_in", "kind_of", "knows_names"]
+__all__ = ["MAX_TERMS", "LexicalChannel", "knows_names"]
 
 #: words of a long cue that are looked up: the most telling ones
 MAX_TERMS: Final = 48
@@ -41,7 +41,7 @@ class LexicalChannel:
         self._words = [Words(store, mark=mark_of, mark_version=MARK_VERSION) for store in stores]
         self._known: list[_Known | None] = [None] * len(self._words)
 
-    def let_go(self) -> None:
+    def drop_caches(self) -> None:
         """Keep nothing of what is in the stores."""
         for words in self._words:
             words.let_go()
@@ -54,41 +54,34 @@ class LexicalChannel:
             Moved: a store in memory, which knows no moments, has been changed in between: a memory
             may have words only where the snapshot does not have it.
         """
-        found = tuple(
+        found = tuple([
             words.at(view) for words, view in zip(self._words, snap.views, strict=True)
-        )
+        ])
         for store, view in zip(snap.stores, snap.views, strict=True):
             if not store.files.durable and store.moves != view.moves:
                 raise Moved("a memory moved between view and words")
         return found
 
-    def asked(
-        self, views: tuple[WordView, ...], request: RecallRequest, reach: Reach
-    ) -> LexicalQuery:
-        """What a cue asks for, looked up in every store.
-
-        Args:
-            reach: whose aliases count.
-        """
-        cue = request.cue or ""
+    def query(self, plan: Plan) -> LexicalQuery:
+        """The words, names and speakers of a plan's cue, looked up in every store."""
+        request, views, kind = plan.request, plan.views, plan.reading.kind
+        cue, topic = request.cue or "", request.topic
         ranking = request.profile.ranking
-        how = kind_of(request)
-        weight = ranking.words(how)
-        topic = request.topic
-        named = aliased(views, cue, reach) if ranking.by_name else None
+        weight = ranking.words(kind)
+        named = aliased(plan, cue) if ranking.by_name else None
         text = cue if topic is None else topic.text
         if named is not None:
-            text = respelled(named.corrected(text), partial(is_known, views, reach))
+            text = respelled(named.corrected(text), partial(is_known, plan))
         words = analyse(text)
         terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
-        looked_up = tuple(_looked_up(view, terms) for view in views)
-        df = sum((lookup.df for lookup in looked_up[1:]), looked_up[0].df)
+        looked_up = tuple([_looked_up(view, terms) for view in views])
+        df = sum([lookup.df for lookup in looked_up[1:]], looked_up[0].df)
         said_by = self._said_by(views, topic) if ranking.about else ()
         asks_about = ranking.about and not any(code >= 0 for code in said_by) and (
             topic is None or topic.kind is not Frame.SUMMARY  # a summary is of both sides
         )
         return LexicalQuery(
-            kind=how,
+            kind=kind,
             terms=terms,
             words=looked_up,
             names=tuple(identifying(words, terms, df)) if ranking.by_name else (),
@@ -99,7 +92,7 @@ class LexicalChannel:
         )
 
     def _about(self, views: Sequence[WordView], cue: str) -> tuple[int, ...]:
-        """Per store the code of the speaker whom the cue is about, -1 for nobody."""
+        """Per store the code of the speaker whom the cue is about, -1 for none."""
         known = [self._speakers(n, view) for n, view in enumerate(views)]
         names = {about(cue, each.speakers) for each in known} - {None}
         if len(names) != 1:
@@ -108,7 +101,7 @@ class LexicalChannel:
         return tuple(-1 if name is None else each.code_of.get(name, -1) for each in known)
 
     def _said_by(self, views: Sequence[WordView], topic: Topic | None) -> tuple[int, ...]:
-        """Per store the code of the speaker whose words are asked for, -1 for nobody."""
+        """Per store the code of the speaker whose words are asked for, -1 for none."""
         if topic is None or topic.speaker is None:
             return ()
         return tuple(
@@ -141,11 +134,6 @@ def _named(speaker: str, known: Speakers) -> str | None:
     return named[0] if len(named) == 1 else None
 
 
-def kind_of(request: RecallRequest) -> Kind:
-    """What the cue is, as it was said or by its wording."""
-    return Kind(request.kind) if request.kind else kind(request.cue or "")
-
-
 def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:
     """The terms that say most about which memory is meant, if there are too many."""
     if len(terms) > MAX_TERMS:
@@ -154,13 +142,13 @@ def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def knows_names(views: Sequence[WordView], asked: LexicalQuery, cue: str) -> bool | None:
+def knows_names(views: Sequence[WordView], query: LexicalQuery, cue: str) -> bool | None:
     """Whether all words with a capital, not at the start of a sentence, are in some memory; None
     when there are none."""
-    known = {term.text for term, df in zip(asked.terms, asked.df().tolist(), strict=True) if df}
+    known = {term.text for term, df in zip(query.terms, query.df().tolist(), strict=True) if df}
     names = names_of(cue)
     for name in names:
-        if asked.aliased and asked.aliased.words.issuperset(name_words(name)):
+        if query.aliased and query.aliased.words.issuperset(name_words(name)):
             continue
         terms = [term for term in cue_terms(name) if not is_stop(term.text)]
         terms = [term for term in terms if term.text not in known]
@@ -176,10 +164,3 @@ def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:
         terms, np.zeros(len(terms), np.int64), np.zeros(0, np.uint64),
         np.zeros((0, 0), np.int32), (),
     )
-
-
-def id_in(cue: str | None) -> int | None:
-    """The id that a cue is, if it is one and nothing else."""
-    text = (cue or "").strip()
-    return int(text) if text.isdecimal() and len(text) <= 18 else None
-

@@ -14,17 +14,17 @@ from spector.search.selection.diversity import (
 from spector.search.selection.floods import (
     DEEP,
     WINDOW,
-    believed,
+    demote_floods,
     is_doubted,
-    without_floods,
+    trusted_candidates,
 )
 from spector.search.selection.newer import (
     LOOKED_AT,
     MOST_VERSIONS,
     asks_for_now,
-    continued,
+    extend_series,
     move_newer_first,
-    outdated,
+    newer_versions,
 )
 from spector.search.selection.origins import (
     label,
@@ -39,7 +39,6 @@ from spector.search.selection.standing import (
     MOST,
     Embed,
     Standing,
-    is_looked_for,
 )
 
 __all__ = [
@@ -54,20 +53,19 @@ __all__ = [
     "Embed",
     "Standing",
     "asks_for_now",
-    "believed",
     "choose_diverse",
-    "continued",
+    "demote_floods",
+    "extend_series",
     "is_doubted",
-    "is_looked_for",
     "label",
     "limit_per_session",
     "move_newer_first",
     "near_the_best",
+    "newer_versions",
     "origin_beside",
     "origin_of",
-    "outdated",
     "quote_text",
+    "trusted_candidates",
     "with_score",
-    "without_floods",
     "without_repeats",
 ]

@@ -28,7 +28,7 @@ from spector.search.view import (
     units_of,
 )
 
-__all__ = ["DEEP", "WINDOW", "believed", "is_doubted", "without_floods"]
+__all__ = ["DEEP", "WINDOW", "demote_floods", "is_doubted", "trusted_candidates"]
 
 #: of the hits, for each such origin
 _SHARE: Final = 4
@@ -61,14 +61,14 @@ def _is_doubted(hit: Hit) -> bool:
     )
 
 
-def believed(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
+def trusted_candidates(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
     """The best candidates that are certain enough whoever says them, in their order."""
     rows = ranked.first_rows(min(len(ranked), _LOOKED_AT))
     certain = header_column(snap, ranked.part[rows], ranked.slot[rows], "confidence") > _HALF
     return [ranked[at] for at in np.flatnonzero(certain)[:_CONFIRMED].tolist()]
 
 
-def without_floods(
+def demote_floods(
     hits: Sequence[Hit], k: int, others: Callable[[], Sequence[Hit]]
 ) -> list[Hit]:
     """The best k with floods behind what others say.

@@ -35,7 +35,8 @@ from spector.search.selection.rescoring import scored_above
 from spector.search.view import found_of, units_of
 
 __all__ = [
-    "LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "continued", "move_newer_first", "outdated",
+    "LOOKED_AT", "MOST_VERSIONS", "asks_for_now", "extend_series", "move_newer_first",
+    "newer_versions",
 ]
 
 #: best hits among which a newer statement is looked for; where half of them are versions of one
@@ -121,7 +122,7 @@ def move_newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) ->
     return out
 
 
-def outdated(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
+def newer_versions(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     """Id of a hit -> ids of those that answer the cue anew.
 
     Both are told by one speaker to one user, and the newer one is no less certain and from no
@@ -147,7 +148,7 @@ def outdated(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     return out
 
 
-def continued(
+def extend_series(
     newer: Mapping[int, tuple[int, ...]], hits: Sequence[Hit], cue: str
 ) -> dict[int, tuple[int, ...]]:
     """`outdated` of more hits, where those of before are versions of one another.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from spector.search.view.answer import (
+    Answer,
+)
 from spector.search.view.confirm import (
     Confirmer,
-    candidate_of,
-    confine,
-    found_of,
-    image_of,
-    units_of,
-    vectors_of,
+)
+from spector.search.view.eligible import (
+    eligible_rows,
 )
 from spector.search.view.features import (
     NOWHERE,
@@ -23,12 +23,6 @@ from spector.search.view.features import (
     places_of,
     unit_vectors,
 )
-from spector.search.view.filtering import (
-    Places,
-    allowed,
-    conditions,
-    partitions_of,
-)
 from spector.search.view.formulas import (
     TYPICAL_DEVIATION,
     deviation,
@@ -38,12 +32,32 @@ from spector.search.view.formulas import (
     mixed,
     reciprocal_ranks,
 )
+from spector.search.view.found import (
+    candidate_of,
+    confine,
+    found_of,
+    image_of,
+    units_of,
+    vectors_of,
+)
 from spector.search.view.ordering import (
+    Modifier,
     Ranked,
-    beyond,
-    from_hits,
+    scanned_hits,
+    unfeatured_hits,
 )
 from spector.search.view.plan import (
+    AllowedRecords,
+    Plan,
+    allowed_records,
+    is_unfiltered,
+    make_plan,
+)
+from spector.search.view.reading import (
+    Reading,
+    read_cue,
+)
+from spector.search.view.request import (
     EVERYTHING,
     RecallRequest,
     Selection,
@@ -54,15 +68,6 @@ from spector.search.view.plan import (
     until,
     usual_k,
     within,
-)
-from spector.search.view.reach import (
-    Reach,
-)
-from spector.search.view.scan_query import (
-    lacks_words,
-    query_of,
-    scored_all,
-    stats_of,
 )
 from spector.search.view.snapshot import (
     Candidate,
@@ -76,48 +81,49 @@ __all__ = [
     "EVERYTHING",
     "NOWHERE",
     "TYPICAL_DEVIATION",
+    "AllowedRecords",
+    "Answer",
     "Candidate",
     "Confirmer",
     "FeatureTable",
+    "Modifier",
     "Moved",
     "NormCache",
-    "Places",
+    "Plan",
     "Ranked",
-    "Reach",
+    "Reading",
     "RecallRequest",
     "Selection",
     "Snapshot",
     "all_features",
-    "allowed",
+    "allowed_records",
     "asked_topic",
-    "beyond",
     "by_importance",
     "candidate_of",
-    "conditions",
     "confine",
     "deviation",
     "diverse",
+    "eligible_rows",
     "features_of",
     "found_of",
-    "from_hits",
     "header_column",
     "idf_of",
     "image_of",
-    "lacks_words",
+    "is_unfiltered",
     "length_norm",
+    "make_plan",
     "make_selection",
     "make_snapshot",
     "marked",
     "mixed",
     "mixed_vectors",
-    "partitions_of",
     "patched_snapshot",
     "pinned_request",
     "places_of",
-    "query_of",
+    "read_cue",
     "reciprocal_ranks",
-    "scored_all",
-    "stats_of",
+    "scanned_hits",
+    "unfeatured_hits",
     "unit_vectors",
     "units_of",
     "until",

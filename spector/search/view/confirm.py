@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spector.kernel.contract import RESERVED, Query, Scanner, lengths
-from spector.kernel.reference import score_terms
-from spector.language.words import plain, wording_of
-from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, RECORD_PROOF, Flag
-from spector.records import Explanation, Hit, MemoryRecord
+from spector.language.words import wording_of
+from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_PROOF, Flag
+from spector.records import Hit
+from spector.search.view.found import FoundRecord, explain
+from spector.search.view.plan import Plan
 from spector.search.view.snapshot import Candidate, Snapshot
-from spector.store.catalog import (
-    SqlFilter,
-    StoredRow,
-    decode_row,
-    has_ended,
-    rounded,
-    successors,
-    verify_stored,
-)
-from spector.store.core import damaged_record, header_of, to_record, verify_strength
+from spector.store.catalog import StoredRow, has_ended, rounded, successors, verify_stored
+from spector.store.core import damaged_record, verify_strength
 from spector.store.files import Bytes
 from spector.tiers import TierRouter
 
-__all__ = ["Confirmer", "candidate_of", "confine", "found_of", "image_of", "units_of",
-           "vectors_of"]
-
-#: how reserved tags begin in the JSON text of a row's tags
-_RESERVED_IN_JSON = json.dumps(RESERVED)[1:-1]
-_SPEAKER_IN_JSON = '"speaker"'
-_CONFIDENCE_AT = RECORD_DTYPE.fields["confidence"][1]  # type: ignore[index]
+__all__ = ["Confirmer"]
 
 #: candidates that are looked up at once: at least where a filter may lose some, and at most
 _CHUNK = 16
@@ -47,17 +31,15 @@ _NO_ID = 1 << 63
 class Confirmer:
     """Asks catalog and checksums whether candidates are what they seem."""
 
-    def __init__(self, router: TierRouter, kernel: Scanner) -> None:
+    def __init__(self, router: TierRouter) -> None:
         self._router = router
-        self._kernel = kernel
         #: tier code -> name
         self._names: dict[int, str] = {}
         #: uuid of a store -> the checksum that every record's begins with
         self._seeds: dict[bytes, int] = {}
 
     def first(
-        self, snap: Snapshot, k: int, query: Query, filters: Sequence[SqlFilter | None],
-        ordered: Sequence[Candidate], *, distinct: bool = False,
+        self, plan: Plan, ordered: Sequence[Candidate], k: int, *, distinct: bool = False
     ) -> tuple[list[Hit], int]:
         """The first k candidates that the catalog confirms, and how many it did not.
 
@@ -69,16 +51,17 @@ class Confirmer:
             PartitionCorruptError: bytes of a memory are not what was written.
             Moved: a memory in memory moved meanwhile.
         """
+        snap = plan.snap
         hits: list[Hit] = []
         seen: set[int] = set()
-        told: set[Hashable] = seen if not distinct else set()  # type: ignore[assignment]
-        dropped, hidden = 0, query.drop_flags & int(Flag.SUPERSEDED)
+        different: set[Hashable] = seen if not distinct else set()  # type: ignore[assignment]
+        dropped, hidden = 0, plan.query.drop_flags & int(Flag.SUPERSEDED)
         # without a filter hardly any candidate is lost
-        start, step = 0, k if all(each is None for each in filters) else max(k, _CHUNK)
+        start, step = 0, max(k, _CHUNK) if plan.is_filtered else k
         while start < len(ordered):
             chunk = [c for c in ordered[start : start + step] if c.id not in seen]
             start, step = start + step, min(2 * step, _MAX_CHUNK)
-            rows = self._rows(snap, chunk, filters)
+            rows = _rows(plan, chunk)
             unknown = [c for c in chunk if c.id not in rows]
             if unknown:
                 self._refuse_damaged(snap, unknown)
@@ -88,6 +71,7 @@ class Confirmer:
                 continue
             images = _images(snap, chunk)
             headers = _headers(images)
+            texts = [wording_of(rows[c.id].text) for c in chunk] if distinct else ()
             self._verify(snap, chunk, rows, images, [header[_CRC] for header in headers])
             kept: list[int] = []
             for n, candidate in enumerate(chunk):
@@ -100,30 +84,18 @@ class Confirmer:
                     continue
                 seen.add(candidate.id)
                 if distinct:
-                    told.add((wording_of(row.text), row.user_id, row.agent_id))
+                    different.add((texts[n], row.user_id, row.agent_id))
                 kept.append(n)
-                if len(told) == k:
+                if len(different) == k:
                     break
             _verify_rows(snap, chunk, rows, headers, images, kept)
             newer = _newer(snap, chunk, rows, kept)
-            hits += self._hits(chunk, rows, images, headers, kept, newer, query)
-            if len(told) == k:
+            hits += self._hits(plan, chunk, rows, images, headers, kept, newer)
+            if len(different) == k:
                 break
             if distinct and not dropped:  # only repeated words were lost
-                step = min(step, 2 * (k - len(told)) + 2)
+                step = min(step, 2 * (k - len(different)) + 2)
         return hits, dropped
-
-    def _rows(
-        self, snap: Snapshot, chunk: list[Candidate], filters: Sequence[SqlFilter | None]
-    ) -> dict[int, StoredRow]:
-        """Rows of those candidates that their store's filter lets through."""
-        out: dict[int, StoredRow] = {}
-        for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
-            ids = [c.id for c in chunk if c.store == n and c.id < _NO_ID]
-            if ids:
-                sql, params = (condition.sql, condition.params) if condition else ("1", ())
-                out.update(store.catalog.fetch_stored(ids, sql=sql, params=params))
-        return out
 
     def _verify(
         self, snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
@@ -136,7 +108,7 @@ class Confirmer:
             whole = len(mine) == len(chunk)
             checked = images if whole else np.ascontiguousarray(images[mine])
             out = np.empty(len(mine), np.uint32)
-            self._kernel.crc32c_rows(checked, out, self._seed(store.uuid))
+            snap.kernel.crc32c_rows(checked, out, self._seed(snap, store.uuid))
             expected = out.tolist()
             if whole and stored == expected:
                 return
@@ -167,7 +139,7 @@ class Confirmer:
         expected = np.empty(len(mine), np.uint32)
         # the one durable store comes first, and all of them are in it
         store = snap.stores[mine[0].store]
-        self._kernel.crc32c_rows(images, expected, self._seed(store.uuid))
+        snap.kernel.crc32c_rows(images, expected, self._seed(snap, store.uuid))
         for n in np.flatnonzero(stored != expected).tolist():
             place = (snap.segment_at(mine[n].part), mine[n].slot)
             for _, _, record_id in store.catalog.places("segment_id = ? AND slot = ?", place):
@@ -181,16 +153,15 @@ class Confirmer:
         if lost:
             store.catalog.refuse_hidden(sorted(lost))
 
-    def _seed(self, uuid: bytes) -> int:
+    def _seed(self, snap: Snapshot, uuid: bytes) -> int:
         seed = self._seeds.get(uuid)
         if seed is None:
-            seed = self._seeds[uuid] = self._kernel.crc32c(uuid)
+            seed = self._seeds[uuid] = snap.kernel.crc32c(uuid)
         return seed
 
     def _hits(
-        self, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
+        self, plan: Plan, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
         headers: list[tuple[Any, ...]], kept: list[int], newer: Mapping[int, tuple[int, ...]],
-        query: Query,
     ) -> list[Hit]:
         names = self._names
         out: list[Hit] = []
@@ -201,11 +172,13 @@ class Confirmer:
             tier = names.get(code) or self._name(code)
             out.append(
                 Hit.of(
-                    _Found(row.id, row.text, tier, row, image, newer.get(row.id, ()), candidate),
+                    FoundRecord(
+                        row.id, row.text, tier, row, image, newer.get(row.id, ()), candidate
+                    ),
                     candidate.score,
                     partial(
-                        _explain, image, candidate.fused, candidate.similarity,
-                        candidate.evidence, query,
+                        explain, image, candidate.fused, candidate.similarity,
+                        candidate.evidence, plan.query,
                     ),
                 )
             )
@@ -215,82 +188,15 @@ class Confirmer:
         return self._names.setdefault(tier, self._router.by_code(tier).name)
 
 
-class _Found:
-    """All that it takes to make a hit's record; ``image`` is (stride,) u8."""
-
-    __slots__ = ("_newer", "_row", "candidate", "id", "image", "text", "tier")
-
-    def __init__(
-        self, record_id: int, text: str, tier: str, row: StoredRow, image: Bytes,
-        newer: tuple[int, ...], candidate: Candidate,
-    ) -> None:
-        self.id = record_id
-        self.text = text
-        self.tier = tier
-        self._row = row
-        self._newer = newer
-        self.image = image
-        self.candidate = candidate
-
-    @property
-    def may_have_links(self) -> bool:
-        """Whether the record may name other memories; most do not, and need not be made."""
-        row = self._row
-        return bool(self._newer or row.parents or (row.tags and _RESERVED_IN_JSON in row.tags))
-
-    def teller(self) -> tuple[Hashable, ...]:
-        """Whose words these are, without a record being made: user, agent, and the speaker."""
-        row = self._row
-        named = None
-        if row.metadata and _SPEAKER_IN_JSON in row.metadata:
-            named = json.loads(row.metadata).get("speaker")
-        speaker = named if isinstance(named, str) and named else row.role
-        return *self.scope, plain(speaker or "")
-
-    @property
-    def scope(self) -> tuple[str | None, str | None]:
-        """User and agent."""
-        return self._row.user_id, self._row.agent_id
-
-    @property
-    def source(self) -> str | None:
-        return self._row.source
-
-    @property
-    def event_ms(self) -> int:
-        return self._row.event_ms
-
-    @property
-    def certainty(self) -> int:
-        """Confidence as it is stored, 0..255."""
-        return int(self.image[_CONFIDENCE_AT])
-
-    def record(self) -> MemoryRecord:
-        return to_record(decode_row(self._row), header_of(self.image), self.tier, self._newer)
-
-
-def confine(hits: Sequence[Hit], within: Callable[[MemoryRecord], MemoryRecord]) -> None:
-    """Have the records of hits be what ``within`` makes of them, where they may have links."""
-    for hit in hits:
-        if isinstance(hit._found, _Found) and hit._found.may_have_links:
-            object.__setattr__(hit, "record", within(hit.record))
-
-
-def found_of(hit: Hit) -> _Found:
-    """Where a hit of a recall is from."""
-    found = hit._found
-    assert isinstance(found, _Found), "it is from a recall"
-    return found
-
-
-def image_of(hit: Hit) -> Bytes:
-    """(stride,) u8: the record of a hit that a recall has found."""
-    return found_of(hit).image
-
-
-def candidate_of(hit: Hit) -> Candidate | None:
-    """What a hit was ranked by; None for one that no recall has found."""
-    return hit._found.candidate if isinstance(hit._found, _Found) else None
+def _rows(plan: Plan, chunk: Sequence[Candidate]) -> dict[int, StoredRow]:
+    """Rows of those candidates that their store's filter lets through."""
+    out: dict[int, StoredRow] = {}
+    for n, (store, condition) in enumerate(zip(plan.snap.stores, plan.filters, strict=True)):
+        ids = [c.id for c in chunk if c.store == n and c.id < _NO_ID]
+        if ids:
+            sql, params = (condition.sql, condition.params) if condition else ("1", ())
+            out.update(store.catalog.fetch_stored(ids, sql=sql, params=params))
+    return out
 
 
 def _is_old(snap: Snapshot, candidate: Candidate, row: StoredRow, found_id: int) -> bool:
@@ -362,41 +268,3 @@ def _headers(images: Bytes) -> list[tuple[Any, ...]]:
 
 #: fields of ``RECORD_PROOF``
 _TIER, _ID, _CRC, _MUTABLE = range(4)
-
-
-def _explain(
-    image: Bytes, fused: float, similarity: float, evidence: Mapping[str, float], query: Query
-) -> Explanation:
-    """The terms of one score, those of the kernel computed by the reference formula."""
-    header = image[:HEADER_BYTES].view(RECORD_DTYPE)
-    values = score_terms(header, np.array([similarity], dtype=np.float32), query)
-    profile = query.profile
-    weights = profile.weights()
-    raw = {name: float(values[name][0]) for name, weight in weights.items() if weight}
-    terms = {name: weights[name] * value for name, value in raw.items()}
-    if profile.fusion == "multiplicative":
-        terms["similarity"] = max(0.0, terms.get("similarity", 0.0))
-    modifiers = {
-        name: float(values[name][0])
-        for name in ("confidence", "tier", "category", "mood", "unresolved", "consolidated")
-        if float(values[name][0]) != 1.0
-    }
-    return Explanation(
-        profile=profile.name, fusion=profile.fusion, values=raw, terms=terms,
-        modifiers=modifiers, fused=fused, evidence=dict(evidence),
-    )
-
-
-def units_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
-    """The same made exactly of length 1, which their codes are but about; 0 of what has none."""
-    vectors = vectors_of(hits)
-    long = np.maximum(lengths(vectors), np.float32(1e-12))
-    return np.asarray(vectors / long[:, None], np.float32)
-
-
-def vectors_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
-    """(n, dim) float32 unit vectors of hits of the read path, as they are stored."""
-    images: Bytes = np.stack([image_of(hit) for hit in hits])
-    headers = np.ascontiguousarray(images[:, :HEADER_BYTES]).view(RECORD_DTYPE)[:, 0]
-    codes = np.ascontiguousarray(images[:, HEADER_BYTES:]).view(np.int8)
-    return np.asarray(codes * headers["scale"][:, None], np.float32)

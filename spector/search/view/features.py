@@ -16,7 +16,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel import get_kernel
 from spector.kernel.contract import REACH, Ranking, Surroundings
 from spector.language.statements import Forms, forms_of
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
@@ -286,7 +285,7 @@ def gathered(
     snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint32], offset: int, size: int
 ) -> NDArray[np.uint8]:
     """(n, size) u8 copies of bytes of the records at given places."""
-    return get_kernel().gather(snap.table, part, slot, offset, size)
+    return snap.kernel.gather(snap.table, part, slot, offset, size)
 
 
 def unit_vectors(
@@ -357,7 +356,7 @@ def _keys_of(features: FeatureTable, share: float) -> NDArray[np.uint64]:
 
 def _norms_at(snap: Snapshot, features: FeatureTable, some: I64, share: float) -> F32:
     before, after = features.around.before[some, 0], features.around.after[some, 0]
-    return get_kernel().mixed_norms(
+    return snap.kernel.mixed_norms(
         snap.table, features.part, features.slot, some.astype(np.uint32), before.astype(np.uint32),
         after.astype(np.uint32), share,
     )

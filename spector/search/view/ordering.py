@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, overload
+from typing import Any, Final, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,21 @@ from spector.kernel.contract import ScanResult
 from spector.search.view.features import FeatureTable, code_of
 from spector.search.view.snapshot import Candidate, Snapshot
 
-__all__ = ["Ranked", "beyond", "from_hits"]
+__all__ = ["Modifier", "Ranked", "scanned_hits", "unfeatured_hits"]
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
 #: candidates that are put in order at once
 _SORTED_AT_ONCE: Final = 64
+
+
+class Modifier(NamedTuple):
+    """A change of every candidate's score: ``score * factor + addend``, (N,) f32 each."""
+
+    name: str
+    factor: F32
+    addend: F32
 
 
 class Ranked(Sequence[Candidate]):
@@ -31,7 +39,7 @@ class Ranked(Sequence[Candidate]):
         ids, store, part, slot: (N,) of every row, also of what the gates keep out.
         words, full: (n,) f32 evidence of words of the rows of grounds, and the most there could be.
         likeness: (n,) f32 with neighbours, of the same rows.
-        allowed: places (see `code_of`) beyond which nothing passes, once somebody has asked.
+        allowed: places (see `code_of`) beyond which nothing passes, once that was asked.
         is_whole: every memory is in it.
     """
 
@@ -84,6 +92,22 @@ class Ranked(Sequence[Candidate]):
 
     def __len__(self) -> int:
         return self._count
+
+    def modify(self, modifier: Modifier) -> None:
+        """Change all scores, before anything is looked at.
+
+        The change is a term of the evidence by the modifier's name, so that the terms of a hit
+        still add up to its score, to the last bit.
+        """
+        name, factor, addend = modifier
+        assert name not in self._evidence, f"two modifiers are named {name}"
+        assert not len(self._order), "modifiers come before the first k"
+        change = np.zeros(len(self._total), np.float32)
+        rows = self._left
+        total = self._total[rows]
+        change[rows] = total * factor[rows] + addend[rows] - total
+        self._evidence[name] = change
+        self._total += change
 
     def top(self, count: int) -> Sequence[Candidate]:
         """The first ``count``, made when they are looked at, too."""
@@ -200,10 +224,10 @@ class _Top(Sequence[Candidate]):
         return self._ranked[self._range[at]]
 
 
-def beyond(
+def unfeatured_hits(
     snap: Snapshot, tables: Sequence[FeatureTable], result: ScanResult
 ) -> list[Candidate]:
-    """Hits of the scan that are in no ground."""
+    """Hits of a scan that are in no table of features."""
     codes = code_of(result.hits["part"], result.hits["slot"])
     new = np.ones(len(codes), np.bool_)
     for features in tables:
@@ -211,10 +235,10 @@ def beyond(
         if len(known):
             at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
             new &= known[at] != codes
-    return from_hits(snap, result.hits[new])
+    return scanned_hits(snap, result.hits[new])
 
 
-def from_hits(snap: Snapshot, hits: NDArray[Any]) -> list[Candidate]:
+def scanned_hits(snap: Snapshot, hits: NDArray[Any]) -> list[Candidate]:
     """Candidates of scanned hits (`HIT_DTYPE`), in their order."""
     return [
         Candidate(record_id, snap.store_of(part), part, slot, score, similarity, score=score)

@@ -1,282 +1,203 @@
-"""What a recall asks: validated arguments, and the part that only the catalog can answer."""
+"""The plan of one search: what it scores, which records pass, how many hits are wanted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any, Final
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.arguments import parse_range, several
-from spector.errors import InvalidFilterError
+from spector.config import Config
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
-    MOST_WEIGHT,
-    ScoringProfile,
-    scope_tag,
-    tags_mask,
+    AllowList,
+    Query,
+    Scanner,
+    ScanResult,
+    make_query,
+    tag_mask,
 )
-from spector.language.cues import Topic, topic_of
-from spector.language.time import Span
-from spector.store.catalog import LINKED_SQL, PINNED_SQL, SUPERSEDED_SQL, SqlFilter, compile_where
+from spector.layout import Flag
+from spector.lexical import WordView
+from spector.records import ScanStats
+from spector.search.view.features import code_of
+from spector.search.view.reading import Reading
+from spector.search.view.request import RecallRequest
+from spector.search.view.snapshot import Snapshot
+from spector.store.catalog import SqlFilter
+from spector.tiers import TierRouter
 
-__all__ = [
-    "EVERYTHING", "RecallRequest", "Selection", "asked_topic", "by_importance", "make_selection",
-    "pinned_request", "usual_k",
-]  # fmt: skip
-
-_TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
-_TAG_OF_ONE = "EXISTS (SELECT 1 FROM record_tag WHERE {} AND record_tag.id = record.id)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """Which records are meant, apart from any cue; shared by recall, forget and iteration."""
-
-    tiers: tuple[str, ...] | None = None
-    tags: tuple[str, ...] = ()
-    any_tags: tuple[str, ...] = ()
-    user_id: str | None = None
-    agent_id: str | None = None
-    session_id: str | None = None
-    min_ms: int | None = None
-    max_ms: int | None = None
-    where: SqlFilter | None = None
-
-    def bloom_all(self, version: int) -> int:
-        """Bits that every answer's Bloom filter must contain, in a store of that format."""
-        scopes: list[str] = []
-        if self.user_id is not None:
-            scopes.append(scope_tag("user", self.user_id))
-        if self.agent_id is not None:
-            scopes.append(scope_tag("agent", self.agent_id))
-        if self.session_id is not None:
-            scopes.append(scope_tag("session", self.session_id))
-        return tags_mask((*self.tags, *scopes), version)
-
-    def exact(
-        self, *, now_ms: int | None = None, whole_store: bool = True, replaced: bool = False,
-        ended: bool = False, current: bool = False,
-    ) -> SqlFilter | None:
-        """The condition that an answer's row must satisfy; None when every row does.
-
-        With ``now_ms`` records outside their validity window are excluded as well; with
-        ``replaced`` also superseded ones of which nobody knows until when they held; with ``ended``
-        the end of superseded ones excludes none of them; with ``current`` superseded ones are
-        excluded. Tags are asked for in the way that is fast for finding all records with them
-        (``whole_store``), or for confirming a few hundred candidates; the answer is the same.
-        """
-        if self is EVERYTHING and now_ms is None and not current:
-            return None
-        has_tag = _TAG_OF_ALL if whole_store else _TAG_OF_ONE
-        parts: list[str] = []
-        params: list[str | int] = []
-        for tag in self.tags:
-            parts.append(has_tag.format("tag = ?"))
-            params.append(tag)
-        if self.any_tags:
-            marks = ",".join("?" * len(self.any_tags))
-            parts.append(has_tag.format(f"tag IN ({marks})"))
-            params += self.any_tags
-        for column in ("user_id", "agent_id", "session_id"):
-            value = getattr(self, column)
-            if value is not None:
-                parts.append(f"record.{column} = ?")
-                params.append(value)
-        if self.where is not None:
-            parts.append(f"({self.where.sql})")
-            params += self.where.params
-        if now_ms is not None:
-            parts.append("(valid_from_ms IS NULL OR valid_from_ms <= ?)")
-            anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended and not replaced else ""
-            parts.append(f"(valid_until_ms IS NULL OR valid_until_ms > ?{anyway})")
-            params += [now_ms, now_ms]
-        if replaced:
-            parts.append(f"(valid_until_ms IS NOT NULL OR NOT {SUPERSEDED_SQL})")
-        if current:
-            parts.append(f"NOT {SUPERSEDED_SQL}")
-        return SqlFilter(" AND ".join(parts), tuple(params)) if parts else None
-
-    def with_times(self, exact: SqlFilter | None, tier_codes: Sequence[int] | None) -> SqlFilter:
-        """``exact`` plus the conditions that a scan checks in the record header itself."""
-        parts = [exact.sql] if exact else []
-        params = list(exact.params) if exact else []
-        if self.min_ms is not None:
-            parts.append("record.event_ms >= ?")
-            params.append(self.min_ms)
-        if self.max_ms is not None:
-            parts.append("record.event_ms < ?")
-            params.append(self.max_ms)
-        if tier_codes is not None:
-            listed = ",".join(str(int(code)) for code in tier_codes)
-            parts.append(f"record.segment_id IN (SELECT id FROM segment WHERE tier IN ({listed}))")
-        return SqlFilter(" AND ".join(parts) or "1", tuple(params))
-
-    @property
-    def is_everything(self) -> bool:
-        return self == EVERYTHING
-
-    @property
-    def is_indexed(self) -> bool:
-        """Whether the catalog finds what is meant without looking at every row."""
-        scopes = (self.user_id, self.agent_id, self.session_id)
-        return bool(self.tags or self.any_tags) or any(scope is not None for scope in scopes)
+__all__ = ["AllowedRecords", "Plan", "allowed_records", "is_unfiltered", "make_plan", "query_of"]
 
 
-EVERYTHING: Final = Selection()
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Plan:
+    """One search in one snapshot. Made by `make_plan`; every stage reads it, none changes it.
 
-
-_NEWEST: Final = ScoringProfile(
-    name="newest", w_similarity=0.0, w_recency=1.0, recency_scale_days=1000.0
-)
-
-
-def pinned_request(
-    selection: Selection, k: int, now_ms: int, *, drop_flags: int, replaced: bool
-) -> RecallRequest:
-    """The request for the pinned memories of a selection, about newest first."""
-    where = selection.where
-    pinned = SqlFilter(PINNED_SQL if where is None else f"({where.sql}) AND {PINNED_SQL}",
-                       () if where is None else where.params)  # fmt: skip
-    return RecallRequest(
-        cue=None, vector=None, k=k, selection=replace(selection, where=pinned), profile=_NEWEST,
-        now_ms=now_ms, drop_flags=drop_flags, replaced=replaced,
-        min_importance=1.0,  # which pinned memories pass: the scan drops nearly all others
-    )
-
-
-@dataclass(slots=True, kw_only=True)
-class RecallRequest:
-    """A validated recall.
-
-    Not frozen, although nobody changes it: setting fourteen fields of a frozen class takes longer
-    than most of their checks.
+    Attributes:
+        views: the words of every store at the moment of the snapshot; none where no words count.
+        k: hits wanted.
+        query: what the kernel scores, and the gates that it applies.
+        filters: per store, what the catalog must confirm of a candidate; None: nothing.
+        select: ascending positions of the partitions that can hold an answer; None for all.
+        mask: (partitions,) the same.
+        by_catalog: the catalog alone says what is superseded, not the flags of the partitions.
+        is_scoped: the caller asks among some memories only; the time in a cue is no such filter.
+        beside: memories that stand beside the hits, and are none.
     """
 
-    cue: str | None
-    vector: NDArray[np.float32] | None
+    snap: Snapshot
+    views: tuple[WordView, ...]
+    scanner: Scanner
+    request: RecallRequest
+    reading: Reading
     k: int
-    selection: Selection
-    profile: ScoringProfile
-    now_ms: int
-    valence: tuple[int, int] = (-128, 127)
-    min_importance: float = 0.0
-    mood: int = 0
-    drop_flags: int = DEFAULT_DROP_FLAGS
-    modality_mask: int = 0
-    category_mask: int = 0
-    exact: bool = False
-    lexical: bool = True
-    #: whether only some memories are asked, where the selection does not tell
-    scoped: bool | None = None
-    #: what held then is wanted, also what has been superseded since
-    replaced: bool = False
-    #: the catalog alone says what is superseded, not the flags of the partitions (see ``Searcher``)
-    by_catalog: bool = False
-    #: weight of relevance against newness (maximal marginal relevance); None: relevance alone
-    mmr: float | None = None
-    #: hits of one session at most; None: any number
-    per_session: int | None = None
-    #: how things are is asked, so of two statements the newer one comes first
-    newest: bool = False
-    #: (p, dim) f32 unit vectors of questions about something else; None where there are none
-    probes: NDArray[np.float32] | None = None
-    #: share of the best score that a hit of the semantic tier must have; 0: any
-    cut: float = 0.0
-    #: "fact", "talk" or "request"; "" for what the cue looks like
-    kind: str = ""
-    #: what a cue about the conversation is about; None for any other cue
-    topic: Topic | None = None
-    #: memories that stand beside the hits, and are none
+    query: Query
+    filters: tuple[SqlFilter | None, ...]
+    select: list[int] | None
+    mask: NDArray[np.bool_] | None
+    by_catalog: bool
+    is_scoped: bool
     beside: tuple[int, ...] = ()
 
     @property
-    def gates(self) -> tuple[object, ...]:
-        """What keeps memories out whatever the cue; equal for requests that the same ones pass."""
-        return (
-            self.selection, self.valence, self.min_importance, self.category_mask,
-            self.modality_mask, self.drop_flags,
+    def is_filtered(self) -> bool:
+        """Whether the catalog has to confirm any candidate."""
+        return any(each is not None for each in self.filters)
+
+    def scan(self, count: int, allow: AllowList | None = None) -> ScanResult:
+        """The best ``count`` records by the kernel's score."""
+        return self.scanner.scan(
+            self.snap.table, self.query, count, allow=allow, select=self.select
         )
 
-    @property
-    def is_wide(self) -> bool:
-        """Whether the hits are to cover a topic between them, not each to answer."""
-        return self.mmr is not None or (self.topic is not None and self.topic.wants_many)
+    def stats(self, result: ScanResult) -> ScanStats:
+        """What a scan says of its phases."""
+        state, dropped_filter, tags, valence, strength, similarity, bound = result.drops.tolist()
+        every = len(self.snap.table)
+        used = every if self.select is None else len(self.select)
+        return ScanStats(
+            scanned=result.scanned, dropped_state=state, dropped_filter=dropped_filter,
+            dropped_tags=tags, dropped_valence=valence, dropped_strength=strength,
+            dropped_similarity=similarity, skipped_bound=bound, scored=result.scored,
+            partitions=used, partitions_skipped=every - used, backend=self.scanner.name,
+        )
 
 
-def within(selection: Selection, time: Span) -> Selection | None:
-    """What of a selection is from a time; None when their times do not meet."""
-    start, end = time
-    low = start if selection.min_ms is None else max(start, selection.min_ms)
-    high = end if selection.max_ms is None else min(end, selection.max_ms)
-    return replace(selection, min_ms=low, max_ms=high) if low < high else None
+def make_plan(
+    snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, reading: Reading, *,
+    k: int, router: TierRouter, scanner: Scanner, config: Config, by_catalog: bool,
+    is_scoped: bool | None = None, beside: tuple[int, ...] = (),
+) -> Plan:
+    """The plan of a request.
 
-
-def make_selection(
-    *,
-    tiers: str | Iterable[str] | None,
-    tags: tuple[str, ...],
-    any_tags: tuple[str, ...],
-    user_id: str | None,
-    agent_id: str | None,
-    session_id: str | None,
-    time_range: tuple[datetime | str | None, datetime | str | None] | None,
-    where: Mapping[str, Any] | None,
-) -> Selection:
-    """Validate a selection; tags and scope ids have been checked by the caller."""
-    min_ms, max_ms = parse_range(time_range)
-    names = None if tiers is None else several(tiers, "tiers", "the name of a tier, or several")
-    if names is not None and not names:
-        raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
-    found = None if where is None or _is_empty(where) else compile_where(where, scopes="record")
-    if where and found is not None:
-        user_id = user_id or _scope_in(where, "user_id")
-        agent_id = agent_id or _scope_in(where, "agent_id")
-        session_id = session_id or _scope_in(where, "session_id")
-    return Selection(
-        tiers=names, tags=tags, any_tags=any_tags, user_id=user_id, agent_id=agent_id,
-        session_id=session_id, min_ms=min_ms, max_ms=max_ms, where=found,
+    Args:
+        is_scoped: None for what the request says itself.
+    """
+    select = _partitions_of(router, snap, request)
+    mask = None
+    if select is not None:
+        mask = np.zeros(len(snap.table), np.bool_)
+        mask[select] = True
+    return Plan(
+        snap=snap, views=views, scanner=scanner, request=request, reading=reading, k=k,
+        query=query_of(request, config, snap.format_version, by_catalog=by_catalog),
+        filters=_conditions(snap, request, by_catalog=by_catalog),
+        select=select, mask=mask, by_catalog=by_catalog,
+        is_scoped=request.is_scoped if is_scoped is None else is_scoped, beside=beside,
     )
 
 
-def _is_empty(where: object) -> bool:
-    return isinstance(where, dict) and not where
+def query_of(
+    request: RecallRequest, config: Config, version: int, *, by_catalog: bool = False
+) -> Query:
+    """The query of a scan.
+
+    Args:
+        version: of the store's format, which decides what a tag's bits are.
+    """
+    selection = request.selection
+    drop = request.drop_flags
+    if by_catalog:
+        drop &= ~int(Flag.SUPERSEDED)
+    any_masks = [tag_mask(tag, version) for tag in selection.any_tags]
+    tags_all = selection.bloom_all(version)
+    overlap = tags_all
+    for mask in any_masks:
+        overlap |= mask
+    return make_query(
+        now_ms=request.now_ms, vector=request.vector, profile=request.profile,
+        tags_all=tags_all, any_masks=any_masks, overlap_mask=overlap,
+        valence_min=request.valence[0], valence_max=request.valence[1],
+        event_min_ms=selection.min_ms, event_max_ms=selection.max_ms,
+        importance_floor=request.min_importance, drop_flags=drop,
+        modality_mask=request.modality_mask, category_mask=request.category_mask,
+        mood=request.mood,
+        recall_confidence=0.0 if request.exact else config.recall_confidence,
+    )
 
 
-def _scope_in(where: Mapping[str, Any], name: str) -> str | None:
-    """The scope that all of a filter's answers have, so that index and Bloom filter help."""
-    test = where.get(name)
-    if isinstance(test, Mapping):
-        test = test.get("eq", test.get("$eq"))
-    return test if isinstance(test, str) else None
+def is_unfiltered(query: Query) -> bool:
+    """True when nothing but flags can keep a memory out."""
+    profile = query.profile
+    return (
+        query.tags_all == 0 and not len(query.any_masks)
+        and query.valence_min == -128 and query.valence_max == 127
+        and query.event_min_ms is None and query.event_max_ms is None
+        and query.importance_floor == 0 and query.retention_floor == 0
+        and query.modality_mask == 0 and query.category_mask == 0
+        and profile.min_similarity <= -1 and query.drop_flags == DEFAULT_DROP_FLAGS
+    )
 
 
-def until(selection: Selection, moment_ms: int | None) -> Selection:
-    """What of a selection had happened by a moment; all of it for None."""
-    if moment_ms is None or (selection.max_ms is not None and selection.max_ms <= moment_ms):
-        return selection
-    return replace(selection, max_ms=moment_ms + 1)
-
-
-def asked_topic(cue: str | None, kind: str) -> Topic | None:
-    """What a cue about the conversation is about; None for one that is not, or said to be talk."""
-    if cue is None or kind not in ("", "fact"):
+def _partitions_of(router: TierRouter, snap: Snapshot, request: RecallRequest) -> list[int] | None:
+    """Positions of partitions that can hold an answer; None for all of them."""
+    selection = request.selection
+    if selection.tiers is None and selection.min_ms is None and selection.max_ms is None:
         return None
-    topic = topic_of(cue)
-    return topic if topic.kind else None
+    tiers = router.select(selection.tiers)
+    low = -(1 << 62) if selection.min_ms is None else selection.min_ms
+    high = 1 << 62 if selection.max_ms is None else selection.max_ms
+    return [
+        snap.position(n, partition.segment_id)
+        for n, view in enumerate(snap.views)
+        for partition in router.partitions(view, tiers, min_ms=low, max_ms=high)
+    ]
 
 
-def usual_k(topic: Topic | None, usual: int) -> int:
-    """How many hits are wanted when nobody says: twice as many for an order or a summary."""
-    return 2 * usual if topic is not None and topic.wants_many else usual
+def _conditions(
+    snap: Snapshot, request: RecallRequest, *, by_catalog: bool, whole_store: bool = False
+) -> tuple[SqlFilter | None, ...]:
+    """Per store: what the catalog has to confirm of a candidate."""
+    superseded = not request.drop_flags & Flag.SUPERSEDED
+    return tuple([
+        request.selection.exact(
+            now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
+            whole_store=whole_store, replaced=request.replaced, ended=superseded,
+            current=by_catalog and not superseded,
+        )
+        for n in range(len(snap.stores))
+    ])
 
 
-def by_importance(profile: ScoringProfile) -> ScoringProfile:
-    """A profile for cues that nothing is like: the weight of likeness goes to importance."""
-    if profile.fusion == "multiplicative":
-        return profile
-    importance = min(MOST_WEIGHT, profile.w_importance + profile.w_similarity)
-    return replace(profile, w_similarity=0.0, w_importance=importance)
+@dataclass(frozen=True, slots=True, eq=False)
+class AllowedRecords:
+    """Records that a filter lets through: ascending `code_of`, and as a list for the kernel."""
+
+    codes: NDArray[np.uint64]
+    allow: AllowList
+
+
+def allowed_records(plan: Plan) -> AllowedRecords:
+    """Exactly the records that satisfy the filters of a plan."""
+    parts: list[int] = []
+    slots: list[int] = []
+    snap = plan.snap
+    filters = _conditions(snap, plan.request, by_catalog=plan.by_catalog, whole_store=True)
+    for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
+        sql, params = (condition.sql, condition.params) if condition else ("1", ())
+        for segment_id, slot, _ in store.catalog.places(sql, params):
+            parts.append(snap.position_of(n, segment_id, slot))
+            slots.append(slot)
+    codes = code_of(np.array(parts, np.uint32), np.array(slots, np.uint32))
+    return AllowedRecords(np.sort(codes), AllowList.from_records(snap.table, parts, slots))

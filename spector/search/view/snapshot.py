@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import PartitionCorruptError
-from spector.kernel.contract import Edit, Part, PartTable, Scanner
+from spector.kernel.contract import Edit, Kernel, Part, PartTable
 from spector.store.catalog import has_windows
 from spector.store.core import Store, View
 from spector.store.partitions import Partition
@@ -72,6 +72,7 @@ class _Seats:
 class Snapshot:
     """Views of all stores at one moment, as one table for the kernel, store after store."""
 
+    kernel: Kernel
     stores: tuple[Store, ...]
     views: tuple[View, ...]
     table: PartTable
@@ -174,13 +175,13 @@ class Candidate:
 
 
 def make_snapshot(
-    stores: tuple[Store, ...], views: tuple[View, ...], kernel: Scanner
+    stores: tuple[Store, ...], views: tuple[View, ...], kernel: Kernel
 ) -> Snapshot:
     """One kernel table over all partitions of all views."""
     table = kernel.prepare([_part(p) for view in views for p in view.partitions])
     return Snapshot(
-        stores, views, table, _offsets(views), tuple(_indexes(view.partitions) for view in views),
-        {},
+        kernel, stores, views, table, _offsets(views),
+        tuple(_indexes(view.partitions) for view in views), {},
     )
 
 
@@ -201,8 +202,8 @@ def patched_snapshot(old: Snapshot, views: tuple[View, ...]) -> Snapshot:
         if not same_places:
             indexes[n] = _indexes(after.partitions)
     return Snapshot(
-        old.stores, views, old.table.patched(edits) if edits else old.table, _offsets(views),
-        tuple(indexes), {},
+        old.kernel, old.stores, views, old.table.patched(edits) if edits else old.table,
+        _offsets(views), tuple(indexes), {},
     )
 
 

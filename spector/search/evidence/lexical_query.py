@@ -1,0 +1,51 @@
+"""A cue as it is put to the words of the stores: terms, names, aliases, speakers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.language.words import Term
+from spector.lexical import Lookup
+from spector.search.evidence.named import Aliased, Name
+
+__all__ = ["LexicalQuery"]
+
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalQuery:
+    """What the words of a cue ask for.
+
+    Attributes:
+        kind: "fact", "talk" or "request": how much words count.
+        terms: what is looked up; ``words`` has their postings, by store.
+        about: code of the one speaker that the cue is about, by store; -1 for none.
+        said_by: code of the one speaker whose words are asked for ("what did I say about ..."), by
+            store; -1 for none.
+        is_name: the cue is a word or two and no question, see
+            `spector.language.cues.intent.is_name`.
+        names: what names memories, see `identifying`.
+        aliased: the aliases of memories that the cue has, see
+            `spector.search.evidence.named.aliased`.
+    """
+
+    kind: str
+    terms: tuple[Term, ...]
+    words: tuple[Lookup, ...]
+    about: tuple[int, ...] = ()
+    said_by: tuple[int, ...] = ()
+    is_name: bool = False
+    names: tuple[Name, ...] = ()
+    aliased: Aliased | None = None
+    _df: list[I64] = field(default_factory=list, repr=False, compare=False)
+
+    def df(self) -> I64:
+        """(t,) memories of all stores that have each term."""
+        if not self._df:
+            first, *others = (lookup.df for lookup in self.words)
+            self._df.append(sum(others, first))
+        return self._df[0]

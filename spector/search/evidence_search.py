@@ -1,0 +1,189 @@
+"""A search by the kernel's score and all evidence: words, people, dates, the turns around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from spector.config import Config
+from spector.kernel.contract import DROP_PHASES, ScanResult, empty_result
+from spector.records import Hit
+from spector.search.candidates import BY_SCORE, BY_WORDS, CandidateRanker
+from spector.search.evidence import LexicalChannel, LexicalQuery, SignalCollector
+from spector.search.score_search import MOST_CANDIDATES, ScoreSearch
+from spector.search.selection import (
+    DEEP,
+    LOOKED_AT,
+    MOST_VERSIONS,
+    WINDOW,
+    Standing,
+    demote_floods,
+    extend_series,
+    is_doubted,
+    move_newer_first,
+    newer_versions,
+    trusted_candidates,
+)
+from spector.search.view import (
+    Answer,
+    Candidate,
+    Confirmer,
+    Modifier,
+    Plan,
+    Ranked,
+    allowed_records,
+    is_unfiltered,
+)
+
+__all__ = ["EvidenceSearch", "MakeModifier"]
+
+#: makes the modifier of one ranking
+MakeModifier = Callable[[Plan, Ranked], Modifier]
+
+
+class _Found(NamedTuple):
+    """The hits of a ranking, the scan and the ranking that they are of, and the instructions that
+    were set aside in it, best first."""
+
+    hits: list[Hit]
+    result: ScanResult
+    ranked: Ranked
+    instructions: Sequence[Candidate]
+
+
+class EvidenceSearch:
+    """Ranks the candidates of a plan, confirms the best, and decides their final order."""
+
+    def __init__(
+        self, stores: int, config: Config, confirmer: Confirmer, lexical: LexicalChannel,
+        standing: Standing, by_score: ScoreSearch, modifiers: Sequence[MakeModifier],
+    ) -> None:
+        self._config = config
+        self._confirmer = confirmer
+        self._lexical = lexical
+        self._standing = standing
+        self._by_score = by_score
+        self._ranker = CandidateRanker(stores, config)
+        self._signals = SignalCollector()
+        self._modifiers = tuple(modifiers)
+
+    def drop_caches(self) -> None:
+        self._ranker.drop_caches()
+        self._signals.drop_caches()
+
+    def answer(self, plan: Plan) -> Answer:
+        """The best by all evidence, in their final order, with signals."""
+        cue = self._lexical.query(plan)
+        deep, versions = plan, plan.request.newest and plan.query.profile.ranking.newer
+        if versions:
+            deep = replace(plan, k=max(plan.k, LOOKED_AT))
+        found = (self._of_small if self._ranker.is_small(plan.views) else self._of_large)(
+            deep, cue, plan.k
+        )
+        hits, signals = found.hits, None
+        if not plan.request.is_survey:  # of everything, nothing is judged
+            signals = self._signals.signals(plan, cue, found.ranked, hits[: plan.k])
+        if is_doubted(hits):
+            hits = self._with_floods_behind(deep, cue, found)
+        newer: dict[int, tuple[int, ...]] = {}
+        if versions:
+            hits, newer = self._with_newer_first(plan, found.ranked, hits)
+        first = self._by_score.hit_of_id(plan)
+        if first is not None:
+            hits = [first, *(hit for hit in hits if hit.id != first.id)]
+        least = hits[0].score if hits else -np.inf
+        wanted = [each for each in found.instructions if each.score > least]
+        standing, _ = self._confirmer.first(plan, wanted, 1)
+        return Answer(tuple(hits), plan.stats(found.result), signals, tuple(standing), newer)
+
+    # -- ranking --------------------------------------------------------------------------------
+
+    def _of_small(self, plan: Plan, cue: LexicalQuery, k: int) -> _Found:
+        """The first hits of everything there is.
+
+        Args:
+            k: what a scan is asked for, where something may have no words or may not pass.
+        """
+        result = None
+        if plan.select is not None or not is_unfiltered(plan.query) or _lacks_words(plan):
+            result = plan.scan(k)
+        ranked = self._modified(plan, self._ranker.all_of(plan, cue, result))
+        if result is None:  # every record was scored, but for those whose state forbids it
+            result = _scan_of_all(plan, len(ranked))
+        instructions = self._standing.set_aside(plan, ranked)
+        some = ranked.top(MOST_CANDIDATES) if plan.is_filtered else ranked
+        hits, _ = self._confirmer.first(plan, some, plan.k, distinct=True)
+        if len(hits) < plan.k and len(some) < len(ranked):
+            ranked.only(allowed_records(plan).codes)
+            hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True)
+        return _Found(hits, result, ranked, instructions)
+
+    def _of_large(self, plan: Plan, cue: LexicalQuery, k: int) -> _Found:
+        """The first hits of as many candidates as it takes."""
+        want, by_words, allow = max(2 * plan.k, BY_SCORE), max(plan.k, BY_WORDS), None
+        while True:
+            result = plan.scan(want, allow.allow if allow else None)
+            ranked = self._ranker.best_of(plan, cue, result, by_words, allow)
+            instructions = self._standing.set_aside(plan, self._modified(plan, ranked))
+            if allow is not None:
+                ranked.only(allow.codes)
+            hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True)
+            if len(hits) >= plan.k or len(result) < want:
+                return _Found(hits, result, ranked, instructions)
+            if plan.is_filtered and allow is None:
+                allow = allowed_records(plan)
+            else:
+                want, by_words = 4 * want, 4 * by_words
+
+    def _modified(self, plan: Plan, ranked: Ranked) -> Ranked:
+        for make in self._modifiers:
+            ranked.modify(make(plan, ranked))
+        return ranked
+
+    # -- order ----------------------------------------------------------------------------------
+
+    def _with_floods_behind(self, plan: Plan, cue: LexicalQuery, found: _Found) -> list[Hit]:
+        """The hits with floods of one origin behind what others say about the cue."""
+
+        def others() -> list[Hit]:
+            ranked = found.ranked
+            if not ranked.is_whole:
+                more = replace(plan, k=min(max(plan.k, DEEP), self._config.max_k))
+                ranked = self._of_large(more, cue, more.k).ranked
+            some = trusted_candidates(plan.snap, ranked)
+            return self._confirmer.first(plan, some, plan.k)[0]
+
+        hits = found.hits
+        if len(hits) < WINDOW:
+            hits = self._confirmer.first(plan, found.ranked, WINDOW)[0]
+        return demote_floods(hits, plan.k, others)
+
+    def _with_newer_first(
+        self, plan: Plan, ranked: Ranked, hits: list[Hit]
+    ) -> tuple[list[Hit], dict[int, tuple[int, ...]]]:
+        """The hits with newer versions of a statement first, and which those are."""
+        cue = plan.request.cue or ""
+        newer = newer_versions(hits[:LOOKED_AT], cue)
+        if 2 * len(newer) >= LOOKED_AT:  # a series, whose newest may be farther behind
+            more = self._confirmer.first(plan, ranked, MOST_VERSIONS)[0]
+            seen = {hit.id for hit in hits}
+            hits = [*hits, *(hit for hit in more if hit.id not in seen)]
+            newer = extend_series(newer, hits[:MOST_VERSIONS], cue)
+        return move_newer_first(hits, newer), newer
+
+
+def _lacks_words(plan: Plan) -> bool:
+    """Whether there are records without words in the index: rows of the catalog are damaged."""
+    live = sum([partition.live for view in plan.snap.views for partition in view.partitions])
+    return live != sum([view.n_rows for view in plan.views])
+
+
+def _scan_of_all(plan: Plan, scored: int) -> ScanResult:
+    """What a scan without gates would say of its phases."""
+    rows = int(plan.snap.table.rows)
+    drops = np.zeros(len(DROP_PHASES), np.uint64)
+    drops[DROP_PHASES.index("state")] = rows - scored
+    return empty_result(drops, rows, scored)

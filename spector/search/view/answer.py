@@ -1,0 +1,34 @@
+"""The answer of a search: its hits, and what else is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from spector.records import Hit, HitList, ScanStats, Signals
+
+__all__ = ["Answer"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """The hits of one plan, best first, and what was measured on the way to them.
+
+    Attributes:
+        signals: of the cue; None where nothing was measured.
+        standing: instructions of the user that stand beside the hits.
+        newer: id of a hit -> ids of newer hits that answer the cue anew.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    stats: ScanStats | None = None
+    signals: Signals | None = None
+    standing: tuple[Hit, ...] = ()
+    newer: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def hit_list(self) -> HitList:
+        """The same as a recall returns it."""
+        return HitList(
+            list(self.hits), self.stats, signals=self.signals, standing=self.standing,
+            outdated=self.newer,
+        )

@@ -1,0 +1,290 @@
+"""The request of a recall: its parsed arguments, and the SQL of its selection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.arguments import parse_range, several
+from spector.errors import InvalidFilterError
+from spector.kernel.contract import (
+    DEFAULT_DROP_FLAGS,
+    MOST_WEIGHT,
+    ScoringProfile,
+    scope_tag,
+    tags_mask,
+)
+from spector.language.cues import Topic, topic_of
+from spector.language.time import Span
+from spector.store.catalog import LINKED_SQL, PINNED_SQL, SUPERSEDED_SQL, SqlFilter, compile_where
+
+__all__ = [
+    "EVERYTHING", "RecallRequest", "Selection", "asked_topic", "by_importance", "make_selection",
+    "pinned_request", "usual_k",
+]  # fmt: skip
+
+_TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
+_TAG_OF_ONE = "EXISTS (SELECT 1 FROM record_tag WHERE {} AND record_tag.id = record.id)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which records are meant, apart from any cue; shared by recall, forget and iteration."""
+
+    tiers: tuple[str, ...] | None = None
+    tags: tuple[str, ...] = ()
+    any_tags: tuple[str, ...] = ()
+    user_id: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    min_ms: int | None = None
+    max_ms: int | None = None
+    where: SqlFilter | None = None
+
+    def bloom_all(self, version: int) -> int:
+        """Bits that every answer's Bloom filter must contain, in a store of that format."""
+        scopes: list[str] = []
+        if self.user_id is not None:
+            scopes.append(scope_tag("user", self.user_id))
+        if self.agent_id is not None:
+            scopes.append(scope_tag("agent", self.agent_id))
+        if self.session_id is not None:
+            scopes.append(scope_tag("session", self.session_id))
+        return tags_mask((*self.tags, *scopes), version)
+
+    def exact(
+        self, *, now_ms: int | None = None, whole_store: bool = True, replaced: bool = False,
+        ended: bool = False, current: bool = False,
+    ) -> SqlFilter | None:
+        """The condition that an answer's row must satisfy; None when every row does.
+
+        With ``now_ms`` records outside their validity window are excluded as well; with
+        ``replaced`` also superseded ones of which nobody knows until when they held; with ``ended``
+        the end of superseded ones excludes none of them; with ``current`` superseded ones are
+        excluded. Tags are asked for in the way that is fast for finding all records with them
+        (``whole_store``), or for confirming a few hundred candidates; the answer is the same.
+        """
+        if self is EVERYTHING and now_ms is None and not current:
+            return None
+        has_tag = _TAG_OF_ALL if whole_store else _TAG_OF_ONE
+        parts: list[str] = []
+        params: list[str | int] = []
+        for tag in self.tags:
+            parts.append(has_tag.format("tag = ?"))
+            params.append(tag)
+        if self.any_tags:
+            marks = ",".join("?" * len(self.any_tags))
+            parts.append(has_tag.format(f"tag IN ({marks})"))
+            params += self.any_tags
+        for column in ("user_id", "agent_id", "session_id"):
+            value = getattr(self, column)
+            if value is not None:
+                parts.append(f"record.{column} = ?")
+                params.append(value)
+        if self.where is not None:
+            parts.append(f"({self.where.sql})")
+            params += self.where.params
+        if now_ms is not None:
+            parts.append("(valid_from_ms IS NULL OR valid_from_ms <= ?)")
+            anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended and not replaced else ""
+            parts.append(f"(valid_until_ms IS NULL OR valid_until_ms > ?{anyway})")
+            params += [now_ms, now_ms]
+        if replaced:
+            parts.append(f"(valid_until_ms IS NOT NULL OR NOT {SUPERSEDED_SQL})")
+        if current:
+            parts.append(f"NOT {SUPERSEDED_SQL}")
+        return SqlFilter(" AND ".join(parts), tuple(params)) if parts else None
+
+    def with_times(self, exact: SqlFilter | None, tier_codes: Sequence[int] | None) -> SqlFilter:
+        """``exact`` plus the conditions that a scan checks in the record header itself."""
+        parts = [exact.sql] if exact else []
+        params = list(exact.params) if exact else []
+        if self.min_ms is not None:
+            parts.append("record.event_ms >= ?")
+            params.append(self.min_ms)
+        if self.max_ms is not None:
+            parts.append("record.event_ms < ?")
+            params.append(self.max_ms)
+        if tier_codes is not None:
+            listed = ",".join(str(int(code)) for code in tier_codes)
+            parts.append(f"record.segment_id IN (SELECT id FROM segment WHERE tier IN ({listed}))")
+        return SqlFilter(" AND ".join(parts) or "1", tuple(params))
+
+    @property
+    def is_everything(self) -> bool:
+        return self == EVERYTHING
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the catalog finds what is meant without looking at every row."""
+        scopes = (self.user_id, self.agent_id, self.session_id)
+        return bool(self.tags or self.any_tags) or any(scope is not None for scope in scopes)
+
+
+EVERYTHING: Final = Selection()
+
+
+_NEWEST: Final = ScoringProfile(
+    name="newest", w_similarity=0.0, w_recency=1.0, recency_scale_days=1000.0
+)
+
+
+def pinned_request(
+    selection: Selection, k: int, now_ms: int, *, drop_flags: int, replaced: bool
+) -> RecallRequest:
+    """The request for the pinned memories of a selection, about newest first."""
+    where = selection.where
+    pinned = SqlFilter(PINNED_SQL if where is None else f"({where.sql}) AND {PINNED_SQL}",
+                       () if where is None else where.params)  # fmt: skip
+    return RecallRequest(
+        cue=None, vector=None, k=k, selection=replace(selection, where=pinned), profile=_NEWEST,
+        now_ms=now_ms, drop_flags=drop_flags, replaced=replaced,
+        min_importance=1.0,  # which pinned memories pass: the scan drops nearly all others
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRequest:
+    """The parsed arguments of one recall; what a search makes of them is its `Plan`."""
+
+    cue: str | None
+    vector: NDArray[np.float32] | None
+    k: int
+    selection: Selection
+    profile: ScoringProfile
+    now_ms: int
+    valence: tuple[int, int] = (-128, 127)
+    min_importance: float = 0.0
+    mood: int = 0
+    drop_flags: int = DEFAULT_DROP_FLAGS
+    modality_mask: int = 0
+    category_mask: int = 0
+    exact: bool = False
+    lexical: bool = True
+    #: what held then is wanted, also what has been superseded since
+    replaced: bool = False
+    #: weight of relevance against newness (maximal marginal relevance); None: relevance alone
+    mmr: float | None = None
+    #: hits of one session at most; None: any number
+    per_session: int | None = None
+    #: how things are is asked, so of two statements the newer one comes first
+    newest: bool = False
+    #: (p, dim) f32 unit vectors of questions about something else; None where there are none
+    probes: NDArray[np.float32] | None = None
+    #: share of the best score that a hit of the semantic tier must have; 0: any
+    cut: float = 0.0
+    #: "fact", "talk" or "request"; "" for what the cue looks like
+    kind: str = ""
+    #: what a cue about the conversation is about; None for any other cue
+    topic: Topic | None = None
+
+    @property
+    def gates(self) -> tuple[object, ...]:
+        """What keeps memories out whatever the cue; equal for requests that the same ones pass."""
+        return (
+            self.selection, self.valence, self.min_importance, self.category_mask,
+            self.modality_mask, self.drop_flags,
+        )
+
+    @property
+    def ranks_by_evidence(self) -> bool:
+        """Whether words, people and dates count beside the kernel's score."""
+        return self.cue is not None and self.lexical and bool(self.profile.w_lexical)
+
+    @property
+    def is_scoped(self) -> bool:
+        """Whether the caller asks among some memories only."""
+        return not (
+            self.selection.is_everything and self.valence == (-128, 127)
+            and self.min_importance == 0 and not self.category_mask and not self.modality_mask
+        )
+
+    @property
+    def is_survey(self) -> bool:
+        """Whether the cue asks for all there is ("what do you know about me?")."""
+        return self.topic is not None and self.topic.is_survey
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the hits are to cover a topic between them, not each to answer."""
+        return self.mmr is not None or (self.topic is not None and self.topic.wants_many)
+
+
+def within(selection: Selection, time: Span) -> Selection | None:
+    """What of a selection is from a time; None when their times do not meet."""
+    start, end = time
+    low = start if selection.min_ms is None else max(start, selection.min_ms)
+    high = end if selection.max_ms is None else min(end, selection.max_ms)
+    return replace(selection, min_ms=low, max_ms=high) if low < high else None
+
+
+def make_selection(
+    *,
+    tiers: str | Iterable[str] | None,
+    tags: tuple[str, ...],
+    any_tags: tuple[str, ...],
+    user_id: str | None,
+    agent_id: str | None,
+    session_id: str | None,
+    time_range: tuple[datetime | str | None, datetime | str | None] | None,
+    where: Mapping[str, Any] | None,
+) -> Selection:
+    """Validate a selection; tags and scope ids have been checked by the caller."""
+    min_ms, max_ms = parse_range(time_range)
+    names = None if tiers is None else several(tiers, "tiers", "the name of a tier, or several")
+    if names is not None and not names:
+        raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
+    found = None if where is None or _is_empty(where) else compile_where(where, scopes="record")
+    if where and found is not None:
+        user_id = user_id or _scope_in(where, "user_id")
+        agent_id = agent_id or _scope_in(where, "agent_id")
+        session_id = session_id or _scope_in(where, "session_id")
+    return Selection(
+        tiers=names, tags=tags, any_tags=any_tags, user_id=user_id, agent_id=agent_id,
+        session_id=session_id, min_ms=min_ms, max_ms=max_ms, where=found,
+    )
+
+
+def _is_empty(where: object) -> bool:
+    return isinstance(where, dict) and not where
+
+
+def _scope_in(where: Mapping[str, Any], name: str) -> str | None:
+    """The scope that all of a filter's answers have, so that index and Bloom filter help."""
+    test = where.get(name)
+    if isinstance(test, Mapping):
+        test = test.get("eq", test.get("$eq"))
+    return test if isinstance(test, str) else None
+
+
+def until(selection: Selection, moment_ms: int | None) -> Selection:
+    """What of a selection had happened by a moment; all of it for None."""
+    if moment_ms is None or (selection.max_ms is not None and selection.max_ms <= moment_ms):
+        return selection
+    return replace(selection, max_ms=moment_ms + 1)
+
+
+def asked_topic(cue: str | None, kind: str) -> Topic | None:
+    """What a cue about the conversation is about; None for one that is not, or said to be talk."""
+    if cue is None or kind not in ("", "fact"):
+        return None
+    topic = topic_of(cue)
+    return topic if topic.kind else None
+
+
+def usual_k(topic: Topic | None, usual: int) -> int:
+    """How many hits are wanted when nobody says: twice as many for an order or a summary."""
+    return 2 * usual if topic is not None and topic.wants_many else usual
+
+
+def by_importance(profile: ScoringProfile) -> ScoringProfile:
+    """A profile for cues that nothing is like: the weight of likeness goes to importance."""
+    if profile.fusion == "multiplicative":
+        return profile
+    importance = min(MOST_WEIGHT, profile.w_importance + profile.w_similarity)
+    return replace(profile, w_similarity=0.0, w_importance=importance)
