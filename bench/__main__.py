@@ -3,7 +3,7 @@
 python -m bench                quick: about a minute, small stores; prints a table
 python -m bench --full         up to a million records; writes bench/results/*-full.json
 python -m bench --only recall  the benchmarks whose name contains a word
-python -m bench report         README block and docs/benchmarks.md from the newest full run
+python -m bench report         README and docs/performance.md from the newest full run
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def main(arguments: list[str] | None = None) -> int:
     if options.verb == "report":
         source = Path(options.file) if options.file else results.newest_full()
         report.write_all(results.load(source))
-        print(f"README.md and docs/benchmarks.md made from {source.name}")
+        print(f"README.md and docs/performance.md made from {source.name}")
         return 0
     run, code = measure("full" if options.full else "quick", options.only)
     stamp = run["started"].replace(":", "").replace("-", "")[:13]
     default = results.RESULTS / f"{stamp}-{run['commit'][:7]}-{run['mode']}.json"
     path = Path(options.out) if options.out else default
     results.save(run, path)
-    print("\n".join(line for line in report.docs_page(run).splitlines() if _is_figure(line)))
+    print("\n".join(line for line in report.docs_block(run).splitlines() if _is_figure(line)))
     print(f"\nsaved as {os.path.relpath(path)}")
     return code
 

@@ -1,4 +1,4 @@
-"""Tables from the results: the block in the README and the page in docs.
+"""Tables from the results: a block in the README and one in docs/performance.md.
 
 Nothing here is written by hand, and no row is left out: a promise that was missed says so.
 """
@@ -14,8 +14,8 @@ from bench.machine import REPO
 from bench.results import met
 
 README: Final = REPO / "README.md"
-DOCS_PAGE: Final = REPO / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+#: the page that every benchmark has a block in
+PAGE: Final = REPO / "docs" / "performance.md"
 
 GROUPS: Final = {
     "scan": "Scan, beside a streaming read of the same bytes",
@@ -43,20 +43,29 @@ _OWN_LOAD: Final = 1.5
 _WORDS: Final = {"texts": "{:,} texts", "threads": "{} thread(s)", "backend": "{}"}
 
 
-def write_all(results: dict[str, Any], readme: Path = README, page: Path = DOCS_PAGE) -> None:
-    """Regenerate both places from one run."""
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(docs_page(results), encoding="utf-8")
-    text = readme.read_text(encoding="utf-8")
-    readme.write_text(replace_block(text, readme_block(results)), encoding="utf-8")
+def write_all(results: dict[str, Any], readme: Path = README, page: Path = PAGE) -> None:
+    """Regenerate both blocks from one run."""
+    write_block(page, "bench", docs_block(results))
+    write_block(readme, "bench", readme_block(results))
 
 
-def replace_block(text: str, block: str) -> str:
-    """``text`` with what stands between the two marks replaced."""
-    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
+def write_block(page: Path, name: str, block: str) -> None:
+    """Replace the block called ``name`` of a page."""
+    text = page.read_text(encoding="utf-8")
+    page.write_text(replace_block(text, name, block), encoding="utf-8")
+
+
+def replace_block(text: str, name: str, block: str) -> str:
+    """``text`` with what stands between the two marks of ``name`` replaced."""
+    begin, end = marks(name)
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if len(pattern.findall(text)) != 1:
-        raise ValueError(f"expected exactly one {BEGIN} ... {END}")
-    return pattern.sub(lambda _: f"{BEGIN}\n{block.strip()}\n{END}", text)
+        raise ValueError(f"expected exactly one {begin} ... {end}")
+    return pattern.sub(lambda _: f"{begin}\n{block.strip()}\n{end}", text)
+
+
+def marks(name: str) -> tuple[str, str]:
+    return f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
 
 
 def readme_block(results: dict[str, Any]) -> str:
@@ -67,18 +76,18 @@ def readme_block(results: dict[str, Any]) -> str:
             *_table(rows),
             "",
             _machine_line(results),
-            "All figures, the method and what was missed: "
-            "[docs/benchmarks.md](docs/benchmarks.md).",
+            "All figures, the method, and the goals that were missed: "
+            "[docs/performance.md](docs/performance.md).",
         ]
     )
 
 
-def docs_page(results: dict[str, Any]) -> str:
-    lines = ["# Benchmarks", "", _machine_line(results), "", *_METHOD, ""]
+def docs_block(results: dict[str, Any]) -> str:
+    lines = ["## Benchmarks", "", _machine_line(results), "", *_METHOD, ""]
     missed = [row for row in results["rows"] if met(row) is False]
     promised = [row for row in results["rows"] if met(row) is not None]
-    kept = f"Of those that a row below measures, {len(promised) - len(missed)} of {len(promised)}"
-    lines += ["## Promises", "", f"{kept} are kept. [All of them](speed.md), with what was missed."]
+    kept = f"{len(promised) - len(missed)} of the {len(promised)} goals that these rows measure"
+    lines += [f"{kept} are met."]
     if missed:
         lines += ["", "Missed:", ""]
         lines += [f"- {_name(row)}: {_verdict(row)}" for row in missed]
@@ -86,15 +95,15 @@ def docs_page(results: dict[str, Any]) -> str:
     for group, title in GROUPS.items():
         rows = sorted((row for row in results["rows"] if row["group"] == group), key=_order)
         if rows:
-            lines += ["", f"## {title}", "", *_table(rows), *_notes(rows)]
-    lines += ["", "## The run", "", *_run_facts(results)]
+            lines += ["", f"### {title}", "", *_table(rows), *_notes(rows)]
+    lines += ["", "### The run", "", *_run_facts(results)]
     return "\n".join(lines) + "\n"
 
 
 _METHOD: Final = """\
-This page and the table in the README are generated: `python -m bench report` makes them from the
-newest file in `bench/results/`, `make bench` makes a quick run, `python -m bench --full` a full
-one. Nothing is edited by hand, and rows that look bad stay.
+`python -m bench report` generates this part and the table in the README from the newest file in
+`bench/results/`. `make bench` makes a quick run, `python -m bench --full` a full one. Nothing is
+edited by hand, and rows that look bad stay.
 
 - Vectors are real sentence embeddings: turns of conversation, tiled to the size of the store with
   seeded Gaussian noise (a copy keeps a cosine of about 0.93) and renormalised. Cues are questions.

@@ -39,98 +39,115 @@ class Config:
     """
 
     # partitions
+    #: records of a partition of the episodic tier
     episodic_capacity: int = 10_000
+    #: records of a partition of the semantic tier
     semantic_capacity: int = 10_000
+    #: records of a partition of the procedural tier
     procedural_capacity: int = 500
-    #: of each user; memories without one share as many
+    #: working memories kept per user; memories without a user share one ring of as many
     working_capacity: int = 100
-    #: users with working memories; of more, those of the user who wrote longest ago make room
+    #: users with working memories; beyond that, the user who wrote longest ago makes room
     working_users: int = 1000
-    #: a file begins with a page, and grows by a quarter of its size, but never by less than this
+    #: least bytes by which a file grows; otherwise it grows by a quarter of its size
     min_extent_bytes: int = 16 * 1024
-    #: ... and never by more than this
+    #: most bytes by which a file grows at once
     max_extent_bytes: int = 16 * 1024 * 1024
-
-    #: read every page of a partition before recalls look at it: a sector that the disk cannot read
-    #: is then an error when the store is opened, and not the end of the process (SIGBUS). Opening
-    #: takes as long as reading all vectors
+    #: read every page of a partition when the store is opened, so that an unreadable sector is an
+    #: error then and not a SIGBUS during a recall. Opening takes as long as reading all vectors
     guard_reads: bool = False
 
     # limits on what a caller may store
+    #: longest text, in UTF-8
     max_text_bytes: int = 1024 * 1024
-    #: a cue is embedded while somebody waits, some 100 ms for every 1,000 bytes of it; of a longer
-    #: one the first sentence and the end are read
+    #: longest cue that is embedded whole, at about 100 ms per 1,000 bytes. Of a longer one the
+    #: first sentence and the end are read
     max_cue_bytes: int = 16 * 1024
+    #: tags of a memory
     max_tags: int = 64
+    #: longest tag, in UTF-8
     max_tag_bytes: int = 256
+    #: metadata of a memory, as JSON
     max_metadata_bytes: int = 64 * 1024
+    #: longest user, agent or session id
     max_scope_bytes: int = 256
+    #: parents of a memory
     max_parents: int = 1024
 
     # commit
-    #: redo images kept in the journal before the partitions are synced and the journal emptied
+    #: redo images kept in the journal before the partitions are synced and the journal is emptied
     checkpoint_bytes: int = 16 * 1024 * 1024
     #: records that remember_many commits in one transaction
     batch_records: int = 8192
 
     # memory dynamics
+    #: importance of a memory that is given none
     default_importance: float = 0.5
+    #: confidence of a memory that is given none
     default_confidence: float = 1.0
-    #: days until retention falls to 1/e (Ebbinghaus); importance scales it by 0.5 .. 1.5
+    #: days until retention falls to 1/e (Ebbinghaus); importance scales it by 0.5 to 1.5
     initial_stability_days: float = 7.0
     #: arousal from which a memory is a flashbulb: pinned, importance >= 0.9, stability x 1.5
     flashbulb_arousal: float = 0.8
-    #: added to stability for a successful reinforcement, times max(1, days since last access)
+    #: added to stability by a successful reinforcement, times max(1, days since last access)
     stability_boost_days: float = 0.5
-    #: a failed reinforcement multiplies stability by this
+    #: factor of stability for a failed reinforcement
     stability_failure_factor: float = 0.7
+    #: upper limit of stability
     max_stability_days: float = 36_500.0
     #: step of the utility update: utility += rate * (target - utility)
     utility_rate: float = 0.1
 
     # recall
-    #: in a store of no more memories a cue with words ranks every one of them by all evidence; in
-    #: a larger one the best by score, the best by words and those around them in their sessions
+    #: stores of up to this many memories are ranked whole, by all evidence. In a larger one the
+    #: candidates are the best by score, the best by words, and their neighbours in the session
     rank_all_records: int = 8192
+    #: largest k
     max_k: int = 10_000
-    #: standard errors that the bound of an estimated cosine adds before it rules a memory out;
-    #: 0 estimates nothing. docs/manual.md has recall against time.
+    #: standard errors added to an estimated cosine before it rules a memory out; 0 estimates
+    #: nothing. docs/performance.md has recall against time
     recall_confidence: float = 2.5
 
     # context
-    #: probability of an answer below which ``context`` and ``recall(selective=True)`` say nothing;
-    #: 0 always says something
+    #: probability of an answer below which ``context`` and ``recall(selective=True)`` abstain;
+    #: 0 never abstains
     abstain_below: float = 0.35
-    #: relevance from which a memory is quoted in full, and from which it is quoted at all; the
-    #: second is for questions of fact, three quarters of it for situations and requests
+    #: relevance from which a memory is quoted in full
     context_full: float = 0.7
+    #: relevance from which a memory is quoted at all, for questions of fact; three quarters of it
+    #: for situations and requests
     context_abbreviated: float = 0.55
-    #: probability of an answer below which ``context`` and ``recall(selective=True)`` keep the two
-    #: best memories at most; above it as many more as the odds are better. A belief (semantic tier)
-    #: counts half. 0 keeps all that stand out
+    #: probability of an answer below which ``context`` and ``recall(selective=True)`` keep at most
+    #: the two best memories; above it, as many more as the odds are better. A memory of the
+    #: semantic tier counts half. 0 keeps all that stand out
     context_sure: float = 0.75
 
     # scan index
-    #: a smaller partition is scanned straight
+    #: a smaller partition has no index and is scanned straight
     index_min_rows: int = 64
-    #: missing or outdated indexes are built by recalls, at most so many records each; the records
-    #: that have to wait are scanned straight. 0: they wait for reflect
+    #: most records that one recall indexes when indexes are missing or outdated; the others are
+    #: scanned straight meanwhile. 0 leaves all of it to reflect
     index_rows_per_recall: int = 20_000
 
     # embedding cache
+    #: vectors of recent cues and texts kept in memory; 0 keeps none
     cache_entries: int = 4096
+    #: seconds for which one is kept
     cache_ttl_s: float = 1800.0
 
     # sleep
+    #: share of tombstones from which reflect compacts a partition
     tombstone_ratio: float = 0.30
     #: seconds after which the next reflect (and so the daemon) erases from every file what was
-    #: forgotten or replaced; 0: each one does. It rewrites the catalog, and writers wait for that
+    #: forgotten or replaced; 0: every reflect does. Writers wait while the catalog is rewritten
     erase_after_s: float = 86_400.0
+    #: seconds between two cycles of the daemon
     reflect_interval_s: float = 300.0
+    #: writes after which the daemon begins a cycle earlier
     reflect_after_writes: int = 1000
-    #: one cycle begins to put no further partition in order after this many records; 0 never does
+    #: records after which a cycle reorders no further partition; 0 never reorders
     cluster_records: int = 100_000
-    #: smaller partitions stay in the order of time; the default is two blocks of the scan index
+    #: smaller partitions keep the order of time; the default is two blocks of the scan index
     cluster_min_records: int = 1024
 
     def __post_init__(self) -> None:

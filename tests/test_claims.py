@@ -87,8 +87,9 @@ def test_a_backup_writes_what_the_readme_says(readme: str, tmp_path: Path) -> No
 
 
 def test_living_has_the_ids_that_the_manual_promises(repo: Path, tmp_path: Path) -> None:
-    manual = " ".join((repo / "docs/manual.md").read_text(encoding="utf-8").split())
-    assert "`living` has the ids of the memories" in manual
+    page = repo / "docs/manual/forget.md"
+    manual = " ".join(page.read_text(encoding="utf-8").split())
+    assert "**`living`** has the ids of the memories" in manual
     with spector.open(tmp_path / "mind", embedder=None, dim=8) as memory:
         made = [
             memory.remember(f"Ottilie was here, day {n}.", vector=np.eye(8)[n % 8]).id

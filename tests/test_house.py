@@ -169,6 +169,6 @@ def test_the_maps_of_the_source_list_the_packages_that_there_are() -> None:
     }
     assert listed == purposes
     readme = (REPO / "README.md").read_text(encoding="utf-8")
-    house = readme[readme.index("## The house") : readme.index("## Limits")]
+    house = readme[readme.index("## Source layout") : readme.index("## Limits")]
     first = {path.split("/")[1] for path in purposes}
     assert set(re.findall(r"^      ([a-z]+)/ ", house, re.MULTILINE)) == first

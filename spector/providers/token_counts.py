@@ -180,7 +180,7 @@ def estimated_tokens(text: str) -> int:
 
     Words are counted by the pieces that WordPiece makes of them: its vocabulary is a third as large
     as those of today, so they are no fewer; of common English words it makes one, as all do. Words
-    with letters beyond ASCII are counted by the letter. docs/manual.md has its errors.
+    with letters beyond ASCII are counted by the letter. docs/manual/context.md has its errors.
     """
     if text.isascii():
         return math.ceil(_MARGIN * _of_ascii(text))

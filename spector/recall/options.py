@@ -94,7 +94,7 @@ class RecallOptions:
             like, made from templates; an embedding each.
         intent: what the cue wants to know, "auto" for what its wording tells: factual, temporal,
             causal, entity_profile, preference, procedural or general; the parameters that the
-            design gives it apply (docs/cues.md).
+            design gives it apply (docs/language.md).
         mmr: 0..1, maximal marginal relevance: the next hit is the best by this weight of its score
             and the rest of how little it resembles those before it. 0.7 is usual.
         coverage: hits that cover the topic between them: the next one is chosen for what is new in

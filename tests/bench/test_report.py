@@ -15,6 +15,8 @@ import pytest
 
 from bench import report, results
 
+BEGIN, END = report.marks("bench")
+
 
 def a_benchmark(**changes: Any) -> dict[str, Any]:
     """One entry of a pytest-benchmark report: ten samples, 1 to 10 ms."""
@@ -74,7 +76,7 @@ def test_samples_of_another_process_replace_the_placeholder_timing() -> None:
 def test_processor_time_stands_beside_the_wall_time_in_the_same_unit() -> None:
     row = a_row(unit="records/s", work=100, cpu_s=0.004)
     assert row["cpu_p50"] == 25_000
-    assert "| 25,000 | records/s |" in report.docs_page(a_run(row))
+    assert "| 25,000 | records/s |" in report.docs_block(a_run(row))
 
 
 def test_a_time_in_an_unknown_unit_is_refused() -> None:
@@ -104,7 +106,7 @@ def test_a_promise_is_judged_by_the_figure_it_names(target: dict[str, Any], kept
     assert row["met"] is kept
     word = "kept" if kept else "**missed**"
     assert word in report.readme_block(a_run(row))
-    assert ("Missed:" in report.docs_page(a_run(row))) is not kept
+    assert ("Missed:" in report.docs_block(a_run(row))) is not kept
 
 
 def test_no_row_is_left_out_of_the_page_and_small_stores_are_left_out_of_the_readme() -> None:
@@ -115,7 +117,7 @@ def test_no_row_is_left_out_of_the_page_and_small_stores_are_left_out_of_the_rea
         for kind in ("vector", "hybrid")
         for size in (10_000, 100_000, 1_000_000)
     ]
-    page, block = report.docs_page(a_run(*rows)), report.readme_block(a_run(*rows))
+    page, block = report.docs_block(a_run(*rows)), report.readme_block(a_run(*rows))
     for row in rows:
         assert row["title"] in page
         assert (f"| {row['title']} |" in block) == (row["params"]["records"] > 10_000)
@@ -130,7 +132,7 @@ def test_every_group_that_a_benchmark_names_has_a_heading() -> None:
 
 def test_what_could_not_be_measured_is_reported() -> None:
     run = a_run(a_row(), failed=[{"test": "test_open[1000000]", "why": "no room on the disk"}])
-    assert "- test_open[1000000]: no room on the disk" in report.docs_page(run)
+    assert "- test_open[1000000]: no room on the disk" in report.docs_block(run)
 
 
 def test_local_changes_are_marked_beside_the_commit() -> None:
@@ -144,23 +146,24 @@ def test_a_shared_machine_is_named_beside_the_figures() -> None:
 
 
 def test_only_the_marked_block_of_the_readme_changes(tmp_path: Path) -> None:
-    readme, page = tmp_path / "README.md", tmp_path / "docs" / "benchmarks.md"
-    readme.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n", encoding="utf-8")
+    readme, page = tmp_path / "README.md", tmp_path / "performance.md"
+    page.write_text(f"# Performance\n\n{BEGIN}\n{END}\n", encoding="utf-8")
+    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
     report.write_all(a_run(a_row(title=r"back\1slash")), readme, page)
     text = readme.read_text(encoding="utf-8")
-    assert text.startswith(f"before\n{report.BEGIN}\n| what")
-    assert text.endswith(f"{report.END}\nafter\n")
+    assert text.startswith(f"before\n{BEGIN}\n| what")
+    assert text.endswith(f"{END}\nafter\n")
     assert "old" not in text
     assert r"back\1slash" in text
-    assert page.read_text(encoding="utf-8").startswith("# Benchmarks")
+    assert "\n## Benchmarks\n" in page.read_text(encoding="utf-8")
     report.write_all(a_run(a_row(title=r"back\1slash")), readme, page)
     assert readme.read_text(encoding="utf-8") == text, "a second run must change nothing"
 
 
-@pytest.mark.parametrize("text", ["no marks", f"{report.BEGIN}{report.END}" * 2, report.END])
+@pytest.mark.parametrize("text", ["no marks", f"{BEGIN}{END}" * 2, END])
 def test_a_readme_without_exactly_one_block_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="exactly one"):
-        report.replace_block(text, "x")
+        report.replace_block(text, "bench", "x")
 
 
 @pytest.mark.parametrize(
@@ -202,7 +205,8 @@ def test_the_published_tables_are_those_of_the_newest_full_run() -> None:
     except FileNotFoundError:
         pytest.skip("no full run is committed yet")
     readme = report.README.read_text(encoding="utf-8")
-    assert report.replace_block(readme, report.readme_block(run)) == readme, (
+    assert report.replace_block(readme, "bench", report.readme_block(run)) == readme, (
         "run: python -m bench report"
     )
-    assert report.DOCS_PAGE.read_text(encoding="utf-8") == report.docs_page(run)
+    page = report.PAGE.read_text(encoding="utf-8")
+    assert report.replace_block(page, "bench", report.docs_block(run)) == page

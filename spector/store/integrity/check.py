@@ -50,7 +50,7 @@ def check_files(
     writer's log grows, and slots and files that changes have left stay where they are.
 
     The journal counts as part of the partitions: what it holds is laid over their bytes first.
-    What each problem code means stands in docs/manual.md. Notes have the code N1: a scan index
+    What each problem code means stands in docs/manual/store-care.md. Notes have the code N1: a scan index
     or a file of words that cannot be used, and will be built anew, or a file that was replaced, and
     will be removed.
 
