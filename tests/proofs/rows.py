@@ -22,8 +22,8 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "ground": _GROUND,
     "durable": _DURABLE,
     "engine": (
-        *_DURABLE, "search", "recall", "language", "providers", "exchange", "messages", "memory",
-        "api",
+        *_DURABLE, "arguments", "search", "recall", "language", "providers", "exchange", "messages",
+        "memory", "api",
     ),
 }  # fmt: skip
 
@@ -159,7 +159,7 @@ ROWS: Final = (
     ),
     Row(
         "T20", "Huge inputs are refused, typed", "texts, tags, batches beyond their limits",
-        ("ground", "write", "search", "memory", "importers", "exchange"),
+        ("ground", "arguments", "write", "search", "memory", "importers", "exchange"),
         apart=frozenset({"refused"}),
     ),
     Row(
