@@ -1,1 +1,1 @@
-"""The command line: parse, run one verb of the public face, turn its outcome into an exit code."""
+"""The command line: one verb of the public API per command, with documented exit codes."""

@@ -1,4 +1,4 @@
-"""The steps of ``spector demo``: what each prints as a claim, it has checked on the spot."""
+"""The steps of ``spector demo``; every claim is checked when it is printed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Demonstration"]
 
-#: the morning after the last session; frozen, so that ages and scores are the same on every run
+#: the morning after the last session; fixed, so that every run has the same ages and scores
 NOW = "2026-10-19T08:00:00Z"
 SECRET = "marigold-otter-58-trellis"
 VITAL_CUE = "The bakery asks for the filling of Alma's cake. What should I answer?"
@@ -39,7 +39,7 @@ class Step:
 
 
 class Demonstration:
-    """Runs the steps in order over one store."""
+    """Runs the steps in order on one store."""
 
     def __init__(self, path: Path, embedder: str, console: Console) -> None:
         self._path = path
@@ -51,7 +51,7 @@ class Demonstration:
         self._memory: Memory | None = None
 
     def run(self) -> None:
-        """Every step; the store is closed at the end, whatever happens."""
+        """Run every step; the store is closed at the end in any case."""
         try:
             self._memory = self._open()
             for step in (
@@ -65,7 +65,7 @@ class Demonstration:
                 self._memory.close()
 
     def finish(self, kept: Path | None) -> int:
-        """The verdict; exit code 0 when every claim held."""
+        """Print the verdict and return the exit code: 0 if no claim failed."""
         claims = [(step.title, text, ok) for step in self._steps for text, ok in step.claims]
         failed = [(title, text) for title, text, ok in claims if not ok]
         elapsed_s = time.perf_counter() - self._started
@@ -91,7 +91,7 @@ class Demonstration:
             for title, text in failed:
                 say(f"  {title}: {text}")
         else:
-            say(style(f"all {len(claims)} claims hold, {elapsed_s:.1f} s in total", "bold"))
+            say(style(f"all {len(claims)} claims passed, {elapsed_s:.1f} s in total", "bold"))
         if kept is not None:
             say(f"the store is at {kept}; try: spector recall {kept} \"Who works on Fridays?\"")
         return 1 if failed else 0
@@ -110,8 +110,8 @@ class Demonstration:
                 f"{len(messages)} turns in {len(sessions)} sessions, {first:%Y-%m-%d} to "
                 f"{last:%Y-%m-%d}, between Maya, a developer, and her agent."
             )
-            self._show("Tags, importance and mood came with the turns, as an agent would judge.")
-            self._show(f"The clock stands at {NOW}, so that every run prints the same scores.")
+            self._show("The turns have tags, importance and mood, as an agent would set them.")
+            self._show(f"The clock is fixed at {NOW}, so that every run prints the same scores.")
             count = len(self._open_memory)
             self._claim(f"the store holds {count} memories", count == len(messages) >= 150)
 
@@ -130,7 +130,7 @@ class Demonstration:
                 with timed():
                     (hit,) = self._open_memory.recall(cue, k=1)
                 self._hits([hit])
-                self._claim(f"the first hit says {cue}", cue.lower() in hit.text.lower())
+                self._claim(f"the first hit contains {cue}", cue.lower() in hit.text.lower())
 
     def _filters(self) -> None:
         start, end = "2026-09-07", "2026-10-01"
@@ -148,17 +148,17 @@ class Demonstration:
                 if "decision" in record.tags and to_ms(start) <= record.event_ms < to_ms(end)
             }
             same = {hit.id for hit in hits} == expected and len(hits) == len(expected)
-            self._claim(f"exactly the {len(expected)} records that reading all would find", same)
+            self._claim(f"exactly the {len(expected)} records that a full read would find", same)
             explanation = hits[0].explain()
             first, *terms = str(explanation).splitlines()
             self._show(f"why the first is first: {first}")
             for line in terms:
                 self._show(line)
-            self._claim("these terms make up that score", _adds_up(explanation))
+            self._claim("the terms add up to the score", _adds_up(explanation))
 
     def _validity(self) -> None:
         cue = "Are we in a feature freeze?"
-        with self._step("Facts that stop to hold", cue) as timed:
+        with self._step("Facts that expire", cue) as timed:
             with timed():
                 now = self._open_memory.recall(cue, k=10)
             self._clock.set(to_ms("2026-10-07T08:00:00Z"))
@@ -166,7 +166,7 @@ class Demonstration:
             self._clock.set(to_ms(NOW))
             expiring = {hit.id for hit in then if hit.record.valid_until and "freeze" in hit.text}
             self._hits(then[:1])
-            self._show(f"valid until {then[0].record.valid_until or 'for ever'}")
+            self._show(f"valid until {then[0].record.valid_until or 'further notice'}")
             self._claim("recalled with the clock at October 7", then[0].id in expiring)
             self._claim("not recalled on October 19", not expiring & {hit.id for hit in now})
 
@@ -183,18 +183,18 @@ class Demonstration:
             self._hits(plain[:5])
             self._show('profile="importance", the same scan over the same records:')
             self._hits(vital[:3])
-            told = vital[0].record
-            age_days = (to_ms(NOW) - told.event_ms) // MS_PER_DAY
-            self._show(f"the first, told {age_days} days ago with importance {told.importance}:")
-            for line in wrap(clean(told.text), self._console.width - 7):
+            best = vital[0].record
+            age_days = (to_ms(NOW) - best.event_ms) // MS_PER_DAY
+            self._show(f"the first is {age_days} days old and has importance {best.importance}:")
+            for line in wrap(clean(best.text), self._console.width - 7):
                 self._show(f"  | {line}")
             missed = not any(_is_danger(hit) for hit in plain[:5])
-            self._claim(f"by cosine the allergy is not in the top 5, but {_rank(plain)}", missed)
-            self._claim("weighed with importance it comes first", _is_danger(vital[0]))
+            self._claim(f"by cosine the allergy is not in the top 5, it is {_rank(plain)}", missed)
+            self._claim("weighted by importance it comes first", _is_danger(vital[0]))
             self._show(f"     (the default profile, led by similarity, has it {_rank(default)})")
             other = recall(OTHER_CUE, k=everything, profile="importance")
             self._claim(
-                f'it does not shout: for "{OTHER_CUE}" it is {_rank(other)}',
+                f'it does not intrude: for "{OTHER_CUE}" it is {_rank(other)}',
                 not any(_is_danger(hit) for hit in other[:5]),
             )
 
@@ -209,7 +209,7 @@ class Demonstration:
             self._hits([after])
             self._claim("same id, new text", after.id == before.id and "4471" in after.text)
             old = self._open_memory.recall("4417", k=20)
-            self._claim("no hit says 4417 any more", not any("4417" in hit.text for hit in old))
+            self._claim("no hit contains 4417 any more", not any("4417" in hit.text for hit in old))
 
     def _reinforce(self) -> None:
         memory = self._open_memory
@@ -230,10 +230,10 @@ class Demonstration:
                 and after.utility > before.utility
                 and after.access_count == before.access_count + 1
             )
-            self._claim("it will fade more slowly from now on", grown)
+            self._claim("it fades more slowly from now on", grown)
             again = memory.recall("deploy", k=5)
             same = [(h.id, h.score) for h in memory.recall("deploy", k=5)]
-            self._claim("a plain recall changes nothing: asked twice, answered the same",
+            self._claim("a plain recall changes nothing: two recalls give the same answer",
                         same == [(h.id, h.score) for h in again])  # fmt: skip
 
     def _forget(self) -> None:
@@ -255,9 +255,9 @@ class Demonstration:
             after = sum(
                 self._found_in(needle) for needle in (SECRET.encode(), b"marigold", vector)
             )
-            self._claim("searching every byte of every file: neither text nor vector", after == 0)
+            self._claim("no byte of text or vector is left in any file", after == 0)
             again = memory.recall(SECRET, k=5)
-            self._claim("recall finds nothing of it", not any("otter" in h.text for h in again))
+            self._claim("recall does not find it", not any("otter" in h.text for h in again))
 
     def _sleep(self) -> None:
         memory = self._open_memory
@@ -268,13 +268,13 @@ class Demonstration:
             with timed():
                 check = memory.check()
             self._show(
-                f"check: {check.records} records in {check.partitions} partitions, every header, "
-                "checksum and row"
+                f"check: {check.records} records in {check.partitions} partitions; every header, "
+                "checksum and row was read"
             )
             for problem in check.problems[:5]:
                 self._show(f"  {problem}")
             self._claim("no problem found", check.ok)
-            self._claim("all memories but the secret are there", check.records == len(memory))
+            self._claim("all memories except the secret are there", check.records == len(memory))
 
     def _reopen(self) -> None:
         cue = "When may we deploy to production now?"
@@ -289,7 +289,7 @@ class Demonstration:
             self._hits(hits[:3])
             newer = "only on Tuesdays" in hits[0].text
             self._claim("the corrected rule ranks above the old one", newer)
-            self._claim(f"all {count} memories are back", len(self._open_memory) == count)
+            self._claim(f"all {count} memories are there", len(self._open_memory) == count)
             self._claim(
                 "same ids, same scores as before", [(hit.id, hit.score) for hit in hits] == before
             )
@@ -308,7 +308,7 @@ class Demonstration:
 
     @contextmanager
     def _step(self, title: str, *cues: str) -> Iterator[Callable[[], Any]]:
-        """Print the heading, collect claims, print the time spent inside ``timed()`` blocks."""
+        """Print the heading, collect claims, print the time spent in ``timed()`` blocks."""
         step = Step(title)
         self._steps.append(step)
         self._console.say()
@@ -359,7 +359,7 @@ class Demonstration:
             return stream.read(64)
 
     def _found_in(self, needle: bytes) -> int:
-        """How many files of the store hold these bytes."""
+        """Number of files of the store that contain these bytes."""
         every = [path for path in self._path.rglob("*") if path.is_file()]
         return sum(1 for path in every if needle in path.read_bytes())
 
@@ -369,7 +369,7 @@ def _is_danger(hit: Hit) -> bool:
 
 
 def _rank(hits: Any) -> str:
-    """ "rank 3 of 204" of the best hit that names the allergy."""
+    """ "at rank 3 of 204": the first hit that names the allergy."""
     for n, hit in enumerate(hits, 1):
         if _is_danger(hit):
             return f"at rank {n} of {len(hits)}"

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and the types that check them."""
+"""Arguments shared by several commands, and the functions that parse their values."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = [
     "add_scopes",
     "add_selection",
     "chosen_embedder",
+    "expand_home",
     "given_fields",
     "json_object",
-    "natural",
-    "open_memory",
-    "place",
+    "open_store",
+    "positive_int",
     "record_id",
     "require_store",
     "scopes",
@@ -43,11 +43,11 @@ SCOPE_NAMES: Final = ("user_id", "agent_id", "session_id")
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", type=place, help="directory of the store")
+    parser.add_argument("path", metavar="PATH", type=expand_home, help="directory of the store")
 
 
-def place(text: str) -> str:
-    """A path with ``~`` as the home, which the shell leaves alone in ``--repair=~/saved``."""
+def expand_home(text: str) -> str:
+    """A path with ``~`` expanded; the shell does not expand it in ``--repair=~/saved``."""
     if not text.startswith("~"):
         return text
     from spector.arguments import without_tilde
@@ -69,7 +69,7 @@ def add_embedder(parser: argparse.ArgumentParser) -> None:
         "--embedder",
         metavar="NAME",
         default=None,
-        help="default (offline), openai, openai:MODEL or none; $SPECTOR_EMBEDDER otherwise",
+        help="default (offline), openai, openai:MODEL or none; otherwise $SPECTOR_EMBEDDER is used",
     )
 
 
@@ -81,7 +81,7 @@ def add_scopes(parser: argparse.ArgumentParser) -> None:
 
 
 def scopes(args: argparse.Namespace) -> dict[str, str]:
-    """The scope arguments that were given."""
+    """The scope arguments of the command line."""
     given = {name: getattr(args, name) for name in SCOPE_NAMES}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -91,28 +91,30 @@ def add_ids(parser: argparse.ArgumentParser, what: str = "ids of memories") -> N
 
 
 def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> None:
-    """Which memories: the arguments of :func:`selection`, scopes included.
+    """Add the arguments of :func:`selection`, scopes included.
 
-    ``recorded``: also --stored-before, for commands that look at every memory themselves.
+    ``recorded``: also --stored-before, for commands that read every memory themselves.
     """
     group = parser.add_argument_group("selection")
-    group.add_argument("-t", "--tag", action="append", default=[], help="with this tag (all given)")
-    group.add_argument("--any-tag", action="append", default=[], help="with one of these tags")
-    group.add_argument("--tier", action="append", default=[], help="of this tier (repeatable)")
+    group.add_argument(
+        "-t", "--tag", action="append", default=[], help="has this tag (repeated: all)"
+    )
+    group.add_argument("--any-tag", action="append", default=[], help="has one of these tags")
+    group.add_argument("--tier", action="append", default=[], help="is in this tier (repeatable)")
     group.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
-    group.add_argument("--since", type=time, metavar="TIME", help="happened then or later")
-    group.add_argument("--before", type=time, metavar="TIME", help="happened before, ISO 8601")
+    group.add_argument("--since", type=time, metavar="TIME", help="event at or after this time")
+    group.add_argument("--before", type=time, metavar="TIME", help="event before this time")
     if recorded:
         group.add_argument(
-            "--stored-before", type=time, metavar="TIME", help="were recorded before, ISO 8601"
+            "--stored-before", type=time, metavar="TIME", help="recorded before this time, ISO 8601"
         )
     add_scopes(parser)
 
 
 def selection(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of ``add_selection`` that were given, as those of ``Memory.records``.
+    """The arguments of ``add_selection`` as keywords of ``Memory.records``.
 
-    But for --stored-before, which the library has no argument for.
+    --stored-before is not included, because the library has no such argument.
     """
     given: dict[str, Any] = {
         "tags": args.tag, "any_tags": args.any_tag, "tiers": args.tier, "where": args.where,
@@ -122,29 +124,29 @@ def selection(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
-    """What a memory is told beside its words: the arguments of :func:`given_fields`."""
+    """Add the arguments of :func:`given_fields`: the fields of a memory besides its text."""
     parser.add_argument("-t", "--tag", action="append", default=[], help="tag (repeatable)")
     parser.add_argument("--importance", type=unit, metavar="0..1")
-    parser.add_argument("--valence", type=signed_unit, metavar="-1..1", help="unpleasant..pleasant")
-    parser.add_argument("--arousal", type=unit, metavar="0..1", help="calm..agitated")
+    parser.add_argument("--valence", type=signed_unit, metavar="-1..1", help="bad to good mood")
+    parser.add_argument("--arousal", type=unit, metavar="0..1", help="calm to excited")
     parser.add_argument("--confidence", type=unit, metavar="0..1")
     for name, what in (
         ("event-time", "when it happened"),
-        ("valid-from", "when it begins to hold"),
-        ("valid-until", "when it stops to hold"),
+        ("valid-from", "when it becomes true"),
+        ("valid-until", "when it stops being true"),
     ):
         parser.add_argument(f"--{name}", metavar="TIME", help=f"{what}, ISO 8601 with a zone")
     parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
-    parser.add_argument("--role", help="who said it: user, assistant, ...")
-    parser.add_argument("--source", help="where it comes from")
+    parser.add_argument("--role", help="role of the speaker: user, assistant, ...")
+    parser.add_argument("--source", help="document, tool or page it comes from")
     parser.add_argument(
         "--alias", metavar="NAME", action="append", default=[],
-        help="a name that a cue finds it by, one typo allowed (repeatable)",
+        help="a name that recall finds it by, one typo allowed (repeatable)",
     )
 
 
 def given_fields(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of ``add_fields`` that were given, as those of ``Memory.remember``."""
+    """The arguments of ``add_fields`` as keywords of ``Memory.remember``."""
     names = (
         "importance", "valence", "arousal", "confidence", "event_time", "valid_from",
         "valid_until", "metadata", "role", "source",
@@ -155,29 +157,29 @@ def given_fields(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def time(text: str) -> str:
-    """An ISO 8601 date or time, as the library reads it."""
+    """An ISO 8601 date or time with a zone."""
     try:
         to_ms(text)
     except InvalidTimeError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no date or time with a zone; write it like 2026-05-04 or"
+            f"{text!r} is not a date or a time with a zone; write it like 2026-05-04 or"
             " 2026-05-04T17:30:00Z"
         ) from error
     return text
 
 
-def natural(text: str) -> int:
-    """A whole number from 1."""
+def positive_int(text: str) -> int:
+    """A positive whole number."""
     value = int(text) if text.strip().isdigit() else 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
     return value
 
 
 def record_id(text: str) -> int:
     """The id of a record."""
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a record id; ids are whole numbers")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a memory id; ids are whole numbers")
     return int(text)
 
 
@@ -197,7 +199,7 @@ def _number(text: str, low: float, high: float) -> float:
     except ValueError:
         value = float("nan")
     if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number in {low:g}..{high:g}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
     return value
 
 
@@ -207,14 +209,14 @@ def json_object(text: str) -> dict[str, Any]:
         value = json.loads(text)
     except json.JSONDecodeError as exc:
         raise argparse.ArgumentTypeError(f"not JSON: {exc.msg} at column {exc.colno}") from exc
-    except (RecursionError, ValueError) as exc:  # nested too deeply, or a million digits
+    except (RecursionError, ValueError) as exc:  # nested too deeply, or too many digits
         raise argparse.ArgumentTypeError(f"not JSON of a sane size: {str(exc)[:80]}") from exc
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError('expected a JSON object such as \'{"key": "value"}\'')
     return value
 
 
-def open_memory(
+def open_store(
     args: argparse.Namespace,
     mode: Literal["rw", "r"] = "rw",
     *,
@@ -224,7 +226,7 @@ def open_memory(
     """The store at ``args.path``; commands that do not embed open it without an embedder.
 
     Raises:
-        StoreNotFoundError: nothing is there and the command does not create stores.
+        StoreNotFoundError: there is no store, and the command does not create one.
     """
     if not create:
         require_store(args.path)
@@ -235,15 +237,15 @@ def open_memory(
 
 
 def require_store(path: str, *, existing: bool = False) -> None:
-    """Refuse a path without a store, before anything creates one there.
+    """Raise if the path has no store, before anything creates one there.
 
-    ``existing``: a new one would not help, as with a backup that is to be restored.
+    ``existing``: do not suggest to create one, as for a backup that is to be restored.
     """
     if os.path.exists(os.path.join(path, "catalog.db")):
         return
     from spector.store.opening import no_store_at
 
-    if existing or os.path.exists(path):  # of a name that is too long, Path.exists raises
+    if existing or os.path.exists(path):  # Path.exists raises if a name is too long
         raise no_store_at(path)
     raise no_store_at(
         path, f'create one: spector remember {shlex.quote(path)} "something worth keeping"'
@@ -251,6 +253,6 @@ def require_store(path: str, *, existing: bool = False) -> None:
 
 
 def chosen_embedder(args: argparse.Namespace) -> str | None:
-    """The embedder of the command line, of the environment, or the default; None for none."""
+    """The embedder of the command line, the environment, or the default; None for "none"."""
     name: str = args.embedder or os.environ.get("SPECTOR_EMBEDDER") or "default"
     return None if name == "none" else name

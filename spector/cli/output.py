@@ -1,7 +1,7 @@
-"""What the command prints: tables for people, one JSON document for machines, progress on stderr.
+"""Output of the command: tables for people, JSON for programs, progress on stderr.
 
-Text from a store is printed with its control characters made visible, so that a remembered escape
-sequence cannot drive the terminal that shows it.
+Control characters in a store's text are printed visibly, so that a remembered escape sequence
+cannot control the terminal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from datetime import date, datetime
 from pathlib import PurePath
 from typing import Any, Final, Protocol
 
-from spector.cli.tongue import in_commands
+from spector.cli.translation import translate_to_commands
 from spector.errors import ImportFormatError, SpectorError
 
 __all__ = [
@@ -37,15 +37,15 @@ __all__ = [
 
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _DEFAULT_WIDTH = 120
-#: how the library, which does not know what the command was given, names a store in its hints
+#: the library's hints name a store PATH, because it does not know the command line
 _NEXT_STEP: Final = re.compile(r"\b(spector \w+) PATH\b")
 _MIN_FLEX_WIDTH = 24
 _YES: Final = frozenset({"y", "yes"})
-#: bidirectional overrides and marks reorder what stands around them on the line
+#: bidirectional overrides and marks reorder the characters around them
 _BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-#: invisible copies of ASCII, in which a text can carry words that nobody sees
+#: invisible copies of ASCII, which can hide words in a text
 _INVISIBLE: Final = range(0xE0000, 0xE0080)
-#: JSON escapes what is below U+0020, but a terminal obeys what is from U+0080 to U+009F as well
+#: JSON escapes controls below U+0020 only, but terminals also obey U+0080 to U+009F
 _IN_JSON: Final = {
     code: json.dumps(chr(code))[1:-1] if code != 0x7F else "\\u007f"
     for code in (*range(0x7F, 0xA0), *map(ord, _BIDI), 0x2028, 0x2029, *_INVISIBLE)
@@ -54,9 +54,9 @@ _IN_JSON: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Heading and alignment; a flexible column shares the room that the others leave.
+    """Heading and alignment; flexible columns share the width that the others leave.
 
-    ``least``: columns of the terminal that a flexible one keeps, however little room there is.
+    ``least``: minimum width of a flexible column.
     """
 
     title: str
@@ -66,17 +66,17 @@ class Column:
 
 
 class Progress(Protocol):
-    """How far a command has come."""
+    """Progress of a command."""
 
     def reach(self, done: int, total: int | None = None) -> None: ...
 
 
 class Console:
-    """Where a command writes. In JSON mode ``say`` and ``table`` are silent."""
+    """Where a command writes its output. In JSON mode ``say`` and ``table`` print nothing."""
 
     def __init__(self, *, as_json: bool = False, path: str | None = None) -> None:
         self.as_json = as_json
-        #: the store that hints are about
+        #: the store that hints name
         self.path = path
         self.out = sys.stdout
         self.err = sys.stderr
@@ -85,67 +85,67 @@ class Console:
 
     @property
     def width(self) -> int:
-        """Columns to fill: the terminal's, or a fixed number so that files do not vary."""
+        """Width in columns: that of the terminal, or a fixed one for files and pipes."""
         if "COLUMNS" in os.environ or _is_tty(self.out):
             return max(40, min(160, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns))
         return _DEFAULT_WIDTH
 
     def style(self, text: str, *names: str) -> str:
-        """``text`` in colour where stdout shows colours."""
+        """``text`` in colour if stdout shows colours."""
         if not self._color_out or not names:
             return text
         return f"\x1b[{';'.join(_STYLES[name] for name in names)}m{text}\x1b[0m"
 
     def say(self, text: str = "") -> None:
-        """A line for people; silent in JSON mode."""
+        """Print a line for people; nothing in JSON mode."""
         if not self.as_json:
             print(text, file=self.out)
 
     def lines(self, text: str) -> None:
-        """Lines for people that may hold names from a store."""
+        """Print lines for people that may contain text from a store."""
         for line in text.splitlines():
             self.say(" " * (len(line) - len(line.lstrip())) + clean(line))
 
     def hints(self, text: str) -> None:
-        """The same of lines that name commands to run next."""
+        """Print lines for people that name commands to run next."""
         self.lines(self.advice(text))
 
     def data(self, line: str) -> None:
-        """A line of JSON that is the result itself, whatever the mode."""
+        """Print a line of the result, in any mode."""
         print(line.translate(_IN_JSON), file=self.out)
 
     def note(self, text: str) -> None:
-        """A remark on stderr, so that stdout stays clean for pipes."""
+        """Print a remark on stderr, so that pipes get only results."""
         print(clean(self.advice(text)), file=self.err)
 
     def advice(self, text: str) -> str:
-        """What the library says in the words of the command, and of the store that it was given."""
-        text = in_commands(text)
+        """A message of the library with the command's options and the path of the store."""
+        text = translate_to_commands(text)
         if not self.path:
             return text
         path = shlex.quote(self.path)
         return _NEXT_STEP.sub(lambda found: f"{found[1]} {path}", text)
 
     def document(self, value: Any) -> None:
-        """The one JSON document of ``--json``; silent for people."""
+        """Print the one JSON document of ``--json``; nothing otherwise."""
         if self.as_json:
             indent = 2 if _is_tty(self.out) else None
             text = json.dumps(to_jsonable(value), ensure_ascii=False, indent=indent)
             print(text.translate(_IN_JSON), file=self.out)
 
     def aside(self) -> Console:
-        """The same for people on stderr, whatever the mode: what is shown before a question."""
+        """A console for people on stderr, for what is shown before a confirmation."""
         other = Console(path=self.path)
         other.out, other._color_out = self.err, self._color_err
         return other
 
     @property
     def can_ask(self) -> bool:
-        """Whether a terminal is there to show a question and to read its answer."""
+        """True if a terminal can show a question and read the answer."""
         return _is_tty(sys.stdin) and _is_tty(self.err)
 
     def confirm(self, question: str) -> bool:
-        """Whether the answer is yes; the end of the input is a no."""
+        """Ask a yes-or-no question; the end of the input counts as no."""
         print(f"{clean(question)} [y/N] ", end="", file=self.err, flush=True)
         answer = sys.stdin.readline()
         if not answer.endswith("\n"):
@@ -153,10 +153,10 @@ class Console:
         return answer.strip().lower() in _YES
 
     def failure(self, error: SpectorError, code: int) -> None:
-        """Cause and next step, without a traceback."""
+        """Print the cause and the next step, without a traceback."""
         notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
         cause = (error.message or type(error).__name__) + notes
-        # of a file the keys are meant, which are named like arguments and are no flags
+        # in errors about a file these names are its keys, not options of the command
         of_file = isinstance(error, ImportFormatError)
         message = clean(cause if of_file else self.advice(cause))
         hint = clean(self.advice(error.hint))
@@ -177,7 +177,7 @@ class Console:
             print(f" hint: {hint}", file=self.err)
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
-        """An aligned table; flexible columns wrap to the width of the terminal."""
+        """Print an aligned table; flexible columns wrap to the width of the terminal."""
         if self.as_json:
             return
         cells = [[clean(str(value)) for value in row] for row in rows]
@@ -192,7 +192,7 @@ class Console:
                 self.say(_line(columns, parts, widths))
 
     def pairs(self, values: Mapping[str, Any], *, indent: int = 0) -> None:
-        """Nested names and values, one a line."""
+        """Print nested names and values, one per line."""
         room = max((len(clean(name)) for name in values), default=0)
         for name, value in values.items():
             label = " " * indent + clean(name).ljust(room)
@@ -200,11 +200,11 @@ class Console:
                 self.say(self.style(" " * indent + clean(name), "bold"))
                 self.pairs(value, indent=indent + 2)
             else:
-                self.say(f"{label}  {_shown(value)}")
+                self.say(f"{label}  {_value_text(value)}")
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Progress]:
-        """A bar on stderr while a terminal is there to show it, else nothing."""
+        """Show a progress bar if stderr is a terminal."""
         if not _is_tty(self.err):
             yield _Silent()
             return
@@ -216,7 +216,7 @@ class Console:
 
 class _Silent:
     def reach(self, done: int, total: int | None = None) -> None:
-        """Nobody is looking."""
+        """Show nothing."""
 
 
 class _Bar:
@@ -230,7 +230,7 @@ class _Bar:
 
 
 def clean(text: str) -> str:
-    """One line without control characters: white space collapses, the rest becomes visible."""
+    """One line with white space collapsed and control characters made visible."""
     flat = " ".join(text.split())
     if flat.isprintable() and flat.isascii():
         return flat
@@ -253,7 +253,7 @@ def width_of(text: str) -> int:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most ``width`` columns, broken at spaces where there are any."""
+    """Lines of at most ``width`` columns, broken at spaces if possible."""
     lines: list[str] = []
     line, used = "", 0
     for word in text.split(" "):
@@ -310,7 +310,7 @@ def _line(columns: Sequence[Column], parts: Sequence[str], widths: Sequence[int]
     return "  ".join(out).rstrip()
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):

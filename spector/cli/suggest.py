@@ -1,7 +1,7 @@
-"""What a name that the command does not have was meant to be: a verb, or an option of one.
+"""Suggestions for unknown verbs and options.
 
-People come from other stores, whose verbs are add, search and delete, and they mistype. Both are
-told the name that is there; nothing is ever run in its place.
+Users know the verbs of other stores, such as add, search and delete, and they mistype. The error
+suggests the existing name; no command is ever run in place of the typed one.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import Final
 
-__all__ = ["meant_option", "meant_verb"]
+__all__ = ["suggest_option", "suggest_verb"]
 
-#: names of other stores and tools -> what to write here
+#: verbs of other stores and tools -> verb to suggest
 _VERBS: Final[Mapping[str, str]] = {
     name: verb
     for verb, names in {
@@ -50,7 +50,7 @@ _VERBS: Final[Mapping[str, str]] = {
     }.items()
     for name in names.split()
 }  # fmt: skip
-#: the same of options; what is taken of several is the first that the verb has
+#: options of other tools -> options to suggest; the first that the verb has is taken
 _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     name: tuple(options.split())
     for options, names in {
@@ -79,38 +79,38 @@ _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     }.items()
     for name in names.split()
 }
-#: of how much of a name has to be there; "dream" is no "demo"
-_LIKENESS: Final = 0.7
+#: minimum similarity of two names: "dream" does not suggest "demo"
+_MIN_RATIO: Final = 0.7
 _LEAST_CHARS: Final = 3
 
 
-def meant_verb(name: str, verbs: Collection[str]) -> str:
-    """The verb that a name stands for; "" when none comes to mind."""
-    plain = _plain(name)
+def suggest_verb(name: str, verbs: Collection[str]) -> str:
+    """The verb to suggest for an unknown one; "" if there is none."""
+    plain = _normalized(name)
     if plain in _VERBS and plain not in verbs:
         return _VERBS[plain]
-    return _near(plain, verbs)
+    return _closest(plain, verbs)
 
 
-def meant_option(name: str, options: Collection[str]) -> str:
-    """The option, of those that a verb has, that another stands for; "" when none does."""
-    plain = _plain(name)
+def suggest_option(name: str, options: Collection[str]) -> str:
+    """The option of a verb to suggest for an unknown one; "" if there is none."""
+    plain = _normalized(name)
     for option in _OPTIONS.get(plain, ()):
         if option in options:
             return option
     bare = {option.lstrip("-"): option for option in options}
-    return bare.get(_near(plain, bare), "")
+    return bare.get(_closest(plain, bare), "")
 
 
-def _near(plain: str, names: Collection[str]) -> str:
+def _closest(plain: str, names: Collection[str]) -> str:
     if plain in names:
         return plain
     if len(plain) >= _LEAST_CHARS:
         longer = [name for name in names if name.startswith(plain)]
         if len(longer) == 1:
             return longer[0]
-    return next(iter(difflib.get_close_matches(plain, list(names), 1, _LIKENESS)), "")
+    return next(iter(difflib.get_close_matches(plain, list(names), 1, _MIN_RATIO)), "")
 
 
-def _plain(name: str) -> str:
+def _normalized(name: str) -> str:
     return name.strip().lower().lstrip("-").split("=")[0].replace("_", "-")[:64]

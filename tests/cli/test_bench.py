@@ -24,8 +24,8 @@ def test_an_installed_package_says_where_the_measurements_are(
     monkeypatch.setattr(bench, "__file__", str(tmp_path / "spector" / "cli" / "c" / "bench.py"))
     result = run("bench", "recall")
     assert (result.code, result.out) == (2, "")
-    assert "not part of an installed spector" in result.err
-    assert "hint: in a copy of its sources" in result.err
+    assert "not part of an installed package" in result.err
+    assert "hint: in a source checkout" in result.err
 
 
 def test_what_the_suite_needs_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

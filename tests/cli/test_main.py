@@ -153,7 +153,7 @@ def test_how_a_command_ends(
     def fail(*_: object) -> int:
         raise raised
 
-    monkeypatch.setattr(reading, "open_memory", fail)
+    monkeypatch.setattr(reading, "open_store", fail)
     result = run("stats", "anywhere")
     assert result.code == code
     assert word in result.err

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spector.cli import main as cli
-from spector.cli.suggest import _OPTIONS, _VERBS, meant_option, meant_verb
+from spector.cli.suggest import _OPTIONS, _VERBS, suggest_option, suggest_verb
 from tests.cli.conftest import Run
 
 _, PARSERS = cli.build_parser()
@@ -35,7 +35,7 @@ def test_a_verb_that_is_not_there_names_the_one_that_was_meant(
 ) -> None:
     result = run(typed, tmp_path / "mind", "some words")
     assert (result.code, result.out) == (2, "")
-    assert f"there is no command {typed!r}" in result.err
+    assert f"unknown command {typed!r}" in result.err
     assert f"did you mean spector {meant}?" in result.err
     assert not (tmp_path / "mind").exists(), "nothing is run in its place"
 
@@ -75,8 +75,8 @@ def test_an_option_that_is_not_there_names_the_one_that_was_meant(
 def test_what_is_suggested_exists_and_what_exists_is_suggested_for_itself() -> None:
     for meant in _VERBS.values():
         assert meant.split()[0] in PARSERS or meant.startswith("--"), meant
-    assert all(meant_verb(verb, PARSERS) == verb for verb in PARSERS)
+    assert all(suggest_verb(verb, PARSERS) == verb for verb in PARSERS)
     texts = " ".join(parser.format_help() for parser in PARSERS.values())
     for options in _OPTIONS.values():
         assert all(f"{option} " in texts or f"{option}]" in texts for option in options), options
-    assert meant_option("--xyzzy", ["--tag", "-k"]) == ""
+    assert suggest_option("--xyzzy", ["--tag", "-k"]) == ""

@@ -230,7 +230,7 @@ def test_a_memory_is_moved_by_its_own_option_and_not_across_users_under_a_guard(
     assert within.code == 0, within.err
     assert record_of(mind, "Lena").session_id == "s9"
     moved = run("update", mind, lena, "--move-to-user", "oskar", "--clear", "agent")
-    assert "it is of user oskar now\nit is of no agent now" in moved.out
+    assert "now of user oskar\nnow of no agent" in moved.out
     after = record_of(mind, "Lena")
     assert (after.user_id, after.agent_id, after.session_id) == ("oskar", None, "s9")
 

@@ -64,7 +64,7 @@ def test_the_table_says_who_said_it(
     record_id = remembered(run, mind, "The boiler was serviced in March.", *given)
     shown = run(verb, mind, *(["boiler"] if verb == "recall" else [])).out
     found = cells(shown, record_id)
-    assert who in found["who"] if who else found["who"] == ""
+    assert who in found["speaker"] if who else found["speaker"] == ""
     assert found["text"] == "The boiler was serviced in March."
 
 

@@ -1,4 +1,4 @@
-"""One function per command that adds its parser; heavy imports happen when a command runs."""
+"""Adds the parser of each command; heavy imports happen only when a command runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from spector.cli.commands import (
     bench,
     changing,
     demo,
-    facts,
     forgetting,
+    history,
     inspecting,
     listing,
     reading,
@@ -34,8 +34,8 @@ COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     changing.add_unpin,
     changing.add_resolve,
     changing.add_reinforce,
-    facts.add_history,
-    facts.add_reinstate,
+    history.add_history,
+    history.add_reinstate,
     forgetting.add_forget,
     writing.add_import,
     reading.add_export,

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from spector.cli.options import add_json, add_path, open_memory, place, require_store
+from spector.cli.options import add_json, add_path, expand_home, open_store, require_store
 from spector.cli.output import Console, Progress, bytes_text
 from spector.messages import counted
 
@@ -18,38 +18,38 @@ __all__ = ["add_backup", "add_restore"]
 
 def add_backup(commands: Any) -> None:
     parser = commands.add_parser(
-        "backup", help="copy a store, even one in use", description=_BACKUP,
+        "backup", help="copy a store, even while it is in use", description=_BACKUP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_path(parser)
-    parser.add_argument("dest", metavar="DEST", type=place, help="directory of the copy")
+    parser.add_argument("dest", metavar="DEST", type=expand_home, help="directory of the copy")
     parser.add_argument(
         "--force", action="store_true",
-        help="also replace a backup with changes that this store does not have",
+        help="replace even a backup that has changes which this store lacks",
     )
     add_json(parser)
     parser.set_defaults(run=run_backup)
 
 
 _BACKUP = """\
-Copy a store as it is at one moment, while an agent goes on writing to it. The copy is verified,
-synced, and appears at DEST complete or not at all.
+Copy a store as of one moment, even while an agent writes to it. The copy is verified and synced; it
+appears at DEST complete or not at all.
 
-DEST is a path where nothing is, an empty directory, or an earlier backup of the same store. That
-one is replaced, and partitions that have not changed since are taken over from it; where nothing
-has changed it is verified and kept, and nothing is written. A backup
-that has been opened to write, another store, or anything else is left alone: exit code 3. So are a
-mount point, which cannot be replaced (name a directory inside of it), and the current directory.
+DEST is a new path, an empty directory, or an earlier backup of the same store. An earlier backup is
+replaced, and its unchanged partitions are reused. If nothing has changed, it is verified and kept,
+and nothing is written.
 
-So is a backup with changes that this store does not have: one of a later state (this store has lost
-commits, or is an older copy), or one of a copy that went its own way. --force replaces it.
+Exit code 3, and DEST is not touched: DEST is another store, a backup that was opened for writing,
+or anything else; a mount point, which cannot be replaced (name a directory inside it); the current
+directory; or a backup with changes that this store lacks. Such a backup is of a later state (this
+store has lost commits or is an older copy), or of a copy that was written to. --force replaces it.
 
-Do not copy a store in use with cp or rsync: what such a copy shows may be of several moments."""
+Do not copy a store in use with cp or rsync: such a copy may mix several moments."""
 
 
 def run_backup(args: argparse.Namespace, console: Console) -> int:
     require_store(args.path, existing=True)
-    with open_memory(args, "r") as memory, console.progress("backing up", "MiB") as progress:
+    with open_store(args, "r") as memory, console.progress("backing up", "MiB") as progress:
         report = memory.backup(
             args.dest, force=args.force, progress=_in_mebibytes(progress)
         )
@@ -59,21 +59,23 @@ def run_backup(args: argparse.Namespace, console: Console) -> int:
 
 def add_restore(commands: Any) -> None:
     parser = commands.add_parser(
-        "restore", help="put a backup in place", description=_RESTORE,
+        "restore", help="make a store from a backup", description=_RESTORE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("backup", metavar="BACKUP", type=place, help="directory of the backup")
-    parser.add_argument("dest", metavar="DEST", type=place, help="directory of the new store")
+    parser.add_argument(
+        "backup", metavar="BACKUP", type=expand_home, help="directory of the backup"
+    )
+    parser.add_argument("dest", metavar="DEST", type=expand_home, help="directory of the new store")
     add_json(parser)
     parser.set_defaults(run=run_restore)
 
 
 _RESTORE = """\
-Verify a backup and put a copy of it at DEST, where nothing or an empty directory may be. The backup
-stays as it is. To replace a store that is lost or damaged, move its directory away first.
+Verify a backup and copy it to DEST, a new path or an empty directory. The backup is not changed. To
+replace a lost or damaged store, move its directory away first.
 
-The copy has the id of the store it came from. If both go on being written to, they are two stores
-that an id of a memory does not tell apart: do not mix their files."""
+The copy keeps the id of the original store. If both are written to from then on, the same memory id
+can mean different memories in the two: do not mix their files."""
 
 
 def run_restore(args: argparse.Namespace, console: Console) -> int:

@@ -1,4 +1,4 @@
-"""bench: the measurements that come with the sources, from the same command."""
+"""bench: runs the measurements of a source checkout."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from spector.errors import InvalidInputError
 
 __all__ = ["add_bench"]
 
-_ABOUT = """Measurements of this machine and of what recall brings back. They come with the sources
-and not with an installed package. Everything after the name of a suite is for the suite: see
+_ABOUT = """Measure recall on public conversations. The suites are part of a source checkout, not of
+an installed package. Arguments after the name of a suite are passed on to it: see
 spector bench recall --help."""
 
 #: suite -> its module in the source tree, and what it needs beside the package
@@ -24,7 +24,7 @@ _SUITES: Final = {"recall": ("bench.recall.__main__", ("bm25s", "Stemmer"))}
 
 def add_bench(commands: Any) -> None:
     parser = commands.add_parser(
-        "bench", help="measure recall on public conversations (from the sources)",
+        "bench", help="measure recall on public conversations (source checkout only)",
         description=_ABOUT,
     )  # fmt: skip
     parser.add_argument("suite", choices=sorted(_SUITES))
@@ -39,10 +39,10 @@ def run_bench(args: argparse.Namespace, console: Console) -> int:
     missing = [name for name in needs if importlib.util.find_spec(name) is None]
     if missing:
         raise InvalidInputError(
-            f"the suite compares with libraries that are not here: {', '.join(missing)}",
+            f"the suite needs libraries that are not installed: {', '.join(missing)}",
             hint=f"python -m pip install -e '{root}[test]'",
         )
-    # in front: the user's own folder may have a module of this name
+    # first, because the user's own folder may have a module of this name
     sys.path.insert(0, str(root))
     suite = importlib.import_module(module)
     code: int = suite.main(args.arguments, prog=f"spector bench {args.suite}")
@@ -53,12 +53,12 @@ def source_tree() -> Path:
     """The folder that holds ``spector/`` and ``bench/``.
 
     Raises:
-        InvalidInputError: this is an installed package.
+        InvalidInputError: spector runs from an installed package.
     """
     root = Path(__file__).resolve().parents[3]
     if not (root / "bench" / "recall" / "__main__.py").is_file():
         raise InvalidInputError(
-            "the measurements are not part of an installed spector",
-            hint="in a copy of its sources: python -m pip install -e '.[test]', then try again",
+            "the suites are not part of an installed package",
+            hint="in a source checkout run: python -m pip install -e '.[test]', then try again",
         )
     return root

@@ -15,7 +15,7 @@ from spector.cli.options import (
     add_path,
     add_scopes,
     given_fields,
-    open_memory,
+    open_store,
     record_id,
     scopes,
 )
@@ -48,11 +48,11 @@ def add_update(commands: Any) -> None:
     for name, field in _SCOPES.items():
         parser.add_argument(
             f"--move-to-{name}", metavar="ID", dest=f"move_to_{field}",
-            help=f"give it to this {name}",
+            help=f"move it to this {name}",
         )  # fmt: skip
     parser.add_argument(
         "--clear", action="append", default=[], choices=(*_CLEARED, *_SCOPES),
-        help="take this away from it (repeatable)",
+        help="remove this field from it (repeatable)",
     )  # fmt: skip
     add_scopes(parser)
     add_embedder(parser)
@@ -60,10 +60,10 @@ def add_update(commands: Any) -> None:
     parser.set_defaults(run=run_update)
 
 
-_UPDATE = """Change the words or other fields of a memory under its id; tags that are given take the
-place of those that it has. This corrects: for what was true and has changed, see spector remember
---supersedes. --user, --agent and --session are a guard: a memory of another scope is as unknown as
-one that never was. To move it, --move-to-user and the like; with --user not to another user."""
+_UPDATE = """Correct the text or other fields of a memory and keep its id. Given tags replace all of
+its tags. For a fact that was true and has changed, use spector remember --supersedes instead.
+--user, --agent and --session are a guard: a memory of another scope counts as unknown. To move a
+memory, use --move-to-user and the like; together with --user, not to another user."""
 
 
 def run_update(args: argparse.Namespace, console: Console) -> int:
@@ -84,24 +84,24 @@ def run_update(args: argparse.Namespace, console: Console) -> int:
         field = {**_CLEARED, **_SCOPES}[name]
         if field in into:
             raise InvalidInputError(
-                f"{name} is given and cleared", hint="leave one of the two out"
+                f"--clear {name} contradicts a new {name}", hint="leave one of the two out"
             )
         into[field] = () if name == "tags" else None
     if not (changes or move_to):
         raise InvalidInputError(
-            "nothing to change was given",
+            "no change was given",
             hint="pass a new TEXT, --tag, --importance, --move-to-user ...",
         )
     if text is None:  # nothing is embedded
         args.embedder = "none"
-    with open_memory(args) as memory:
+    with open_store(args) as memory:
         record = update(memory, args.id, changes, move_to, scopes(args))
     console.document(record)
     console.say(f"updated {record.id} ({record.tier}, importance {record.importance:.2f})")
     for name, field in _SCOPES.items():
         if field in move_to:
             owner = getattr(record, field)
-            console.say(f"it is of {f'{name} {clean(owner)}' if owner else f'no {name}'} now")
+            console.say(f"now of {f'{name} {clean(owner)}' if owner else f'no {name}'}")
     return 0
 
 
@@ -109,18 +109,18 @@ def update(
     memory: Memory, record_id: int, changes: Mapping[str, Any],
     move_to: Mapping[str, str | None], guard: Mapping[str, str],
 ) -> MemoryRecord:
-    """Change a memory, and whose it is."""
+    """Change the fields and the scope of a memory."""
     more: dict[str, Any] = {**changes, **guard}
     return memory.update(record_id, move_to=move_to or None, **more)
 
 
-#: what is done to one memory: store, id, guard -> the memory as it is then
+#: a change of one memory: store, id, guard -> the changed memory
 _Change = Callable[["Memory", int, Mapping[str, str]], "MemoryRecord"]
 
 
 def add_pin(commands: Any) -> None:
     parser = _add_change(
-        commands, "pin", "protect memories from fading and from selections to forget"
+        commands, "pin", "exempt memories from fading and from forget by selection"
     )
     parser.set_defaults(run=run_pin)
 
@@ -132,7 +132,7 @@ def run_pin(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_unpin(commands: Any) -> None:
-    parser = _add_change(commands, "unpin", "take away what pin gave")
+    parser = _add_change(commands, "unpin", "remove the protection of pin")
     parser.set_defaults(run=run_unpin)
 
 
@@ -143,7 +143,7 @@ def run_unpin(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_resolve(commands: Any) -> None:
-    parser = _add_change(commands, "resolve", "close open matters")
+    parser = _add_change(commands, "resolve", "mark unresolved memories as resolved")
     parser.set_defaults(run=run_resolve)
 
 
@@ -154,8 +154,8 @@ def run_resolve(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_reinforce(commands: Any) -> None:
-    parser = _add_change(commands, "reinforce", "say that memories helped, or misled")
-    parser.add_argument("--failure", action="store_true", help="they misled: weaken them")
+    parser = _add_change(commands, "reinforce", "record that memories helped, or misled")
+    parser.add_argument("--failure", action="store_true", help="they misled, so weaken them")
     parser.set_defaults(run=run_reinforce)
 
 
@@ -169,9 +169,9 @@ def run_reinforce(args: argparse.Namespace, console: Console) -> int:
 
 def _add_change(commands: Any, verb: str, what: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
-        verb, help=what, description=f"{what[0].upper()}{what[1:]}. All of the IDs or none:"
-        " one that is unknown, or of another scope than --user, --agent and --session say, leaves"
-        " the others as they are.",
+        verb, help=what, description=f"{what[0].upper()}{what[1:]}. Changes all of the IDs or"
+        " none: if one is unknown, or not of the given --user, --agent or --session, no memory is"
+        " changed.",
     )
     add_path(parser)
     add_ids(parser)
@@ -181,7 +181,7 @@ def _add_change(commands: Any, verb: str, what: str) -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace, console: Console, done: str, change: _Change) -> int:
-    with open_memory(args) as memory:
+    with open_store(args) as memory:
         records = change_all(memory, args.ids, scopes(args), change)
     console.document({"memories": records})
     console.say(f"{done} {counted(len(records), 'memory')}")
@@ -191,9 +191,9 @@ def _run(args: argparse.Namespace, console: Console, done: str, change: _Change)
 def change_all(
     memory: Memory, ids: Sequence[int], guard: Mapping[str, str], change: _Change
 ) -> list[MemoryRecord]:
-    """Change each memory once, after it is known that every one of them is there.
+    """Change each memory once, after checking that all of them exist.
 
-    Nothing can forget one in between: this process is the only one that writes.
+    None can be forgotten in between, because this process is the only writer.
     """
     each_once = list(dict.fromkeys(ids))
     for each in each_once:

@@ -1,4 +1,4 @@
-"""demo: the sample conversation lives through a whole life in front of the user."""
+"""demo: shows every verb on a sample conversation, and checks each claim as it is printed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from spector.cli.options import add_embedder, add_json, place
+from spector.cli.options import add_embedder, add_json, expand_home
 from spector.cli.output import Console
 from spector.errors import InvalidInputError
 
@@ -17,9 +17,10 @@ __all__ = ["add_demo"]
 
 
 def add_demo(commands: Any) -> None:
-    parser = commands.add_parser("demo", help="watch it work", description=_DEMO)
+    parser = commands.add_parser("demo", help="show every verb on an example", description=_DEMO)
     parser.add_argument(
-        "path", metavar="PATH", nargs="?", type=place, help="keep the store here (must be new)"
+        "path", metavar="PATH", nargs="?", type=expand_home,
+        help="keep the store here (must be new)",
     )
     parser.add_argument("--keep", action="store_true", help="keep the temporary store")
     add_embedder(parser)
@@ -28,8 +29,8 @@ def add_demo(commands: Any) -> None:
 
 
 _DEMO = """Import six weeks of conversation between a developer and her agent, then recall, correct,
-reinforce, forget, reflect, compact, check, close and reopen. Every statement that is printed with
-[ok] has just been computed; the exit code is 1 if any of them does not hold."""
+reinforce, forget, reflect, compact, check, close and reopen. Every line marked [ok] is a claim that
+was checked just now. Exit code 1: a claim failed."""
 
 
 def run_demo(args: argparse.Namespace, console: Console) -> int:
@@ -52,7 +53,7 @@ def _place(args: argparse.Namespace, stack: contextlib.ExitStack) -> Path:
     if args.path is not None:
         path = Path(args.path)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise InvalidInputError(f"{path} is not empty", hint="name a place that is new")
+            raise InvalidInputError(f"{path} is not empty", hint="name a new path")
         return path
     if args.keep:
         return Path(tempfile.mkdtemp(prefix="spector-demo-")) / "mind"

@@ -1,4 +1,4 @@
-"""forget: by ids or by a selection, after a question, with a receipt when it is for good."""
+"""forget: by ids or by a selection, after a confirmation, with a receipt for a purge."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from spector.cli.memory_table import day, show_memories
 from spector.cli.options import (
     SCOPE_NAMES,
     add_json,
     add_path,
     add_selection,
-    open_memory,
+    open_store,
     record_id,
     scopes,
     selection,
 )
 from spector.cli.output import Console
-from spector.cli.selecting import Sample, sample, selected
-from spector.cli.shown import day, show_memories
+from spector.cli.selection import Sample, iter_selected, sample
 from spector.errors import (
     ImmutableRecordError,
     InvalidFilterError,
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_forget"]
 
-#: so many memories are shown before the question
+#: memories shown before the confirmation
 _SHOWN: Final = 10
-#: and so many ids of what is kept are named
+#: ids of protected memories shown
 _NAMED: Final = 20
 
 
@@ -52,50 +52,51 @@ def add_forget(commands: Any) -> None:
         "--purge", action="store_true", help="also erase them from every file, with a receipt"
     )
     parser.add_argument(
-        "--verify", action="store_true", help="with --purge: search every file for what they said"
+        "--verify", action="store_true",
+        help="with --purge: then search every file for their content",
     )
     parser.add_argument(
         "--include-protected", action="store_true",
-        help="also pinned and immutable ones, which are kept otherwise",
+        help="also forget pinned and immutable memories",
     )
     parser.add_argument(
         "--skip-protected", action="store_true",
-        help="with IDs, some of which are immutable: forget the others",
+        help="with IDs: keep the immutable ones, forget the others",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="only show what would be forgotten"
     )
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     add_selection(parser)
     add_json(parser)
     parser.set_defaults(run=run_forget)
 
 
 _FORGET = """\
-Forget memories: those of the IDs, or all that a selection leads to. They are gone from every
-answer at once. --purge, or `spector compact PATH` later, erases their bytes from the files; what is
-printed says until when these still hold them otherwise. To erase a user:
+Forget the memories with these IDs, or all memories of a selection. Recalls stop finding them at
+once. --purge, or `spector compact PATH` later, erases their bytes from the files; otherwise the
+output says how long the files still contain them. To erase a user:
 
   spector forget PATH --user ID --purge --verify --include-protected
 
-On a terminal the command shows what it would forget, and asks. Without one a selection needs --yes;
-IDs do not. With IDs, --user, --agent and --session are a guard: an ID of another scope is as
-unknown as one that never was, and then nothing is forgotten.
+On a terminal the command shows what it would forget and asks for confirmation. Without a terminal a
+selection needs --yes; IDs do not. With IDs, --user, --agent and --session are a guard: if an ID is
+of another scope, it counts as unknown, and nothing is forgotten.
 
-A selection keeps pinned and immutable memories and names them. IDs name what they mean, so pinned
-ones go as well; an immutable one among them is refused with all the others, unless --skip-protected
-or --include-protected is given.
+A selection keeps pinned and immutable memories, and lists them. IDs forget pinned memories too. If
+one of the IDs is immutable, nothing is forgotten, unless --skip-protected or --include-protected is
+given.
 
 Exit code 1: nothing was forgotten (the answer was no, or nothing matches), or, with --purge, bytes
-of what was to be erased may be left."""
+of erased memories may remain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wish:
-    """What is to be forgotten, and how."""
+class _Request:
+    """What to forget, and how."""
 
     ids: Sequence[int]
-    #: with ids only scopes, which guard them; else arguments of ``Memory.records``
+    #: arguments of ``Memory.records``; with ids only scopes, which guard them
     selection: Mapping[str, Any]
     stored_before: str | None
     purge: bool
@@ -105,76 +106,76 @@ class _Wish:
 
 
 def run_forget(args: argparse.Namespace, console: Console) -> int:
-    wish = _Wish(
+    request = _Request(
         ids=args.ids, selection=selection(args), stored_before=args.stored_before,
         purge=args.purge, verify=args.verify, include_protected=args.include_protected,
         skip_protected=args.skip_protected,
     )
-    _refuse_contradictions(wish, guard=scopes(args))
+    _refuse_contradictions(request, guard=scopes(args))
     if args.dry_run:
-        with open_memory(args, "r") as memory:
-            return _rehearse(memory, wish, console)
-    if not args.yes and not wish.ids and not console.can_ask:
+        with open_store(args, "r") as memory:
+            return _dry_run(memory, request, console)
+    if not args.yes and not request.ids and not console.can_ask:
         raise InvalidInputError(
-            "a selection is forgotten without a terminal to ask on",
-            hint="look at it with --dry-run, then pass --yes",
+            "a selection needs a confirmation, and there is no terminal to ask on",
+            hint="see what matches with --dry-run, then pass --yes",
         )
-    with open_memory(args) as memory:
-        if not args.yes and console.can_ask and not _agreed(memory, wish, console):
+    with open_store(args) as memory:
+        if not args.yes and console.can_ask and not _is_confirmed(memory, request, console):
             console.document({"forgotten": [], "protected": [], "agreed": False})
             console.note("nothing was forgotten")
             return 1
-        report = forget(memory, wish)
-    _show(report, wish, console)
+        report = forget(memory, request)
+    _show(report, request, console)
     receipt = report.receipt
     if receipt is not None:  # ids may be of what was forgotten before, and is erased only now
         return 0 if receipt.complete and (report.ids or receipt.ids) else 1
     return 0 if report.ids else 1
 
 
-def _refuse_contradictions(wish: _Wish, guard: Mapping[str, str]) -> None:
-    selects = wish.selection.keys() > guard.keys() or wish.stored_before is not None
-    if wish.ids and selects:
+def _refuse_contradictions(request: _Request, guard: Mapping[str, str]) -> None:
+    selects = request.selection.keys() > guard.keys() or request.stored_before is not None
+    if request.ids and selects:
         raise InvalidFilterError(
             "IDs and a selection were given",
             hint="give one of them; --user, --agent and --session go with either",
         )
-    if not (wish.ids or selects or guard):
+    if not (request.ids or selects or guard):
         raise InvalidFilterError(
             "neither IDs nor a selection were given",
-            hint="name IDs (spector list PATH shows them), or select with --user, --tag, --where,"
+            hint="pass IDs (spector list PATH shows them), or select with --user, --tag, --where,"
             " --before ...; to empty a store, delete its directory",
         )
-    if wish.verify and not wish.purge:
+    if request.verify and not request.purge:
         raise InvalidInputError(
             "--verify searches for what --purge has erased", hint="pass both, or neither"
         )
-    if wish.include_protected and wish.skip_protected:
+    if request.include_protected and request.skip_protected:
         raise InvalidInputError(
             "--include-protected and --skip-protected contradict one another",
             hint="leave one of them out",
         )
-    if wish.skip_protected and not wish.ids:
+    if request.skip_protected and not request.ids:
         raise InvalidInputError(
             "--skip-protected is for IDs", hint="leave it out: a selection keeps them anyway"
         )
 
 
-def forget(memory: Memory, wish: _Wish) -> ForgetReport:
-    """Forget what is wished for."""
-    how: dict[str, Any] = {"purge": wish.purge, "verify": wish.verify}
-    if wish.include_protected:
+def forget(memory: Memory, request: _Request) -> ForgetReport:
+    """Forget the memories of a request."""
+    how: dict[str, Any] = {"purge": request.purge, "verify": request.verify}
+    if request.include_protected:
         how["include_protected"] = True
-    if wish.skip_protected:
+    if request.skip_protected:
         how["skip_protected"] = True
-    if wish.ids:
-        return memory.forget(list(wish.ids), **how, **wish.selection)
-    if wish.stored_before is None:
-        return memory.forget(**how, **wish.selection)
-    found = matching(memory, wish)
+    if request.ids:
+        return memory.forget(list(request.ids), **how, **request.selection)
+    if request.stored_before is None:
+        return memory.forget(**how, **request.selection)
+    found = matching(memory, request)
     kept = tuple(record.id for record in found.protected)
-    # the scope again, as a guard: the receipt must not name memories of others
-    guard = {name: wish.selection[name] for name in SCOPE_NAMES if name in wish.selection}
+    # the scope as a guard again: the receipt must not name memories of other scopes
+    guard = {name: request.selection[name] for name in SCOPE_NAMES if name in request.selection}
     report = memory.forget(found.ids, **how, **guard)
     receipt = report.receipt
     if receipt is not None:
@@ -182,119 +183,118 @@ def forget(memory: Memory, wish: _Wish) -> ForgetReport:
     return replace(report, protected=kept, receipt=receipt)
 
 
-def matching(memory: Memory, wish: _Wish) -> Sample:
-    """What would be forgotten.
+def matching(memory: Memory, request: _Request) -> Sample:
+    """The memories that a request would forget.
 
     Raises:
-        UnknownRecordError: one of the ids is not there, or of another scope.
+        UnknownRecordError: one of the ids is unknown, or of another scope.
     """
-    if not wish.ids:
+    if not request.ids:
         return sample(
-            selected(memory, wish.selection, wish.stored_before), _SHOWN,
-            with_protected=wish.include_protected,
+            iter_selected(memory, request.selection, request.stored_before), _SHOWN,
+            with_protected=request.include_protected,
         )
     found = Sample()
-    for each in dict.fromkeys(wish.ids):
+    for each in dict.fromkeys(request.ids):
         try:
-            record = memory.get(each, **wish.selection)
-        except PartitionCorruptError:  # what is damaged can be forgotten, but not shown
+            record = memory.get(each, **request.selection)
+        except PartitionCorruptError:  # a damaged memory can be forgotten, but not shown
             found.count += 1
             found.ids.append(each)
             continue
         except UnknownRecordError:
-            if not wish.purge or wish.verify:
+            if not request.purge or request.verify:
                 raise
-            continue  # it may have been forgotten before, and its bytes are left
-        if record.immutable and not wish.include_protected:
+            continue  # it may have been forgotten before, while its bytes remain
+        if record.immutable and not request.include_protected:
             found.protected.append(record)
             continue
         found.count += 1
         found.ids.append(each)
         if len(found.first) < _SHOWN:
             found.first.append(record)
-    if found.protected and not wish.skip_protected:
+    if found.protected and not request.skip_protected:
         raise ImmutableRecordError(
-            f"immutable memories are among them: {_listed(found.protected)}",
+            f"some of the IDs are immutable: {_id_list(found.protected)}",
             hint="--skip-protected forgets the others, --include-protected these as well",
         )
     return found
 
 
-def _rehearse(memory: Memory, wish: _Wish, console: Console) -> int:
-    found = matching(memory, wish)
+def _dry_run(memory: Memory, request: _Request, console: Console) -> int:
+    found = matching(memory, request)
     console.document({
         "dry_run": True, "would_forget": found.ids,
         "protected": [record.id for record in found.protected],
     })  # fmt: skip
-    _show_matching(found, wish, console)
+    _show_matching(found, request, console)
     return 0 if found.count else 1
 
 
-def _show_matching(found: Sample, wish: _Wish, console: Console) -> None:
+def _show_matching(found: Sample, request: _Request, console: Console) -> None:
     some = f", the first {len(found.first)} of them" if len(found.first) < found.count else ""
     if found.count and not found.first:
         some = ""
     console.say(f"would forget {counted(found.count, 'memory')}{some}" + ":" * bool(found.first))
     if found.first:
         show_memories(
-            console, found.first, protected=True, users="user_id" not in wish.selection
+            console, found.first, protected=True, users="user_id" not in request.selection
         )
     if found.protected:
-        console.say(f"would keep {_kept(len(found.protected), found.protected, wish)}")
+        console.say(f"would keep {_kept_text(len(found.protected), found.protected, request)}")
 
 
-def _agreed(memory: Memory, wish: _Wish, console: Console) -> bool:
-    """Show on stderr what would be forgotten, and ask."""
-    found = matching(memory, wish)
-    _show_matching(found, wish, console.aside())
-    if not found.count and not wish.purge:
+def _is_confirmed(memory: Memory, request: _Request, console: Console) -> bool:
+    """Show on stderr what would be forgotten, and ask for confirmation."""
+    found = matching(memory, request)
+    _show_matching(found, request, console.aside())
+    if not found.count and not request.purge:
         return False
     what = counted(found.count, "memory")
-    end = " and erase everything that was forgotten from the files" if wish.purge else ""
+    end = " and erase all forgotten memories from the files" if request.purge else ""
     return console.confirm(f"forget {what}{end}?")
 
 
-def _show(report: ForgetReport, wish: _Wish, console: Console) -> None:
+def _show(report: ForgetReport, request: _Request, console: Console) -> None:
     found: dict[str, Any] = {"forgotten": report.ids, "protected": report.protected}
     if report.receipt is None:
         found["in_files_until"] = report.due
-    console.document(found | ({"receipt": report.receipt} if wish.purge else {}))
-    asked = set(wish.ids)
-    before = asked.difference(report.ids, report.protected) if wish.purge else set()
-    if not wish.ids:
+    console.document(found | ({"receipt": report.receipt} if request.purge else {}))
+    asked = set(request.ids)
+    before = asked.difference(report.ids, report.protected) if request.purge else set()
+    if not request.ids:
         console.say(f"forgot {counted(len(report.ids), 'memory')}")
     elif len(before) < len(asked):
         console.say(f"forgot {len(report.ids)} of {counted(len(asked), 'memory')}")
     if report.protected:
-        console.say(f"kept {_kept(len(report.protected), report.protected, wish)}")
+        console.say(f"kept {_kept_text(len(report.protected), report.protected, request)}")
     if report.receipt is not None:
         if before:
             gone = len(before.intersection(report.receipt.ids))
-            which = "that had been forgotten before"
-            console.say(f"erased {gone} of {counted(len(before), 'memory')} {which}")
+            console.say(f"erased {gone} of {counted(len(before), 'memory')} forgotten before")
         console.hints(str(report.receipt))
     elif report.due is not None:
         console.hints(
-            "their words are in the files until the first reflect after"
+            "the files contain them until the first reflect after"
             f" {day(report.due)} UTC; to erase them now: spector compact PATH"
         )
     if not (report.ids or report.protected or before):
         console.note("no memory matches")
 
 
-def _kept(count: int, kept: Sequence[int | MemoryRecord], wish: _Wish) -> str:
-    """Which protected memories stay, the first of them by id, and what takes them along."""
+def _kept_text(count: int, kept: Sequence[int | MemoryRecord], request: _Request) -> str:
+    """Protected memories that are kept, the first ones by id, and the option that forgets them."""
     return (
-        f"{counted(count, 'protected memory')}: {_listed(kept)};"
+        f"{counted(count, 'protected memory')}: {_id_list(kept)};"
         " --include-protected forgets " + ("it too" if count == 1 else "them too")
     )
 
 
-def _listed(kept: Sequence[int | MemoryRecord]) -> str:
-    shown = [str(each) if isinstance(each, int) else _named(each) for each in kept[:_NAMED]]
+def _id_list(kept: Sequence[int | MemoryRecord]) -> str:
+    shown = [str(each) if isinstance(each, int) else _with_reason(each) for each in kept[:_NAMED]]
     head = f"the first {_NAMED} of {len(kept)}: " if len(kept) > _NAMED else ""
     return head + ", ".join(shown)
 
 
-def _named(record: MemoryRecord) -> str:
+def _with_reason(record: MemoryRecord) -> str:
     return f"{record.id} ({'immutable' if record.immutable else 'pinned'})"

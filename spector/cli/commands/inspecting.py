@@ -1,4 +1,4 @@
-"""inspect: the partitions of a store, or one record's bytes, even when the store is damaged."""
+"""inspect: shows the partitions or one record of a store, even when the store is damaged."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ __all__ = ["add_inspect"]
 
 
 def add_inspect(commands: Any) -> None:
-    parser = commands.add_parser("inspect", help="look at the files", description=_INSPECT)
+    parser = commands.add_parser(
+        "inspect", help="show the files of a store, even a damaged one", description=_INSPECT
+    )
     add_path(parser)
-    parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="one record")
+    parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="show this record only")
     add_json(parser)
     parser.set_defaults(run=run_inspect)
 
 
 _INSPECT = """List the partitions of a store, or show one record with the fields of its header.
-Reads the files as they are, and works on a damaged store as far as there is something to read.
-Exit code 1: something in the files is wrong."""
+Reads the files directly, so it works on a damaged store as far as the files can be read.
+Exit code 1: the files have problems."""
 
 
 def run_inspect(args: argparse.Namespace, console: Console) -> int:
@@ -34,7 +36,7 @@ def run_inspect(args: argparse.Namespace, console: Console) -> int:
         found = store.find(args.id)
         if found is None:
             raise UnknownRecordError(
-                f"no byte of record {args.id} is in {args.path}", hint="list ids: spector export"
+                f"{args.path} has no record {args.id}", hint="to see ids: spector export PATH"
             )
         found["problems"] = store.problems
     console.document(found)
@@ -55,7 +57,7 @@ def _show_partitions(store: Any, console: Console) -> int:
         Column("capacity", right=True), Column("bytes", right=True), Column("gen", right=True),
         Column("problem", flexible=True),
     ]  # fmt: skip
-    # the day of an episodic partition is in its name, so the table spares the column
+    # no column for the day of an episodic partition: its name has it
     rows = [
         (p.file, p.state, p.live, p.dead, p.capacity, p.bytes, p.generation, "; ".join(p.problems))
         for p in partitions

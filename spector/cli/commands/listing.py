@@ -1,4 +1,4 @@
-"""Commands that show memories as they are, without a cue: list, get, count, users."""
+"""Commands that show memories without a cue: list, get, count, users."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from spector.cli.memory_table import day, show_memories, speaker_label, state_of
 from spector.cli.options import (
     add_json,
     add_path,
     add_scopes,
     add_selection,
-    natural,
-    open_memory,
+    open_store,
+    positive_int,
     record_id,
     scopes,
     selection,
 )
 from spector.cli.output import Column, Console, clean, wrap
-from spector.cli.selecting import newest, selected
-from spector.cli.shown import day, show_memories, state_of, who_said
+from spector.cli.selection import iter_selected, newest
 from spector.messages import counted
 
 if TYPE_CHECKING:
@@ -29,26 +29,27 @@ __all__ = ["add_count", "add_get", "add_list", "add_users"]
 
 
 def add_list(commands: Any) -> None:
-    parser = commands.add_parser("list", help="the newest memories", description=_LIST)
+    parser = commands.add_parser("list", help="show the newest memories", description=_LIST)
     add_path(parser)
     parser.add_argument(
-        "-n", "--limit", type=natural, default=20, metavar="N", help="how many (default: 20)"
+        "-n", "--limit", type=positive_int, default=20, metavar="N",
+        help="most memories to show (default: 20)",
     )
     parser.add_argument("--full", action="store_true", help="print whole texts")
     add_selection(parser)
     parser.add_argument(
         "--json", action="store_true", dest="as_json",
-        help="print one JSON document a line for each memory",
+        help="print one JSON document per line and memory",
     )
     parser.set_defaults(run=run_list)
 
 
-_LIST = """List memories, the last that happened first: all, or those of a selection. What has been
-superseded is among them, and marked. Exit code 1: there are none."""
+_LIST = """List all memories, or those of a selection, the latest event first. Superseded memories
+are included and marked. Exit code 1: no memory matches."""
 
 
 def run_list(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args, "r") as memory:
+    with open_store(args, "r") as memory:
         found, count = newest(memory, selection(args), args.stored_before, args.limit)
     if console.as_json:
         for record in found:
@@ -67,7 +68,7 @@ def run_list(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_get(commands: Any) -> None:
-    parser = commands.add_parser("get", help="one memory by id", description=_GET)
+    parser = commands.add_parser("get", help="show one memory by id", description=_GET)
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="id of a memory")
     add_scopes(parser)
@@ -75,12 +76,12 @@ def add_get(commands: Any) -> None:
     parser.set_defaults(run=run_get)
 
 
-_GET = """Show a memory with all that the store knows of it. With --user, --agent or --session, one
-of another scope is as unknown as one that never was: exit code 2."""
+_GET = """Show a memory with all its fields. With --user, --agent or --session, a memory of another
+scope counts as unknown: exit code 2."""
 
 
 def run_get(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args, "r") as memory:
+    with open_store(args, "r") as memory:
         record = memory.get(args.id, **scopes(args))
     console.document(record)
     if not console.as_json:
@@ -89,21 +90,21 @@ def run_get(args: argparse.Namespace, console: Console) -> int:
 
 
 def show_record(console: Console, record: MemoryRecord) -> None:
-    """Every field that says something, then the words, line by line."""
-    told = record.to_dict()
+    """Print every field that is set, then the text, line by line."""
+    values = record.to_dict()
     shown: dict[str, Any] = {
         "id": record.id, "tier": record.tier, "state": state_of(record, protected=True),
-        "who": who_said(record), "user": record.user_id, "agent": record.agent_id,
+        "who": speaker_label(record), "user": record.user_id, "agent": record.agent_id,
         "session": record.session_id, "happened": day(record.event_time),
-        "recorded": day(record.recorded_at), "holds from": day(record.valid_from),
-        "holds until": day(record.valid_until), "tags": record.tags,
+        "recorded": day(record.recorded_at), "valid from": day(record.valid_from),
+        "valid until": day(record.valid_until), "tags": record.tags,
     }  # fmt: skip
     names = (
         "confidence", "importance", "valence", "arousal", "stability_days", "utility",
         "access_count", "category", "modality", "parents", "supersedes", "superseded_by",
         "metadata",
     )  # fmt: skip
-    shown |= {name.replace("_", " "): told[name] for name in names}
+    shown |= {name.replace("_", " "): values[name] for name in names}
     console.pairs({
         name: value for name, value in shown.items() if value not in (None, "", (), [], {})
     })  # fmt: skip
@@ -114,7 +115,7 @@ def show_record(console: Console, record: MemoryRecord) -> None:
 
 
 def add_count(commands: Any) -> None:
-    parser = commands.add_parser("count", help="how many memories there are", description=_COUNT)
+    parser = commands.add_parser("count", help="count memories", description=_COUNT)
     add_path(parser)
     add_selection(parser)
     add_json(parser)
@@ -125,30 +126,32 @@ _COUNT = "Count the memories of a store, or those of a selection."
 
 
 def run_count(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args, "r") as memory:
+    with open_store(args, "r") as memory:
         chosen = selection(args)
         if args.stored_before is None:
             number = memory.count(**chosen)
         else:
-            number = sum(1 for _ in selected(memory, chosen, args.stored_before))
+            number = sum(1 for _ in iter_selected(memory, chosen, args.stored_before))
     console.document({"count": number})
     console.say(str(number))
     return 0
 
 
 def add_users(commands: Any) -> None:
-    parser = commands.add_parser("users", help="whose memories there are", description=_USERS)
+    parser = commands.add_parser(
+        "users", help="list users and their memory counts", description=_USERS
+    )
     add_path(parser)
     add_json(parser)
     parser.set_defaults(run=run_users)
 
 
-_USERS = """List the users of a store: how many memories each has, and when the first and the last
-of them happened. Memories without a user are not among them. Exit code 1: there are no users."""
+_USERS = """List the users of a store with their memory counts and the times of their first and last
+event. Memories without a user are not counted. Exit code 1: there are no users."""
 
 
 def run_users(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args, "r") as memory:
+    with open_store(args, "r") as memory:
         users = memory.users()
     console.document({"users": users})
     if not users:

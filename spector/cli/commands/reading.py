@@ -1,4 +1,4 @@
-"""Commands that only look: recall, context, export, stats."""
+"""Commands that read: recall, context, export, stats."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from spector.cli.memory_table import day, show_memories
 from spector.cli.options import (
     add_embedder,
     add_json,
     add_path,
     add_scopes,
     add_selection,
+    expand_home,
     json_object,
-    natural,
-    open_memory,
-    place,
+    open_store,
+    positive_int,
     scopes,
     selection,
     signed_unit,
     unit,
 )
 from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable
-from spector.cli.shown import day, show_memories
 from spector.cli.streams import input_text
 from spector.clock import from_ms, to_ms
 from spector.config import LAYOUTS
@@ -40,14 +40,15 @@ def add_recall(commands: Any) -> None:
     parser = commands.add_parser("recall", help="find memories for a cue", description=_RECALL)
     add_path(parser)
     parser.add_argument(
-        "-k", type=natural, metavar="N",
-        help="how many (default: 5, and 10 for an order of events or a summary)",
+        "-k", type=positive_int, metavar="N",
+        help="most hits (default: 5, or 10 for an order of events or a summary)",
     )  # fmt: skip
     _add_question(parser)
     parser.add_argument(
-        "--selective", action="store_true", help="only what stands out; nothing if nothing answers"
+        "--selective", action="store_true",
+        help="only hits that stand out; none if no memory answers",
     )
-    parser.add_argument("--explain", action="store_true", help="show how each score came about")
+    parser.add_argument("--explain", action="store_true", help="show the terms of each score")
     parser.add_argument("--full", action="store_true", help="print whole texts")
     add_scopes(parser)
     add_embedder(parser)
@@ -57,31 +58,36 @@ def add_recall(commands: Any) -> None:
 
 def _add_question(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``Memory.recall`` that recall and context share."""
-    parser.add_argument("cue", metavar="CUE", nargs="?", help="what to recall for; - is stdin")
+    parser.add_argument(
+        "cue", metavar="CUE", nargs="?", help="question or text to find memories for; - is stdin"
+    )
     parser.add_argument("-t", "--tag", action="append", default=[], help="require this tag")
     parser.add_argument("--any-tag", action="append", default=[], help="require one of these tags")
     parser.add_argument("--tier", action="append", default=[], help="only this tier (repeatable)")
-    parser.add_argument("--since", metavar="TIME", help="not before, ISO 8601")
-    parser.add_argument("--until", metavar="TIME", help="not after, ISO 8601")
-    parser.add_argument("--as-of", metavar="TIME", help="what held then, ISO 8601")
+    parser.add_argument("--since", metavar="TIME", help="events at or after this time, ISO 8601")
+    parser.add_argument("--until", metavar="TIME", help="events before this time, ISO 8601")
+    parser.add_argument("--as-of", metavar="TIME", help="memories valid at this time, ISO 8601")
     parser.add_argument(
         "--include", action="append", default=[], choices=("superseded", "dormant", "quarantined"),
-        help="also what is left out otherwise (repeatable)",
+        help="also memories in this state, which are skipped otherwise (repeatable)",
     )  # fmt: skip
     parser.add_argument("--min-importance", type=unit, metavar="0..1")
     parser.add_argument(
-        "--valence", type=signed_unit, nargs=2, metavar=("MIN", "MAX"), help="only this mood"
+        "--valence", type=signed_unit, nargs=2, metavar=("MIN", "MAX"),
+        help="only memories with a valence in this range",
     )
     parser.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
-    parser.add_argument("--profile", help="weights to rank by (default: balanced)")
-    parser.add_argument("--exact", action="store_true", help="verify every vector, no index")
-    parser.add_argument("--no-lexical", action="store_true", help="ignore the words of the cue")
+    parser.add_argument("--profile", help="scoring profile to rank by (default: balanced)")
+    parser.add_argument("--exact", action="store_true", help="compare every vector, use no index")
+    parser.add_argument(
+        "--no-lexical", action="store_true", help="rank without the words of the cue"
+    )
     parser.add_argument("--learn", action="store_true", help="count the hits as used")
 
 
-_RECALL = """Find the memories that fit a cue, best first; without a cue, the strongest ones. What
-the user told to do for such a cue ("when I ask for recipes, ...") is shown after them.
-Nothing is changed unless --learn is given. Exit code 1: nothing found."""
+_RECALL = """Find the memories that match a cue, best first; without a cue, the strongest ones.
+Standing instructions of the user for such a cue ("when I ask for recipes, ...") are shown after
+them. Nothing is changed unless --learn is given. Exit code 1: nothing found."""
 
 
 def _question(args: argparse.Namespace) -> dict[str, Any]:
@@ -108,7 +114,7 @@ def _question(args: argparse.Namespace) -> dict[str, Any]:
 def run_recall(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     cue = question.pop("cue")
-    with open_memory(args, "rw" if args.learn else "r") as memory:
+    with open_store(args, "rw" if args.learn else "r") as memory:
         from spector.search.view import asked_topic, usual_k
 
         k = args.k or usual_k(asked_topic(cue, ""), _USUAL_K)
@@ -125,7 +131,7 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
         if hits:
             show_memories(console, hits, full=args.full)
         if hits.standing:
-            console.say(f"{chr(10) if hits else ''}standing instructions that fit the cue:")
+            console.say(f"{chr(10) if hits else ''}standing instructions for this cue:")
             show_memories(console, hits.standing, full=args.full)
     if not hits:
         return 0 if hits.standing else 1
@@ -141,19 +147,20 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
 
 def add_context(commands: Any) -> None:
     parser = commands.add_parser(
-        "context", help="write memories down for a prompt", description=_CONTEXT
+        "context", help="write memories as text for a prompt", description=_CONTEXT
     )
     add_path(parser)
     parser.add_argument(
-        "-n", "--max-tokens", type=natural, default=1000, metavar="N",
-        help="tokens of the whole text (default: 1000)",
+        "-n", "--max-tokens", type=positive_int, default=1000, metavar="N",
+        help="most tokens of the whole text (default: 1000)",
     )  # fmt: skip
     parser.add_argument(
-        "--tokenizer", metavar="NAME", help="OpenAI model or encoding that counts; else an estimate"
+        "--tokenizer", metavar="NAME",
+        help="OpenAI model or encoding to count with (default: an estimate)",
     )
     parser.add_argument(
-        "-k", type=natural, metavar="N",
-        help="memories to consider (default: 20, and 40 for an order of events or a summary)",
+        "-k", type=positive_int, metavar="N",
+        help="memories to consider (default: 20, or 40 for an order of events or a summary)",
     )  # fmt: skip
     always = parser.add_mutually_exclusive_group()
     always.add_argument(
@@ -162,29 +169,31 @@ def add_context(commands: Any) -> None:
     )  # fmt: skip
     always.add_argument(
         "--pinned", dest="always", action="store_const", const="pinned",
-        help="what is pinned before all others, whatever the cue",
+        help="pinned memories first, whatever the cue",
     )  # fmt: skip
     parser.add_argument(
         "--layout", choices=LAYOUTS, default=LAYOUTS[0],
-        help="full: also times, sessions, and speaker and source in each line (default: compact)",
+        help="full adds times and sessions, and speaker and source of each line (default: compact)",
     )  # fmt: skip
-    parser.add_argument("--ids", action="store_true", help="show ids in compact lines, too")
+    parser.add_argument("--ids", action="store_true", help="also show ids in compact lines")
     _add_question(parser)
-    parser.add_argument("--explain", action="store_true", help="show what became of each memory")
+    parser.add_argument(
+        "--explain", action="store_true", help="show why each memory is in the text or not"
+    )
     add_scopes(parser)
     add_embedder(parser)
     add_json(parser)
     parser.set_defaults(run=run_context)
 
 
-_CONTEXT = """Write the memories that fit a cue as one block of text for a prompt: quoted as data,
-in the order of time, within a budget of tokens, after the instructions of the user that hold. Exit
-code 1: there is nothing to say, and stderr says why."""
+_CONTEXT = """Write the memories that match a cue as one block of text for a prompt: quoted as data,
+in order of time, within a token budget, after the user's standing instructions. Exit code 1: the
+text is empty, and stderr says why."""
 
 
 def run_context(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
-    with open_memory(args, "rw" if args.learn else "r") as memory:
+    with open_store(args, "rw" if args.learn else "r") as memory:
         context = memory.context(
             max_tokens=args.max_tokens, tokenizer=args.tokenizer, k=args.k, always=args.always,
             layout=args.layout, ids=args.ids, **question,
@@ -202,7 +211,7 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
         console.table(
             [Column("relevance", right=True), Column("form"), Column("tokens", right=True),
              Column("id"), Column("why", flexible=True)],
-            [*(("", "standing", "", hit.id, "an instruction that holds")
+            [*(("", "standing", "", hit.id, "standing instruction")
                for hit in context.standing),
              *((f"{quote.relevance:.2f}", quote.form, quote.tokens, quote.hit.id, quote.reason)
                for quote in context.quotes)],
@@ -214,22 +223,22 @@ def add_export(commands: Any) -> None:
     parser = commands.add_parser("export", help="write memories as JSONL", description=_EXPORT)
     add_path(parser)
     parser.add_argument(
-        "file", metavar="FILE", nargs="?", default="-", type=place, help="default: stdout"
+        "file", metavar="FILE", nargs="?", default="-", type=expand_home, help="default: stdout"
     )
     parser.add_argument(
         "--overwrite", "--force", action="store_true", dest="overwrite",
-        help="replace FILE if it is there",
+        help="replace FILE if it exists",
     )
-    parser.add_argument("--vectors", action="store_true", help="write the vectors as well")
+    parser.add_argument("--vectors", action="store_true", help="also write the vectors")
     add_selection(parser, recorded=False)
     add_json(parser)
     parser.set_defaults(run=run_export)
 
 
-_EXPORT = """Write every live memory, or those of a selection, as one JSON object a line, in the
-order of their ids. `spector import` reads such a file back. A store without a model gets its
-vectors written to FILE too, since nothing could make them again. With --json, FILE is required and
-the summary is the document."""
+_EXPORT = """Write every live memory, or those of a selection, as one JSON object per line, in order
+of ids. `spector import` reads such a file back. Vectors of a store without a model are written to
+FILE too, because they could not be computed again. With --json, FILE is required and the JSON
+document is a summary."""
 
 
 def run_export(args: argparse.Namespace, console: Console) -> int:
@@ -238,18 +247,18 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
             raise InvalidInputError(
                 "--json and --vectors need a FILE", hint=f"spector export {args.path} all.jsonl ..."
             )
-        with open_memory(args, "r") as memory:
+        with open_store(args, "r") as memory:
             if memory.stats()["model"] is None:
-                console.note("vectors are left out here, and this store has no model to make them "
-                             "again: to import this later, export to a FILE")
+                console.note("vectors are not written to stdout, and this store has no model to "
+                             "compute them again; to import this later, export to a FILE")
             for record in memory.records(**selection(args)):
                 console.data(json.dumps(record.to_dict(), ensure_ascii=False))
         return 0
     if os.path.lexists(args.file) and not args.overwrite:
         raise InvalidInputError(
-            f"{args.file} is there already", hint="choose another name, or pass --overwrite"
+            f"{args.file} exists already", hint="choose another name, or pass --overwrite"
         )
-    with open_memory(args, "r") as memory, console.progress("exporting", "memory") as progress:
+    with open_store(args, "r") as memory, console.progress("exporting", "memory") as progress:
         vectors = args.vectors or memory.stats()["model"] is None
         count = memory.export(
             args.file, vectors=vectors, overwrite=args.overwrite, progress=progress.reach,
@@ -261,19 +270,21 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_stats(commands: Any) -> None:
-    parser = commands.add_parser("stats", help="what a store holds", description=_STATS)
+    parser = commands.add_parser(
+        "stats", help="show the size and the contents of a store", description=_STATS
+    )
     add_path(parser)
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_stats)
 
 
-_STATS = """Counts, bytes, tiers, model and kernel of a store, and what is to be erased from its
-files by when; with --user, --agent or --session what it holds of that scope."""
+_STATS = """Show counts, bytes, tiers, model and kernel of a store, and which forgotten memories are
+still to be erased from its files; with --user, --agent or --session only counts of that scope."""
 
 
 def run_stats(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args, "r") as memory:
+    with open_store(args, "r") as memory:
         stats = to_jsonable(memory.stats(**scopes(args)))
     console.document(stats)
     if console.as_json:
@@ -285,7 +296,7 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
         sizes = stats["bytes"].items()
         shown["size"] = ", ".join(f"{name} {bytes_text(count)}" for name, count in sizes)
     if "erasure" in stats:
-        shown["erasure"] = _due(stats["erasure"])
+        shown["erasure"] = _due_text(stats["erasure"])
     console.pairs(shown)
     console.say()
     counts = [name for name in ("records", "tombstones", "partitions")
@@ -294,17 +305,17 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
     tiers = stats["tiers"].items()
     console.table(columns, [(tier, *(each.get(n, "") for n in counts)) for tier, each in tiers])
     if stats.get("erasure", {}).get("due") is not None:
-        console.hints("\nto erase now what is forgotten: spector compact PATH")
+        console.hints("\nto erase forgotten memories now: spector compact PATH")
     return 0
 
 
-def _due(erasure: Mapping[str, Any]) -> str:
-    """How much of what was forgotten is in the files, and until when."""
+def _due_text(erasure: Mapping[str, Any]) -> str:
+    """How many forgotten memories the files still contain, and until when."""
     if erasure["due"] is None:
-        return "nothing is due"
+        return "none pending"
     pending = erasure["pending"]
-    # stores of the first days only know that something is due
+    # old stores do not know how many
     what = counted(pending, "forgotten or changed memory",
-                   "forgotten or changed memories") if pending else "something forgotten"
+                   "forgotten or changed memories") if pending else "forgotten memories"
     due = day(from_ms(to_ms(erasure["due"])))
     return f"{what} in the files until the first reflect after {due} UTC"

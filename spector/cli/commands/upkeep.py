@@ -1,4 +1,4 @@
-"""Commands that look after a store: reflect, compact, check, reembed."""
+"""Commands that maintain a store: reflect, compact, check, reembed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from spector.cli.options import (
     add_path,
     add_scopes,
     chosen_embedder,
-    open_memory,
-    place,
+    expand_home,
+    open_store,
     require_store,
     scopes,
     unit,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 
-#: so many like losses of a repair are listed; of more the number is told (--json has each)
+#: most equal losses of a repair that get a row each; more share one with a count (--json lists all)
 _ONE_BY_ONE = 3
 
 
@@ -40,23 +40,22 @@ def add_reflect(commands: Any) -> None:
     parser.set_defaults(run=run_reflect)
 
 
-_REFLECT = """One sleep cycle: seal partitions whose day is over, rebuild those with too many
-tombstones, put the records of sealed ones in an order that makes recalls faster, and mark them."""
+_REFLECT = """Run one sleep cycle: seal partitions whose day is over, rebuild those with too many
+tombstones, reorder the records of sealed ones for faster recalls, and mark them."""
 
 
 def run_reflect(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args) as memory:
+    with open_store(args) as memory:
         report = memory.reflect()
     console.document(report)
     console.say(
         f"sealed {report.sealed}, marked reflectable {report.marked_reflectable}, compacted "
-        f"{report.compaction.partitions_compacted}, put in order "
+        f"{report.compaction.partitions_compacted}, reordered "
         f"{counted(report.clustered, 'partition')} in {report.elapsed_ms:.1f} ms"
     )
     if report.unclustered:
-        are = "is" if report.unclustered == 1 else "are"
         console.note(
-            f"{counted(report.unclustered, 'partition')} {are} left to put in order; reflect again"
+            f"{counted(report.unclustered, 'partition')} left to reorder; run reflect again"
         )
     receipt = report.compaction.receipt
     if receipt is not None:
@@ -68,40 +67,42 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_compact(commands: Any) -> None:
-    parser = commands.add_parser("compact", help="reclaim forgotten records", description=_COMPACT)
+    parser = commands.add_parser(
+        "compact", help="erase forgotten memories and reclaim space", description=_COMPACT
+    )
     add_path(parser)
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
     parser.add_argument(
         "--threshold",
         type=unit,
         default=0.0,
         metavar="0..1",
-        help="only partitions with a larger share of tombstones (default: 0, all with any)",
+        help="only partitions with a larger share of tombstones (default: 0, any tombstone)",
     )
     parser.add_argument(
         "--verify",
         action="append",
         default=[],
         metavar="TEXT",
-        help="then search every byte of every file, and the words of the full text, for TEXT, a "
-        "name for instance, of at least 4 bytes (repeatable)",
+        help="then search every byte of every file, and the full-text index, for TEXT, such as a "
+        "name; at least 4 bytes (repeatable)",
     )
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_compact)
 
 
-_COMPACT = """Rebuild partitions without their forgotten records and purge the catalog, so that
-nothing that was forgotten is left in any file; the receipt says what was done. Exit code 1:
-something may be left, or a living memory says what --verify named.
+_COMPACT = """Rebuild partitions without their forgotten records and purge the catalog, so that no
+file contains a forgotten memory. The receipt says what was done. Exit code 1: bytes may remain, or
+a live memory contains what --verify named.
 
-Files belong to all users, so all of them are compacted: with --user, --agent or --session what is
-printed names only memories of that scope."""
+All users share the files, so all files are compacted. With --user, --agent or --session the output
+names only memories of that scope."""
 
 
 def run_compact(args: argparse.Namespace, console: Console) -> int:
     mode: Literal["r", "rw"] = "r" if args.dry_run else "rw"
-    with open_memory(args, mode) as memory, console.progress("compacting", "partition") as progress:
+    with open_store(args, mode) as memory, console.progress("compacting", "partition") as progress:
         report = memory.compact(
             threshold=args.threshold, dry_run=args.dry_run, verify=args.verify,
             progress=progress.reach, **scopes(args),
@@ -118,7 +119,7 @@ def run_compact(args: argparse.Namespace, console: Console) -> int:
 
 
 def _note_failed(report: CompactionReport, console: Console) -> int:
-    """Say which partitions stayed as they were, and why; the exit code."""
+    """Report partitions that were not rebuilt, and why; return the exit code."""
     for each in report.failed:
         console.note(f"not rebuilt: {each['message']}")
     return 1 if report.failed else 0
@@ -141,32 +142,33 @@ def _show_compaction(report: CompactionReport, console: Console) -> None:
 
 
 def add_check(commands: Any) -> None:
-    parser = commands.add_parser("check", help="prove that a store is sound", description=_CHECK)
+    parser = commands.add_parser(
+        "check", help="verify a store, or salvage a damaged one", description=_CHECK
+    )
     add_path(parser)
     parser.add_argument(
-        "--repair", metavar="DEST", type=place,
-        help="salvage what is intact into a new store at DEST; PATH itself is only read",
+        "--repair", metavar="DEST", type=expand_home,
+        help="salvage what is intact into a new store at DEST; PATH is only read",
     )
     parser.add_argument(
         "--all", action="store_true",
-        help=f"list every problem and memory concerned, not only {MAX_PROBLEMS} (as --json does)",
+        help=f"list every problem and affected memory, not only {MAX_PROBLEMS} (as --json does)",
     )
     add_embedder(parser)
     add_json(parser)
     parser.set_defaults(run=run_check)
 
 
-_CHECK = """Prove that headers are valid, that catalog and partitions agree record by record, that
-every checksum holds and that no unknown file is there. Changes nothing. Exit code 1: problems.
+_CHECK = """Verify that headers are valid, that catalog and partitions agree record by record, that
+every checksum matches and that no unknown file is present. Changes nothing. Exit code 1: problems.
 
-With --repair, whatever is intact goes into a new store and the rest is listed. Words whose vector
-is damaged are embedded again when --embedder is the model of the store; the default one is used
-without being named. Where the catalog does not say any more which model it was, the notes say which
-one was taken, and why. Exit code 0: every memory is in the new store with its words; 1: some are
-not; 3: there was nothing to salvage.
+With --repair, everything intact goes into a new store and the rest is listed. Texts with a damaged
+vector are embedded again if --embedder is the model of the store; the default model need not be
+named. If the catalog no longer says which model it was, the notes say which one was used, and why.
+Exit code 0: the new store has every memory with its text; 1: some are missing; 3: nothing could be
+salvaged.
 
-DEST is a path where nothing is, or an empty directory that is neither a mount point nor the current
-one."""
+DEST is a new path, or an empty directory other than a mount point or the current directory."""
 
 
 def run_check(args: argparse.Namespace, console: Console) -> int:
@@ -209,21 +211,21 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
 def _run_repair(args: argparse.Namespace, console: Console) -> int:
     import spector
 
-    # unnamed, the default one serves where it is the store's
+    # without a name the default embedder is used if it is the store's
     named = args.embedder or os.environ.get("SPECTOR_EMBEDDER")
     with console.progress("salvaging", "step") as progress:
         report = spector.repair(
             args.path, args.repair, embedder=chosen_embedder(args) if named else None,
             progress=progress.reach,
         )
-        console.path = report.path  # what is said from now on is about the new store
+        console.path = report.path  # hints name the new store from here on
         verified = spector.check(report.path)
     console.document(
         {"complete": report.complete, "verified": verified.ok, **to_jsonable(report)}
     )
     if not console.as_json:
         columns = [Column("file"), Column("slot", right=True), Column("memory", right=True),
-                   Column("what", flexible=True)]
+                   Column("reason", flexible=True)]
         for title, found in (("not salvaged", report.lost), ("notes", report.notes)):
             if found:
                 console.say(console.style(title, "bold"))
@@ -231,7 +233,7 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
                 console.say()
     console.say(
         f"kept {counted(report.kept, 'memory')} in {report.path} ({report.mended} mended, "
-        f"{report.wordless} without words), {len(report.lost)} not salvaged, "
+        f"{report.wordless} without text), {len(report.lost)} not salvaged, "
         f"{report.elapsed_ms:.1f} ms; the new store "
         + ("is sound" if verified.ok else "HAS PROBLEMS")
     )
@@ -239,7 +241,7 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
 
 
 def _folded(found: Sequence[Loss]) -> list[list[object]]:
-    """A row for each; many that say the same of one file, and have no words to show, share one."""
+    """Rows of a table; many equal losses of one file, without text to show, share a row."""
     groups: dict[tuple[object, ...], list[Loss]] = {}
     for n, each in enumerate(found):
         alone = each.text is not None or each.id is None
@@ -247,7 +249,7 @@ def _folded(found: Sequence[Loss]) -> list[list[object]]:
     rows: list[list[object]] = []
     for group in groups.values():
         if len(group) > _ONE_BY_ONE:
-            rows.append([group[0].file or "", "", f"{len(group)} of them", group[0].reason])
+            rows.append([group[0].file or "", "", f"{len(group)} memories", group[0].reason])
             continue
         rows += [
             [each.file or "", "" if each.slot is None else each.slot, each.id or "",
@@ -266,7 +268,7 @@ def add_reembed(commands: Any) -> None:
 
 
 _RE = """Embed every text again with the chosen embedder and stamp the store with its model. Ids,
-texts, tags and strengths stay."""
+texts, tags and strengths are kept."""
 
 
 def run_reembed(args: argparse.Namespace, console: Console) -> int:
@@ -276,10 +278,10 @@ def run_reembed(args: argparse.Namespace, console: Console) -> int:
     embedder = chosen_embedder(args)
     if embedder is None:
         raise InvalidInputError(
-            "reembed needs an embedder", hint="--embedder default, openai or openai:MODEL"
+            "reembed needs an embedder", hint="pass --embedder default, openai or openai:MODEL"
         )
     with console.progress("embedding", "memory") as progress:
         count = spector.reembed(args.path, embedder, progress=progress.reach)
     console.document({"reembedded": count, "embedder": embedder})
-    console.say(f"embedded {counted(count, 'memory')} again with {embedder}")
+    console.say(f"re-embedded {counted(count, 'memory')} with {embedder}")
     return 0

@@ -18,10 +18,10 @@ from spector.cli.options import (
     add_json,
     add_path,
     add_scopes,
+    expand_home,
     given_fields,
-    natural,
-    open_memory,
-    place,
+    open_store,
+    positive_int,
     record_id,
     scopes,
 )
@@ -43,10 +43,10 @@ def add_remember(commands: Any) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="?", default="-", help="the text; - is stdin")
     add_fields(parser)
     parser.add_argument("--tier", help="episodic (default), semantic, procedural")
-    parser.add_argument("--pin", action="store_true", help="never let it fade")
+    parser.add_argument("--pin", action="store_true", help="exempt it from fading")
     parser.add_argument(
         "--supersedes", metavar="ID", action="append", type=record_id,
-        help="it takes the place of this one, which is kept (repeatable)",
+        help="it replaces this memory, which is kept as history (repeatable)",
     )
     _add_durability(parser)
     add_scopes(parser)
@@ -55,7 +55,7 @@ def add_remember(commands: Any) -> None:
     parser.set_defaults(run=run_remember)
 
 
-_REMEMBER = "Store one memory; the store is created if there is none."
+_REMEMBER = "Store one memory. The store is created if it does not exist."
 
 
 def run_remember(args: argparse.Namespace, console: Console) -> int:
@@ -68,7 +68,7 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
         raise InvalidTextError("the text is empty", hint="pass something worth remembering")
     if args.tier == "working":
         raise InvalidInputError(
-            "the working tier lives in memory and would be gone when this command ends",
+            "the working tier is kept in memory only, so it would be gone when this command ends",
             hint="choose episodic, semantic or procedural",
         )
     fields = given_fields(args)
@@ -77,7 +77,7 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
             fields[name] = getattr(args, name)
     if args.pin:
         fields["pinned"] = True
-    with open_memory(args, create=True, durability=args.durability) as memory:
+    with open_store(args, create=True, durability=args.durability) as memory:
         record = memory.remember({"text": text, **fields, **scopes(args)})
     console.document(record)
     instead = ", ".join(map(str, record.supersedes))
@@ -89,20 +89,22 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_import(commands: Any) -> None:
-    parser = commands.add_parser("import", help="store the messages of a file", description=_IMPORT)
+    parser = commands.add_parser("import", help="store the messages of files", description=_IMPORT)
     add_path(parser)
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", type=place, help="files to read; - is stdin"
+        "files", metavar="FILE", nargs="+", type=expand_home, help="files to read; - is stdin"
     )
     parser.add_argument("--format", choices=FORMATS, default="auto", help="default: by content")
     parser.add_argument("-t", "--tag", action="append", default=[], help="add this tag to all")
-    parser.add_argument("--tier", help="put all into this tier")
-    parser.add_argument("--source", help="say that all come from here")
-    parser.add_argument("--event-time", metavar="TIME", help="for entries without a time")
+    parser.add_argument("--tier", help="store everything in this tier")
+    parser.add_argument("--source", help="set the source of every message")
+    parser.add_argument("--event-time", metavar="TIME", help="time of entries that have none")
     parser.add_argument(
         "--assume-utc", action="store_true", help="read times without a zone as UTC"
     )
-    parser.add_argument("--limit", type=natural, metavar="N", help="stop after N messages a file")
+    parser.add_argument(
+        "--limit", type=positive_int, metavar="N", help="store at most N messages per file"
+    )
     parser.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
     _add_durability(parser)
     add_scopes(parser)
@@ -112,8 +114,8 @@ def add_import(commands: Any) -> None:
 
 
 _IMPORT = """Store the messages of chat logs (JSONL, ChatGPT exports), notes (Markdown, text) or
-LoCoMo files. Every file is read to its end before the first message is stored, so a malformed file
-stores nothing; only a broken conversation of a ChatGPT export is skipped and named. Importing a
+LoCoMo files. All files are read and checked before the first message is stored, so a malformed file
+stores nothing. Only broken conversations of a ChatGPT export are skipped, and reported. Importing a
 file twice stores its messages twice."""
 
 
@@ -141,16 +143,16 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
         console.say(f"{verb} {messages} from {name} ({entry['format']})")
         if entry["skipped"]:
             skipped = counted(entry["skipped"], "broken conversation")
-            console.say(f"skipped {skipped} of {name}")
+            console.say(f"skipped {skipped} in {name}")
     return 0
 
 
 def _count(
     args: argparse.Namespace, path: Path, kind: str, name: str, broken: list[ImportFormatError]
 ) -> int:
-    """How many messages a file has, after each was found fit to be remembered.
+    """Count the messages of a file, after checking that each can be remembered.
 
-    Why parts of the file are left out is put into ``broken``.
+    Errors of conversations that are skipped are added to ``broken``.
     """
     from spector.config import Config
     from spector.write import make_draft
@@ -173,7 +175,7 @@ def _store(
     total = sum(entry["messages"] for entry in counts)
     done = 0
     with (
-        open_memory(args, create=True, durability=args.durability) as memory,
+        open_store(args, create=True, durability=args.durability) as memory,
         console.progress("importing", "message") as progress,
     ):
         for path, entry in zip(files, counts, strict=True):
@@ -190,7 +192,7 @@ def _store(
 
 
 def _format_of(path: Path, wanted: str) -> str:
-    """The lines of our own exports are JSON lines, and tell more than those of others."""
+    """The format to read a file as; JSONL from `spector export` is recognized by its fields."""
     if wanted not in ("auto", "jsonl"):
         return wanted
     found = detect_format(path)
@@ -198,7 +200,7 @@ def _format_of(path: Path, wanted: str) -> str:
 
 
 def _changed(args: argparse.Namespace, message: dict[str, Any]) -> dict[str, Any]:
-    """A message with what the arguments say of all."""
+    """A message with the fields that the arguments set for all messages."""
     if args.tag:
         message["tags"] = [*(message.get("tags") or ()), *args.tag]
     if args.event_time and not message.get("event_time"):
@@ -219,7 +221,7 @@ def _messages(
 
 
 def _readable(name: str, stack: contextlib.ExitStack) -> Path:
-    """The file itself; standard input is first kept in a temporary one, to be read twice."""
+    """The path of a file; standard input is copied into one, because it is read twice."""
     if name != "-":
         return Path(name)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spector-")))
@@ -235,5 +237,5 @@ def _add_durability(parser: argparse.ArgumentParser) -> None:
         "--durability",
         choices=("strict", "relaxed"),
         default="strict",
-        help="relaxed is faster, and a power cut may lose the newest writes (default: strict)",
+        help="relaxed is faster, but a power cut may lose the newest writes (default: strict)",
     )

@@ -1,7 +1,7 @@
-"""What an error of the library says, in the words of the command: flags and verbs, no arguments.
+"""Translates the library's error messages into options and verbs of the command.
 
-The library names what its caller wrote: ``mode="r"``, ``user_id``, ``forget(id, purge=True)``. Who
-typed a command has none of these.
+The library names Python arguments and calls, such as ``mode="r"``, ``user_id`` or
+``forget(id, purge=True)``, which mean nothing on a command line.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["in_commands"]
+__all__ = ["translate_to_commands"]
 
-#: arguments -> the flag of the same meaning, where its name is another one
+#: argument -> option with a different name
 _FLAGS: Final = {
     "aliases": "--alias", "any_tags": "--any-tag", "agent_id": "--agent",
     "categories": "--category", "cue": "the query",
@@ -20,13 +20,13 @@ _FLAGS: Final = {
     "session_id": "--session", "source": "--source", "tags": "--tag", "target": "FILE",
     "text": "TEXT", "tiers": "--tier", "user_id": "--user",
 }  # fmt: skip
-#: arguments that are flags of the same name; no other word is taken for one
+#: arguments with an option of the same name; no other word is translated
 _SAME: Final = frozenset(
     """arousal as_of confidence dry_run embedder event_time importance include include_protected
     limit max_tokens min_importance overwrite force profile purge role skip_protected supersedes
     threshold tier valence valid_from valid_until verify where""".split()
 )
-#: a flag that stands in brackets behind the argument of the same meaning
+#: an option in brackets behind the argument of the same meaning
 _BOTH: Final = re.compile(r"\b\w+=[^\s()]+ \((--[a-z-]+)\)")
 _READING: Final = "a command that only reads (recall, context, get, list, export, stats, check)"
 _WRITING: Final = "a command that writes (spector reflect PATH)"
@@ -39,9 +39,9 @@ def _flag(name: str) -> str:
 
 
 _NAMES: Final = "|".join(sorted({*_FLAGS, *_SAME} - {"k", "cue", "dest"}, key=len, reverse=True))
-#: in this order, each on what those before it have left
+#: applied in this order, each to the result of the one before
 _PHRASES: Final[tuple[Phrase, ...]] = (
-    # both ways are named already: the one that can be typed stays
+    # a message that names both forms keeps the one that can be typed
     (_BOTH, r"\1"),
     (re.compile(r"to_json\(\) \((--json)\)"), r"\1"),
     (re.compile(r"forget\(\d+\) (first, [\w ]+): (spector forget PATH \d+)"), r"\2 \1"),
@@ -63,7 +63,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     (re.compile(r"""open (?:it |the store )?(?:here )?with mode=["']r["'](?: to read only)?"""),
      f"use {_READING}"),
     (re.compile(r"""was opened with mode=["']r["']"""), "is open to read only"),
-    (re.compile(r"""mode=["']r["'] can read it"""), f"what can read it is {_READING}"),
+    (re.compile(r"""mode=["']r["'] can read it"""), f"to read it, use {_READING}"),
     (re.compile(r"pass vector=, or open the store with an embedder"), "pass --embedder default"),
     (re.compile(r"pass dim=, or an embedder"), "pass --embedder default"),
     (re.compile(r"(?:open|pass) it with embedder=None"), "pass --embedder none"),
@@ -77,7 +77,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     (re.compile(r"check the key: api_key= or the environment"), "check the key: the environment"),
     (re.compile(r"open it with the tier it was made with: extra_tiers=\[\.\.\.\]"
                 r"|pass the tier to spector\.open\(extra_tiers=\[\.\.\.\]\)"),
-     "use the program that it was made with, which knows this tier"),
+     "use the program that made it, which knows this tier"),
     (re.compile(r",? or raise Config\.\w+"), ""),
     (re.compile(r" or pass a ScoringProfile"), ""),
     (re.compile(r", a function that counts,"), ""),
@@ -120,12 +120,12 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
                 r"|max_tokens|min_importance|session_id|skip_protected|user_id|valid_from"
                 r"|valid_until)(?![\w\"'(:=/.])"), lambda m: _flag(m[1])),
 )  # fmt: skip
-#: an argument with which a message begins: "tags must be strings"
+#: a message that begins with an argument: "tags must be strings"
 _FIRST: Final = re.compile(rf"({_NAMES})(?= (?:must|is|are|holds|has|needs|cannot)\b)")
 
 
-def in_commands(text: str) -> str:
-    """The cause or the hint of an error, as the command has to say it."""
+def translate_to_commands(text: str) -> str:
+    """Translate the cause or the hint of an error of the library."""
     found = _FIRST.match(text)
     if found:
         text = f"{_flag(found[1])}{text[found.end():]}"

@@ -16,7 +16,7 @@ import pytest
 
 import spector
 from spector.cli.main import build_parser, main
-from spector.cli.tongue import in_commands
+from spector.cli.translation import translate_to_commands
 from tests.cli.conftest import Run
 
 PACKAGE = Path(spector.__file__).parent
@@ -54,7 +54,7 @@ def _hints() -> list[str]:
 def test_no_hint_of_the_library_reaches_the_terminal_in_python() -> None:
     hints = _hints()
     assert len(hints) > 100
-    left = {hint: in_commands(hint) for hint in hints if not OF_CODE.search(hint)}
+    left = {hint: translate_to_commands(hint) for hint in hints if not OF_CODE.search(hint)}
     assert {hint for hint, said in left.items() if PYTHON.search(said)} == set()
 
 
@@ -74,7 +74,7 @@ def test_no_hint_of_the_library_reaches_the_terminal_in_python() -> None:
     ],
 )  # fmt: skip
 def test_arguments_become_flags(text: str, said: str) -> None:
-    assert said in in_commands(text)
+    assert said in translate_to_commands(text)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_arguments_become_flags(text: str, said: str) -> None:
      "line 3: tags of a memory are a list", "tags", "kept=True", 'a memory says "forget(id)"'],
 )  # fmt: skip
 def test_what_is_no_argument_stays(text: str) -> None:
-    assert in_commands(text) == text
+    assert translate_to_commands(text) == text
 
 
 def test_a_locked_store_is_told_in_either_tongue(
@@ -103,7 +103,7 @@ def test_every_flag_and_command_in_a_hint_exists() -> None:
     flags = {flag for parser in parsers.values()
              for flag in re.findall(r"--[a-z-]+", parser.format_help())}  # fmt: skip
     for hint in _hints():
-        said = in_commands(hint)
+        said = translate_to_commands(hint)
         if "pip install" in said or OF_CODE.search(hint):
             continue
         assert set(re.findall(r"(?<!\w)--[a-z][a-z-]+", said)) <= flags, said
@@ -127,7 +127,7 @@ def test_every_flag_and_command_in_a_hint_exists() -> None:
     ],
 )  # fmt: skip
 def test_a_way_out_can_be_typed(text: str, said: str) -> None:
-    assert in_commands(text) == said
+    assert translate_to_commands(text) == said
 
 
 def test_the_same_error_speaks_to_its_caller(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which memories a command is about, and the first of them: thin functions over ``Memory``."""
+"""The memories that a command selects: thin functions over ``Memory``."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from spector.memory import Memory
     from spector.records import MemoryRecord
 
-__all__ = ["Sample", "newest", "sample", "selected"]
+__all__ = ["Sample", "iter_selected", "newest", "sample"]
 
 
 @dataclass(slots=True)
 class Sample:
-    """What a selection leads to: how many, and some of them to look at."""
+    """The result of a selection: count, ids, and some memories to show."""
 
     count: int = 0
     first: list[MemoryRecord] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
-    #: pinned and immutable ones, which a selection leaves alone; not among the others
+    #: pinned and immutable ones, which a selection keeps; not counted with the others
     protected: list[MemoryRecord] = field(default_factory=list)
 
 
-def selected(
+def iter_selected(
     memory: Memory, selection: Mapping[str, Any], stored_before: str | None = None
 ) -> Iterator[MemoryRecord]:
-    """The memories of a selection, by ascending ids; of those the ones recorded before a moment."""
+    """Memories of a selection by ascending id, optionally only those recorded before a time."""
     if stored_before is None:
         yield from memory.records(**selection)
         return
     end_ms = to_ms(stored_before)
-    # a walk over all proves first that damage hides no memory; one by tag or scope does not
+    # a walk over all memories first proves that damage hides none; one by tag or scope does not
     next(memory.records(), None)
     for record in memory.records(**selection):
         if record.recorded_ms < end_ms:
@@ -45,12 +45,12 @@ def selected(
 def newest(
     memory: Memory, selection: Mapping[str, Any], stored_before: str | None, limit: int
 ) -> tuple[list[MemoryRecord], int]:
-    """The memories that happened last, the last one first, and how many there are in all."""
+    """The memories with the latest events, latest first, and the number of all."""
     count = 0
 
     def counting() -> Iterator[MemoryRecord]:
         nonlocal count
-        for record in selected(memory, selection, stored_before):
+        for record in iter_selected(memory, selection, stored_before):
             count += 1
             yield record
 
@@ -59,9 +59,9 @@ def newest(
 
 
 def sample(records: Iterable[MemoryRecord], size: int, *, with_protected: bool) -> Sample:
-    """Count memories and keep the first of them, and the ids of all.
+    """Count memories; keep all ids and the first ``size`` memories.
 
-    ``with_protected``: pinned and immutable ones are to be forgotten like the others.
+    ``with_protected``: count pinned and immutable memories like the others.
     """
     found = Sample()
     for record in records:

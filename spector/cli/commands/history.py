@@ -1,34 +1,34 @@
-"""Commands for facts that change: history, reinstate."""
+"""Commands about superseded memories: history, reinstate."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from spector.cli.options import add_json, add_path, add_scopes, open_memory, record_id, scopes
+from spector.cli.memory_table import day
+from spector.cli.options import add_json, add_path, add_scopes, open_store, record_id, scopes
 from spector.cli.output import Column, Console, clean
-from spector.cli.shown import day
 
 __all__ = ["add_history", "add_reinstate"]
 
 
 def add_history(commands: Any) -> None:
     parser = commands.add_parser(
-        "history", help="what superseded what, from one memory on", description=_HISTORY
+        "history", help="show a memory's earlier and later versions", description=_HISTORY
     )
     add_path(parser)
-    parser.add_argument("id", metavar="ID", type=record_id, help="any memory of the history")
+    parser.add_argument("id", metavar="ID", type=record_id, help="any version of the memory")
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_history)
 
 
-_HISTORY = """Show a memory with all that it supersedes and that supersedes it, the older before the
-newer. What has been forgotten is not among them."""
+_HISTORY = """Show a memory with all memories that it supersedes and all that supersede it, oldest
+first. Forgotten memories are not shown."""
 
 
 def run_history(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args, "r") as memory:
+    with open_store(args, "r") as memory:
         records = memory.history(args.id, **scopes(args))
     console.document({"history": records})
     columns = [
@@ -48,23 +48,23 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
 
 def add_reinstate(commands: Any) -> None:
     parser = commands.add_parser(
-        "reinstate", help="let a superseded memory hold again", description=_REINSTATE
+        "reinstate", help="make a superseded memory current again", description=_REINSTATE
     )
     add_path(parser)
-    parser.add_argument("id", metavar="ID", type=record_id, help="the older memory")
+    parser.add_argument("id", metavar="ID", type=record_id, help="id of the superseded memory")
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_reinstate)
 
 
-_REINSTATE = """Let a superseded memory hold again, as long as it would have, once what superseded
-it has been forgotten (`spector forget`)."""
+_REINSTATE = """Make a superseded memory current again, with its own end of validity. The memory
+that superseded it must be forgotten first (`spector forget`)."""
 
 
 def run_reinstate(args: argparse.Namespace, console: Console) -> int:
-    with open_memory(args) as memory:
+    with open_store(args) as memory:
         record = memory.reinstate(args.id, **scopes(args))
     console.document(record)
     until = day(record.valid_until)
-    console.say(f"memory {record.id} holds" + (f" until {until}" if until else " again"))
+    console.say(f"memory {record.id} is current again" + (f", until {until}" if until else ""))
     return 0

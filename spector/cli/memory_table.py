@@ -1,7 +1,7 @@
-"""Memories as people see them: a table where there is room for one, else a paragraph for each.
+"""Memories for people: a table if the terminal is wide enough, else a paragraph for each.
 
-What a memory says, and who is said to have said it, was written by strangers. So whatever the
-command itself says of a memory stands in a column of its own, never in the one of the words.
+Texts and speaker names in a store are untrusted. So the command's own remarks about a memory have a
+column of their own and are never mixed with its text.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from spector.cli.output import Column, Console, clean, wrap
 if TYPE_CHECKING:
     from spector.records import Hit, MemoryRecord
 
-__all__ = ["day", "show_memories", "state_of", "who_said"]
+__all__ = ["day", "show_memories", "speaker_label", "state_of"]
 
 _SHORT_CHARS: Final = 240
-#: below this many columns a table would be a strip of single words
+#: minimum width for a table
 _TABLE_WIDTH: Final = 96
-#: columns that are only there when one of the memories has something in it
+#: columns that are left out when they are empty for all memories
 _IF_ANY: Final = ("state", "user")
 
 
@@ -28,16 +28,16 @@ def show_memories(
     console: Console, memories: Sequence[Hit | MemoryRecord], *, full: bool = False,
     protected: bool = False, users: bool = False,
 ) -> None:
-    """When, tier, who said it, words and id of each; of hits the rank and the score as well.
+    """Print time, tier, speaker, text and id of each memory; of hits also rank and score.
 
     Args:
-        full: whole texts, however long.
-        protected: also say of each whether it is pinned or immutable.
-        users: also say of each whose it is.
+        full: print whole texts, however long.
+        protected: also print whether a memory is pinned or immutable.
+        users: also print the user of each memory.
     """
     columns = [
         Column("#", right=True), Column("score", right=True), Column("when"), Column("tier"),
-        Column("user", flexible=True, least=8), Column("who", flexible=True, least=10),
+        Column("user", flexible=True, least=8), Column("speaker", flexible=True, least=10),
         Column("state", flexible=True, least=16), Column("text", flexible=True), Column("id"),
     ]  # fmt: skip
     from spector.records import Hit
@@ -52,7 +52,7 @@ def show_memories(
         rows.append((
             str(rank), f"{each.score:.3f}" if isinstance(each, Hit) else "",
             day(record.event_time), record.tier, (record.user_id or "") if users else "",
-            who_said(record), state_of(record, protected=protected), text, str(record.id),
+            speaker_label(record), state_of(record, protected=protected), text, str(record.id),
         ))  # fmt: skip
     kept = [
         n for n, column in enumerate(columns)
@@ -70,10 +70,10 @@ def show_memories(
             console.say(f"   {line}")
 
 
-def who_said(record: MemoryRecord) -> str:
-    """Role or name of the speaker, and the source; "" when the store knows neither.
+def speaker_label(record: MemoryRecord) -> str:
+    """Role or name of the speaker, and the source; "" if both are unknown.
 
-    A name that would pass for another role is quoted, as it is in a context for a prompt.
+    A name that could pass for another role is quoted, as in a context for a prompt.
     """
     from spector.search.selection import label, origin_of
 
@@ -83,9 +83,9 @@ def who_said(record: MemoryRecord) -> str:
 
 
 def state_of(record: MemoryRecord, *, protected: bool = False) -> str:
-    """Why recalls leave a memory out unless they are asked for it, and its end; "" when none does.
+    """States in which recall skips a memory, with the end of its validity; "" if none.
 
-    ``protected``: also why a selection does not forget it.
+    ``protected``: also states in which forget by selection keeps it.
     """
     from spector.layout import Flag
 
