@@ -133,7 +133,7 @@ def _open_stores(
     try:
         if where != ":memory:":
             volatile = open_memory(Stamp(opened[0].store.dim, None, None), tiers, config)
-            volatile.store.lock = opened[0].store.lock
+            volatile.store.share_lock(opened[0].store)
             opened.append(volatile)
         for tier in router:
             tier.attach(opened[-1 if tier.volatile else 0].store, config)

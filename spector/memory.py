@@ -419,13 +419,13 @@ class Memory(Sole):
                 )
             embeds = changes.get("vector") is None and self._embedder is not None
             if embeds:  # before the lock: a model, and more so a server, would keep writers waiting
-                with self._opened[0].store.lock:
+                with self._opened[0].store.exclusive():
                     draft = self._changed(before, _with_aliases(changes, before))[0]
                 words = draft_words(draft)
                 vector = self._vector_after(before, changes, words)
                 if "text" in changes:
                     self._expect([draft])
-            with self._opened[0].store.lock:
+            with self._opened[0].store.exclusive():
                 known = before
                 before = self._record_of(record_id, scope)
                 if not scope.is_open and changes.get("user_id", before.user_id) != before.user_id:
@@ -604,7 +604,7 @@ class Memory(Sole):
             if purge and not verify and scope.is_open:
                 # what is forgotten has left neither words to search for nor whose it was
                 ids = [each for each in ids if not self._writer.is_forgotten(each)]
-            with store.lock:  # what is searched for is what is forgotten
+            with store.exclusive():  # what is searched for is what is forgotten
                 for each in ids:
                     self._writer.locate(each, scope)
                 report, needles = self._forget(ids, purge, verify, named=True, **how)
@@ -615,7 +615,7 @@ class Memory(Sole):
                     "forget was given neither ids nor a filter",
                     hint="to empty a store, delete its directory or forget(tiers=[...])",
                 )
-            with store.lock:
+            with store.exclusive():
                 if purge:
                     refuse_damage(store.catalog)
                 found = [record.id for record, _ in self._iterate(chosen, proven=True)]
@@ -1030,7 +1030,7 @@ class Memory(Sole):
         tiers = {tier.code: tier.files for tier in self._router}
         reports = []
         for store in self._router.stores():
-            with store.lock:
+            with store.exclusive():
                 if not store.files.durable:
                     store.checkpoint()  # it has no journal to look up which slots are due to go
                 reports.append(

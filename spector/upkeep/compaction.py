@@ -28,7 +28,7 @@ def due_partitions(router: TierRouter, threshold: float) -> list[tuple[Store, in
     """Partitions whose share of tombstones exceeds ``threshold``, most wasteful first."""
     due = []
     for store in router.stores():
-        with store.lock:
+        with store.exclusive():
             for segment_id, segment in store.segments.items():
                 row = segment.row
                 if not row.slots or not router.by_code(row.tier).compactable:
@@ -120,7 +120,7 @@ def compact_all(
 
 def _rehearse(store: Store, segment_id: int) -> Rewrite | None:
     """What compacting a partition would do."""
-    with store.lock:
+    with store.exclusive():
         segment = store.segments.get(segment_id)
         if segment is None:
             return None

@@ -84,7 +84,7 @@ def erase_rest(
     not_yet: set[int] = set()
     for store, what in due.items():
         done, left = purge(store)
-        if not left and len(store.left_files):
+        if not left and len(store.partitions.retired_files):
             left = "a reader held on to a partition that was replaced; close it and compact again"
         purged += done if store is durable else []
         wiped = _wipe(router, store)
@@ -94,7 +94,7 @@ def erase_rest(
         left = left or stays
         stuck, waiting = _left(router, store, what.ids, broken)
         if store.files.durable:
-            with store.lock:
+            with store.exclusive():
                 remove_leftovers(store, all_unnamed=False)
         # the log repeats pages of any of them, and so may words and replaced partitions
         not_yet |= set(what.ids) if left else stuck | waiting
@@ -148,7 +148,7 @@ def _what_to_do(store: Store, found: Verification) -> list[str]:
 
 def _wipe(router: TierRouter, store: Store) -> list[Purged]:
     """What is dead in partitions that nothing rewrites: those of tiers that use slots again."""
-    with store.lock:
+    with store.exclusive():
         held = [
             (segment_id, segment.row.path) for segment_id, segment in store.segments.items()
             if segment.row.dead and not router.by_code(segment.row.tier).compactable
@@ -163,7 +163,7 @@ def _wipe(router: TierRouter, store: Store) -> list[Purged]:
 def _without_words(store: Store) -> tuple[list[Purged], str]:
     """Remove the files of words, which tell of every text there was when they were written."""
     try:
-        with store.lock:
+        with store.exclusive():
             removed = remove_words(store)
     except StoreError as error:
         return [], f"the index of words could not be removed: {error.message}"
@@ -188,7 +188,7 @@ def _left(
     """Ids that are left in partitions that could not be rewritten, and in others."""
     stuck: set[int] = set()
     waiting: set[int] = set()
-    with store.lock:
+    with store.exclusive():
         for segment_id, segment in store.segments.items():
             if segment.row.dead and router.by_code(segment.row.tier).compactable:
                 into = stuck if segment.row.path in broken else waiting

@@ -98,7 +98,7 @@ def arrange(
     alive = (partition.headers()["flags"] & int(Flag.TOMBSTONE)) == 0
     images = partition.data[alive]
     if len(wrong_checksums(images, store.uuid)):
-        with store.lock:
+        with store.exclusive():
             store.checkpoint()
             segment = store.segments.get(segment_id)
             if segment is None:
@@ -127,7 +127,7 @@ def _due(
 
     Records are written with centroid 0, and only a rewrite of the whole partition changes that.
     """
-    with store.lock:
+    with store.exclusive():
         segment = store.segments.get(segment_id)
         if segment is None:
             return None
@@ -142,6 +142,6 @@ def _due(
 
 def path_of(store: Store, segment_id: int) -> str:
     """Path of a partition, empty when it is gone."""
-    with store.lock:
+    with store.exclusive():
         segment = store.segments.get(segment_id)
         return "" if segment is None else segment.row.path

@@ -58,7 +58,7 @@ def _advance(
     ready: Callable[[SegmentRow], bool],
 ) -> bool:
     """Take one partition one state further if it is in ``before`` and ready."""
-    with store.lock:
+    with store.exclusive():
         segment = store.segments.get(segment_id)
         if segment is None or segment.row.state != before or not ready(segment.row):
             return False

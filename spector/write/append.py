@@ -78,7 +78,7 @@ def _place(
     else:
         placed = tier.place(tx, images, np.array(record["event_ms"], dtype=np.int64))
     if placed.evicted:
-        gone = tx.store.catalog.fetch(placed.evicted)
+        gone = tx.catalog.fetch(placed.evicted)
         catalog_rows.delete_rows(tx.connection, gone.values())
     places = {"segment_id": placed.segment_ids.tolist(), "slot": placed.slots.tolist()}
     catalog_rows.insert_rows(tx.connection, record | places, content, tags)

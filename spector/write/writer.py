@@ -88,8 +88,8 @@ class Writer:
         self._speakers = Speakers(opens)
         #: not asked of the tiers, which know them weakly: the last call may come from a collector
         self._stores = router.stores()
-        #: shared by all stores of one memory, so that ids and multi-store changes are in order
-        self._lock = router.stores()[0].lock
+        #: its lock is that of all stores of one memory, so ids and multi-store changes are in order
+        self._first = self._stores[0]
 
     # -- remember -----------------------------------------------------------------------------
 
@@ -107,12 +107,12 @@ class Writer:
             vectors = self._vectors(drafts, tiers, list(map(draft_words, drafts)))
             importance = [self._importance_of(draft) for draft in drafts]
             return self._store_all(by_store, drafts, tiers, importance, vectors, {})
-        with self._lock:
+        with self._first.exclusive():
             names, earlier = self._read(by_store, drafts, openings)
             seen = [store.head.change_seq for store in by_store]
         vectors = self._vectors(drafts, tiers, _words_with(drafts, names))
         importance = [self._importance_of(draft) for draft in drafts]
-        with self._lock:
+        with self._first.exclusive():
             if seen != [store.head.change_seq for store in by_store]:
                 # a name that another writer has settled meanwhile stays in the vectors, as it does
                 # in those of earlier memories: writers do not wait for an embedder
@@ -152,7 +152,7 @@ class Writer:
                 store, drafts, tiers, importance, vectors, to_name.get(store, ())
             )
         out: dict[int, MemoryRecord] = {}
-        with self._lock:  # whatever is refused is so before the first of the stores has any
+        with self._first.exclusive():  # a refusal comes before the first store has anything
             _refuse_future_parents(drafts, self._next_id(self._clock.now_ms()))
             for store, members in by_store.items():
                 own = [drafts[n] for n in members]
@@ -177,7 +177,7 @@ class Writer:
         to_name: Sequence[Naming],
     ) -> list[MemoryRecord]:
         now_ms, batch = self._clock.now_ms(), Batch(drafts)
-        with store.lock, store.transaction() as tx:
+        with store.exclusive(), store.transaction() as tx:
             ids = self._claim_ids(tx, len(drafts), now_ms)
             _refuse_future_parents(drafts, ids[0])
             if batch.given("supersedes"):
@@ -303,7 +303,7 @@ class Writer:
         Everything else is changed in place.
         """
         store, row, tier = self.locate(record_id, scope)
-        with store.lock:
+        with store.exclusive():
             store, row, tier = self.locate(record_id, scope)
             verify_row(row, store.catalog.path)
             image = _current_bytes(store, row).reshape(1, -1)
@@ -397,7 +397,7 @@ class Writer:
             by_store.setdefault(self.locate(record_id, scope)[0], []).append(record_id)
         out: dict[int, MemoryRecord] = {}
         for store, members in by_store.items():
-            with store.lock:
+            with store.exclusive():
                 rows = store.catalog.fetch(members)
                 # asked again under the lock: it may have been moved to another user meanwhile
                 missing = [i for i in members if i not in rows or not scope.holds(rows[i])]
@@ -434,7 +434,7 @@ class Writer:
     def reinstate(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
         """Take back that a memory was superseded; what did so must be gone."""
         self.locate(record_id, scope)
-        with self._lock:
+        with self._first.exclusive():
             store, row, _ = self.locate(record_id, scope)
             change = supersede.reinstated(store, row, scope)
             if change is not None:
@@ -488,7 +488,7 @@ class Writer:
             header["stability_days"] = min(grown, config.max_stability_days)
             return True
 
-        with self._lock:
+        with self._first.exclusive():
             present = {
                 row.id for store in self._router.stores()
                 for row in store.catalog.fetch(ids).values() if scope.holds(row)
@@ -509,7 +509,7 @@ class Writer:
             at_once: the caller erases them next, and if that is cut short the next reflect does.
         """
         due_ms = 0 if at_once else self._due_ms()
-        with self._lock:
+        with self._first.exclusive():
             doomed, kept = self.to_forget(
                 ids, named=named, include_protected=include_protected,
                 skip_protected=skip_protected,
@@ -584,7 +584,7 @@ class Writer:
             segment = store.segments.get(row.segment_id)
             if segment is not None:
                 return store, row, self._router.by_code(segment.row.tier)
-            with store.lock:  # a compaction has just moved it; then the new place is known
+            with store.exclusive():  # a compaction has just moved it; then the new place is known
                 if row.segment_id not in store.segments and store.catalog.fetch([row.id]) == {
                     row.id: row
                 }:

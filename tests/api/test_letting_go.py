@@ -83,7 +83,7 @@ def parts_of(memory: Memory) -> dict[str, weakref.ref[Any]]:
     for n, each in enumerate(memory._opened):
         store, words = each.store, memory._reader._lexical._words[n]
         found |= {f"store {n}": store, f"catalog {n}": store.catalog, f"words {n}": words._index,
-                  f"indexes {n}": store.indexes}  # fmt: skip
+                  f"indexes {n}": store.partitions.indexes}  # fmt: skip
         if words._index._recent:
             found[f"column {n}"] = words._index._recent[0][1]._columns["id"]
         for segment in store.segments.values():

@@ -71,8 +71,8 @@ def early_unlink() -> None:
 
     def early(tx: Transaction) -> None:
         for _, path in tx._dropped:
-            tx.store.files.remove(path)
-            tx.store.files.sync_dir(path)
+            tx.partitions.files.remove(path)
+            tx.partitions.files.sync_dir(path)
         write_journal(tx)
 
     def lenient(files: DiskFiles, name: str) -> None:

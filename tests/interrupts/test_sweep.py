@@ -103,7 +103,7 @@ def test_the_sweep_notices_a_verb_that_forgets_to_roll_back(
 ) -> None:
     """A canary: what this sweep is for must be seen by it."""
     monkeypatch.setattr("spector.store.catalog.catalog.Catalog.roll_back", lambda self: None)
-    monkeypatch.setattr("spector.store.core.transaction.Transaction.let_go", lambda self,
+    monkeypatch.setattr("spector.store.core.transaction.Transaction.release", lambda self,
     remove: None)
     _, faults = swept(model, "remember another day", 1, 1)
     assert faults

@@ -22,6 +22,7 @@ import pytest
 import spector
 from spector.layout import RECORD_DTYPE, Flag
 from spector.store.catalog.catalog import Catalog
+from spector.store.core import partition_set
 from spector.store.erasure import catalog as erase
 from spector.store.rewriting.compaction import compact_partition
 from tests.crash.workload import open_tiny, texts_of, vector_of
@@ -197,13 +198,13 @@ def test_commits_do_not_ask_for_marks_while_a_file_waits_for_a_reader(
         with _old_snapshot(reader):
             writer.forget(ids[0])
             writer.compact(threshold=0.0)
-            assert len(_store(writer).left_files) == 1
-            asked = _before_each(monkeypatch, Catalog, "marks", lambda _: None)
+            assert len(_store(writer).partitions.retired_files) == 1
+            asked = _before_each(monkeypatch, partition_set, "copy_log", lambda _: None)
             for n in range(5):
                 _put(writer, f"later {n}", tier="semantic")
             assert asked == []
         writer.checkpoint()
-        assert not len(_store(writer).left_files)
+        assert not len(_store(writer).partitions.retired_files)
 
 
 def test_a_disk_that_is_full_when_a_file_could_go_fails_no_commit(store_path: Path) -> None:
@@ -232,10 +233,10 @@ def test_a_disk_that_is_full_when_a_file_could_go_fails_no_commit(store_path: Pa
         store.catalog.main = Full(main)
         compact_partition(store, segment_id)
         store.catalog.main = main
-        assert len(store.left_files) == 1
+        assert len(store.partitions.retired_files) == 1
         assert texts_of(writer) == {ids[1]: "m1"}
         writer.checkpoint()
-        assert not len(store.left_files)
+        assert not len(store.partitions.retired_files)
 
 
 def test_slots_that_wait_do_not_survive_a_compaction(store_path: Path) -> None:

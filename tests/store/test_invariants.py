@@ -112,7 +112,7 @@ def _vouched_for_more(store: Path) -> None:
     word = last_word(str(store))
     assert word is not None
     lock = WriterLock(str(store))
-    lock.vouch(word.uuid, word.change_seq + 1)
+    lock.record_durable(word.uuid, word.change_seq + 1)
     lock.release()
 
 

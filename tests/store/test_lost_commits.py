@@ -296,7 +296,7 @@ def test_word_that_is_older_damaged_or_of_another_store_says_nothing(updated: Pa
         assert found is None
         _accepted(updated, 5)
     lock = WriterLock(str(updated))
-    lock.vouch(bytes(16), 1 << 60)
+    lock.record_durable(bytes(16), 1 << 60)
     lock.release()
     _accepted(updated, 5)
 

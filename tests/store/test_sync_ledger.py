@@ -23,8 +23,7 @@ import pytest
 
 import spector
 from spector.store.backup import directories as trees
-from spector.store.core import store as store_module
-from spector.store.core import transaction
+from spector.store.core import partition_set, transaction
 from tests.crash.workload import DIM, START, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 
@@ -221,7 +220,7 @@ def test_an_opening_after_a_kill_owes_nothing_when_it_returns(
 def test_a_store_of_many_partitions_owes_nothing_for_those_it_has_let_go_of(
     root: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "OPEN_FILES", 3)
+    monkeypatch.setattr(partition_set, "OPEN_FILES", 3)
     monkeypatch.setattr(transaction, "_TRIM_EVERY", 2)
     monkeypatch.setattr(transaction, "_OPENED_BEFORE_COMMIT", 2)
     ledger.root = root

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spector.memory import Memory
-from spector.store.core import store, transaction
+from spector.store.core import partition_set, transaction
 from spector.store.files.disk import DiskFile
 from tests.conftest import NOW
 
@@ -47,7 +47,7 @@ class _Opened:
 def test_a_batch_over_many_days_keeps_few_files_open(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "OPEN_FILES", KEPT)
+    monkeypatch.setattr(partition_set, "OPEN_FILES", KEPT)
     monkeypatch.setattr(transaction, "_TRIM_EVERY", EVERY)
     monkeypatch.setattr(transaction, "_OPENED_BEFORE_COMMIT", EVERY)
     seen = _Opened(monkeypatch)

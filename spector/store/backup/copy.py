@@ -222,7 +222,7 @@ def _kept(files: DiskFiles, wanted: _Wanted, progress: Progress | None) -> _Done
                 if progress is not None:  # what would have been copied is there
                     progress(size + size * done // max(1, total), 2 * size)
 
-            if check_files(files, catalog, store.tiers, reach).problems:
+            if check_files(files, catalog, store.partitions.tiers, reach).problems:
                 return None
     reach(1, 1)
     return _Done(
@@ -463,7 +463,7 @@ class _Copy:
     def _header(self, row: SegmentRow) -> bytes:
         store = self._store
         return pack_header(
-            row, magic=store.tier_files(row.tier).magic, stride=store.stride, dim=store.dim,
+            row, magic=store.partitions.tiers[row.tier].magic, stride=store.stride, dim=store.dim,
             uuid=store.uuid, version=store.format_version,
         )
 
@@ -490,7 +490,7 @@ class _Copy:
         start, rest = self._reached, self._total - self._reached
         with _still(self._files) as catalog:
             return check_files(
-                self._files, catalog, self._store.tiers,
+                self._files, catalog, self._store.partitions.tiers,
                 lambda done, total: self._reach(start + rest * done // (total + 1)),
             )
 

@@ -15,11 +15,13 @@ from spector.store.core.records import (
 )
 from spector.store.core.store import (
     Store,
-    TierFiles,
-    View,
 )
 from spector.store.core.transaction import (
     Transaction,
+)
+from spector.store.core.view import (
+    TierFiles,
+    View,
 )
 
 __all__ = [

@@ -30,7 +30,8 @@ from spector.store.catalog import (
     split_reserved_tags,
     verify_row,
 )
-from spector.store.core.store import Store, View
+from spector.store.core.store import Store
+from spector.store.core.view import View
 from spector.store.files import Bytes
 from spector.store.sqlite import translated_sql
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 from spector.layout import PartitionState
 from spector.process import Call, calls_here
@@ -16,14 +16,17 @@ from spector.store.catalog import (
     JOURNAL_RECORDS,
     JOURNAL_RETIRE,
     Head,
-    LeftSlot,
+    JournalEntry,
     SegmentRow,
+    delete_journal_of,
+    write_head,
+    write_journal,
+    write_segments,
 )
+from spector.store.core.partition_set import PartitionSet
+from spector.store.core.retired import RetiredSlot
 from spector.store.files import Bytes, as_bytes
 from spector.store.partitions import Segment, check_transition
-
-if TYPE_CHECKING:
-    from spector.store.core.store import Store
 
 __all__ = ["Stage", "Transaction"]
 
@@ -53,8 +56,24 @@ class Stage(Enum):
 class Transaction:
     """Changes that become visible and durable together."""
 
-    def __init__(self, store: Store, head: Head) -> None:
-        self.store = store
+    def __init__(
+        self,
+        partitions: PartitionSet,
+        head: Head,
+        change_seq: int,
+        *,
+        note_change: Callable[[sqlite3.Connection, int], None],
+        sync_log: Callable[[], None],
+    ) -> None:
+        """
+        Args:
+            head: the counters of the last commit.
+            change_seq: the change counter of this one.
+            note_change: notes the counter in the transaction that sets it.
+            sync_log: makes every commit durable.
+        """
+        self.partitions = partitions
+        self.catalog = partitions.catalog
         self.connection: sqlite3.Connection
         self.stage = Stage.OPEN
         calls = calls_here()
@@ -62,17 +81,19 @@ class Transaction:
         self._call: Call | None = calls[-1] if calls else None
         self._before = head
         self._last_id = head.last_id
-        self._change_seq = store.next_change_seq()
-        self._journal: list[tuple[int, int, int, bytes | memoryview]] = []
+        self._change_seq = change_seq
+        self._note_change, self._sync_log = note_change, sync_log
+        self._journal: list[JournalEntry] = []
         self._rows: dict[int, SegmentRow] = {}
         self._created: dict[int, Segment] = {}
-        #: names of files that nothing refers to unless this is committed
+        #: files that nothing refers to unless this is committed
         self._doubtful: list[str] = []
         self._dropped: list[tuple[int, str]] = []
         self._ahead: dict[int, Segment] = {}
         self._moves_places = False
         self._hides = False
-        self._moved = False
+        #: a memory gets another slot
+        self.moves_memories = False
         self._overwritten: set[int] = set()
 
     @property
@@ -92,12 +113,12 @@ class Transaction:
         staged = self._rows.get(segment_id)
         if staged is not None:
             return staged
-        segment = self.store.segments.get(segment_id)
-        return segment.row if segment is not None else self.store.dropped[segment_id]
+        segment = self.partitions.by_id.get(segment_id)
+        return segment.row if segment is not None else self.partitions.dropped[segment_id]
 
     def partitions_of(self, tier: int, day: int) -> list[SegmentRow]:
         """The partitions of a tier and day by sequence, as this transaction sees them."""
-        ids = self.store.groups.get((tier, day), ())
+        ids = self.partitions.groups.get((tier, day), ())
         created = (i for i, row in self._rows.items() if (row.tier, row.day) == (tier, day))
         rows = [self.row(i) for i in dict.fromkeys((*ids, *created))]
         return sorted(rows, key=lambda row: row.sequence)
@@ -107,16 +128,16 @@ class Transaction:
         generation: int = 0, state: int = PartitionState.ACTIVE, replaces: int | None = None,
     ) -> SegmentRow:
         """A new partition; its file is durable before the catalog can name it."""
-        files = self.store.tier_files(tier)
+        files = self.partitions.tiers[tier]
         row = SegmentRow(
-            id=replaces if replaces is not None else self.store.claim_segment_id(),
+            id=replaces if replaces is not None else self.partitions.claim_id(),
             tier=tier, day=day, sequence=sequence, generation=generation,
             path=files.path(day, sequence, generation), state=state, capacity=capacity,
             slots=0, live=0,
         )
-        if self.store.files.is_free(row.path):
+        if self.partitions.files.is_free(row.path):
             self._doubtful.append(row.path)  # before there is any such file
-        self._created[row.id] = self.store.new_segment(row, slots=slots)
+        self._created[row.id] = self.partitions.create(row, slots=slots)
         self._rows[row.id] = row
         return row
 
@@ -132,7 +153,7 @@ class Transaction:
         row = self.row(segment_id)
         assert row.live == 0, "a partition with live records may not be dropped"
         self._rows[segment_id] = replace(row, state=int(PartitionState.COMPACTED), slots=0)
-        self.connection.execute("DELETE FROM journal WHERE segment_id = ?", (segment_id,))
+        delete_journal_of(self.connection, segment_id)
         self._moves_places = True
         self._dropped.append((segment_id, row.path))
 
@@ -153,7 +174,7 @@ class Transaction:
         segment.write_records(0, as_bytes(images))
         segment.write_header(row)
         segment.sync()
-        self.connection.execute("DELETE FROM journal WHERE segment_id = ?", (old.id,))
+        delete_journal_of(self.connection, old.id)
         self._moves_places = True
         self._dropped.append((-1, old.path))
 
@@ -168,8 +189,8 @@ class Transaction:
             row, slots=first + len(images), live=row.live + len(images)
         )
         self._allocate(segment_id, first + len(images))
-        if len(images) >= WRITE_AHEAD_RECORDS and self.store.files.durable:
-            segment = self._created.get(segment_id) or self.store.segments[segment_id]
+        if len(images) >= WRITE_AHEAD_RECORDS and self.partitions.files.durable:
+            segment = self._created.get(segment_id) or self.partitions.by_id[segment_id]
             segment.write_records(first, as_bytes(images))
             self._ahead[segment_id] = segment
             self._journal.append((segment_id, JOURNAL_HEADER, 0, b""))
@@ -205,13 +226,13 @@ class Transaction:
         """Stage the death of a record; ``later`` when the memory lives on in another slot."""
         row = self.row(segment_id)
         self._rows[segment_id] = replace(row, live=row.live - 1)
-        self._moved = self._moved or later
+        self.moves_memories = self.moves_memories or later
         kind = JOURNAL_RETIRE if later else JOURNAL_MUTABLE
         self._journal.append((segment_id, kind, slot, block))
 
     def _allocate(self, segment_id: int, slots: int) -> None:
-        segment = self._created.get(segment_id) or self.store.segments[segment_id]
-        config = self.store.config
+        segment = self._created.get(segment_id) or self.partitions.by_id[segment_id]
+        config = self.partitions.config
         segment.allocate(slots, low=config.min_extent_bytes, high=config.max_extent_bytes)
 
     # -- the three steps of a commit, called by Store.transaction -------------------------------
@@ -225,7 +246,7 @@ class Transaction:
             # nobody can: the old file and the catalog's snapshot are of one moment. But a flag that
             # changes in place is not.
             retire_epoch=self._before.retire_epoch
-            + (self._hides or (self._moves_places and self.store.catalog.in_memory)),
+            + (self._hides or (self._moves_places and self.catalog.in_memory)),
         )
 
     def changed(self) -> list[int]:
@@ -233,7 +254,6 @@ class Transaction:
 
     def write_journal(self) -> None:
         """Rows of the changed segments and redo images, inside the catalog's transaction."""
-        self.store.moves += self._moved  # before anybody can see it in the catalog
         for segment in self._ahead.values():
             segment.sync()
         self._open_files()
@@ -242,25 +262,11 @@ class Transaction:
             i: replace(row, change_seq=head.change_seq) for i, row in self._rows.items()
         }
         db = self.connection
-        first = self._before.journal_seq + 1
-        if self.store.files.durable:
-            db.executemany(
-                "INSERT INTO journal VALUES (?, ?, ?, ?, ?)",
-                [(first + n, *entry) for n, entry in enumerate(self._journal)],
-            )
-        db.executemany(
-            "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (r.id, r.tier, r.day, r.sequence, r.generation, r.path, r.state, r.capacity,
-                 r.slots, r.live, r.change_seq)
-                for r in self._rows.values()
-            ],
-        )
-        self.store.note_change(db, head.change_seq)
-        db.execute(
-            "UPDATE head SET last_id = ?, change_seq = ?, journal_seq = ?, retire_epoch = ?",
-            (head.last_id, head.change_seq, head.journal_seq, head.retire_epoch),
-        )
+        if self.partitions.files.durable:
+            write_journal(db, self._before.journal_seq + 1, self._journal)
+        write_segments(db, self._rows.values())
+        self._note_change(db, head.change_seq)
+        write_head(db, head)
 
     def _open_files(self) -> None:
         """Open what ``apply`` will write while an error still means that nothing has happened.
@@ -269,60 +275,64 @@ class Transaction:
         """
         written = dict.fromkeys(segment_id for segment_id, *_ in self._journal)
         for segment_id in itertools.islice(written, _OPENED_BEFORE_COMMIT):
-            segment = self._created.get(segment_id) or self.store.segments.get(segment_id)
+            segment = self._created.get(segment_id) or self.partitions.by_id.get(segment_id)
             if segment is not None:
                 segment.file()
 
     def apply(self) -> None:
         """After the commit: copy the images into the partitions, then the headers."""
-        store = self.store
+        partitions = self.partitions
         for segment_id, segment in self._created.items():
-            previous = store.segments.get(segment_id)
+            previous = partitions.by_id.get(segment_id)
             if previous is not None:
                 old = previous.row
                 previous.write_header(replace(old, state=int(PartitionState.COMPACTED)))
                 previous.close()
-                store.drop_left_slots(segment_id)
-            store.segments[segment_id] = segment
-            group = store.groups.setdefault((segment.row.tier, segment.row.day), [])
+                partitions.drop_retired_slots(segment_id)
+            partitions.by_id[segment_id] = segment
+            group = partitions.groups.setdefault((segment.row.tier, segment.row.day), [])
             if segment_id not in group:
                 group.append(segment_id)
         for segment_id in self._overwritten:
-            store.segments[segment_id].overwrites += 1
+            partitions.by_id[segment_id].overwrites += 1
         touched: set[int] = set()
         first = self._before.journal_seq + 1
         for seq, (segment_id, kind, slot, image) in enumerate(self._journal, first):
             if kind == JOURNAL_RECORDS:
-                store.segments[segment_id].write_records(slot, image)
+                partitions.by_id[segment_id].write_records(slot, image)
             elif kind == JOURNAL_MUTABLE:
-                store.segments[segment_id].write_mutable(slot, bytes(image))
+                partitions.by_id[segment_id].write_mutable(slot, bytes(image))
             elif kind == JOURNAL_RETIRE:
-                store.left_slots.add(LeftSlot(seq, segment_id, slot, bytes(image)))
+                partitions.retired_slots.add(RetiredSlot(seq, segment_id, slot, bytes(image)))
             self._trim(touched, segment_id)
         for segment_id, row in self._rows.items():
             if row.state != PartitionState.COMPACTED:
-                store.segments[segment_id].write_header(row)
+                partitions.by_id[segment_id].write_header(row)
             self._trim(touched, segment_id)
-        if self._dropped and store.catalog.relaxed:
-            store.sync_log()  # the old file must not go before the commit that lets it go is safe
+        if self._dropped and self.catalog.relaxed:
+            self._sync_log()  # the old file must not go before the commit that drops it is durable
         for segment_id, path in self._dropped:
             if segment_id >= 0:
-                store.drop_segment(segment_id)
-            store.left_files.add(path)
+                partitions.drop(segment_id)
+            partitions.retired_files.add(path)
         if self._dropped:  # what waits for a reader waits for a checkpoint, not for every commit
-            store.remove_left_files()
-        store.note_journal(sum(len(entry[3]) + 64 for entry in self._journal))
+            partitions.remove_retired_files()
+
+    @property
+    def journal_bytes(self) -> int:
+        """Bytes that the journal has grown by."""
+        return sum(len(image) + 64 for _, _, _, image in self._journal)
 
     def _trim(self, touched: set[int], segment_id: int) -> None:
         """A transaction may touch more partitions than a process may have descriptors."""
         touched.add(segment_id)
         if len(touched) >= _TRIM_EVERY:
             touched.clear()
-            self.store.trim_files()
+            self.partitions.trim_files()
 
-    def let_go(self, *, remove: bool) -> None:
-        """After a failure: close the files that this transaction created, or undo them."""
+    def release(self, *, remove: bool) -> None:
+        """After a failure: close the files that this transaction created, or also remove them."""
         for segment in self._created.values():
             segment.close()
         for path in self._doubtful if remove else ():
-            self.store.files.discard(path)
+            self.partitions.files.discard(path)

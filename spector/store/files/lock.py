@@ -167,7 +167,7 @@ class WriterLock(Sole):
             ' names it), or open the store here with mode="r"',
         )
 
-    def vouch(self, uuid: bytes, change_seq: int) -> None:
+    def record_durable(self, uuid: bytes, change_seq: int) -> None:
         """Leave word that a store is durable up to this change; to nobody's harm if that fails."""
         if self._fd >= 0 and self._speaks:
             self.word = Word(uuid, change_seq)

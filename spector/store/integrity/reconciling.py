@@ -39,7 +39,7 @@ def reconcile(store: Store) -> None:
 
 
 def _reconcile_one(store: Store, row: SegmentRow) -> None:
-    segment = store.segment_of(row)
+    segment = store.partitions.handle_of(row)
     segment.open(verify=False)
     found = segment.records()[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES].copy()
     with store.catalog.latest() as db:

@@ -152,7 +152,7 @@ def _give_up(made: Iterable[Catalog | Store]) -> None:
     """Close what an opening that failed, or was interrupted, has opened so far."""
     for each in made:
         if isinstance(each, Store):
-            each.release_files()
+            each.partitions.close_files()
     for each in made:
         if isinstance(each, Catalog):
             each.close()
@@ -187,7 +187,7 @@ def _open_writer(
         store = _recovered(files, catalog, stamp, tiers, config, lock, made)
         while (step := next_step(store.format_version)) is not None:
             step.run(store)
-            store.release_files()
+            store.partitions.close_files()
             before, store = store, _recovered(files, catalog, stamp, tiers, config, lock, made)
             assert store.format_version == before.format_version + 1, step.what
         with translated_sql(catalog.path):
@@ -198,7 +198,7 @@ def _open_writer(
             elif schema.UNSYNCED in store.meta and not catalog.relaxed:
                 store.end_unsynced()
             catalog.relax()
-        store.vouch(store.head.change_seq)
+        store.record_durable(store.head.change_seq)
     except BaseException as error:
         # What came from the disk must not be synced again, and a damaged store stays as it is:
         # SQLite would delete the log, and with it what can be salvaged from behind the damage.
@@ -219,7 +219,7 @@ def _recovered(
     made.append(store)
     with translated_sql(catalog.path):
         refuse_lost(files, catalog, meta, lock.word)
-    store.vouch = partial(lock.vouch, store.uuid)
+    store.record_durable = partial(lock.record_durable, store.uuid)
     if _has_log(files):
         # A killed process may have written a commit and not synced it. We see it, and so will the
         # partitions: a power cut must not take it back from under them.
@@ -234,9 +234,9 @@ def _recovered(
             reconcile(store)
             with contextlib.suppress(SpectorError):  # they may know commits that are lost
                 remove_words(store)
-        store.adopt_segments(verify=True)
+        store.adopt_partitions(verify=True)
         remove_leftovers(store, all_unnamed=schema.UNSYNCED in meta)
-        store.resume_leaving()
+        store.partitions.resume_retired_slots()
         store.checkpoint()
     return store
 
@@ -421,7 +421,7 @@ def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) ->
             f"the journal names partition {segment_id}, which the catalog does not know",
             hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
         )
-    segment = store.segment_of(rows[segment_id])
+    segment = store.partitions.handle_of(rows[segment_id])
     segment.open(verify=False, sized=False)
     segment.refuse_other(later=schema.UNSYNCED not in store.meta)
     store.segments[segment_id] = segment
@@ -452,9 +452,9 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
     drop_unused_words(store, listing)
     if not strange:
         return
-    rows = [segment.row for segment in store.segments.values()] + list(store.dropped.values())
+    rows = [*(each.row for each in store.segments.values()), *store.partitions.dropped.values()]
     stems = {stem_of(row.path) for row in rows}
-    waiting = set(store.left_files)
+    waiting = set(store.partitions.retired_files)
     doomed = []
     for name in strange:
         if name in waiting:
@@ -464,7 +464,7 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
             if not stray.is_uncommitted(store.files, stems, all_unnamed=all_unnamed):
                 continue
             if is_replaced(name, rows):
-                store.left_files.add(name)
+                store.partitions.retired_files.add(name)
                 continue
             doomed.append(name)
     for name in doomed:
@@ -474,4 +474,4 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
             store.files.remove(name)
             store.files.sync_dir(name)
     with contextlib.suppress(SpectorError):
-        store.remove_left_files()
+        store.partitions.remove_retired_files()

@@ -137,18 +137,18 @@ class ReadStore(Store):
         """Take a row over; True for a partition whose file had not been open before."""
         present = self.segments.get(row.id)
         if row.state == PartitionState.COMPACTED:
-            self.drop_segment(row.id)
+            self.partitions.drop(row.id)
             return False
         if present is not None and present.row.path == row.path:
             present.row = row
             present.scan.stale = present.scan.index is not None
             return False
-        segment = self.segment_of(row)
+        segment = self.partitions.handle_of(row)
         segment.look(verify=False, sized=False)  # a power cut takes room that the journal refills
         if present is not None:
             present.close()
         self._pending.discard(row.id)
-        self.meet(segment)
+        self.partitions.add(segment)
         return True
 
     def _overlay(

@@ -181,7 +181,8 @@ def advance(store: Store, segment_id: int, target: PartitionState) -> None:
 def alive_in(store: Store, segment: Segment) -> NDArray[np.bool_]:
     """(slots,) which slots of a partition hold a memory, and not what one has left behind."""
     alive: NDArray[np.bool_] = (segment.partition().headers()["flags"] & int(Flag.TOMBSTONE)) == 0
-    alive[[left.slot for left in store.left_slots if left.segment_id == segment.row.id]] = False
+    retired = store.partitions.retired_slots
+    alive[[each.slot for each in retired if each.segment_id == segment.row.id]] = False
     return alive
 
 

@@ -146,7 +146,7 @@ def _transformed(images: Bytes, rows: list[Row], transform: Transform, uuid: byt
 
 def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int) -> SegmentRow:
     """Write the next generation of a partition, durable, not yet named by the catalog."""
-    tier = store.tier_files(row.tier)
+    tier = store.partitions.tiers[row.tier]
     state = row.state if row.state == PartitionState.ACTIVE else int(PartitionState.SEALED)
     new_row = replace(
         row, generation=row.generation + 1, slots=len(images), live=len(images), state=state,
@@ -191,7 +191,7 @@ def _switch(
         db.execute("UPDATE head SET change_seq = ?", (change_seq,))
         if also is not None:
             also(db)
-    store.left_slots.keep([])  # they were in the files that go
+    store.partitions.retired_slots.keep([])  # they were in the files that go
     if store.catalog.relaxed:
         store.sync_log()  # the old files must not go before the commit that lets them go is safe
     for each in fresh:

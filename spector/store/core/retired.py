@@ -1,13 +1,13 @@
-"""What a change leaves behind, kept until no reader can still be looking at it.
+"""Deferred reclamation of slots and files that commits have left behind.
 
-A memory whose text changed leaves a slot, a compaction leaves a file. Both must go, and neither
-while a recall goes on in a snapshot of the moment before: its scan finds the memory in the old slot
-only, and its partition may not have been opened yet. Readers announce themselves nowhere, but each
-snapshot holds a mark in SQLite's log, whatever process it is in. A passive checkpoint copies the
-log up to the oldest mark and says how far it came: what was committed before that point is seen by
-everybody, and what it left can go. So a reader never has to start over because a writer is busy.
+A memory whose text changed leaves a slot, a compaction leaves a file. Neither may go while a recall
+runs in a snapshot of the moment before: its scan finds the memory in the old slot only, and its
+partition may not have been opened yet. Readers register nowhere, but each snapshot holds a mark in
+SQLite's log, whatever process it is in. A passive checkpoint copies the log up to the oldest mark
+and reports how far it came. Every snapshot sees the commits before that point, so what these left
+can go. A reader therefore never has to start over because a writer is busy.
 
-What cannot go yet waits for the next checkpoint, or for the next opening: slots are still in the
+What cannot go yet waits for the next checkpoint or the next opening: slots are still in the
 journal, and an opening finds the files.
 """
 
@@ -19,14 +19,14 @@ from typing import Generic, TypeVar
 
 from spector.store.sqlite import UNKNOWN_MARKS, Marks
 
-__all__ = ["LeftSlot", "RetireQueue"]
+__all__ = ["RetireQueue", "RetiredSlot"]
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class LeftSlot:
-    """A slot whose memory has moved: to be given ``block``, which has the tombstone."""
+class RetiredSlot:
+    """A slot whose memory has moved, and the mutable block with its tombstone."""
 
     journal_seq: int
     segment_id: int
@@ -35,10 +35,10 @@ class LeftSlot:
 
 
 class RetireQueue(Generic[Item]):
-    """Items in the order in which they were left."""
+    """Items in the order in which commits left them."""
 
     def __init__(self) -> None:
-        #: (frames of the log by which the item had been left, once that is known; the item)
+        #: (frames of the log when the item had been left, once that is known; the item)
         self._waiting: list[tuple[int | None, Item]] = []
 
     def __len__(self) -> int:
@@ -48,18 +48,18 @@ class RetireQueue(Generic[Item]):
         return (item for _, item in self._waiting)
 
     def add(self, item: Item) -> None:
-        """Note what a commit has left."""
+        """Add what a commit has left."""
         self._waiting.append((None, item))
 
     def keep(self, items: list[Item]) -> None:
-        """Forget all others, with nothing to be done about them."""
+        """Drop every other item without reclaiming it."""
         kept = {id(item) for item in items}
         self._waiting = [entry for entry in self._waiting if id(entry[1]) in kept]
 
     def take(self, marks: Marks | None) -> list[Item]:
-        """Remove and return what nobody can look at any more; all of it without ``marks``.
+        """Remove and return what no snapshot can see any more; everything without ``marks``.
 
-        A log that is shorter than it was has been started anew, which needs all to have seen it.
+        A log that is shorter than before has started over, so every snapshot is past its old end.
         """
         if marks == UNKNOWN_MARKS:
             return []

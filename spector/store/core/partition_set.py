@@ -1,0 +1,210 @@
+"""The partitions of a store: by number, by day, and those that commits have left behind.
+
+When a memory moves to a new slot, and when a compaction replaces a file, the old slot or file stays
+until no snapshot can need it (see ``retired``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from spector.config import Config
+from spector.errors import CatalogCorruptError, StoreError
+from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
+from spector.store.catalog import (
+    MOST_SEGMENTS,
+    Catalog,
+    SegmentRow,
+    last_segment_id,
+    read_retired,
+    recovery_hint,
+)
+from spector.store.core.retired import RetiredSlot, RetireQueue
+from spector.store.core.view import TierFiles
+from spector.store.files import Files
+from spector.store.partitions import Indexes, Partition, Segment, remove_idx
+from spector.store.sqlite import copy_log
+
+__all__ = ["OPEN_FILES", "PartitionSet"]
+
+#: a file begins with one page: on most days a store gets few memories
+FIRST_EXTENT_BYTES = 4096
+#: partitions that keep their descriptor between writes
+OPEN_FILES = 64
+
+
+class PartitionSet:
+    """All partitions of a store, and their files."""
+
+    def __init__(
+        self,
+        files: Files,
+        catalog: Catalog,
+        config: Config,
+        tiers: Mapping[int, TierFiles],
+        *,
+        dim: int,
+        uuid: bytes,
+        writable: bool,
+        format_version: int,
+    ) -> None:
+        self.files = files
+        self.catalog = catalog
+        self.config = config
+        self.tiers = tiers
+        self.by_id: dict[int, Segment] = {}
+        #: (tier, day) -> segment ids, so that placing a record does not look at every partition
+        self.groups: dict[tuple[int, int], list[int]] = {}
+        #: rows of partitions that no longer have a file
+        self.dropped: dict[int, SegmentRow] = {}
+        #: slots of moved memories and files of partitions that an older snapshot may still need
+        self.retired_slots: RetireQueue[RetiredSlot] = RetireQueue()
+        self.retired_files: RetireQueue[str] = RetireQueue()
+        self.indexes = Indexes(
+            files, config, self.by_id, dim=dim, uuid=uuid, writable=writable
+        )
+        self._dim, self._stride, self._uuid = dim, stride_of(dim), uuid
+        self._writable = writable
+        self._format_version = format_version
+        self._next_id = 1
+        self._shown: list[Partition] = []
+        self._position: dict[int, int] = {}
+
+    # -- handles ------------------------------------------------------------------------------
+
+    def adopt(self, *, verify: bool) -> None:
+        """Open every partition that the catalog names."""
+        for row in self.catalog.segments():
+            self.groups.setdefault((row.tier, row.day), []).append(row.id)
+            if row.state == PartitionState.COMPACTED:
+                self.dropped[row.id] = row  # its sequence number stays taken
+                continue
+            segment = self.handle_of(row)
+            segment.look(verify=verify)
+            self.add(segment)
+        self._next_id = last_segment_id(self.catalog) + 1
+
+    def handle_of(self, row: SegmentRow) -> Segment:
+        """A handle for the partition of a row; nothing is opened yet."""
+        tier = self.tiers.get(row.tier)
+        if tier is None:
+            raise StoreError(
+                f"{row.path} belongs to tier {row.tier}, which is not registered",
+                hint="pass the tier to spector.open(extra_tiers=[...])",
+            )
+        return Segment(
+            self.files, row, magic=tier.magic, stride=self._stride, dim=self._dim, uuid=self._uuid,
+            writable=self._writable, version=self._format_version,
+            guard=self.config.guard_reads and self.files.durable,
+        )
+
+    def add(self, segment: Segment) -> None:
+        """Add a partition that existed before this process."""
+        segment.scan.unread = self.files.durable
+        segment.scan.adopted_rows = segment.row.slots
+        self.by_id[segment.row.id] = segment
+
+    def claim_id(self) -> int:
+        """The number of a new partition.
+
+        Raises:
+            CatalogCorruptError: no number is left, which no sound store comes to.
+        """
+        claimed = self._next_id
+        if claimed > MOST_SEGMENTS:
+            raise CatalogCorruptError(
+                f"{self.catalog.path}: the number {claimed - 1} of a partition is damaged",
+                hint=recovery_hint(None),
+            )
+        self._next_id += 1
+        return claimed
+
+    def create(self, row: SegmentRow, *, slots: int) -> Segment:
+        """Create the file of a partition, durably, with room for ``slots`` records."""
+        segment = self.handle_of(row)
+        whole = row.capacity * self._stride
+        first = min(self.config.min_extent_bytes, FIRST_EXTENT_BYTES) - PARTITION_HEADER_BYTES
+        room = min(whole, max(slots * self._stride, first)) if self.files.durable else whole
+        segment.create(row.path, allocate=room)
+        return segment
+
+    def drop(self, segment_id: int) -> None:
+        """Remove a partition whose file is gone; scans that hold its map finish undisturbed."""
+        segment = self.by_id.pop(segment_id, None)
+        if segment is not None:
+            self.drop_retired_slots(segment_id)
+            self.indexes.forget(segment_id)
+            row = segment.row
+            self.dropped[segment_id] = replace(
+                row, state=int(PartitionState.COMPACTED), slots=0, live=0
+            )
+            segment.close()
+
+    # -- view ---------------------------------------------------------------------------------
+
+    def shown(self, changed: Iterable[int] | None = None) -> tuple[Partition, ...]:
+        """Partitions with records, for a new view; ``changed`` names those to look at again."""
+        if changed is None:
+            live = [segment for segment in self.by_id.values() if segment.row.slots]
+            live.sort(key=lambda segment: (segment.row.tier, segment.row.day, segment.row.sequence))
+            self._shown = [segment.partition() for segment in live]
+            self._position = {p.segment_id: n for n, p in enumerate(self._shown)}
+        else:
+            for segment_id in changed:
+                segment, position = self.by_id.get(segment_id), self._position.get(segment_id)
+                if segment is None or position is None or not segment.row.slots:
+                    return self.shown()
+                self._shown[position] = segment.partition()
+        return tuple(self._shown)
+
+    # -- retired slots and files --------------------------------------------------------------
+
+    def drop_retired_slots(self, segment_id: int) -> None:
+        """The partition has another file now, or none: no slot of the old one is retired."""
+        kept = [slot for slot in self.retired_slots if slot.segment_id != segment_id]
+        self.retired_slots.keep(kept)
+
+    def resume_retired_slots(self) -> None:
+        """After opening: take over the slots that the last writer could not retire."""
+        for entry in read_retired(self.catalog):
+            self.retired_slots.add(RetiredSlot(*entry))
+
+    def remove_retired_files(self) -> None:
+        """Delete the files that compactions replaced, unless a reader may be about to open one."""
+        if not len(self.retired_files):
+            return
+        for path in self.retired_files.take(copy_log(self.catalog)):
+            self.files.remove(path)
+            with contextlib.suppress(StoreError):  # opening removes it, and check reports it
+                remove_idx(self.files, path)
+            self.files.sync_dir(path)
+
+    # -- descriptors --------------------------------------------------------------------------
+
+    def trim_files(self) -> None:
+        """Close partitions until few enough are open; those with unsynced writes are synced."""
+        newest_first = sorted(
+            (s for s in self.by_id.values() if s.is_open), key=lambda s: -s.row.id
+        )
+        for segment in newest_first[OPEN_FILES:]:
+            segment.sync()
+            segment.release()
+
+    def close_files(self) -> None:
+        """Close the partitions; what is not durable in them by now is in the journal."""
+        for segment in list(self.by_id.values()):
+            segment.close()
+
+    def release(self) -> None:
+        """Keep no file, map or index, however long this object is kept."""
+        self.close_files()
+        self.by_id.clear()
+        self.groups.clear()
+        self._shown, self._position = [], {}
+        self.indexes.let_go()
+        self.tiers = {}  # tiers, which may refer to the store
+        if not self.files.durable:  # slabs of memory
+            for name in self.files.listing():
+                self.files.discard(name)
