@@ -19,7 +19,12 @@ import spector
 from spector import layout
 from spector.kernel.checksum import crc32c
 from spector.kernel.contract.index import BLOCK_DTYPE, INDEX_DTYPE, image_layout
-from spector.kernel.contract.postings import POSTINGS_DTYPE, TAIL_DTYPE, WORD_HIT_DTYPE, WORDS_DTYPE
+from spector.kernel.contract.postings import (
+    POSTINGS_DTYPE,
+    QUERY_TERMS_DTYPE,
+    TAIL_DTYPE,
+    WORD_HIT_DTYPE,
+)
 from spector.kernel.contract.query import QUERY_DTYPE
 from spector.kernel.contract.retention import TABLE_SIZE
 from spector.kernel.contract.scanner import DROP_PHASES, HIT_DTYPE, PART_DTYPE
@@ -119,7 +124,7 @@ def test_the_page_leaves_no_gap(name: str, size: int) -> None:
         ("spector_extremes", BLOCK_DTYPE),
         ("spector_postings", POSTINGS_DTYPE),
         ("spector_tail", TAIL_DTYPE),
-        ("spector_words", WORDS_DTYPE),
+        ("spector_words", QUERY_TERMS_DTYPE),
         ("spector_word_hit", WORD_HIT_DTYPE),
     ],
 )

@@ -37,11 +37,11 @@ _STAGES: dict[str, tuple[str, ...]] = {
         "spector.search.candidates:features_of", "spector.search.candidates:all_features",
     ),
     "scores and cosines": ("spector.kernel.threads:ParallelKernel.score",),
-    "lengths of mixed vectors": ("kernel:mixed_norms",),
+    "lengths of mixed vectors": ("kernel:blended_norms",),
     "words counted": (
         "spector.lexical.view:WordView.counts", "spector.lexical.view:WordView.field_lines",
     ),
-    "words weighed with those around": ("kernel:words_around",),
+    "words weighed with those around": ("kernel:blended_bm25",),
     "evidence added up": ("spector.search.evidence.fusion:Fuser.ranked",),
     "the best sorted": ("spector.search.view.ordering:Ranked._sort",),
     "hits confirmed": ("spector.search.view.confirm:Confirmer.first",),

@@ -16,31 +16,28 @@ import contextlib
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from spector.kernel.contract import (
     HIT_DTYPE,
     AllowList,
-    Part,
-    Partitions,
     PartTable,
     Query,
     Scanner,
     ScanResult,
-    Select,
-    check_scan,
-    result_of_hits,
-    table_of,
 )
 from spector.layout import HEADER_BYTES
 from spector.process import Sole
 
 __all__ = ["ParallelKernel", "usable_cores"]
+
+F32 = NDArray[np.float32]
+U32 = NDArray[np.uint32]
 
 #: bytes that a chunk reads at least: handing one over costs as much as reading a tenth of it
 CHUNK_BYTES: Final = 8 << 20
@@ -150,7 +147,7 @@ class _Helper(threading.Thread):
         self._idle.clear()  # it has this thread, and the kernel is closed
 
 
-class ParallelKernel(Sole):
+class ParallelKernel(Sole, Scanner):
     """A kernel that uses up to ``threads`` threads for a scan that is worth it."""
 
     def __init__(self, kernel: Scanner, threads: int, *, chunk_bytes: int = CHUNK_BYTES) -> None:
@@ -164,35 +161,24 @@ class ParallelKernel(Sole):
         self._idle: deque[_Helper] = deque()
         self._closed = False
 
-    def prepare(self, parts: Sequence[Part]) -> PartTable:
-        return self._kernel.prepare(parts)
-
-    def scan(
-        self,
-        partitions: Partitions,
-        query: Query,
-        k: int,
-        *,
-        allow: AllowList | None = None,
-        select: Select | None = None,
+    def _scan(
+        self, table: PartTable, query: Query, k: int, allow: AllowList | None, select: U32 | None
     ) -> ScanResult:
-        """As `Scanner.scan`; hits and their order are those of one thread."""
-        table = table_of(partitions)
+        """Hits and their order are those of one thread."""
         cores = _cores
         pieces = self._pieces(table, query, allow)
         entered: list[int] = []
         if pieces < 2:
             try:
                 cores.enter(0, entered)
-                return self._kernel.scan(table, query, k, allow=allow, select=select)
+                return self._kernel._scan(table, query, k, allow, select)
             finally:
                 if entered:
                     cores.leave()
-        chosen = check_scan(table, query, k, allow, select)
-        chunks = _chunks(table, chosen, pieces)
+        chunks = _chunks(table, select, pieces)
 
-        def scan(chunk: NDArray[np.uint32]) -> ScanResult:
-            return self._kernel.scan(table, query, k, allow=allow, select=chunk)
+        def scan(chunk: U32) -> ScanResult:
+            return self._kernel._scan(table, query, k, allow, chunk)
 
         job = _Job(scan, chunks)
         try:
@@ -204,16 +190,10 @@ class ParallelKernel(Sole):
                 cores.leave()
         return _merged(job.results(), k)
 
-    def score(
-        self,
-        partitions: Partitions,
-        query: Query,
-        parts: ArrayLike,
-        slots: ArrayLike,
-        *,
-        similarity: NDArray[np.float32] | None = None,
-    ) -> NDArray[np.float32]:
-        return self._kernel.score(partitions, query, parts, slots, similarity=similarity)
+    def _score(
+        self, table: PartTable, query: Query, parts: U32, slots: U32, similarity: F32
+    ) -> F32:
+        return self._kernel._score(table, query, parts, slots, similarity)
 
     def crc32c(self, data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:
         return self._kernel.crc32c(data, crc)
@@ -308,7 +288,7 @@ def _merged(results: list[ScanResult], k: int) -> ScanResult:
     drops = results[0].drops.copy()
     for result in results[1:]:
         drops += result.drops
-    return result_of_hits(
+    return ScanResult(
         hits[order],
         drops,
         sum(result.scanned for result in results),

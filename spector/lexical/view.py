@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract import Kernel, PostingsTable, Words
+from spector.kernel.contract import Kernel, PostingsTable, QueryTerms
 from spector.language.words import Term, term_hash
 from spector.lexical.aliases import HAS_ALIAS
 from spector.lexical.columns import FieldTable
@@ -174,7 +174,7 @@ class WordView:
         for forms, value in zip(lookup.forms, weight.tolist(), strict=True):
             for n in set(forms):
                 total[n] += value
-        words = Words.make(lookup.hashes, total, mean_length=self.mean_length, k1=k1, b=b)
+        words = QueryTerms.make(lookup.hashes, total, mean_length=self.mean_length, k1=k1, b=b)
         gate = self._living
         if allow is not None:
             gate = self._table.allow_of(allow if self._whole else allow & self.alive)
@@ -348,7 +348,7 @@ class WordView:
         is that of the memories of one session, by event time, then id.
         """
         columns = self._columns
-        return self._kernel.chained(
+        return self._kernel.walk_chains(
             columns["before"], columns["after"], None if self._whole else self.alive,
             np.asarray(rows, np.int64), reach,
         )

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.contract.neighbours import Surroundings
+from spector.kernel.contract.neighbours import TermSpread
 from spector.kernel.contract.scanner import Kernel, Part, PartTable
 from spector.kernel.dispatch import load_kernel
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
@@ -30,15 +30,15 @@ def kernel(request: pytest.FixtureRequest) -> Kernel:
     return load_kernel(request.param)
 
 
-def surroundings(rng: np.random.Generator, rows: int, ranked: int, reach: int) -> Surroundings:
+def surroundings(rng: np.random.Generator, rows: int, ranked: int, reach: int) -> TermSpread:
     target = rng.integers(0, rows + 2, (rows, reach)).astype(np.uint32)
     target[target >= rows] = rows
     share = rng.random(rows).astype(np.float32)
-    return Surroundings(share, target, rng.random(reach), ranked)
+    return TermSpread(share, target, rng.random(reach), ranked)
 
 
 def in_plain_words(
-    around: Surroundings, counts: NDArray[np.uint8], extra: NDArray[np.uint8] | None,
+    around: TermSpread, counts: NDArray[np.uint8], extra: NDArray[np.uint8] | None,
     weight: NDArray[np.float32], room: NDArray[np.float32],
 ) -> NDArray[np.float32]:
     out = np.zeros(around.ranked, np.float32)
@@ -69,7 +69,7 @@ def test_words_around_have_the_same_bits_everywhere(kernel: Kernel) -> None:
         room = rng.random(ranked).astype(np.float32) + np.float32(0.01)
         some = (rng.random((words, ranked)) < 0.1).astype(np.uint8)
         for extra in (None, some):
-            found = kernel.words_around(around, counts, extra, weight, room)
+            found = kernel.blended_bm25(around, counts, extra, weight, room)
             told = in_plain_words(around, counts, extra, weight, room)
             assert found.tobytes() == told.tobytes(), f"seed {seed(11)}, {rows} rows, {kernel.name}"
 
@@ -108,8 +108,8 @@ def test_lengths_of_mixed_vectors_have_the_same_bits_everywhere(kernel: Kernel) 
         beside = rng.integers(0, 160, (2, 60)).astype(np.uint32)
         for share in (0.3, 0.0, 1.5):
             asked = (table, part.copy(), slot.copy(), at, *beside, share)
-            found = kernel.mixed_norms(*asked)
-            assert found.tobytes() == REFERENCE.mixed_norms(*asked).tobytes(), kernel.name
+            found = kernel.blended_norms(*asked)
+            assert found.tobytes() == REFERENCE.blended_norms(*asked).tobytes(), kernel.name
             for n, own in enumerate(at.tolist()):
                 sides = [side for side in beside[:, n].tolist() if side < 100]
                 want = mixed_length(table, places, own, sides, share) if sides else 1.0
@@ -120,7 +120,7 @@ def test_a_vector_that_stands_alone_has_length_1_whatever_its_rounding(kernel: K
     table = PartTable([Part(records(np.random.default_rng(1), 3, 64), 3)])
     none = np.array([3, 9, 2**32 - 1], np.uint32)
     each = np.arange(3, dtype=np.uint32)
-    lengths = kernel.mixed_norms(table, each * 0, each, each, none, none, 0.3)
+    lengths = kernel.blended_norms(table, each * 0, each, each, none, none, 0.3)
     assert lengths.tolist() == [1.0, 1.0, 1.0]
 
 
@@ -144,7 +144,7 @@ def test_chains_are_walked_alike_everywhere_past_what_is_dead(kernel: Kernel) ->
         alive = rng.random(count) < share
         rows = rng.integers(-1, count, 40)
         for living in (None, alive):
-            found = kernel.chained(before, after, living, rows, 4)
+            found = kernel.walk_chains(before, after, living, rows, 4)
             states = (np.ones(count, bool) if living is None else alive).tolist()
             wanted = [
                 walked(before.tolist(), states, row, 4) + walked(after.tolist(), states, row, 4)
@@ -158,12 +158,12 @@ def test_chains_that_lead_nowhere_or_in_a_circle_of_the_dead_end(kernel: Kernel)
     before = np.array([-5, -(2**31), 1, 4, 3, 5, 7, 6], np.int32)
     after = np.array([2**31 - 1, 8, 2, 4, 3, 5, 7, 6], np.int32)
     alive = np.array([1, 1, 1, 0, 0, 0, 1, 1], np.bool_)
-    found = kernel.chained(before, after, alive, np.arange(8), 2)
+    found = kernel.walk_chains(before, after, alive, np.arange(8), 2)
     assert found.tolist() == [
         [-1, -1, -1, -1], [-1, -1, -1, -1], [1, -1, 2, 2], [-1] * 4, [-1] * 4, [-1] * 4,
         [7, 6, 7, 6], [6, 7, 6, 7],
     ]  # fmt: skip
-    found = kernel.chained(before, after, None, np.arange(8), 1)
+    found = kernel.walk_chains(before, after, None, np.arange(8), 1)
     assert found.tolist() == [
         [-1, -1], [-1, -1], [1, 2], [4, 4], [3, 3], [5, 5], [7, 7], [6, 6],
     ]  # fmt: skip
@@ -180,11 +180,11 @@ def test_what_does_not_fit_is_refused(kernel: Kernel) -> None:
     ]  # fmt: skip
     for words in wrong_words:
         with pytest.raises(InvalidInputError):
-            kernel.words_around(around, *words)
+            kernel.blended_bm25(around, *words)
     with pytest.raises(InvalidInputError):
-        Surroundings(around.share, around.target[:4], around.factor, 3)
+        TermSpread(around.share, around.target[:4], around.factor, 3)
     with pytest.raises(InvalidInputError):
-        Surroundings(around.share, around.target, around.factor, 6)
+        TermSpread(around.share, around.target, around.factor, 6)
     table = PartTable([Part(records(np.random.default_rng(1), 3, 64), 3)])
     one, nine = np.zeros(1, np.uint32), np.full(1, 9, np.uint32)
     wrong_places: list[tuple[Any, ...]] = [
@@ -197,10 +197,10 @@ def test_what_does_not_fit_is_refused(kernel: Kernel) -> None:
     ]  # fmt: skip
     for places in wrong_places:
         with pytest.raises(InvalidInputError):
-            kernel.mixed_norms(table, *places, 0.3)
+            kernel.blended_norms(table, *places, 0.3)
     links = np.full(4, -1, np.int32)
     for rows in ([-2], [4]):
         with pytest.raises(InvalidInputError):
-            kernel.chained(links, links, None, np.array(rows), 2)
+            kernel.walk_chains(links, links, None, np.array(rows), 2)
     with pytest.raises(InvalidInputError):
-        kernel.chained(links, links[:3], None, np.array([0]), 2)
+        kernel.walk_chains(links, links[:3], None, np.array([0]), 2)

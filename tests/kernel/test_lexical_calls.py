@@ -21,7 +21,7 @@ from spector.kernel.contract.postings import (
     LENGTHS,
     WORD_BLOCK_ROWS,
     PostingsTable,
-    Words,
+    QueryTerms,
     directory_of,
     length_codes,
 )
@@ -41,17 +41,17 @@ def table_of(rows: Sequence[Row], ids: Sequence[int], cuts: Sequence[int]) -> Po
     return PostingsTable([invert(tail) for tail in tails[:-1]], tails[-1:])
 
 
-def words_for(rng: np.random.Generator, known: NDArray[np.uint64], most: int = 12) -> Words:
+def words_for(rng: np.random.Generator, known: NDArray[np.uint64], most: int = 12) -> QueryTerms:
     """Words of a cue: some known, some not, a weight of 0 among them now and then."""
     chosen = (len(known) * rng.random(int(rng.integers(1, most))) ** 3).astype(int)
     strange = rng.integers(0, 2**64, 2, np.uint64)
     hashes = np.unique(np.concatenate((known[chosen], strange)))
     idf = rng.random(len(hashes)).astype(np.float32) * 9
     idf[rng.random(len(idf)) < 0.05] = 0
-    return Words.make(hashes, idf, mean_length=float(rng.uniform(1, 60)))
+    return QueryTerms.make(hashes, idf, mean_length=float(rng.uniform(1, 60)))
 
 
-def score_in_words(row: Row, words: Words) -> np.float32:
+def score_in_words(row: Row, words: QueryTerms) -> np.float32:
     """BM25 of one row, as the contract has it."""
     length = LENGTHS[length_codes(np.array([sum(row.values())]))[0]]
     code = int(np.flatnonzero(length == LENGTHS)[0])
@@ -181,7 +181,7 @@ def test_ties_are_broken_by_id_and_not_by_place(kernel: Kernel) -> None:
     rows: list[Row] = [{5: 1} for _ in range(200)]
     ids = list(range(200, 0, -1))
     table = table_of(rows, ids, [70, 140])
-    words = Words.make(np.array([5], np.uint64), np.ones(1), mean_length=1)
+    words = QueryTerms.make(np.array([5], np.uint64), np.ones(1), mean_length=1)
     positions, _ = kernel.lexical_find(table, words.hash)
     best = kernel.lexical_best(table, words, positions, 10)
     assert best["id"].tolist() == list(range(1, 11))
@@ -191,7 +191,7 @@ def test_ties_are_broken_by_id_and_not_by_place(kernel: Kernel) -> None:
 def test_a_full_block_has_65536_rows(kernel: Kernel) -> None:
     tail = tail_of([{9: 1 + i % 3} for i in range(WORD_BLOCK_ROWS)], range(WORD_BLOCK_ROWS))
     table = PostingsTable([invert(tail)])
-    words = Words.make(np.array([9], np.uint64), np.ones(1), mean_length=2)
+    words = QueryTerms.make(np.array([9], np.uint64), np.ones(1), mean_length=2)
     positions, df = kernel.lexical_find(table, words.hash)
     assert df.tolist() == [WORD_BLOCK_ROWS]
     best = kernel.lexical_best(table, words, positions, WORD_BLOCK_ROWS)
@@ -201,7 +201,7 @@ def test_a_full_block_has_65536_rows(kernel: Kernel) -> None:
 
 def test_arguments_that_would_read_elsewhere_are_refused(kernel: Kernel) -> None:
     table = table_of([{1: 1}, {2: 1}, {3: 1}], [1, 2, 3], [2])
-    words = Words.make(np.array([1, 2], np.uint64), np.ones(2), mean_length=1)
+    words = QueryTerms.make(np.array([1, 2], np.uint64), np.ones(2), mean_length=1)
     positions, _ = kernel.lexical_find(table, words.hash)
     wrongs: list[Any] = [
         np.full_like(positions, 2), positions[:, :1], positions.astype(np.int64),
@@ -219,7 +219,7 @@ def test_arguments_that_would_read_elsewhere_are_refused(kernel: Kernel) -> None
         kernel.lexical_find(table, np.array([2, 1], np.uint64))
     for idf in ([1, np.nan], [1, -1], [1, np.inf]):
         with pytest.raises(InvalidInputError):
-            Words.make(words.hash, np.array(idf), mean_length=1)
+            QueryTerms.make(words.hash, np.array(idf), mean_length=1)
 
 
 def test_arguments_may_lie_anyhow_in_memory(kernel: Kernel) -> None:

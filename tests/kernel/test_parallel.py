@@ -66,7 +66,7 @@ class Watched:
         self.threads: set[str] = set()
         self.scans = 0
 
-    def scan(self, *arguments: Any, **keywords: Any) -> ScanResult:
+    def _scan(self, *arguments: Any) -> ScanResult:
         with self._lock:
             self.scans += 1
             self.running += 1
@@ -74,7 +74,7 @@ class Watched:
             self.threads.add(threading.current_thread().name)
         try:
             self._inside()
-            return self._kernel.scan(*arguments, **keywords)
+            return self._kernel._scan(*arguments)
         finally:
             with self._lock:
                 self.running -= 1

@@ -19,7 +19,7 @@ from spector.kernel.contract.postings import (
     WORD_BLOCK_ROWS,
     Postings,
     PostingsTable,
-    Words,
+    QueryTerms,
 )
 from spector.kernel.contract.scanner import Kernel
 from spector.kernel.dispatch import load_kernel
@@ -87,7 +87,7 @@ def ask(block: Block, kernel: Kernel) -> None:
         block.columns["id"].view(np.uint64),
     )])  # fmt: skip
     hashes = np.unique(np.append(block.hash[::3], np.uint64(1)))
-    words = Words.make(hashes, np.ones(len(hashes)), mean_length=3)
+    words = QueryTerms.make(hashes, np.ones(len(hashes)), mean_length=3)
     positions, _ = kernel.lexical_find(table, words.hash)
     assert len(kernel.lexical_best(table, words, positions, 7)) <= 7
     assert len(kernel.lexical_all(table, words, positions)) == table.n_rows

@@ -88,7 +88,7 @@ def smeared(
     given, room = around.given_by(share, ranking), np.ones(around.ranked, np.float32)
     weight = np.ones(1, np.float32)
     told = [
-        REFERENCE.words_around(given, line[None, :], None, weight, room).astype(np.float64)
+        REFERENCE.blended_bm25(given, line[None, :], None, weight, room).astype(np.float64)
         for line in counts
     ]
     return np.array([each / (1 - each) for each in told])
@@ -121,7 +121,7 @@ def test_bm25_rises_with_the_frequency_and_the_rarity_and_falls_with_the_length(
     tf = np.array([[1, 2, 1, 0], [0, 0, 0, 1]], np.uint8)
     nobody = Around(np.full((4, REACH), 4), np.full((4, REACH), 4), 4)
     room = length_norm(np.array([10, 10, 40, 10], np.float32), 10.0, ranking)
-    once, twice, longer, common = REFERENCE.words_around(
+    once, twice, longer, common = REFERENCE.blended_bm25(
         nobody.given_by(np.ones(4, np.float32), ranking), tf, None, idf * np.float32(1.6), room
     )
     assert twice > once > longer > common > 0

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,19 +25,15 @@ __all__ = [
     "LENGTHS",
     "POSTINGS_DTYPE",
     "PROBLEMS",
+    "QUERY_TERMS_DTYPE",
     "TAIL_DTYPE",
-    "WORDS_DTYPE",
     "WORD_BLOCK_ROWS",
     "WORD_HIT_DTYPE",
-    "LexicalKernel",
     "Postings",
     "PostingsTable",
+    "QueryTerms",
     "Tail",
-    "Words",
-    "check_allow",
     "check_hashes",
-    "check_positions",
-    "check_rows",
     "dir_bits_of",
     "directory_of",
     "length_codes",
@@ -60,7 +56,7 @@ TAIL_DTYPE: Final = np.dtype(
     + [(name, "<u4") for name in ("rows", "first", "gate", "reserved")]
 )
 #: ``spector_words``
-WORDS_DTYPE: Final = np.dtype(
+QUERY_TERMS_DTYPE: Final = np.dtype(
     [("hash", "<u8"), ("weight", "<u8"), ("norm", "<u8"), ("n", "<u4"), ("reserved", "<u4")]
 )
 #: ``spector_word_hit``
@@ -155,7 +151,7 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
+class QueryTerms:
     """The words of a query.
 
     hash: (n,) uint64, ascending and distinct.
@@ -176,8 +172,8 @@ class Words:
         mean_length: float,
         k1: float = 1.2,
         b: float = 0.75,
-    ) -> Words:
-        """Words in any order, each with what one occurrence of it is worth.
+    ) -> QueryTerms:
+        """QueryTerms in any order, each with what one occurrence of it is worth.
 
         Args:
             hashes: (n,) uint64, distinct.
@@ -270,112 +266,12 @@ class PostingsTable:
         return np.concatenate(parts) if parts else bits
 
 
-
-class LexicalKernel(Protocol):
-    """The lexical calls of a backend; ``positions`` is what `lexical_find` gave for the words."""
-
-    def lexical_find(
-        self, table: PostingsTable, hashes: U64, allow: U64 | None = None
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Where words are, and how many rows have them.
-
-        Args:
-            hashes: (n,) uint64, ascending and distinct.
-            allow: bitmap of the rows that count, (gate_words,) uint64; None for all.
-
-        Returns:
-            (blocks, n) int32 numbers of terms, -1 where a block lacks the word; (n,) int64 rows.
-        """
-        ...
-
-    def lexical_best(
-        self,
-        table: PostingsTable,
-        words: Words,
-        positions: NDArray[np.int32],
-        k: int,
-        allow: U64 | None = None,
-    ) -> NDArray[Any]:
-        """The best k rows as `WORD_HIT_DTYPE`: score descending, then id, then row number.
-
-        Every row that has a word is scored; those that score 0 are no hits. ``allow`` is a bitmap
-        (gate_words,) uint64 of the rows that may be.
-        """
-        ...
-
-    def lexical_all(
-        self, table: PostingsTable, words: Words, positions: NDArray[np.int32]
-    ) -> NDArray[np.float32]:
-        """Scores of all rows, (n_rows,) float32 by row number."""
-        ...
-
-    def lexical_counts(
-        self,
-        table: PostingsTable,
-        hashes: U64,
-        positions: NDArray[np.int32],
-        rows: NDArray[Any],
-    ) -> tuple[U8, U8]:
-        """Of (n,) ascending row numbers: (words, n) uint8 occurrences, (n,) uint8 length codes."""
-        ...
-
-    def lexical_having(
-        self,
-        table: PostingsTable,
-        hashes: U64,
-        positions: NDArray[np.int32],
-        limit: int,
-        allow: U64 | None = None,
-    ) -> NDArray[np.uint32]:
-        """The first row numbers, at most ``limit``, of rows that have all the words."""
-        ...
-
-    def lexical_check(self, postings: Postings) -> int:
-        """0 if the arrays are what the other calls trust in, else an index of `PROBLEMS`.
-
-        Their lengths and dtypes have been checked already.
-        """
-        ...
-
-
 def check_hashes(hashes: U64) -> U64:
     """Hashes as the calls want them; raises unless they ascend."""
     chosen = np.ascontiguousarray(hashes, np.uint64).ravel()
     if (chosen[1:] <= chosen[:-1]).any():
         raise InvalidInputError("hashes of words must ascend and differ")
     return chosen
-
-
-def check_positions(
-    table: PostingsTable, words: int, positions: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Positions that cannot lead out of the table's postings; raises when any would."""
-    if positions.shape != (len(table.blocks), words) or positions.dtype != np.int32:
-        raise InvalidInputError("the positions were found for other words or another table")
-    if positions.size and (
-        int(positions.min()) < -1
-        or (positions >= table.entries["terms"].astype(np.int64)[:, None]).any()
-    ):
-        raise InvalidInputError("a position is beyond its block's terms")
-    return np.ascontiguousarray(positions)
-
-
-def check_allow(table: PostingsTable, allow: U64 | None) -> U64 | None:
-    if allow is None:
-        return None
-    if allow.dtype != np.uint64 or allow.shape != (table.gate_words,):
-        raise InvalidInputError(f"a bitmap of rows must be ({table.gate_words},) uint64")
-    return np.ascontiguousarray(allow)
-
-
-def check_rows(table: PostingsTable, rows: NDArray[Any]) -> NDArray[np.uint32]:
-    """Row numbers as the calls want them; raises unless they ascend and exist."""
-    chosen = np.ascontiguousarray(rows, np.int64).ravel()
-    if not chosen.size:
-        return chosen.astype(np.uint32)
-    if (chosen[1:] <= chosen[:-1]).any() or not 0 <= chosen[0] <= chosen[-1] < table.n_rows:
-        raise InvalidInputError(f"row numbers must ascend within 0..{table.n_rows - 1}")
-    return chosen.astype(np.uint32)
 
 
 def _starts(counts: Sequence[int]) -> NDArray[np.int64]:

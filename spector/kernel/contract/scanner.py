@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spector.errors import DimensionMismatchError, InvalidInputError
-from spector.kernel.contract.neighbours import AroundKernel
+from spector.kernel.contract.lexical import LexicalKernel
+from spector.kernel.contract.neighbours import NeighbourKernel
 from spector.kernel.contract.partitions import (
     PART_DTYPE,
     AllowList,
@@ -19,7 +21,6 @@ from spector.kernel.contract.partitions import (
     PartTable,
     check_records,
 )
-from spector.kernel.contract.postings import LexicalKernel
 from spector.kernel.contract.query import Query
 from spector.layout import HEADER_BYTES
 
@@ -37,8 +38,10 @@ __all__ = [
     "Scanner",
     "Select",
     "empty_result",
-    "result_of_hits",
 ]
+
+F32 = NDArray[np.float32]
+U32 = NDArray[np.uint32]
 
 #: entries of ``ScanResult.drops``, in the order of the phases
 DROP_PHASES: Final = ("state", "filter", "tags", "valence", "strength", "similarity", "bound")
@@ -98,14 +101,18 @@ Partitions = PartTable | Sequence[Part]
 Select = Sequence[int] | NDArray[Any]
 
 
-class Scanner(Protocol):
-    """What reads partitions. All of them return the same records in the same order."""
+class Scanner(ABC):
+    """What reads partitions. All of them return the same records in the same order.
+
+    The public methods check their arguments; a backend implements the bare calls below them, which
+    trust theirs.
+    """
 
     name: str
 
     def prepare(self, parts: Sequence[Part]) -> PartTable:
         """Build the table that scans read; keep it as long as the partitions stay the same."""
-        ...
+        return PartTable(parts)
 
     def scan(
         self,
@@ -117,7 +124,8 @@ class Scanner(Protocol):
         select: Select | None = None,
     ) -> ScanResult:
         """The k best records over the (selected) partitions, through all six phases."""
-        ...
+        table = partitions if isinstance(partitions, PartTable) else PartTable(partitions)
+        return self._scan(table, query, k, allow, check_scan(table, query, k, allow, select))
 
     def score(
         self,
@@ -133,18 +141,32 @@ class Scanner(Protocol):
         Records that a phase drops get -inf. ``similarity``, when given, is a contiguous (n,)
         float32 array that receives the cosines (0 for records dropped before phase 5).
         """
-        ...
+        table = partitions if isinstance(partitions, PartTable) else PartTable(partitions)
+        part, slot, cosines = check_score(table, query, parts, slots, similarity)
+        return self._score(table, query, part, slot, cosines)
 
+    @abstractmethod
     def crc32c(self, data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:
         """CRC-32C of bytes, continuing from ``crc``."""
-        ...
 
+    @abstractmethod
     def crc32c_rows(self, rows: NDArray[np.uint8], out: NDArray[np.uint32], crc: int) -> None:
         """Checksums of records (n, stride), see `spector.kernel.checksum.crc32c_rows`."""
-        ...
+
+    @abstractmethod
+    def _scan(
+        self, table: PartTable, query: Query, k: int, allow: AllowList | None, select: U32 | None
+    ) -> ScanResult:
+        """``select``: positions in the table, None for all."""
+
+    @abstractmethod
+    def _score(
+        self, table: PartTable, query: Query, parts: U32, slots: U32, similarity: F32
+    ) -> F32:
+        """Fills ``similarity`` too."""
 
 
-class Kernel(Scanner, LexicalKernel, AroundKernel, Protocol):
+class Kernel(Scanner, LexicalKernel, NeighbourKernel):
     """A scan backend.
 
     The ``index_`` operations fill the image of a scan index (contiguous bytes, aligned to 64);
@@ -158,35 +180,44 @@ class Kernel(Scanner, LexicalKernel, AroundKernel, Protocol):
         self, table: PartTable, parts: ArrayLike, slots: ArrayLike, offset: int, size: int
     ) -> NDArray[np.uint8]:
         """(n, size) uint8: bytes from ``offset`` on of the records at (n,) given places."""
-        ...
+        part, slot = check_records(table, parts, slots)
+        if len(table) and not 0 <= offset <= offset + size <= table.stride:
+            raise InvalidInputError(
+                f"bytes {offset} to {offset + size} are outside a record of {table.stride} bytes"
+            )
+        out = np.empty((len(part), size), np.uint8)
+        self._gather(table, _u32(part), _u32(slot), offset, out)
+        return out
 
+    @abstractmethod
+    def _gather(
+        self, table: PartTable, parts: U32, slots: U32, offset: int, out: NDArray[np.uint8]
+    ) -> None:
+        """Fills ``out`` (n, size)."""
+
+    @abstractmethod
     def index_bytes(self, dim: int, room: int) -> int:
         """Bytes of an image for ``room`` slots, a multiple of 64."""
-        ...
 
+    @abstractmethod
     def index_init(
         self, image: NDArray[np.uint8], dim: int, room: int, centre: NDArray[np.float32] | None
     ) -> None:
         """Make the image one without rows; ``centre`` is (dim,) or None for the origin."""
-        ...
 
+    @abstractmethod
     def index_append(self, image: NDArray[np.uint8], records: NDArray[np.uint8], n: int) -> None:
         """Index the next n slots; ``records`` (slots, stride) begins with slot 0."""
-        ...
 
+    @abstractmethod
     def index_update(
         self, image: NDArray[np.uint8], records: NDArray[np.uint8], slots: NDArray[np.uint32]
     ) -> None:
-        """Take over the mutable header bytes of indexed slots; extremes widen."""
-        ...
+        """Copy the mutable header bytes of indexed slots; extremes widen."""
 
+    @abstractmethod
     def index_refresh(self, image: NDArray[np.uint8], records: NDArray[np.uint8]) -> None:
-        """Take over the mutable header bytes of all indexed slots; extremes become tight."""
-        ...
-
-
-def table_of(partitions: Partitions) -> PartTable:
-    return partitions if isinstance(partitions, PartTable) else PartTable(partitions)
+        """Copy the mutable header bytes of all indexed slots; extremes become tight."""
 
 
 def check_scan(
@@ -216,14 +247,14 @@ def check_stride(table: PartTable, query: Query) -> None:
         )
 
 
-def check_gather(
+def check_score(
     table: PartTable,
     query: Query,
     parts: ArrayLike,
     slots: ArrayLike,
     similarity: NDArray[np.float32] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32]]:
-    """Validate a gather's arguments; returns parts, slots and the array for similarities."""
+    """Validate a score's arguments; returns parts, slots and the array for similarities."""
     check_stride(table, query)
     part_ids, slot_ids = check_records(table, parts, slots)
     if similarity is None:
@@ -235,18 +266,12 @@ def check_gather(
         or not similarity.flags.writeable
     ):
         raise InvalidInputError(f"similarity must be writable ({part_ids.size},) float32")
-    return (
-        np.ascontiguousarray(part_ids, np.uint32), np.ascontiguousarray(slot_ids, np.uint32),
-        similarity,
-    )
+    return _u32(part_ids), _u32(slot_ids), similarity
+
+
+def _u32(values: NDArray[Any]) -> U32:
+    return np.ascontiguousarray(values, np.uint32)
 
 
 def empty_result(drops: NDArray[np.uint64], scanned: int, scored: int) -> ScanResult:
-    return result_of_hits(np.zeros(0, HIT_DTYPE), drops, scanned, scored)
-
-
-def result_of_hits(
-    hits: NDArray[Any], drops: NDArray[np.uint64], scanned: int, scored: int
-) -> ScanResult:
-    """A result from a sorted array of `HIT_DTYPE`."""
-    return ScanResult(hits, drops, scanned, scored)
+    return ScanResult(np.zeros(0, HIT_DTYPE), drops, scanned, scored)

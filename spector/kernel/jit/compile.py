@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 __all__ = [
+    "BORROWING",
     "array_at",
     "borrowing",
     "compile_seconds",
@@ -37,7 +38,7 @@ _OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy"}
 _INNER: Final[dict[str, Any]] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 #: an array's references are counted: said here because a function inherits it from its caller
 _OWNING: Final[dict[str, Any]] = {**_OPTIONS, **_INNER, "_nrt": True}
-_BORROWING: Final[dict[str, Any]] = {**_OPTIONS, **_INNER, "_nrt": False}
+BORROWING: Final[dict[str, Any]] = {**_OPTIONS, **_INNER, "_nrt": False}
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -90,12 +91,12 @@ def borrowing(function: Callable[..., Any]) -> Any:
 
     Counting those of a tuple of arrays that is passed on took three quarters of a scan's time.
     """
-    return njit(**_BORROWING)(function)
+    return njit(**BORROWING)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A `borrowing` one for hot loops: copying tuples of arrays into a call costs like a dot."""
-    return njit(forceinline=True, **_BORROWING)(function)
+    return njit(forceinline=True, **BORROWING)(function)
 
 
 def inner_sum(function: Callable[..., Any]) -> Any:

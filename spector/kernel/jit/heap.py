@@ -1,21 +1,47 @@
-"""The heap of the best hits, compiled by Numba."""
+"""The heap of the best hits, compiled by Numba.
+
+The worst hit is at the root. A heap has two spare entries behind its k: one for the candidate, one
+for swapping.
+"""
 
 from __future__ import annotations
 
-from spector.kernel.jit.compile import borrowing
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["offer", "sort_best_first"]
+from numba.extending import overload
+
+from spector.kernel.jit.compile import BORROWING, borrowing
+
+__all__ = ["offer", "offer_row", "sort_best_first"]
 
 
-@borrowing
-def _worse(a, b):  # type: ignore[no-untyped-def]
-    if a.score != b.score:
-        return a.score < b.score
-    if a.id != b.id:
-        return a.id > b.id
-    if a.part != b.part:
-        return a.part > b.part
-    return a.slot > b.slot
+def _is_worse(a: Any, b: Any) -> bool:
+    """Whether a ranks behind b: lower score, then higher id, then higher place."""
+    raise NotImplementedError
+
+
+@overload(_is_worse, jit_options=BORROWING)
+def _is_worse_of(a: Any, b: Any) -> Callable[[Any, Any], bool]:
+    """`HIT_DTYPE` has its place in ``part`` and ``slot``, `WORD_HIT_DTYPE` in ``row``."""
+
+    def of_records(a: Any, b: Any) -> Any:
+        if a.score != b.score:
+            return a.score < b.score
+        if a.id != b.id:
+            return a.id > b.id
+        if a.part != b.part:
+            return a.part > b.part
+        return a.slot > b.slot
+
+    def of_rows(a: Any, b: Any) -> Any:
+        if a.score != b.score:
+            return a.score < b.score
+        if a.id != b.id:
+            return a.id > b.id
+        return a.row > b.row
+
+    return of_rows if "row" in a.fields else of_records
 
 
 @borrowing
@@ -32,33 +58,24 @@ def _sift_down(heap, n, at):  # type: ignore[no-untyped-def]
         child = 2 * at + 1
         if child >= n:
             return
-        if child + 1 < n and _worse(heap[child + 1], heap[child]):
+        if child + 1 < n and _is_worse(heap[child + 1], heap[child]):
             child += 1
-        if not _worse(heap[child], heap[at]):
+        if not _is_worse(heap[child], heap[at]):
             return
         _swap(heap, at, child)
         at = child
 
 
 @borrowing
-def offer(heap, n, k, record_id, score, sim, part, slot):  # type: ignore[no-untyped-def]
-    """Add to the best k, the worst of which is at the root; returns their number.
-
-    The heap has two spare entries behind the k: one for the candidate, one for swapping.
-    """
-    candidate = heap[n]
-    candidate.id = record_id
-    candidate.score = score
-    candidate.similarity = sim
-    candidate.part = part
-    candidate.slot = slot
+def _push(heap, n, k):  # type: ignore[no-untyped-def]
+    """Take in the candidate, which is at n; returns how many hits there are."""
     if n == k:
-        if k > 0 and _worse(heap[0], heap[n]):
+        if k > 0 and _is_worse(heap[0], heap[n]):
             heap[0] = heap[n]
             _sift_down(heap, n, 0)
         return n
     at = n
-    while at > 0 and _worse(heap[at], heap[(at - 1) // 2]):
+    while at > 0 and _is_worse(heap[at], heap[(at - 1) // 2]):
         _swap(heap, at, (at - 1) // 2)
         at = (at - 1) // 2
     return n + 1
@@ -70,3 +87,25 @@ def sort_best_first(heap, n):  # type: ignore[no-untyped-def]
         n -= 1
         _swap(heap, 0, n)
         _sift_down(heap, n, 0)
+
+
+@borrowing
+def offer(heap, n, k, record_id, score, sim, part, slot):  # type: ignore[no-untyped-def]
+    """Add a record to the best k; returns their number."""
+    candidate = heap[n]
+    candidate.id = record_id
+    candidate.score = score
+    candidate.similarity = sim
+    candidate.part = part
+    candidate.slot = slot
+    return _push(heap, n, k)
+
+
+@borrowing
+def offer_row(heap, n, k, score, record_id, row):  # type: ignore[no-untyped-def]
+    """Add a row of a lexical call to the best k; returns their number."""
+    candidate = heap[n]
+    candidate.id = record_id
+    candidate.score = score
+    candidate.row = row
+    return _push(heap, n, k)

@@ -14,9 +14,7 @@ import numpy as np
 
 from spector.kernel.contract import BLOCK_DTYPE, INDEX_DTYPE, SKETCH_BITS
 from spector.kernel.jit.bounds import (
-    LIFT,
     OF_SKETCH,
-    bound_finely,
     estimate_sketches,
     factor_limit,
     lift_of,
@@ -27,31 +25,21 @@ from spector.kernel.jit.bounds import (
 )
 from spector.kernel.jit.compile import array_at, borrowing, inlined, inner, popcount, prefetch
 from spector.kernel.jit.gates import narrow
-from spector.kernel.jit.heap import offer
-from spector.kernel.jit.terms import (
-    BOUND,
-    MINUS_INF,
-    PASS,
-    SCORED,
-    SIMILARITY,
-    ZERO,
-    cosine,
-    fuse,
-    gate,
-    record_at,
+from spector.kernel.jit.rerank import (
+    AHEAD,
+    FIRST,
+    bound_candidates,
+    keep_promising,
+    measure,
+    sort_first,
 )
+from spector.kernel.jit.terms import BOUND, MINUS_INF, ZERO
 
 __all__ = ["is_usable", "make_scratch", "scan_indexed"]
 
 _BLOCK: Final = 512
-#: this many of a block's candidates are read in the order of their estimates
-_FIRST: Final = 16
 #: a word with this many survivors is estimated as a whole
 _DENSE: Final = 12
-#: this many fine codes are fetched before the first is read
-_AHEAD: Final = 32
-#: bytes of a record that are fetched ahead
-_LINES: Final = np.int64(64 + 768)
 #: survivors of a sparse gate, for each wanted hit, from which on estimates pay
 _PER_HIT: Final = 200
 #: estimates that leave more than one of so many records cost more than they spare; so many records
@@ -139,12 +127,12 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
             )  # fmt: skip
         else:
             n = _list_all(entry, first, scratch)
-            for start in range(0, n, _AHEAD):
-                stop = min(n, start + _AHEAD)
-                stop = _promising(entry, query, hits, found, scratch, start, stop, counters)
+            for start in range(0, n, AHEAD):
+                stop = min(n, start + AHEAD)
+                stop = keep_promising(entry, query, hits, found, scratch, start, stop, counters)
                 for i in range(start, stop):
                     slot = scratch[4][0][i]
-                    found = _measure(entry, part, slot, needed, query, hits, found, counters)
+                    found = measure(entry, part, slot, needed, query, hits, found, counters)
     return found, rows
 
 
@@ -269,13 +257,13 @@ def _scan_block(  # type: ignore[no-untyped-def]
     floor = hits[0].score if found == k else MINUS_INF
     lifted = _needed_lifted(q, floor, limits)
     n = _collect(first, image[4], image[5], lifted - margin, scratch, counters)
-    if n > 2 * _FIRST:
-        _best_first(slots, estimates, unlike, n)
+    if n > 2 * FIRST:
+        sort_first(slots, estimates, unlike, n)
     if found == k:
         _judge(n + np.int64(counters[BOUND] - before), n, scratch[1])
     # each look is a wait for memory, so all take the first before any takes the next; the most
     # promising go through all of them, for a floor to those behind them
-    head = min(n, _FIRST)
+    head = min(n, FIRST)
     for start, stop in ((0, head), (head, n)):
         if found == k and hits[0].score != floor:
             floor = hits[0].score
@@ -283,8 +271,10 @@ def _scan_block(  # type: ignore[no-untyped-def]
                 limits = _limits(b, q, tables, query[4])
             needed = _needed(q, floor, limits)
             lifted = _needed_lifted(q, floor, limits)
-        m = _bound_all(entry, image, fine_bytes, scratch, start, stop, margin, lifted, z, counters)
-        m = _promising(entry, query, hits, found, scratch, start, m, counters)
+        m = bound_candidates(
+            entry, image, fine_bytes, scratch, start, stop, margin, lifted, z, counters
+        )
+        m = keep_promising(entry, query, hits, found, scratch, start, m, counters)
         for i in range(start, m):
             if found == k and hits[0].score != floor:
                 floor = hits[0].score
@@ -294,63 +284,8 @@ def _scan_block(  # type: ignore[no-untyped-def]
             if estimates[i] < needed:
                 counters[BOUND] += np.uint64(1)
             else:
-                found = _measure(entry, part, slots[i], needed, query, hits, found, counters)
+                found = measure(entry, part, slots[i], needed, query, hits, found, counters)
     return found
-
-
-@borrowing
-def _bound_all(  # type: ignore[no-untyped-def]
-    entry, image, fine_bytes, scratch, start, stop, margin, lifted, z, counters
-):
-    """Turn estimates of candidates, lifted by importance, into bounds of their cosines, by their
-    fine codes; returns where those end that are left, whose headers are on their way."""
-    cue, (slots, estimates, unlike) = scratch[0], scratch[4]
-    fine_codes = image[5] + np.uint64(32 * 64 * image[7])
-    if fine_bytes != 0:
-        for i in range(start, min(stop, start + _AHEAD)):
-            prefetch(fine_codes + np.uint64(fine_bytes * slots[i]))
-    m = start
-    for i in range(start, stop):
-        bound, slot = estimates[i] + margin, slots[i]
-        # without a fine code the bound stays lifted, which is more than the cosine's; taking off
-        # what importance has become meanwhile might leave less
-        bound_of_cosine = bound
-        if fine_bytes != 0:
-            if i + _AHEAD < stop:
-                prefetch(fine_codes + np.uint64(fine_bytes * slots[i + _AHEAD]))
-            if not bound < lifted and bound < _INF:
-                fine_at = fine_codes + np.uint64(fine_bytes * slot)
-                bound_of_cosine = bound_finely(unlike[i], fine_at, fine_bytes, cue, z)
-                bound = bound_of_cosine + _lift(image, cue, slot)
-        if bound < lifted:
-            counters[BOUND] += np.uint64(1)
-        else:
-            prefetch(entry.data + np.uint64(slot * np.int64(entry.stride)))
-            slots[m], estimates[m] = slot, bound_of_cosine
-            m += 1
-    return m
-
-
-@inlined
-def _lift(image, cue, slot):  # type: ignore[no-untyped-def]
-    """What a record's importance lifts its estimate by."""
-    return cue[2][LIFT] * np.float32(image[4][np.uint64(4 * slot + 3)] >> np.uint64(56))
-
-
-@borrowing
-def _promising(entry, query, hits, found, scratch, start, stop, counters):  # type: ignore[no-untyped-def]
-    """Those of the candidates whose headers let them pass and enter the heap; returns where they
-    end. Their vectors are on their way."""
-    slots, bounds, _ = scratch[4]
-    m = start
-    for i in range(start, stop):
-        if _may_enter(entry, slots[i], bounds[i], query, hits, found, counters):
-            record = entry.data + np.uint64(slots[i] * np.int64(entry.stride))
-            for line in range(64, min(np.int64(entry.stride), _LINES), 64):
-                prefetch(record + np.uint64(line))
-            slots[m], bounds[m] = slots[i], bounds[i]
-            m += 1
-    return m
 
 
 @borrowing
@@ -384,54 +319,3 @@ def _collect(first, sketches, sketches_at, limit, scratch, counters):  # type: i
                 slots[n], estimates[n], unlike[n] = start + i, near[i], counts[i]
                 n += 1
     return n
-
-
-@borrowing
-def _best_first(slots, estimates, unlike, n):  # type: ignore[no-untyped-def]
-    """Bring the candidates with the highest estimates to the front, in order."""
-    for i in range(_FIRST):
-        best = i
-        for j in range(i + 1, n):
-            if estimates[j] > estimates[best]:
-                best = j
-        slots[i], slots[best] = slots[best], slots[i]
-        estimates[i], estimates[best] = estimates[best], estimates[i]
-        unlike[i], unlike[best] = unlike[best], unlike[i]
-
-
-@inlined
-def _may_enter(entry, slot, bound, query, hits, found, counters):  # type: ignore[no-untyped-def]
-    """Whether a record passes the gates, and can enter the heap with a cosine of ``bound``."""
-    q, _, any_masks, tables, _, _, allow = query
-    r = record_at(entry.data + np.uint64(slot * np.int64(entry.stride)))
-    phase = gate(r, q, slot, allow, any_masks, tables[0])
-    if phase != PASS:
-        counters[phase] += np.uint64(1)
-        return False
-    if found == len(hits) - 2 and bound < _INF:
-        most = fuse(r, q, bound, tables)
-        if most < hits[0].score and most != MINUS_INF:
-            counters[BOUND] += np.uint64(1)
-            return False
-    return True
-
-
-@inlined
-def _measure(entry, part, slot, needed, query, hits, found, counters):  # type: ignore[no-untyped-def]
-    """Cosine and score of a record that passed the gates, and its place among the hits."""
-    q, codes, tables = query[0], query[1], query[3]
-    address = entry.data + np.uint64(slot * np.int64(entry.stride))
-    r = record_at(address)
-    sim = ZERO
-    if q.vector_bytes != 0:
-        sim = cosine(address, r, q, codes)
-        if sim < q.min_similarity:
-            counters[SIMILARITY] += np.uint64(1)
-            return found
-    counters[SCORED] += np.uint64(1)
-    if sim < needed:
-        return found  # a score that the heap will not take need not be known
-    score = fuse(r, q, sim, tables)
-    if found < len(hits) - 2 or score >= hits[0].score:
-        found = offer(hits, found, len(hits) - 2, r.id, score, sim, part, np.uint32(slot))
-    return found

@@ -1,37 +1,38 @@
-"""The call about what stands around rows, compiled by Numba: the twin of native/neighbours.c."""
+"""The calls about neighbours, compiled by Numba: the twin of native/neighbours.c."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract import NumpyAround, Surroundings, check_around
+from spector.kernel.contract import TermSpread
 from spector.kernel.jit.compile import compiled
+from spector.kernel.reference import NumpyNeighbours
 
-__all__ = ["NumbaAround"]
+__all__ = ["NumbaNeighbours"]
 
-_NOTHING = np.zeros((0, 0), np.uint8)
+F32 = NDArray[np.float32]
+U8 = NDArray[np.uint8]
+
+_NO_COUNTS = np.zeros((0, 0), np.uint8)
 
 
-class NumbaAround(NumpyAround):
-    """What is worth compiling, see `spector.kernel.contract.neighbours.AroundKernel`."""
+class NumbaNeighbours(NumpyNeighbours):
+    """The call that is worth compiling."""
 
-    def words_around(
-        self, around: Surroundings, counts: NDArray[np.uint8], extra: NDArray[np.uint8] | None,
-        weight: NDArray[np.float32], room: NDArray[np.float32],
-    ) -> NDArray[np.float32]:
-        counts, extra, weight, room = check_around(around, counts, extra, weight, room)
-        out = np.zeros(around.ranked, np.float32)
-        _words_around(
-            (around.share, around.target, around.factor), counts,
-            _NOTHING if extra is None else extra, weight, room, out,
+    def _add_bm25(
+        self, spread: TermSpread, counts: U8, extra: U8 | None, weight: F32, length_norm: F32,
+        out: F32,
+    ) -> None:
+        _add_bm25(
+            (spread.share, spread.target, spread.factor), counts,
+            _NO_COUNTS if extra is None else extra, weight, length_norm, out,
         )  # fmt: skip
-        return out
 
 
 @compiled
-def _words_around(around, counts, extra, weight, room, out):  # type: ignore[no-untyped-def]
-    share, target, factor = around
+def _add_bm25(spread, counts, extra, weight, length_norm, out):  # type: ignore[no-untyped-def]
+    share, target, factor = spread
     ranked = len(out)
     sums = np.zeros(ranked, np.float64)
     for t in range(len(weight)):
@@ -47,5 +48,5 @@ def _words_around(around, counts, extra, weight, room, out):  # type: ignore[no-
             if len(extra):
                 own += np.float64(extra[t, row])
             often = np.float32(own)
-            out[row] += weight[t] * (often / (often + room[row]))
+            out[row] += weight[t] * (often / (often + length_norm[row]))
             sums[row] = 0.0

@@ -7,33 +7,26 @@ float operations keep their order, and the scores their bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from spector.kernel.contract import (
     DROP_PHASES,
     HIT_DTYPE,
     AllowList,
-    Part,
-    Partitions,
+    Kernel,
     PartTable,
     Query,
     ScanResult,
-    Select,
-    check_gather,
-    check_scan,
-    result_of_hits,
-    table_of,
 )
 from spector.kernel.jit.compile import array_at, borrowing, compiled, inlined
 from spector.kernel.jit.heap import offer, sort_best_first
 from spector.kernel.jit.index import NumbaIndex
 from spector.kernel.jit.indexed import is_usable, make_scratch, scan_indexed
 from spector.kernel.jit.lexical import NumbaLexical
-from spector.kernel.jit.neighbours import NumbaAround
+from spector.kernel.jit.neighbours import NumbaNeighbours
 from spector.kernel.jit.terms import (
     MINUS_INF,
     ONE,
@@ -52,56 +45,40 @@ from spector.layout import CRC_SPAN, HEADER_BYTES
 
 __all__ = ["NumbaKernel"]
 
+F32 = NDArray[np.float32]
+U32 = NDArray[np.uint32]
+
 #: the least normal number of 32 bits, and a little
 _NEXT_TO_NOTHING: Final = 1.2e-38
 
 
-class NumbaKernel(NumbaIndex, NumbaLexical, NumbaAround, NumpyGather):
+class NumbaKernel(NumbaIndex, NumbaLexical, NumbaNeighbours, NumpyGather, Kernel):
     """The scan as LLVM compiles it for this machine."""
 
     name = "numba"
 
-    def prepare(self, parts: Sequence[Part]) -> PartTable:
-        return PartTable(parts)
-
-    def scan(
-        self,
-        partitions: Partitions,
-        query: Query,
-        k: int,
-        *,
-        allow: AllowList | None = None,
-        select: Select | None = None,
+    def _scan(
+        self, table: PartTable, query: Query, k: int, allow: AllowList | None, select: U32 | None
     ) -> ScanResult:
-        table = table_of(partitions)
-        chosen = check_scan(table, query, k, allow, select)
         entries = table.entries if allow is None else allow.entries(table)
-        if chosen is None:
-            chosen = np.arange(len(entries), dtype=np.uint32)
+        if select is None:
+            select = np.arange(len(entries), dtype=np.uint32)
         hits = np.empty(table.room(k) + 2, HIT_DTYPE)
         counters = np.zeros(len(DROP_PHASES) + 2, np.uint64)
         found = _scan(
-            entries, np.ascontiguousarray(chosen), query.params, query.codes, query.any_masks,
+            entries, np.ascontiguousarray(select), query.params, query.codes, query.any_masks,
             _tables(query), sign_flips(max(query.vector_bytes, 64)), hits, counters,
         )  # fmt: skip
         *_, scanned, scored = counters.tolist()
-        return result_of_hits(hits[:found], counters[: len(DROP_PHASES)], scanned, scored)
+        return ScanResult(hits[:found], counters[: len(DROP_PHASES)], scanned, scored)
 
-    def score(
-        self,
-        partitions: Partitions,
-        query: Query,
-        parts: ArrayLike,
-        slots: ArrayLike,
-        *,
-        similarity: NDArray[np.float32] | None = None,
-    ) -> NDArray[np.float32]:
-        table = table_of(partitions)
-        part_ids, slot_ids, sims = check_gather(table, query, parts, slots, similarity)
-        scores = np.empty(len(part_ids), np.float32)
+    def _score(
+        self, table: PartTable, query: Query, parts: U32, slots: U32, similarity: F32
+    ) -> F32:
+        scores = np.empty(len(parts), np.float32)
         _score(
-            table.entries, part_ids, slot_ids, query.params, query.codes, query.any_masks,
-            _tables(query), scores, sims,
+            table.entries, parts, slots, query.params, query.codes, query.any_masks,
+            _tables(query), scores, similarity,
         )  # fmt: skip
         return scores
 

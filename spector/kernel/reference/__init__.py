@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from spector.kernel.reference.gather import (
     NumpyGather,
-    check_span,
 )
 from spector.kernel.reference.index import (
     A_LIMIT,
@@ -16,6 +15,9 @@ from spector.kernel.reference.index import (
 )
 from spector.kernel.reference.lexical import (
     NumpyLexical,
+)
+from spector.kernel.reference.neighbours import (
+    NumpyNeighbours,
 )
 from spector.kernel.reference.scan import (
     CRC_TABLE,
@@ -33,8 +35,8 @@ __all__ = [
     "NumpyGather",
     "NumpyIndex",
     "NumpyLexical",
+    "NumpyNeighbours",
     "ReferenceKernel",
-    "check_span",
     "crc32c_bytes",
     "score_terms",
     "sign_flips",

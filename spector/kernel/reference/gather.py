@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from spector.errors import InvalidInputError
-from spector.kernel.contract import PartTable, check_records
+from spector.kernel.contract import PartTable
 
-__all__ = ["NumpyGather", "check_span"]
+__all__ = ["NumpyGather"]
 
 
 class NumpyGather:
     """`spector.kernel.contract.scanner.Kernel.gather`."""
 
-    def gather(
-        self, table: PartTable, parts: ArrayLike, slots: ArrayLike, offset: int, size: int
-    ) -> NDArray[np.uint8]:
-        part, slot = check_records(table, parts, slots)
-        check_span(table, offset, size)
-        out = np.empty((len(part), size), np.uint8)
-        order = np.argsort(part, kind="stable")
-        firsts = np.flatnonzero(np.diff(part[order], prepend=-1)).tolist()
-        for first, stop in zip(firsts, [*firsts[1:], len(part)], strict=False):
+    def _gather(
+        self, table: PartTable, parts: NDArray[np.uint32], slots: NDArray[np.uint32], offset: int,
+        out: NDArray[np.uint8],
+    ) -> None:
+        order = np.argsort(parts, kind="stable")
+        firsts = np.flatnonzero(np.diff(parts[order].astype(np.int64), prepend=-1)).tolist()
+        for first, stop in zip(firsts, [*firsts[1:], len(parts)], strict=False):
             mine = order[first:stop]
-            data = table.parts[part[mine[0]]].data
-            out[mine] = data[slot[mine], offset : offset + size]
-        return out
-
-
-def check_span(table: PartTable, offset: int, size: int) -> None:
-    if len(table) and not 0 <= offset <= offset + size <= table.stride:
-        raise InvalidInputError(
-            f"bytes {offset} to {offset + size} of records of {table.stride} bytes"
-        )
+            data = table.parts[parts[mine[0]]].data
+            out[mine] = data[slots[mine], offset : offset + out.shape[1]]

@@ -8,15 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import (
-    WORD_HIT_DTYPE,
+    LexicalKernel,
     Postings,
     PostingsTable,
+    QueryTerms,
     Tail,
-    Words,
-    check_allow,
-    check_hashes,
-    check_positions,
-    check_rows,
 )
 
 __all__ = ["NumpyLexical"]
@@ -24,58 +20,52 @@ __all__ = ["NumpyLexical"]
 _SOUND, _BAD_HASH, _BAD_DIR, _BAD_START, _BAD_ROW = range(5)
 _ABSENT: Final = -1
 
+F32 = NDArray[np.float32]
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+U8 = NDArray[np.uint8]
+U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
 
 
-class NumpyLexical:
-    """The lexical calls, see `spector.kernel.contract.postings.LexicalKernel`."""
+class NumpyLexical(LexicalKernel):
+    """The definition of `spector.kernel.contract.lexical.LexicalKernel`."""
 
-    def lexical_find(
-        self, table: PostingsTable, hashes: U64, allow: U64 | None = None
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        sought = check_hashes(hashes)
-        positions = np.full((len(table.blocks), len(sought)), _ABSENT, np.int32)
-        df = np.zeros(len(sought), np.int64)
-        bitmap = check_allow(table, allow)
-        counted = np.ones(table.n_rows, bool) if bitmap is None else table.admitted(bitmap)
+    def _find(
+        self, table: PostingsTable, hashes: U64, allow: U64 | None, positions: I32, df: I64
+    ) -> None:
+        counted = np.ones(table.n_rows, bool) if allow is None else table.admitted(allow)
         for i, block in enumerate(table.blocks):
-            at, found = _look_up(block.hash, sought)
+            at, found = _look_up(block.hash, hashes)
             positions[i, found] = at[found]
             here = counted[table.firsts[i] :]
             for t in np.flatnonzero(found).tolist():
                 span = slice(int(block.start[at[t]]), int(block.start[at[t] + 1]))
                 df[t] += np.count_nonzero(here[block.row[span]])
         for i, tail in enumerate(table.tails, len(table.blocks)):
-            word, postings = _tail_words(tail, sought)
+            word, postings = _tail_words(tail, hashes)
             here = counted[table.firsts[i] :][_tail_slots(tail)[postings]]
-            df += np.bincount(word[here], minlength=len(sought))
-        return positions, df
+            df += np.bincount(word[here], minlength=len(hashes))
 
-    def lexical_best(
-        self,
-        table: PostingsTable,
-        words: Words,
-        positions: NDArray[np.int32],
-        k: int,
-        allow: U64 | None = None,
-    ) -> NDArray[Any]:
-        scores = self.lexical_all(table, words, positions)
+    def _best(
+        self, table: PostingsTable, terms: QueryTerms, positions: I32, allow: U64 | None,
+        hits: NDArray[Any], k: int,
+    ) -> int:
+        scores = np.zeros(table.n_rows, np.float32)
+        self._all(table, terms, positions, scores)
         passing = scores > 0
-        bitmap = check_allow(table, allow)
-        if bitmap is not None:
-            passing &= table.admitted(bitmap)
+        if allow is not None:
+            passing &= table.admitted(allow)
         rows = np.flatnonzero(passing)
         ids = table.ids(rows)
-        order = np.lexsort((rows, ids, -scores[rows]))[: max(k, 0)]
-        out = np.zeros(len(order), WORD_HIT_DTYPE)
+        order = np.lexsort((rows, ids, -scores[rows]))[:k]
+        out = hits[: len(order)]
         out["id"], out["score"], out["row"] = ids[order], scores[rows[order]], rows[order]
-        return out
+        return len(order)
 
-    def lexical_all(
-        self, table: PostingsTable, words: Words, positions: NDArray[np.int32]
-    ) -> NDArray[np.float32]:
-        positions = check_positions(table, len(words.hash), positions)
-        scores = np.zeros(table.n_rows, np.float32)
+    def _all(
+        self, table: PostingsTable, terms: QueryTerms, positions: I32, scores: F32
+    ) -> None:
         for i, block in enumerate(table.blocks):
             first = int(table.firsts[i])
             part = scores[first : first + block.rows]
@@ -83,30 +73,21 @@ class NumpyLexical:
                 if at != _ABSENT:
                     span = slice(int(block.start[at]), int(block.start[at + 1]))
                     slots = block.row[span]
-                    part[slots] += _worth(words, t, block.count[span], block.length[slots])
+                    part[slots] += _worth(terms, t, block.count[span], block.length[slots])
         for i, tail in enumerate(table.tails, len(table.blocks)):
             first = int(table.firsts[i])
             part = scores[first : first + tail.rows]
-            word, postings = _tail_words(tail, words.hash)
+            word, postings = _tail_words(tail, terms.hash)
             owners = _tail_slots(tail)[postings]
-            for t in range(len(words.hash)):
+            for t in range(len(terms.hash)):
                 here = word == t
                 rows, counts = owners[here], tail.count[postings[here]]
-                part[rows] += _worth(words, t, counts, tail.length[rows])
-        return scores
+                part[rows] += _worth(terms, t, counts, tail.length[rows])
 
-    def lexical_counts(
-        self,
-        table: PostingsTable,
-        hashes: U64,
-        positions: NDArray[np.int32],
-        rows: NDArray[Any],
-    ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        sought, chosen = check_hashes(hashes), check_rows(table, rows)
-        positions = check_positions(table, len(sought), positions)
-        counts = np.zeros((len(sought), len(chosen)), np.uint8)
-        lengths = np.zeros(len(chosen), np.uint8)
-        parts, slots = table.parts_of(chosen)
+    def _counts(
+        self, table: PostingsTable, hashes: U64, positions: I32, rows: U32, counts: U8, lengths: U8
+    ) -> None:
+        parts, slots = table.parts_of(rows)
         for part in np.unique(parts).tolist():
             here = np.flatnonzero(parts == part)
             if part < len(table.blocks):
@@ -118,35 +99,28 @@ class NumpyLexical:
                 continue
             tail = table.tails[part - len(table.blocks)]
             lengths[here] = tail.length[slots[here]]
-            word, at_postings = _tail_words(tail, sought)
-            dense = np.zeros((len(sought), tail.rows), np.uint8)
+            word, at_postings = _tail_words(tail, hashes)
+            dense = np.zeros((len(hashes), tail.rows), np.uint8)
             dense[word, _tail_slots(tail)[at_postings]] = tail.count[at_postings]
             counts[:, here] = dense[:, slots[here]]
-        return counts, lengths
 
-    def lexical_having(
-        self,
-        table: PostingsTable,
-        hashes: U64,
-        positions: NDArray[np.int32],
-        limit: int,
-        allow: U64 | None = None,
-    ) -> NDArray[np.uint32]:
-        sought = check_hashes(hashes)
-        positions = check_positions(table, len(sought), positions)
-        bitmap = check_allow(table, allow)
+    def _having(
+        self, table: PostingsTable, hashes: U64, positions: I32, allow: U64 | None, rows: U32
+    ) -> int:
         had = np.zeros(table.n_rows, np.int64)
         for i, block in enumerate(table.blocks):
             for at in positions[i][positions[i] != _ABSENT].tolist():
                 span = slice(int(block.start[at]), int(block.start[at + 1]))
                 had[table.firsts[i] + block.row[span].astype(np.int64)] += 1
         for i, tail in enumerate(table.tails, len(table.blocks)):
-            _, at_postings = _tail_words(tail, sought)
+            _, at_postings = _tail_words(tail, hashes)
             np.add.at(had, table.firsts[i] + _tail_slots(tail)[at_postings], 1)
-        passing = (had == len(sought)) & (len(sought) > 0)
-        if bitmap is not None:
-            passing &= table.admitted(bitmap)
-        return np.flatnonzero(passing)[: max(limit, 0)].astype(np.uint32)
+        passing = (had == len(hashes)) & (len(hashes) > 0)
+        if allow is not None:
+            passing &= table.admitted(allow)
+        found = np.flatnonzero(passing)[: len(rows)]
+        rows[: len(found)] = found
+        return len(found)
 
     def lexical_check(self, postings: Postings) -> int:
         p, bits = postings, postings.dir_bits
@@ -167,10 +141,10 @@ class NumpyLexical:
 
 
 def _worth(
-    words: Words, t: int, counts: NDArray[np.uint8], lengths: NDArray[np.uint8]
+    terms: QueryTerms, t: int, counts: NDArray[np.uint8], lengths: NDArray[np.uint8]
 ) -> NDArray[np.float32]:
     often = counts.astype(np.float32)
-    worth: NDArray[np.float32] = words.weight[t] * often / (often + words.norm[lengths])
+    worth: NDArray[np.float32] = terms.weight[t] * often / (often + terms.norm[lengths])
     return worth
 
 

@@ -7,11 +7,10 @@ integers; so all backends give bit-identical scores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from spector.kernel.contract import (
     ACTIVATION_SCALE,
@@ -20,23 +19,18 @@ from spector.kernel.contract import (
     MAX_ABS_MS,
     MIN_STABILITY_DAYS,
     AllowList,
-    NumpyAround,
-    Partitions,
+    Kernel,
     PartTable,
     Query,
     ScanResult,
-    Select,
-    check_gather,
-    check_scan,
     dots,
     empty_result,
     lookup,
-    result_of_hits,
-    table_of,
 )
 from spector.kernel.reference.gather import NumpyGather
 from spector.kernel.reference.index import NumpyIndex
 from spector.kernel.reference.lexical import NumpyLexical
+from spector.kernel.reference.neighbours import NumpyNeighbours
 from spector.layout import CRC_SPAN, HEADER_BYTES, RECORD_DTYPE, Flag
 
 __all__ = ["MODIFIERS", "TERMS", "ReferenceKernel", "score_terms"]
@@ -54,31 +48,21 @@ _FULL: Final = np.float32(255)
 _CHUNK: Final = 4096
 
 F32 = NDArray[np.float32]
+U32 = NDArray[np.uint32]
 
 
-class ReferenceKernel(NumpyIndex, NumpyLexical, NumpyAround, NumpyGather):
+class ReferenceKernel(NumpyIndex, NumpyLexical, NumpyNeighbours, NumpyGather, Kernel):
     """The slow, plain backend."""
 
     name = "reference"
 
-    def prepare(self, parts: Sequence[Any]) -> PartTable:
-        return PartTable(parts)
-
-    def scan(
-        self,
-        partitions: Partitions,
-        query: Query,
-        k: int,
-        *,
-        allow: AllowList | None = None,
-        select: Select | None = None,
+    def _scan(
+        self, table: PartTable, query: Query, k: int, allow: AllowList | None, select: U32 | None
     ) -> ScanResult:
-        table = table_of(partitions)
-        chosen = check_scan(table, query, k, allow, select)
         drops = np.zeros(len(DROP_PHASES), np.uint64)
         scanned = 0
         hits = [np.zeros(0, HIT_DTYPE)]
-        for index in range(len(table)) if chosen is None else chosen.tolist():
+        for index in range(len(table)) if select is None else select.tolist():
             count = int(table.counts[index])
             bitmap = table.parts[index].allow
             if allow is not None:
@@ -99,33 +83,25 @@ class ReferenceKernel(NumpyIndex, NumpyLexical, NumpyAround, NumpyGather):
         order = np.lexsort(
             (everything["slot"], everything["part"], everything["id"], -everything["score"])
         )
-        return result_of_hits(everything[order[:k]], drops, scanned, len(everything))
+        return ScanResult(everything[order[:k]], drops, scanned, len(everything))
 
-    def score(
-        self,
-        partitions: Partitions,
-        query: Query,
-        parts: ArrayLike,
-        slots: ArrayLike,
-        *,
-        similarity: NDArray[np.float32] | None = None,
-    ) -> NDArray[np.float32]:
-        table = table_of(partitions)
-        part_ids, slot_ids, sims = check_gather(table, query, parts, slots, similarity)
-        scores = np.full(len(part_ids), -np.inf, np.float32)
-        sims[:] = 0
-        for index in np.unique(part_ids).tolist():
-            mine = np.flatnonzero(part_ids == index)
+    def _score(
+        self, table: PartTable, query: Query, parts: U32, slots: U32, similarity: F32
+    ) -> F32:
+        scores = np.full(len(parts), -np.inf, np.float32)
+        similarity[:] = 0
+        for index in np.unique(parts).tolist():
+            mine = np.flatnonzero(parts == index)
             part = table.parts[index]
-            rows = part.data[slot_ids[mine]]
+            rows = part.data[slots[mine]]
             bitmap = part.allow
             if bitmap is not None:
-                bits = np.unpackbits(bitmap.view(np.uint8), bitorder="little")[slot_ids[mine]]
+                bits = np.unpackbits(bitmap.view(np.uint8), bitorder="little")[slots[mine]]
                 bitmap = _pack(bits)
             found, values, cosines = _phases(
-                rows, bitmap, query, np.zeros(len(DROP_PHASES), np.uint64), sims, mine
+                rows, bitmap, query, np.zeros(len(DROP_PHASES), np.uint64), similarity, mine
             )
-            scores[mine[found]], sims[mine[found]] = values, cosines
+            scores[mine[found]], similarity[mine[found]] = values, cosines
         return scores
 
     def crc32c(self, data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:

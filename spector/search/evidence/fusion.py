@@ -214,7 +214,7 @@ def _terms_of(
             fields[at] = there[:n]
         if weight:
             length = features.spread_lengths(ranking) + features.field_lengths
-            out["words"] = np.float32(weight) * kernel.words_around(
+            out["words"] = np.float32(weight) * kernel.blended_bm25(
                 features.surroundings(ranking), counts, fields,
                 idf * np.float32(ranking.k1 + 1),
                 length_norm(length, corpus.mean_length, ranking),

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract import REACH, Ranking, Surroundings
+from spector.kernel.contract import REACH, Ranking, TermSpread
 from spector.language.statements import Forms, forms_of
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.lexical import WordView
@@ -67,7 +67,7 @@ class FeatureTable:
     _fields: I64 | None = None
     _speakers: I64 | None = None
     _forms: Forms | None = None
-    _surroundings: tuple[Any, Surroundings] | None = None
+    _surroundings: tuple[Any, TermSpread] | None = None
     _form_terms: tuple[Any, dict[str, F32]] | None = None
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ class FeatureTable:
             ("shares", ranking.long_words), lambda: shares(self.lengths, ranking)
         )
 
-    def surroundings(self, ranking: Ranking) -> Surroundings:
+    def surroundings(self, ranking: Ranking) -> TermSpread:
         """To whom each row gives of its words."""
         key = (ranking.before, ranking.after, ranking.long_words)
         if self._surroundings is None or self._surroundings[0] != key:
@@ -356,7 +356,7 @@ def _keys_of(features: FeatureTable, share: float) -> NDArray[np.uint64]:
 
 def _norms_at(snap: Snapshot, features: FeatureTable, some: I64, share: float) -> F32:
     before, after = features.around.before[some, 0], features.around.after[some, 0]
-    return snap.kernel.mixed_norms(
+    return snap.kernel.blended_norms(
         snap.table, features.part, features.slot, some.astype(np.uint32), before.astype(np.uint32),
         after.astype(np.uint32), share,
     )

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract import REACH, Ranking, Surroundings, dots, squared
+from spector.kernel.contract import REACH, Ranking, TermSpread, dots, squared
 
 __all__ = [
     "TYPICAL_DEVIATION",
@@ -62,14 +62,14 @@ class Around:
         n = self.ranked
         return np.ascontiguousarray(self.before[:n, 0]), np.ascontiguousarray(self.after[:n, 0])
 
-    def given_by(self, share: F32, ranking: Ranking) -> Surroundings:
+    def given_by(self, share: F32, ranking: Ranking) -> TermSpread:
         """To whom each row gives of its words: to those that it stands before and after."""
         # what stands before a row has that row after itself
         target = np.concatenate([self.after, self.before], axis=1).astype(np.uint32)
         factor = np.zeros(2 * REACH)
         factor[: len(ranking.before)] = ranking.before
         factor[REACH : REACH + len(ranking.after)] = ranking.after
-        return Surroundings(share, target, factor, self.ranked)
+        return TermSpread(share, target, factor, self.ranked)
 
 
 def deviation(likeness: F32) -> np.float32:
@@ -92,7 +92,7 @@ def mixed(dots: F32, around: Around, norms: F32, share: float) -> F32:
 
     Args:
         dots: (m,) float32, the cue's dot product with the vectors of the rows.
-        norms: (n,) float32, length of each mixed vector, see ``AroundKernel.mixed_norms``.
+        norms: (n,) float32, length of each mixed vector, see ``NeighbourKernel.blended_norms``.
 
     Returns:
         (n,) float32: ``(d(i) + share d(i-1) + share d(i+1)) / |mixed vector|``.
