@@ -8,8 +8,10 @@ from spector.recall.abstention import (
 )
 from spector.recall.context import (
     Context,
-    ContextBuilder,
     Quote,
+)
+from spector.recall.context_builder import (
+    ContextBuilder,
 )
 from spector.recall.hypothetical import (
     centroid,

@@ -96,7 +96,7 @@ class EvidenceSearch:
             hits = [first, *(hit for hit in hits if hit.id != first.id)]
         least = hits[0].score if hits else -np.inf
         wanted = [each for each in found.instructions if each.score > least]
-        standing, _ = self._confirmer.first(plan, wanted, 1)
+        standing = self._confirmer.first(plan, wanted, 1)[0] if wanted else ()
         return Answer(tuple(hits), plan.stats(found.result), signals, tuple(standing), newer)
 
     # -- ranking --------------------------------------------------------------------------------

@@ -247,10 +247,11 @@ class Searcher:
         fitting = self._standing.fitting(plan)
         if fitting:
             plan = replace(plan, beside=tuple([hit.id for hit in fitting]))
-        answer = self._chosen(plan)
-        wanted = [hit for hit in answer.standing if hit.id not in plan.beside]
+        found = self._chosen(plan).hit_list()
+        wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.reading.kind is Kind.REQUEST else 1
-        return replace(answer, standing=(*wanted, *fitting)[:most]).hit_list()
+        found.standing = (*wanted, *fitting)[:most]
+        return found
 
     def _plan(
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, by_catalog: bool

@@ -15,7 +15,7 @@ import pytest
 
 from spector import Config, Context, InvalidInputError, Memory, Signals
 from spector.providers.token_counts import token_counter
-from spector.recall.context import ContextBuilder
+from spector.recall.context_builder import ContextBuilder
 from spector.records import HitList
 from tests.read.test_quote import HOSTILE, hit, read_back
 

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import spector
-from spector import Memory
+from spector import ManualClock, Memory
 from spector.search.evidence_search import MakeModifier
 from spector.search.view import Modifier, Plan, Ranked
+from tests.conftest import NOW
 
 TEXTS = [f"The {what} of the {where} is closed." for what in ("door", "gate", "shop", "well")
          for where in ("mill", "inn", "farm", "harbour", "chapel")]  # fmt: skip
@@ -27,7 +28,7 @@ CUE = "Which door of the mill is closed?"
 @pytest.fixture(params=[8192, 4], ids=["ranked whole", "by candidates"])
 def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
     config = spector.Config(rank_all_records=request.param)
-    with spector.open(":memory:", config=config) as memory:
+    with spector.open(":memory:", config=config, clock=ManualClock(NOW)) as memory:
         memory.remember_many(TEXTS)
         yield memory
 

@@ -89,7 +89,7 @@ class Fuser:
                 the kernel's score alone.
         """
         snap, query, profile = plan.snap, plan.query, plan.query.profile
-        weight = profile.ranking.words(cue.kind)
+        weight = plan.word_weight
         fused, similarity, dots = _scores(plan, tables)
         likeness = self._mixed(snap, tables, dots, profile.ranking.near)
         spread = corpus.spread

@@ -31,6 +31,7 @@ class LexicalQuery:
         names: what names memories, see `identifying`.
         aliased: the aliases of memories that the cue has, see
             `spector.search.evidence.named.aliased`.
+        proper_names: words with a capital, not at the start of a sentence; of questions of fact.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class LexicalQuery:
     is_name: bool = False
     names: tuple[Name, ...] = ()
     aliased: Aliased | None = None
+    proper_names: tuple[str, ...] = ()
     _df: list[I64] = field(default_factory=list, repr=False, compare=False)
 
     def df(self) -> I64:

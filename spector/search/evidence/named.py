@@ -262,7 +262,7 @@ def identifying(words: Analysed, terms: Sequence[Term], df: I64) -> list[Name]:
     """
     place = {term.text: n for n, term in enumerate(terms)}
     names = [Name((n,)) for n, term in enumerate(terms) if is_identifier(term.text) and df[n]]
-    forms = [plain(form) for form in words.forms]
+    forms = list(map(plain, words.forms))
     for at, form in enumerate(forms):
         number = place.get(words.words[at], -1)
         if number < 0 or not df[number]:

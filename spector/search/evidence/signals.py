@@ -93,7 +93,7 @@ class SignalCollector:
         # help with something new is wanted of what is known about the one who asks
         known_names = None
         if cue.kind == "fact":
-            known_names = knows_names(plan.views, cue, request.cue or "")
+            known_names = knows_names(plan.views, cue)
         names = {"known_name": known_names is True, "unknown_name": known_names is False}
         if not plan.is_scoped:
             cosine = None if plan.query.vector is None else ranked.cosine

@@ -65,49 +65,33 @@ class LexicalChannel:
     def query(self, plan: Plan) -> LexicalQuery:
         """The words, names and speakers of a plan's cue, looked up in every store."""
         request, views, kind = plan.request, plan.views, plan.reading.kind
-        cue, topic = request.cue or "", request.topic
-        ranking = request.profile.ranking
-        weight = ranking.words(kind)
+        cue, topic, ranking = request.cue or "", request.topic, request.profile.ranking
         named = aliased(plan, cue) if ranking.by_name else None
         text = cue if topic is None else topic.text
         if named is not None:
             text = respelled(named.corrected(text), partial(is_known, plan))
         words = analyse(text)
-        terms = _telling(views, cue_terms(words)) if weight or ranking.by_name else ()
-        looked_up = tuple([_looked_up(view, terms) for view in views])
+        terms = cue_terms(words) if plan.word_weight or ranking.by_name else []
+        if len(terms) > MAX_TERMS:  # those that say most about which memory is meant
+            largest = max(views, key=lambda view: view.n_rows)
+            terms = largest.informative(terms, MAX_TERMS)
+        looked_up = tuple([_looked_up(view, tuple(terms)) for view in views])
+        known = self._speakers(views) if ranking.about else []
         df = sum([lookup.df for lookup in looked_up[1:]], looked_up[0].df)
-        said_by = self._said_by(views, topic) if ranking.about else ()
-        asks_about = ranking.about and not any(code >= 0 for code in said_by) and (
+        said_by = _said_by(known, topic)
+        asks_about = known and not any(code >= 0 for code in said_by) and (
             topic is None or topic.kind is not Frame.SUMMARY  # a summary is of both sides
         )
         return LexicalQuery(
             kind=kind,
-            terms=terms,
+            terms=tuple(terms),
             words=looked_up,
             names=tuple(identifying(words, terms, df)) if ranking.by_name else (),
             aliased=named,
-            about=self._about(views, cue) if asks_about else (),
+            about=_about(known, cue) if asks_about else (),
             said_by=said_by,
             is_name=ranking.by_name and topic is None and is_name(cue),
-        )
-
-    def _about(self, views: Sequence[WordView], cue: str) -> tuple[int, ...]:
-        """Per store the code of the speaker whom the cue is about, -1 for none."""
-        known = [self._speakers(n, view) for n, view in enumerate(views)]
-        names = {about(cue, each.speakers) for each in known} - {None}
-        if len(names) != 1:
-            return (-1,) * len(views)
-        (name,) = names
-        return tuple(-1 if name is None else each.code_of.get(name, -1) for each in known)
-
-    def _said_by(self, views: Sequence[WordView], topic: Topic | None) -> tuple[int, ...]:
-        """Per store the code of the speaker whose words are asked for, -1 for none."""
-        if topic is None or topic.speaker is None:
-            return ()
-        return tuple(
-            -1 if name is None else known.code_of.get(name, -1)
-            for known in (self._speakers(n, view) for n, view in enumerate(views))
-            for name in (_named(topic.speaker, known.speakers),)
+            proper_names=tuple(names_of(cue)) if kind == "fact" else (),
         )
 
     def known_speakers(self) -> Speakers:
@@ -116,14 +100,37 @@ class LexicalChannel:
             name for each in self._known if each is not None for name in each.code_of if name
         )
 
-    def _speakers(self, n: int, view: WordView) -> _Known:
-        names = view.speakers()
-        known = self._known[n]
-        if known is None or known.names != len(names):
-            code_of = {name: code for code, name in enumerate(names)}
-            known = _Known(len(names), Speakers.of(filter(None, names)), code_of)
-            self._known[n] = known
-        return known
+    def _speakers(self, views: Sequence[WordView]) -> list[_Known]:
+        """Per store its speakers; read anew where there are more of them."""
+        out: list[_Known] = []
+        for n, names in enumerate([view.speakers() for view in views]):
+            known = self._known[n]
+            if known is None or known.names != len(names):
+                code_of = {name: code for code, name in enumerate(names)}
+                known = _Known(len(names), Speakers.of(filter(None, names)), code_of)
+                self._known[n] = known
+            out.append(known)
+        return out
+
+
+def _about(known: Sequence[_Known], cue: str) -> tuple[int, ...]:
+    """Per store the code of the speaker whom the cue is about, -1 for none."""
+    names = {about(cue, each.speakers) for each in known} - {None}
+    if len(names) != 1:
+        return (-1,) * len(known)
+    (name,) = names
+    return tuple([-1 if name is None else each.code_of.get(name, -1) for each in known])
+
+
+def _said_by(known: Sequence[_Known], topic: Topic | None) -> tuple[int, ...]:
+    """Per store the code of the speaker whose words are asked for, -1 for none."""
+    if topic is None or topic.speaker is None:
+        return ()
+    names = [_named(topic.speaker, each.speakers) for each in known]
+    return tuple([
+        -1 if name is None else each.code_of.get(name, -1)
+        for name, each in zip(names, known, strict=True)
+    ])
 
 
 def _named(speaker: str, known: Speakers) -> str | None:
@@ -134,19 +141,12 @@ def _named(speaker: str, known: Speakers) -> str | None:
     return named[0] if len(named) == 1 else None
 
 
-def _telling(views: Sequence[WordView], terms: list[Term]) -> tuple[Term, ...]:
-    """The terms that say most about which memory is meant, if there are too many."""
-    if len(terms) > MAX_TERMS:
-        largest = max(views, key=lambda view: view.n_rows)
-        terms = largest.informative(terms, MAX_TERMS)
-    return tuple(terms)
-
-
-def knows_names(views: Sequence[WordView], query: LexicalQuery, cue: str) -> bool | None:
-    """Whether all words with a capital, not at the start of a sentence, are in some memory; None
-    when there are none."""
+def knows_names(views: Sequence[WordView], query: LexicalQuery) -> bool | None:
+    """Whether the memories have all proper names of a cue; None when there are none."""
+    names = query.proper_names
+    if not names:
+        return None
     known = {term.text for term, df in zip(query.terms, query.df().tolist(), strict=True) if df}
-    names = names_of(cue)
     for name in names:
         if query.aliased and query.aliased.words.issuperset(name_words(name)):
             continue
@@ -154,7 +154,7 @@ def knows_names(views: Sequence[WordView], query: LexicalQuery, cue: str) -> boo
         terms = [term for term in terms if term.text not in known]
         if terms and not any(view.df(terms).all() for view in views):
             return False
-    return True if names else None
+    return True
 
 
 def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:

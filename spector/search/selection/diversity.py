@@ -8,11 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from spector.language.words import wording_of
 from spector.records import Hit
 from spector.search.selection.origins import origin_of
 from spector.search.selection.rescoring import with_score
-from spector.search.view import candidate_of, diverse, found_of, vectors_of
+from spector.search.view import candidate_of, diverse, found_of, vectors_of, wording_in
 
 __all__ = [
     "CUT",
@@ -42,7 +41,7 @@ def without_repeats(hits: Sequence[Hit]) -> list[Hit]:
     """
     alike: dict[str, list[Hit]] = {}
     for hit in hits:
-        alike.setdefault(wording_of(hit.text), []).append(hit)
+        alike.setdefault(wording_in(hit), []).append(hit)
     if len(alike) == len(hits):
         return list(hits)
     groups: dict[object, list[Hit]] = {}

@@ -131,7 +131,7 @@ def newer_versions(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     best = [hit for hit in hits if hit._found is not None and len(hit.text) <= _LONGEST]
     if len(best) < 2 or hits[0].score <= 0:
         return {}
-    versions = _Versions(Question.of(cue), best)
+    versions = _Versions(cue, best)
     pairs = versions.of_one_teller()
     if not pairs:
         return {}
@@ -163,7 +163,7 @@ def extend_series(
         if hit.id not in series and hit._found is not None and len(hit.text) <= _LONGEST
     ]
     every = [newest, *rest]
-    versions = _Versions(Question.of(cue), every)
+    versions = _Versions(cue, every)
     alike = _cosines(every)
     for old, new in versions.of_one_teller(with_first=True):
         if versions.form(old, new, float(alike[old, new])) is not None:
@@ -180,8 +180,16 @@ def extend_series(
 class _Versions:
     """Hits by number, read word by word when that is needed."""
 
-    def __init__(self, question: Question, hits: Sequence[Hit]) -> None:
-        self._question, self._hits = question, hits
+    def __init__(self, cue: str, hits: Sequence[Hit]) -> None:
+        self._hits = hits
+        self._question = Question.of(cue)
+        #: per hit: may it answer the question, may it tell of a change
+        self._answers: list[bool] = []
+        self._changes: list[bool] = []
+        for hit in hits:
+            folded = plain(hit.text)
+            self._answers.append(self._question.may_be_answered_by(folded))
+            self._changes.append(may_be_of_change(folded))
         self._texts: dict[int, Statement] = {}
 
     def form(self, old: int, new: int, alike: float) -> Form | None:
@@ -206,16 +214,14 @@ class _Versions:
         Args:
             with_first: only those of the first hit with another one.
         """
-        hits = self._hits
-        folded = [plain(hit.text) for hit in hits]
-        answers = [self._question.may_be_answered_by(each) for each in folded]
-        changes = [may_be_of_change(each) for each in folded]
+        hits, answers, changes = self._hits, self._answers, self._changes
         if not any(changes) and sum(answers) < 2:
             return []
         found = [found_of(hit) for hit in hits]
         times = [each.event_ms for each in found]
         certain = [each.certainty for each in found]
-        tellers = [each.teller() for each in found]
+        speakers = map(plain, [each.speaker for each in found])
+        tellers = [(*each.scope, who) for each, who in zip(found, speakers, strict=True)]
         return [
             (o, n) for n, new in enumerate(hits) if changes[n] or answers[n]
             for o, old in enumerate(hits)

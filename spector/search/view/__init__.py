@@ -39,6 +39,7 @@ from spector.search.view.found import (
     image_of,
     units_of,
     vectors_of,
+    wording_in,
 )
 from spector.search.view.ordering import (
     Modifier,
@@ -130,4 +131,5 @@ __all__ = [
     "usual_k",
     "vectors_of",
     "within",
+    "wording_in",
 ]

@@ -71,7 +71,7 @@ class Confirmer:
                 continue
             images = _images(snap, chunk)
             headers = _headers(images)
-            texts = [wording_of(rows[c.id].text) for c in chunk] if distinct else ()
+            texts = [wording_of(rows[c.id].text) for c in chunk] if distinct else []
             self._verify(snap, chunk, rows, images, [header[_CRC] for header in headers])
             kept: list[int] = []
             for n, candidate in enumerate(chunk):
@@ -88,9 +88,8 @@ class Confirmer:
                 kept.append(n)
                 if len(different) == k:
                     break
-            _verify_rows(snap, chunk, rows, headers, images, kept)
-            newer = _newer(snap, chunk, rows, kept)
-            hits += self._hits(plan, chunk, rows, images, headers, kept, newer)
+            newer = _verify_rows(snap, chunk, rows, headers, images, kept)
+            hits += self._hits(plan, chunk, rows, images, headers, kept, newer, texts)
             if len(different) == k:
                 break
             if distinct and not dropped:  # only repeated words were lost
@@ -162,6 +161,7 @@ class Confirmer:
     def _hits(
         self, plan: Plan, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
         headers: list[tuple[Any, ...]], kept: list[int], newer: Mapping[int, tuple[int, ...]],
+        texts: Sequence[str],
     ) -> list[Hit]:
         names = self._names
         out: list[Hit] = []
@@ -173,7 +173,8 @@ class Confirmer:
             out.append(
                 Hit.of(
                     FoundRecord(
-                        row.id, row.text, tier, row, image, newer.get(row.id, ()), candidate
+                        row.id, row.text, tier, row, image, newer.get(row.id, ()), candidate,
+                        texts[n] if texts else None,
                     ),
                     candidate.score,
                     partial(
@@ -219,33 +220,31 @@ def _is_old(snap: Snapshot, candidate: Candidate, row: StoredRow, found_id: int)
 def _verify_rows(
     snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow],
     headers: list[tuple[Any, ...]], images: Bytes, kept: list[int],
-) -> None:
+) -> dict[int, tuple[int, ...]]:
     """Raise when a hit's words or strength are not what was written.
 
     The mutable half has no checksum, the catalog has its copy. A commit may have come between the
     two looks; then they are read again, and the hit gets what its snapshot knows.
 
+    Returns:
+        What supersedes those hits that something may supersede; usually there are none.
+
     Raises:
         PartitionCorruptError, CatalogCorruptError
     """
+    ended: list[Candidate] = []
     for n in kept:
         row, store = rows[chunk[n].id], snap.stores[chunk[n].store]
         verify_stored(row, store.catalog.path)
         if headers[n][_MUTABLE] != row.mutable and store.files.durable:
             verify_strength(store, row)
             images[n, MUTABLE_OFFSET:HEADER_BYTES] = np.frombuffer(row.mutable, np.uint8)
-
-
-def _newer(
-    snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow], kept: list[int]
-) -> dict[int, tuple[int, ...]]:
-    """What supersedes those hits that something may supersede; usually there are none."""
-    out: dict[int, tuple[int, ...]] = {}
-    for n in kept:
-        candidate = chunk[n]
-        if has_ended(rows[candidate.id]):
-            out.update(successors(snap.stores[candidate.store].catalog, [candidate.id]))
-    return out
+        if has_ended(row):
+            ended.append(chunk[n])
+    newer: dict[int, tuple[int, ...]] = {}
+    for each in ended:
+        newer.update(successors(snap.stores[each.store].catalog, [each.id]))
+    return newer
 
 
 def _id_in(image: Bytes) -> int:

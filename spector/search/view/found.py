@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import RESERVED, Query, lengths
 from spector.kernel.reference import score_terms
-from spector.language.words import plain
+from spector.language.words import wording_of
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.records import Explanation, Hit, MemoryRecord
 from spector.search.view.snapshot import Candidate
@@ -20,7 +20,7 @@ from spector.store.files import Bytes
 
 __all__ = [
     "FoundRecord", "candidate_of", "confine", "explain", "found_of", "image_of", "units_of",
-    "vectors_of",
+    "vectors_of", "wording_in",
 ]
 
 #: how reserved tags begin in the JSON text of a row's tags
@@ -30,13 +30,17 @@ _CONFIDENCE_AT = RECORD_DTYPE.fields["confidence"][1]  # type: ignore[index]
 
 
 class FoundRecord:
-    """All that it takes to make a hit's record; ``image`` is (stride,) u8."""
+    """All that it takes to make a hit's record.
 
-    __slots__ = ("_newer", "_row", "candidate", "id", "image", "text", "tier")
+    Attributes:
+        image: (stride,) u8. wording: of the text, where it is known, see `wording_in`.
+    """
+
+    __slots__ = ("_newer", "_row", "candidate", "id", "image", "text", "tier", "wording")
 
     def __init__(
         self, record_id: int, text: str, tier: str, row: StoredRow, image: Bytes,
-        newer: tuple[int, ...], candidate: Candidate,
+        newer: tuple[int, ...], candidate: Candidate, wording: str | None,
     ) -> None:
         self.id = record_id
         self.text = text
@@ -45,6 +49,7 @@ class FoundRecord:
         self._newer = newer
         self.image = image
         self.candidate = candidate
+        self.wording = wording
 
     @property
     def may_have_links(self) -> bool:
@@ -52,14 +57,14 @@ class FoundRecord:
         row = self._row
         return bool(self._newer or row.parents or (row.tags and _RESERVED_IN_JSON in row.tags))
 
-    def teller(self) -> tuple[Hashable, ...]:
-        """Whose words these are, without a record being made: user, agent, and the speaker."""
+    @property
+    def speaker(self) -> str:
+        """The speaker, or the role, as it was given; without a record being made."""
         row = self._row
         named = None
         if row.metadata and _SPEAKER_IN_JSON in row.metadata:
             named = json.loads(row.metadata).get("speaker")
-        speaker = named if isinstance(named, str) and named else row.role
-        return *self.scope, plain(speaker or "")
+        return named if isinstance(named, str) and named else row.role or ""
 
     @property
     def scope(self) -> tuple[str | None, str | None]:
@@ -100,6 +105,13 @@ def found_of(hit: Hit) -> FoundRecord:
 def image_of(hit: Hit) -> Bytes:
     """(stride,) u8: the record of a hit that a recall has found."""
     return found_of(hit).image
+
+
+def wording_in(hit: Hit) -> str:
+    """The words of a hit, whatever their case and the space between them."""
+    found = hit._found
+    known = found.wording if isinstance(found, FoundRecord) else None
+    return wording_of(hit.text) if known is None else known
 
 
 def candidate_of(hit: Hit) -> Candidate | None:

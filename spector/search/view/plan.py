@@ -38,9 +38,10 @@ class Plan:
         views: the words of every store at the moment of the snapshot; none where no words count.
         k: hits wanted.
         query: what the kernel scores, and the gates that it applies.
+        word_weight: of the cue's words, in deviations.
         filters: per store, what the catalog must confirm of a candidate; None: nothing.
         select: ascending positions of the partitions that can hold an answer; None for all.
-        mask: (partitions,) the same.
+        mask: (partitions,) the same. partitions: how many there are.
         by_catalog: the catalog alone says what is superseded, not the flags of the partitions.
         is_scoped: the caller asks among some memories only; the time in a cue is no such filter.
         beside: memories that stand beside the hits, and are none.
@@ -53,9 +54,11 @@ class Plan:
     reading: Reading
     k: int
     query: Query
+    word_weight: float
     filters: tuple[SqlFilter | None, ...]
     select: list[int] | None
     mask: NDArray[np.bool_] | None
+    partitions: int
     by_catalog: bool
     is_scoped: bool
     beside: tuple[int, ...] = ()
@@ -74,13 +77,12 @@ class Plan:
     def stats(self, result: ScanResult) -> ScanStats:
         """What a scan says of its phases."""
         state, dropped_filter, tags, valence, strength, similarity, bound = result.drops.tolist()
-        every = len(self.snap.table)
-        used = every if self.select is None else len(self.select)
+        used = self.partitions if self.select is None else len(self.select)
         return ScanStats(
             scanned=result.scanned, dropped_state=state, dropped_filter=dropped_filter,
             dropped_tags=tags, dropped_valence=valence, dropped_strength=strength,
             dropped_similarity=similarity, skipped_bound=bound, scored=result.scored,
-            partitions=used, partitions_skipped=every - used, backend=self.scanner.name,
+            partitions=used, partitions_skipped=self.partitions - used, backend=self.scanner.name,
         )
 
 
@@ -95,15 +97,17 @@ def make_plan(
         is_scoped: None for what the request says itself.
     """
     select = _partitions_of(router, snap, request)
-    mask = None
+    query = query_of(request, config, snap.format_version, by_catalog=by_catalog)
+    weight = request.profile.ranking.words(reading.kind)
+    partitions, mask = len(snap.table), None
     if select is not None:
-        mask = np.zeros(len(snap.table), np.bool_)
+        mask = np.zeros(partitions, np.bool_)
         mask[select] = True
     return Plan(
         snap=snap, views=views, scanner=scanner, request=request, reading=reading, k=k,
-        query=query_of(request, config, snap.format_version, by_catalog=by_catalog),
+        query=query, word_weight=weight,
         filters=_conditions(snap, request, by_catalog=by_catalog),
-        select=select, mask=mask, by_catalog=by_catalog,
+        select=select, mask=mask, partitions=partitions, by_catalog=by_catalog,
         is_scoped=request.is_scoped if is_scoped is None else is_scoped, beside=beside,
     )
 

@@ -35,13 +35,13 @@ def read_cue(request: RecallRequest) -> Reading:
     cue = request.cue
     if cue is None:
         return Reading(Kind.FACT, None, None)
+    by_time = request.ranks_by_evidence and request.profile.ranking.by_time
     found = Kind(request.kind) if request.kind else kind(cue)
+    time = when(cue, request.now_ms, kind=found) if by_time else None
     span = None
-    if request.ranks_by_evidence and request.profile.ranking.by_time:
-        time = when(cue, request.now_ms, kind=found)
-        if time is not None:
-            start, end = hull(time.spans)
-            span = Span(start - _ZONES_MS, end + _ZONES_MS)
+    if time is not None:
+        start, end = hull(time.spans)
+        span = Span(start - _ZONES_MS, end + _ZONES_MS)
     return Reading(found, span, id_in(cue))
 
 

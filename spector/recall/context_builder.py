@@ -1,0 +1,322 @@
+"""Builds a context: memories written down for a prompt within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from spector.config import Config, Layout
+from spector.language.statements import cue_words, excerpt
+from spector.messages import counted
+from spector.providers import TokenCounter
+from spector.recall.abstention import chosen
+from spector.recall.context import Context, Quote
+from spector.recall.quoting import Block, Line, line_of
+from spector.records import Hit, HitList
+from spector.search.selection import CUT, quote_text, without_repeats
+
+__all__ = ["ContextBuilder"]
+
+#: tokens of the words of an abbreviated memory
+_ABBREVIATED_TOKENS: Final = 40
+#: a memory takes at most this share of the budget while others wait
+_SHARE: Final = 4
+#: of the budget, what instructions that hold may take with their heading
+_STANDING_PERCENT: Final = 15
+#: a text of more characters a token than that is not counted: it does not fit
+_CHARS_PER_TOKEN: Final = 16
+#: titles of the sections
+_STANDING: Final = "standing instructions"
+_PINNED: Final = "pinned"
+_NO_ROOM: Final = "no room left in the budget"
+_TOO_LONG: Final = "too long"
+_BEGINNING: Final = "too long: its beginning is quoted before all others"
+
+
+class ContextBuilder:
+    """Where a block is put together: what may be spent, who counts, and from where memories count.
+
+    Args:
+        max_tokens: of the whole text.
+        config: ``abstain_below`` and those that begin with ``context`` are used.
+        layout, ids: see `Block`.
+    """
+
+    def __init__(
+        self, counter: TokenCounter, max_tokens: int, config: Config,
+        layout: Layout = "compact", ids: bool = False,
+    ) -> None:
+        self._counter = counter
+        self._max = max_tokens
+        self._config = config
+        self._layout, self._ids = layout, ids
+
+    def empty(
+        self, reason: str, *, abstained: bool = False, pinned: Sequence[Hit] = (),
+        standing: Sequence[Hit] = (),
+    ) -> Context:
+        """No memory for the cue, and why; what stands or is pinned is quoted all the same."""
+        return self._empty(self._first(standing, pinned), reason, abstained=abstained)
+
+    def _empty(self, first: _First, reason: str, *, abstained: bool = False) -> Context:
+        text = self._block(first.text).text()
+        return Context(
+            text=text, tokens=self._counter(text) if text else 0, max_tokens=self._max,
+            tokenizer=self._counter.name, exact=self._counter.exact, reason=reason,
+            abstained=abstained, standing=first.standing.hits, pinned=first.pinned.hits,
+            notes=first.notes,
+        )  # fmt: skip
+
+    def context(
+        self, hits: HitList, cue: str | None, k: int, *, cut: float = CUT, always: bool = False,
+        rules: Sequence[Hit] = (), pinned: Sequence[Hit] = (),
+    ) -> Context:
+        """The block of the best k of ``hits``, and what became of each.
+
+        Args:
+            hits: of one recall, more than k of them, so that there is a crowd to stand out from.
+            cut, always: see `chosen`.
+            rules: instructions that hold whatever the cue is about, beside ``hits.standing``.
+            pinned: memories that are quoted before all others for the cue, as many as fit.
+        """
+        first = self._first((*hits.standing, *rules), pinned)
+        asked = bool(hits.standing)  # the cue itself is about them
+        if not hits:
+            reason = hits.reason or ("an instruction is about it" if asked else "nothing found")
+            return self._empty(first, reason, abstained=hits.abstained and not asked)
+        hits = hits._holding(without_repeats(hits))
+        verdict, found = chosen(hits, k, self._config, cut=cut, always=always)
+        if verdict.silent:
+            reason = verdict.reason + ", but an instruction is about it" * asked
+            return self._empty(first, reason, abstained=not asked)
+        draft = _Draft(
+            self._counter, self._max, cue or "", self._config.context_full,
+            self._block(first.text), first,
+        )  # fmt: skip
+        draft.marks = _marks_of(hits, k)
+        quotes, tokens = draft.settle([
+            draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
+            for hit, value, reason in found
+        ])  # fmt: skip
+        said = any(quote.form != "skipped" for quote in quotes)
+        return replace(
+            self._empty(first, "" if said else "no memory fits the budget"),
+            text=draft.text(), tokens=tokens, quotes=tuple(quotes),
+        )  # fmt: skip
+
+    def _block(self, section: str = "") -> Block:
+        return Block(self._layout, ids=self._ids, section=section)
+
+    def _first(self, standing: Sequence[Hit], pinned: Sequence[Hit]) -> _First:
+        """What is quoted before all else: instructions in their share, or one, and what is pinned.
+        """
+        rules = self._section(_STANDING, standing, percent=_STANDING_PERCENT, whole=True)
+        if not rules.hits:
+            rules = self._section(_STANDING, standing, whole=True, most=1)
+        stands = {hit.id for hit in rules.hits}
+        left = len(without_repeats([hit for hit in standing if hit.text.strip()])) - len(stands)
+        notes = (f"no room for {counted(left, 'standing instruction')}",) if left else ()
+        kept = [hit for hit in pinned if hit.id not in stands]
+        return _First(rules, self._section(_PINNED, kept, before=rules.text), notes)
+
+    def _section(
+        self, title: str, hits: Sequence[Hit], *, before: str = "", percent: int = 100,
+        whole: bool = False, most: int | None = None,
+    ) -> _Section:
+        """A section of its own behind ``before``, of at most so many percent of the budget.
+
+        Its memories in their order; one that does not fit gives way to the next. With ``whole``
+        none is cut, else one that is too long is quoted by its beginning.
+        """
+        frame = self._counter(self._block(before).frame)
+        room = min(self._max * percent // 100, self._max - frame)
+        block, left = self._block(), room - self._counter(f"{title}:\n")
+        kept: dict[int, tuple[Hit, Line]] = {}
+        said = [hit for hit in hits if hit.text.strip()]
+        for hit in without_repeats(said):
+            line = _line(hit, left, self._counter, whole=not whole)
+            if line is not None and line.cut:
+                shorter = min(left, _ABBREVIATED_TOKENS)
+                line = None if whole else _line(hit, shorter, self._counter)
+            price = self._counter(block.section("", [line])) if line is not None else 0
+            if line is not None and price <= left:
+                kept[hit.id] = hit, line
+                left -= price
+            if left < 1 or len(kept) == most:
+                break
+        while kept:
+            text = block.section(title, [line for _, line in kept.values()])
+            whole_text = self._block(before + text).text()
+            if self._counter(text) <= room and self._counter(whole_text) <= self._max:
+                cut = frozenset(line.id for _, line in kept.values() if line.cut)
+                return _Section(tuple(hit for hit, _ in kept.values()), text, cut)
+            kept.popitem()
+        return _NO_SECTION
+
+
+class _Section(NamedTuple):
+    """Memories that are quoted whatever the cue, their text, and which of them are cut."""
+
+    hits: tuple[Hit, ...]
+    text: str
+    cut: frozenset[int]
+
+
+_NO_SECTION: Final = _Section((), "", frozenset())
+
+
+class _First(NamedTuple):
+    """The sections before all other lines."""
+
+    standing: _Section
+    pinned: _Section
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.standing.text + self.pinned.text
+
+
+class _Draft:
+    """The block under construction: what is in it, and what is left of the budget."""
+
+    def __init__(
+        self, counter: TokenCounter, max_tokens: int, cue: str, full: float, block: Block,
+        first: _First,
+    ) -> None:
+        #: relevance from which a memory is quoted in full
+        self._full = full
+        self._count = counter
+        self._max = max_tokens
+        self._words = cue_words(cue)
+        #: id -> "older" or "newer", of memories that answer the same
+        self.marks: Mapping[int, str] = {}
+        self._block = block
+        #: memory -> why it is not in full in the section of pinned ones, "" if it is
+        self._elsewhere = {hit.id: _BEGINNING if hit.id in first.pinned.cut else ""
+                           for hit in first.pinned.hits}  # fmt: skip
+        #: memories that are instructions as well, in full
+        self._stands = frozenset(hit.id for hit in first.standing.hits)
+        #: tokens of the words that have been counted
+        self._known: dict[str, int] = {}
+        #: tokens that are left, were every line counted by itself
+        self._left = max_tokens - counter(block.frame)
+        self._share = max(_ABBREVIATED_TOKENS, max_tokens // _SHARE)
+
+    def text(self) -> str:
+        return self._block.text()
+
+    def consider(self, quote: Quote, reason: str) -> Quote:
+        """Put a hit into the block in the form it deserves, if there is room."""
+        hit = quote.hit
+        if hit.id in self._elsewhere:  # where it costs nothing more
+            why = self._elsewhere[hit.id]
+            return replace(quote, form="abbreviated" if why else "full", reason=why)
+        if not reason and not hit.text.strip():
+            reason = "its words are lost"
+        if reason:
+            return replace(quote, form="skipped", reason=reason)
+        if hit.id in self._stands:
+            return replace(quote, form="full", reason="")
+        whole = quote.relevance >= self._full
+        limits = (self._share, _ABBREVIATED_TOKENS) if whole else (_ABBREVIATED_TOKENS,)
+        for limit in limits:
+            line = self._line(hit, limit, whole=whole)
+            tokens = self._price(line)
+            if line is None or tokens > self._left:
+                continue
+            self._block.put(line)
+            self._left -= tokens
+            if not whole:
+                reason = f"relevance {quote.relevance:.2f} is below {self._full:g}"
+            return _written(quote, line, tokens, reason)
+        return replace(quote, form="skipped", reason=_NO_ROOM)
+
+    def settle(self, quotes: list[Quote]) -> tuple[list[Quote], int]:
+        """Give what is left to memories that were cut for their length; take back what is over.
+
+        Returns:
+            The quotes as they are now, and the tokens of the text.
+        """
+        for n, quote in enumerate(quotes):
+            if quote.reason == _TOO_LONG:
+                quotes[n] = self._widened(quote)
+        place = {quote.hit.id: n for n, quote in enumerate(quotes)}
+        # a tokenizer may make more of the block than of its lines one by one
+        while (total := self._count(self.text())) > self._max and self._block:
+            n = place[self._block.drop_last()]
+            quotes[n] = replace(quotes[n], form="skipped", tokens=0, reason=_NO_ROOM)
+        return quotes, total if self.text() else 0
+
+    def _widened(self, quote: Quote) -> Quote:
+        """The same memory with as much of its text as the budget still allows."""
+        before = self._block.line(quote.hit.id)
+        room = self._left + quote.tokens
+        words = room - (quote.tokens - self._tokens(before.words))
+        for limit in (words, words * 9 // 10):  # what a line costs is not quite its parts' sum
+            line = self._line(quote.hit, limit)
+            tokens = self._price(line)
+            if line is not None and quote.tokens < tokens <= room:
+                self._block.put(line)
+                self._left -= tokens - quote.tokens
+                return _written(quote, line, tokens, "")
+        return quote
+
+    def _line(self, hit: Hit, limit: int, *, whole: bool = True) -> Line | None:
+        mark = self.marks.get(hit.id, "")
+        return _line(hit, limit, self._tokens, self._words, whole=whole, mark=mark)
+
+    def _price(self, line: Line | None) -> int:
+        """Tokens of a line and of what else the block needs for it."""
+        if line is None:
+            return 0
+        *others, shown = self._block.added_by(line)
+        head = shown.removesuffix(f"{line.words}\n")
+        # one more for what a space or a line break may cost by itself
+        return sum(map(self._tokens, (*others, head, line.words))) + 1
+
+    def _tokens(self, text: str) -> int:
+        """Tokens of a part of the block; each is counted once."""
+        found = self._known.get(text)
+        if found is None:
+            found = self._known[text] = self._count(text)
+        return found
+
+
+def _line(
+    hit: Hit, limit: int, count: Callable[[str], int], words: frozenset[str] = frozenset(), *,
+    whole: bool = True, mark: str = "",
+) -> Line | None:
+    """The line of a memory with at most ``limit`` tokens of its words; None if there is none.
+
+    ``words``: of the cue, which an excerpt is about.
+    """
+
+    def cost(text: str) -> int:
+        if len(text) > _CHARS_PER_TOKEN * limit:
+            return limit + 1
+        return count(quote_text(text))
+
+    if limit < 1:
+        return None
+    if cost(hit.text) <= limit:
+        return line_of(hit, quote_text(hit.text), whole=whole, cut=False, mark=mark)
+    part = excerpt(hit.text, words, limit, cost)
+    return line_of(hit, quote_text(part), whole=whole, cut=True, mark=mark) if part else None
+
+
+def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
+    """The quote of a hit whose line is in the block; without a reason it is there in full."""
+    reason = reason or (_TOO_LONG if line.cut else "")
+    form = "abbreviated" if reason else "full"
+    return replace(quote, form=form, tokens=tokens, reason=reason)
+
+
+def _marks_of(hits: HitList, k: int) -> dict[int, str]:
+    """Which of the first k hits are older than another one of them that answers anew, which newer.
+    """
+    shown = {hit.id for hit in hits[:k]}
+    newer = {old: shown.intersection(some) for old, some in hits.outdated.items() if old in shown}
+    marks = {each: "newer" for some in newer.values() for each in some}
+    return marks | {old: "older" for old, some in newer.items() if some}
