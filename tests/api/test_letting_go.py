@@ -27,7 +27,7 @@ from spector import Config, Memory
 from spector.errors import StoreFailedError
 from spector.kernel.threads import ParallelKernel
 from spector.store.catalog.catalog import Catalog
-from spector.store.partitions.partition import Segment
+from spector.store.partitions.segment import Segment
 from tests.api.helpers import DIM, vector, vectors
 from tests.crash.harness import in_fork
 from tests.fakes import FakeEmbedder

@@ -24,7 +24,7 @@ from spector.layout import FORMAT_VERSION, PARTITION_DTYPE
 from spector.store.catalog import schema
 from spector.store.core.store import Store
 from spector.store.opening import opening as recover
-from spector.store.partitions import partition as segment
+from spector.store.partitions import header, segment
 from spector.store.rewriting import migrations as migrate
 from spector.store.rewriting.migrations import STEPS, Step, next_step
 from spector.store.rewriting.rewriting import rewrite_all
@@ -397,7 +397,7 @@ def test_a_version_that_is_none_is_damage(values: dict[str, str], mind: Path, pr
 def test_older_code_refuses_what_this_code_wrote(
     mode: str, mind: Path, monkeypatch: pytest.MonkeyPatch, proof: Any
 ) -> None:
-    for module in (schema, segment, recover):
+    for module in (schema, header, recover):
         monkeypatch.setattr(module, "FORMAT_VERSION", FORMAT_VERSION - 1)
     with pytest.raises(spector.FormatVersionError, match="no way back"):
         make.open_small(str(mind), mode=mode)

@@ -23,7 +23,7 @@ from spector import Config, ManualClock, Memory
 from spector.kernel.contract.index import BLOCK_ROWS
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.store.core.store import Store
-from spector.store.partitions.partition import Segment
+from spector.store.partitions.segment import Segment
 from spector.store.rewriting.compaction import Arrangement, compact_partition
 from spector.upkeep import ordering as sleep_cluster
 from tests.api.helpers import fingerprint, ids, own_vectors, vector, vectors

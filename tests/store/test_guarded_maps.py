@@ -26,7 +26,7 @@ from spector.layout import stride_of
 from spector.store.files.disk import DiskFile, DiskFiles
 from spector.store.files.maps import populate
 from spector.store.files.protocol import Bytes
-from spector.store.partitions import partition as segment_module
+from spector.store.partitions import readable
 from tests.crash.harness import in_fork
 from tests.crash.workload import DIM, vector_of
 from tests.proof import Proof
@@ -139,7 +139,7 @@ def test_a_guarded_store_works_as_any_other(mind: Path, mode: Any) -> None:
 def test_a_system_that_cannot_be_asked_has_the_file_read_through_calls(
     mind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment_module, "populate", lambda view: False)
+    monkeypatch.setattr(readable, "populate", lambda view: False)
     spector.open(mind, embedder=None, dim=DIM, mode="r", config=_GUARDED).close()
     real, victim = os.pread, os.stat(_part(mind)).st_ino
 
@@ -159,7 +159,7 @@ def test_a_file_that_may_not_be_read_is_not_taken_for_one_that_was_read(
     mind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor for damage: whoever repairs it would lose what is whole."""
-    monkeypatch.setattr(segment_module, "populate", lambda view: False)
+    monkeypatch.setattr(readable, "populate", lambda view: False)
     real, victim = os.pread, os.stat(_part(mind)).st_ino
 
     def pread(fd: int, length: int, offset: int) -> bytes:
@@ -203,14 +203,14 @@ def test_rows_that_come_into_a_map_later_are_read_first_too(
                 asked_for.append((view.ctypes.data, view.nbytes))
                 return populate(view)
 
-            monkeypatch.setattr(segment_module, "populate", noting)
+            monkeypatch.setattr(readable, "populate", noting)
             assert found(reader) == 2
             assert [size for _, size in asked_for] == [stride_of(DIM)]
             assert found(reader) == 2
             assert len(asked_for) == 1
             put(memory, "third")
             memory.checkpoint()
-            monkeypatch.setattr(segment_module, "populate", fail)
+            monkeypatch.setattr(readable, "populate", fail)
             if not asked:
                 def read_at(file: DiskFile, offset: int, length: int) -> bytes:
                     if offset > stride_of(DIM):
@@ -239,7 +239,7 @@ def test_map_that_cannot_be_read_leaves_no_descriptor(
     with spector.open(mind, embedder=None, dim=DIM, mode="r", config=_GUARDED) as memory:
         segment = next(s for s in memory._opened[0].store.segments.values() if s.row.slots)
         assert not segment.is_open
-        monkeypatch.setattr(segment_module, "populate", fail)
+        monkeypatch.setattr(readable, "populate", fail)
         segment.close()  # and its map with it
         with pytest.raises(PartitionCorruptError):
             segment.records()

@@ -18,7 +18,7 @@ from spector.store.core.store import Store
 from spector.store.files import syncing
 from spector.store.files.disk import DiskFiles
 from spector.store.opening import opening as recover
-from spector.store.partitions.partition import Segment
+from spector.store.partitions.segment import Segment
 from tests.crash.workload import DIM, START, TINY, open_tiny, texts_of, vector_of
 
 

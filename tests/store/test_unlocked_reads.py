@@ -17,7 +17,7 @@ import pytest
 
 import spector
 from spector.store.core.store import Store
-from spector.store.partitions.partition import Segment
+from spector.store.partitions.segment import Segment
 from tests.crash.workload import open_tiny, vector_of
 
 

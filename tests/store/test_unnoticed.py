@@ -27,7 +27,7 @@ from spector.store.core.transaction import Transaction
 from spector.store.files.disk import DiskFiles
 from spector.store.files.slabs import MemoryFiles
 from spector.store.opening import reader
-from spector.store.partitions.partition import Segment
+from spector.store.partitions.segment import Segment
 from spector.store.rewriting import compaction as compact
 from spector.store.rewriting.rewriting import rewrite_all
 from spector.store.words import files as word_files

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from spector.store.partitions.checksums import (
+from spector.store.partitions.derived_files import (
+    replace_derived,
+)
+from spector.store.partitions.header import (
+    check_transition,
+    is_ahead,
+    later_than_catalog,
+    pack_header,
+    unpack_header,
+)
+from spector.store.partitions.images import (
+    image_rows,
     record_ids,
     wrong_checksums,
 )
 from spector.store.partitions.index_files import (
-    TEMPORARY,
     idx_of,
     is_idx,
     problem_of_file,
@@ -15,21 +25,18 @@ from spector.store.partitions.index_files import (
 )
 from spector.store.partitions.partition import (
     Partition,
-    Segment,
-    check_transition,
-    image_rows,
-    is_ahead,
-    later_than_catalog,
-    pack_header,
+)
+from spector.store.partitions.readable import (
     require_readable,
-    unpack_header,
 )
 from spector.store.partitions.scan_indexes import (
     Indexes,
 )
+from spector.store.partitions.segment import (
+    Segment,
+)
 
 __all__ = [
-    "TEMPORARY",
     "Indexes",
     "Partition",
     "Segment",
@@ -43,6 +50,7 @@ __all__ = [
     "problem_of_file",
     "record_ids",
     "remove_idx",
+    "replace_derived",
     "require_readable",
     "unpack_header",
     "wrong_checksums",

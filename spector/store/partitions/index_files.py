@@ -26,16 +26,15 @@ from spector.kernel.contract import (
 from spector.messages import counted
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, Files, first_bytes, is_of_disk, read_file
+from spector.store.partitions.derived_files import TEMPORARY
 
 __all__ = [
-    "IDX", "TEMPORARY", "LoadedImage", "idx_of", "is_idx", "own_header", "problem_of_file",
+    "IDX", "LoadedImage", "idx_of", "is_idx", "own_header", "problem_of_file",
     "read_image", "remove_idx", "seal_image",
 ]
 
 #: suffix of an index; its partition's is ``.mem``
 IDX: Final = ".idx"
-#: a file that is being written bears this behind its name
-TEMPORARY: Final = ".tmp"
 
 _MAGIC: Final = b"SIDX"
 assert INDEX_DTYPE.fields is not None

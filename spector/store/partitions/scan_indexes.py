@@ -18,7 +18,6 @@ it cannot build, it scans straight. Everything here runs under the store's lock.
 from __future__ import annotations
 
 import contextlib
-import errno
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -37,14 +36,14 @@ from spector.kernel.contract import (
 )
 from spector.layout import PartitionState
 from spector.store.files import Files
+from spector.store.partitions.derived_files import replace_derived
 from spector.store.partitions.index_files import (
-    TEMPORARY,
     idx_of,
     own_header,
     read_image,
     seal_image,
 )
-from spector.store.partitions.partition import Segment
+from spector.store.partitions.segment import Segment
 
 __all__ = ["Indexes"]
 
@@ -308,36 +307,19 @@ class Indexes:
         self.save(at_most=_SAVED_AT_CLOSE, active=True)
 
     def _save(self, segment: Segment) -> bool:
-        """Replace the file of an index. False when that failed, which nobody needs to know."""
+        """Replace the file of an index. False when that failed, which is no error."""
         state, row = segment.scan, segment.row
         if not self._keeps_files or state.index is None:
             return False
-        name = idx_of(row.path)
         try:
             image = seal_image(state.index, row, uuid=self._uuid, records=segment.records())
-            self._write(name + TEMPORARY, image)
-            self._files.replace(name + TEMPORARY, name)
+            replace_derived(self._files, idx_of(row.path), image)
         except (StoreError, MemoryError):
-            with contextlib.suppress(StoreError):
-                self._files.remove(name + TEMPORARY)
             return False
         state.saved_rows, state.saved_seq = state.rows, row.change_seq
         if row.state != PartitionState.ACTIVE:
             self._exchange_for_file(segment, bytes(image[:INDEX_HEADER_BYTES]), len(image))
         return True
-
-    def _write(self, name: str, image: bytearray) -> None:
-        try:
-            file = self._files.open(name, create=True)
-        except StoreError as error:
-            if error.errno != errno.EEXIST:
-                raise
-            self._files.remove(name)  # left by a process that was killed
-            file = self._files.open(name, create=True)
-        try:
-            file.write_at(0, memoryview(image))
-        finally:
-            file.close()
 
     def _exchange_for_file(self, segment: Segment, header: bytes, size: int) -> None:
         """Use the file instead of memory: what it maps can be taken back by the system.

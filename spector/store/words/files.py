@@ -12,7 +12,6 @@ has nothing of memories that are gone.
 from __future__ import annotations
 
 import contextlib
-import errno
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -41,7 +40,7 @@ from spector.lexical import (
 from spector.lexical import Block as StoredBlock
 from spector.store.core import Store
 from spector.store.files import Bytes, Files
-from spector.store.partitions import TEMPORARY, Partition
+from spector.store.partitions import Partition, replace_derived
 
 __all__ = [
     "FOLDER", "LIST", "WordFiles", "body_crc", "bytes_of", "is_words", "name_of", "remove_words",
@@ -156,7 +155,7 @@ class WordFiles:
         return self._spoilt or abs(rows - self._rows) + abs(dead - self._dead) >= _WORTH_WRITING
 
     def save(self, kept: Kept, partitions: Sequence[Partition]) -> bool:
-        """Write what no file has yet. False when that failed, which nobody needs to know.
+        """Write what no file has yet. False when that failed, which is no error.
 
         Args:
             kept: an index that has followed just these partitions.
@@ -184,12 +183,12 @@ class WordFiles:
                 )
                 if len(image) > _MOST_BYTES:
                     return
-                self._write(name_of(number), image)
+                replace_derived(self._files, name_of(number), image)
                 known = (block, number, body_crc(np.frombuffer(image, np.uint8)))
             written[id(block)] = known
             named[n] = (known[1], block.rows, known[2], 0)
         columns = kept.columns
-        self._write(LIST, pack_rows(
+        replace_derived(self._files, LIST, pack_rows(
             SavedRows(
                 named, self._extents(kept, partitions), kept.fields, kept.speakers,
                 columns["segment"], columns["slot"], columns["alive"], kept.turkish,
@@ -209,27 +208,6 @@ class WordFiles:
             crc = _records_crc(here[extent.segment_id], extent.slots)
             out[n] = (extent.segment_id, extent.generation, extent.slots, extent.live, crc)
         return out
-
-    def _write(self, name: str, image: bytearray) -> None:
-        """Replace a file as a whole."""
-        fresh = name + TEMPORARY
-        try:
-            try:
-                file = self._files.open(fresh, create=True)
-            except StoreError as error:
-                if error.errno != errno.EEXIST:
-                    raise
-                self._files.remove(fresh)  # left by a process that was killed
-                file = self._files.open(fresh, create=True)
-            try:
-                file.write_at(0, memoryview(image))
-            finally:
-                file.close()
-            self._files.replace(fresh, name)
-        except (StoreError, MemoryError):
-            with contextlib.suppress(StoreError):
-                self._files.remove(fresh)
-            raise
 
 
 def bytes_of(files: Files, name: str) -> Bytes | None:

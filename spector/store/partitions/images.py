@@ -1,4 +1,4 @@
-"""Checksums and ids of many records at once."""
+"""Many records at once: their bytes, ids and checksums."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel import crc32c_rows
+from spector.layout import HEADER_BYTES
 from spector.store.files import Bytes
 
-__all__ = ["record_ids", "wrong_checksums"]
+__all__ = ["image_rows", "record_ids", "wrong_checksums"]
+
+
+def image_rows(headers: NDArray[np.void], codes: NDArray[np.int8], stride: int) -> Bytes:
+    """Whole records from their headers and int8 codes; (n, stride) u8, checksum not yet set."""
+    images = np.zeros((len(headers), stride), dtype=np.uint8)
+    images[:, :HEADER_BYTES] = headers.view(np.uint8).reshape(len(headers), HEADER_BYTES)
+    images[:, HEADER_BYTES : HEADER_BYTES + codes.shape[1]] = codes.view(np.uint8)
+    return images
 
 
 def record_ids(images: Bytes) -> NDArray[np.uint64]:
