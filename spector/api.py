@@ -15,6 +15,7 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
+from spector.kernel import get_kernel
 from spector.messages import checks_arguments, function_or_none, items_of
 from spector.process import completed, entry
 from spector.providers import Embedder, resolve
@@ -77,7 +78,7 @@ def check(
             raise
         return CheckReport(problems=(Problem(code="I15", where=CATALOG_NAME, message=str(error)),))
     try:
-        return check_settled(files, catalog, tiers, progress, limit=limit)
+        return check_settled(files, catalog, tiers, get_kernel(), progress, limit=limit)
     finally:
         catalog.close()
 
@@ -106,7 +107,7 @@ def reembed(
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
     with open_disk(
-        where, Stamp(None, None, None), [tier.files for tier in router], config,
+        where, Stamp(None, None, None), [tier.files for tier in router], config, get_kernel(),
         mode="rw", durability="strict",
     ) as store:
         return reembed_store(store, found, progress)
@@ -139,9 +140,9 @@ def restore(
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     with open_disk(
         source, Stamp(None, None, None), [tier.files for tier in router], Config(),
-        mode="r", durability="strict",
+        get_kernel(), mode="r", durability="strict",
     ) as store:
-        return copy_store(store, place, as_backup=False, progress=progress)
+        return copy_store(store, place, taken_ms=None, progress=progress)
 
 
 @checks_arguments("spector.repair")
@@ -211,7 +212,8 @@ def _transplant(
     router, config = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")]), Config()
     opened = open_disk(
         root, Stamp(who.dim, who.model_id or None, who.fingerprint or None),
-        [tier.files for tier in router], config, mode="rw", durability="strict", held=lock,
+        [tier.files for tier in router], config, get_kernel(), mode="rw", durability="strict",
+        held=lock,
     )
     try:
         lasting = [tier for tier in router if not tier.volatile]

@@ -20,7 +20,7 @@ from spector.arguments import (
 from spector.clock import Clock, SystemClock
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
-from spector.kernel import usable_cores
+from spector.kernel import get_kernel, usable_cores
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.memory import Memory
 from spector.messages import checks_arguments, items_of
@@ -121,18 +121,20 @@ def _open_stores(
     where: str, router: TierRouter, config: Config, stamp: Stamp, *, mode: str, durability: str
 ) -> list[OpenedStore]:
     """The store on disk first, then the volatile one; both share one lock."""
-    tiers = [tier.files for tier in router]
+    tiers, kernel = [tier.files for tier in router], get_kernel()
     if where == ":memory:":
         if mode == "r":
             raise InvalidInputError(
                 '":memory:" cannot be opened with mode="r"', hint="there would be nothing to read"
             )
-        opened = [open_memory(stamp, tiers, config)]
+        opened = [open_memory(stamp, tiers, config, kernel)]
     else:
-        opened = [open_disk(where, stamp, tiers, config, mode=mode, durability=durability)]
+        opened = [open_disk(where, stamp, tiers, config, kernel, mode=mode, durability=durability)]
     try:
         if where != ":memory:":
-            volatile = open_memory(Stamp(opened[0].store.dim, None, None), tiers, config)
+            volatile = open_memory(
+                Stamp(opened[0].store.dim, None, None), tiers, config, kernel
+            )
             volatile.store.share_lock(opened[0].store)
             opened.append(volatile)
         for tier in router:

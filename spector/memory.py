@@ -51,7 +51,7 @@ from spector.errors import (
     UnknownRecordError,
 )
 from spector.exchange import Vectors, export_lines, import_lines
-from spector.kernel import ParallelKernel, get_kernel, kernel_info
+from spector.kernel import ParallelKernel, kernel_info
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.language.cues import split
 from spector.language.statements import (
@@ -224,7 +224,8 @@ class Memory(Sole):
             dim=self.dim, opens=speaker_opening,
         )
         self._probes = Probes(embedder)
-        self._kernel = ParallelKernel(kernel := get_kernel(), threads)
+        kernel = opened[0].store.kernel
+        self._kernel = ParallelKernel(kernel, threads)
         # past the cache, whose place is for cues
         model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
         embed = None if model is None else partial(embedded, model)
@@ -1035,7 +1036,7 @@ class Memory(Sole):
                     store.checkpoint()  # it has no journal to look up which slots are due to go
                 reports.append(
                     check_settled(
-                        store.files, store.catalog, tiers,
+                        store.files, store.catalog, tiers, store.kernel,
                         progress if store is durable else None, limit=limit,
                     )
                 )
@@ -1149,7 +1150,7 @@ class Memory(Sole):
         """
         self._ensure()
         return copy_store(
-            self._opened[0].store, parse_directory(dest, "dest"), as_backup=True,
+            self._opened[0].store, parse_directory(dest, "dest"), taken_ms=self._clock.now_ms(),
             force=truth(force, "force"), progress=function_or_none(progress, "progress"),
         )
 

@@ -23,9 +23,7 @@ PUBLIC_METHODS = 25
 #: file -> lines that it may have at most; a file that shrinks takes its entry along
 LONG_FILES: dict[str, int] = {
     "spector/memory.py": 1736,
-    "spector/store/backup/copy.py": 537,
     "spector/store/catalog/filters.py": 414,
-    "spector/store/opening/opening.py": 477,
     "spector/write/writer.py": 745,
 }
 #: function -> lines that it may have at most
@@ -35,7 +33,6 @@ LONG_FUNCTIONS: dict[str, int] = {
     "spector/memory.py:recall": 123,
     "spector/memory.py:remember": 72,
     "spector/memory.py:update": 74,
-    "spector/store/integrity/walking.py:walk": 79,
 }
 #: class -> public methods. ``Memory`` is the public face, which is held by its lines instead
 LARGE_CLASSES: dict[str, int] = {

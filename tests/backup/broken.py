@@ -11,7 +11,7 @@ import spector
 from spector.store.backup import copy as backup
 from spector.store.backup import destination as places
 from spector.store.backup import directories as trees
-from spector.store.backup import staging
+from spector.store.backup import earlier, staging
 from tests.crash import faults
 from tests.crash.harness import in_fork, scratch
 from tests.crash.workload import Model, open_tiny, texts_of, vector_of, warm_up, wrong_in
@@ -54,14 +54,14 @@ def install(fault: faults.Fault, *, exchange: bool) -> Callable[[], None]:
                 raise OSError(code, os.strerror(code))
         return real_exchange(one, other)
 
-    for module in (backup, staging):
+    for module in (backup, earlier, staging):
         module.DiskFiles = lambda root: faults.FaultyFiles(root, fault)  # type: ignore[attr-defined]
     trees.os = _Os(fault)  # type: ignore[attr-defined]
     trees._exchange = exchanged
 
     def restore() -> None:
         undo()
-        for module in (backup, staging):
+        for module in (backup, earlier, staging):
             module.DiskFiles = real_files  # type: ignore[attr-defined]
         trees.os = os  # type: ignore[attr-defined]
         trees._exchange = real_exchange

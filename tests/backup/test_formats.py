@@ -23,7 +23,8 @@ from spector.kernel.checksum import crc32c
 from spector.layout import FORMAT_VERSION, PARTITION_DTYPE
 from spector.store.catalog import schema
 from spector.store.core.store import Store
-from spector.store.opening import opening as recover
+from spector.store.opening import recovery as recover
+from spector.store.opening import stamp
 from spector.store.partitions import header, segment
 from spector.store.rewriting import migrations as migrate
 from spector.store.rewriting.migrations import STEPS, Step, next_step
@@ -278,7 +279,7 @@ def test_a_migration_of_several_steps_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, last = unpack(1, "killed", tmp_path), FORMAT_VERSION
-    for module in (schema, segment):
+    for module in (schema, header):
         monkeypatch.setattr(module, "FORMAT_VERSION", last + 2)
     runs: list[int] = []
     steps = _steps_beyond(runs, die_in=last + 2)
@@ -397,7 +398,7 @@ def test_a_version_that_is_none_is_damage(values: dict[str, str], mind: Path, pr
 def test_older_code_refuses_what_this_code_wrote(
     mode: str, mind: Path, monkeypatch: pytest.MonkeyPatch, proof: Any
 ) -> None:
-    for module in (schema, header, recover):
+    for module in (schema, header, stamp):
         monkeypatch.setattr(module, "FORMAT_VERSION", FORMAT_VERSION - 1)
     with pytest.raises(spector.FormatVersionError, match="no way back"):
         make.open_small(str(mind), mode=mode)

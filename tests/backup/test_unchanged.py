@@ -8,6 +8,8 @@ any change at all, and any doubt about the older backup, makes a new one.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 import sqlite3
@@ -177,3 +179,14 @@ def test_a_twin_in_the_same_state_keeps_the_backup_and_one_that_went_on_is_refus
         memory.backup(copy)
     with open_tiny(str(twin)) as memory, pytest.raises(spector.StoreExistsError):
         memory.backup(copy)
+
+
+def test_a_backup_is_dated_by_the_clock_of_the_store(tmp_path: Path) -> None:
+    """Mechanism: the note of a copy had the system's time, whatever clock the store was given.
+    Damage: a replayed run leaves other bytes. Guard: the note has the store's time."""
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        fill(memory)
+        memory.backup(tmp_path / "copy")
+    with contextlib.closing(sqlite3.connect(tmp_path / "copy/catalog.db")) as db:
+        note = db.execute("SELECT value FROM meta WHERE key = 'backup'").fetchone()[0]
+    assert json.loads(note) == {"taken_ms": round(START.timestamp() * 1000)}

@@ -11,7 +11,7 @@ from spector.store.catalog.catalog import Catalog
 from spector.store.core.store import Store
 from spector.store.core.transaction import Transaction
 from spector.store.files.disk import DiskFile, DiskFiles
-from spector.store.opening import opening as recover
+from spector.store.opening import recovery as recover
 from spector.store.partitions.segment import Segment
 
 __all__ = ["IN_RECOVERY", "MUTANTS"]

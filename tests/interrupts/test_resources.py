@@ -20,6 +20,7 @@ import pytest
 import spector
 from spector.config import Config
 from spector.errors import InvalidInputError
+from spector.kernel import get_kernel
 from spector.process.resources import (
     Call,
     WeakList,
@@ -34,7 +35,7 @@ from spector.process.resources import (
     take,
 )
 from spector.store.core.store import Store
-from spector.store.opening.opening import Stamp, open_disk
+from spector.store.opening import Stamp, open_disk
 from spector.tiers.router import default_tiers
 from tests.fakes import FakeEmbedder
 from tests.interrupts.sweep import Cut, cut_at
@@ -213,7 +214,7 @@ def test_a_store_whose_closing_is_interrupted_twice_is_closed_by_the_end_of_the_
     def work() -> None:
         kept.append(open_disk(
             str(path), Stamp(None, None, None), [tier.files for tier in default_tiers()],
-            Config(), mode="rw", durability="strict",
+            Config(), get_kernel(), mode="rw", durability="strict",
         ))  # fmt: skip
         with kept[0]:
             pass

@@ -18,7 +18,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from spector.errors import KernelUnavailableError
 from spector.kernel.dispatch import load_kernel
 from spector.search.view.request import Selection
-from spector.store.opening import opening as recover
+from spector.store.opening import recovery as recover
 from spector.tiers.working import _Slab
 from spector.write.writer import Writer
 from tests.model.machine import machine

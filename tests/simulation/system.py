@@ -25,6 +25,7 @@ from spector.errors import (
     StoreLockedError,
 )
 from spector.store.backup import copy as backup
+from spector.store.backup import earlier
 from spector.store.opening import opening as recover
 from tests.crash.workload import TINY
 from tests.model.life import Setup, copy_as_killed, difference
@@ -66,11 +67,13 @@ class System(World):
         self.days = 0.0
         super().__init__(setup, root)
         before = backup.DiskFiles
-        backup.DiskFiles = recover.DiskFiles  # type: ignore[misc]
+        for module in (backup, earlier):
+            module.DiskFiles = recover.DiskFiles  # type: ignore[misc]
         restore = self._restore
 
         def back() -> None:
-            backup.DiskFiles = before  # type: ignore[misc]
+            for module in (backup, earlier):
+                module.DiskFiles = before  # type: ignore[misc]
             restore()
 
         self._restore = back

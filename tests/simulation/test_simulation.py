@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from spector.store.backup import copy as backup
+from spector.store.backup import earlier
 from spector.store.core.store import Store
-from spector.store.opening import opening as recover
+from spector.store.opening import recovery as recover
 from spector.store.opening.reader import ReadStore
 from tests.proof import Proof, seed
 from tests.simulation.runs import STEPS, Tally, live, simulate
@@ -83,7 +83,7 @@ def _failures_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _backups_replace_what_they_never_were(monkeypatch: pytest.MonkeyPatch) -> None:
     """The only copy of what a restored store has lost is overwritten."""
-    monkeypatch.setattr(backup._Wanted, "refuse_others", lambda *a: None)
+    monkeypatch.setattr(earlier.Request, "refuse_others", lambda *a: None)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from spector.errors import PartitionCorruptError, StoreNotFoundError
 from spector.store.core.store import Store
 from spector.store.files import syncing
 from spector.store.files.disk import DiskFiles
-from spector.store.opening import opening as recover
+from spector.store.opening import recovery as recover
 from spector.store.partitions.segment import Segment
 from tests.crash.workload import DIM, START, TINY, open_tiny, texts_of, vector_of
 
@@ -230,7 +230,7 @@ def test_relaxed_store_that_was_closed_properly_is_not_reconciled(
 ) -> None:
     with open_tiny(str(store_path), durability="relaxed") as memory:
         _put(memory, "m")
-    from spector.store.opening import opening as recover
+    from spector.store.opening import recovery as recover
 
     monkeypatch.setattr(recover, "reconcile", lambda store: pytest.fail("reconciled"))
     with open_tiny(str(store_path)) as memory:

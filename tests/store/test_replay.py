@@ -14,7 +14,7 @@ import pytest
 from spector.errors import StateTransitionError
 from spector.layout import LEGAL_TRANSITIONS, PARTITION_DTYPE, PartitionState
 from spector.store.files.disk import DiskFile
-from spector.store.opening.opening import _replay
+from spector.store.opening.recovery import _replay
 from spector.store.partitions.header import check_transition
 from tests.crash.workload import open_tiny, texts_of, vector_of
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import spector
+from spector.kernel import get_kernel
 from spector.lexical.files import MOST_BLOCKS, NAMED_DTYPE, pack_rows, read_rows
 from spector.store.files.disk import DiskFile, DiskFiles
 from spector.store.words import files as word_files
@@ -92,5 +93,5 @@ def test_a_list_that_is_cut_off_while_it_is_read_is_no_list(
 
     monkeypatch.setattr(DiskFile, "read_at", short)
     files = DiskFiles(str(path))
-    unnamed = {name for name, _ in notes_on_words(files, uuid)}
+    unnamed = {name for name, _ in notes_on_words(files, uuid, get_kernel())}
     assert unnamed >= {FOLDER + each for each in names(files_in(path)) - {"rows.lex"}}

@@ -14,8 +14,6 @@ copied from those maps. Whatever a writer did to them in between is undone from 
 The other order would not do: a catalog that is newer than the partitions names slots which were
 not there yet, and its journal may have been emptied by a checkpoint in between.
 
-A backup whose catalog is in the very state of the store's is verified and kept as it is.
-
 So the copy needs no journal; it is what a checkpoint and a close would have left. It is proved by
 ``check`` before it appears under its name. Nothing is written to the source.
 """
@@ -25,20 +23,16 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
-from spector.clock import SystemClock
 from spector.errors import (
     CatalogCorruptError,
     FormatVersionError,
     InvalidInputError,
     PartitionCorruptError,
-    SpectorError,
     StoreError,
-    StoreExistsError,
 )
 from spector.layout import (
     FORMAT_MINOR,
@@ -48,44 +42,43 @@ from spector.layout import (
     Flag,
     PartitionState,
 )
-from spector.process import managed
 from spector.records import BackupReport, CheckReport
-from spector.store.backup.destination import Place, stranger_in
-from spector.store.backup.directories import (
-    Found,
-    is_sole,
-    look_at,
-    put_in_place,
-    put_instead,
-    share,
+from spector.store.backup.destination import Place
+from spector.store.backup.directories import put_in_place, put_instead, share
+from spector.store.backup.earlier import (
+    NOTES,
+    CopyCounts,
+    EarlierBackup,
+    Progress,
+    Request,
+    frozen_catalog,
+    held_backup,
+    replaceable_backup,
+    unchanged_backup,
 )
 from spector.store.backup.staging import clear, staged
-from spector.store.catalog import CATALOG_NAME, Catalog, Lineage, SegmentRow, lineage_of, schema
+from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, schema
 from spector.store.core import Store, View
-from spector.store.files import Bytes, DiskFiles, WriterLock, as_bytes, no_writer
+from spector.store.files import Bytes, DiskFiles, as_bytes
 from spector.store.integrity import check_files
 from spector.store.partitions import pack_header, require_readable
 from spector.store.sqlite import connected, translated_sql, truncate_log
 
 __all__ = ["copy_store"]
 
-#: called with (bytes done, bytes in total); every byte counts twice, copied and verified
-Progress = Callable[[int, int], None]
 _PAGES_AT_ONCE = 1024
 _SLOTS_AT_ONCE = 8192
-#: lines about a catalog's files or process, not about its memories
-_NOTES = (schema.UNSYNCED, schema.RELAXED_LOG, schema.BACKUP_NOTE)
 
 
 def copy_store(
-    store: Store, dest: str, *, as_backup: bool, force: bool = False,
+    store: Store, dest: str, *, taken_ms: int | None, force: bool = False,
     progress: Progress | None = None,
 ) -> BackupReport:
     """Copy ``store`` as it is at one moment to the directory ``dest``.
 
     Args:
-        as_backup: leave the note in the copy that makes it a backup: the next backup of the same
-            store may take its place, until somebody opens it to write.
+        taken_ms: the time that is noted in the copy and makes it a backup: the next backup of the
+            same store may take its place, until it is opened to write. None notes nothing.
         force: replace a backup with changes that ``store`` does not have, too.
 
     Raises:
@@ -114,14 +107,14 @@ def copy_store(
     place = Place.at(dest)
     with place.explained(store.where):
         place.refuse_harm(store.where)
-        wanted = _Wanted(store, replace=as_backup, force=force)
-        older_files = _replaceable(place, wanted)  # what is refused is not touched
+        request = Request(store, replace=taken_ms is not None, force=force)
+        earlier = replaceable_backup(place, request)  # what is refused is not touched
         done = None
-        if older_files is not None and not place.is_passed_through():
-            done = _kept(older_files, wanted, progress)
+        if earlier is not None and not place.is_passed_through():
+            done = unchanged_backup(earlier, request, progress)
         if done is None:
-            with staged(place) as (files, _), _older(place, wanted) as older:
-                done = _Copy(store, place, files, older, as_backup, progress).run()
+            with staged(place) as (files, _), held_backup(place, request) as older:
+                done = _Copy(store, place, files, older, taken_ms, progress).run()
     return BackupReport(
         path=place.target, source=store.where, records=done.records, partitions=done.partitions,
         reused=done.reused, bytes=done.bytes, bytes_copied=done.bytes_copied,
@@ -129,204 +122,23 @@ def copy_store(
     )
 
 
-@dataclass(slots=True)
-class _Done:
-    """What a finished copy is."""
-
-    records: int = 0
-    partitions: int = 0
-    reused: int = 0
-    bytes: int = 0
-    bytes_copied: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Older:
-    """The untouched backup at the destination, which is locked meanwhile."""
-
-    path: str
-    rows: dict[str, SegmentRow]
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is to be copied, and what it may replace."""
-
-    store: Store
-    replace: bool
-    force: bool
-
-    def refuse_others(self, where: str, theirs: Lineage) -> None:
-        """Raise for a backup of a state that the store has never been in, or has lost."""
-        with self.store.catalog.reading() as db:
-            ours = lineage_of(db)
-        if self.force or ours.went_through(theirs):
-            return
-        raise StoreExistsError(
-            f"{where} is a backup with changes that {self.store.where} does not have: it was made "
-            "of a later state of this store, or of a copy of it that went its own way",
-            hint="choose a path where nothing is; force=True (--force) replaces that backup, and"
-            " what only it has is gone",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """All that changes in a catalog when anything does; equal ones say the same of every memory.
-
-    Each commit that changes a memory takes the counter to a value that never comes again. What is
-    due to be erased changes without one, and with it what deleted pages still say.
-    """
-
-    lineage: Lineage
-    last_id: int
-    meta: tuple[tuple[str, str], ...]
-    segments: tuple[SegmentRow, ...]
-    due: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(cls, catalog: Catalog, db: sqlite3.Connection) -> _State:
-        lines = db.execute("SELECT key, value FROM meta ORDER BY key").fetchall()
-        erasures = db.execute(
-            "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'erasure')"
-        ).fetchone()[0]
-        due = db.execute("SELECT id, due_ms FROM erasure ORDER BY id") if erasures else ()
-        return cls(
-            lineage_of(db), catalog.head(db).last_id,
-            tuple((key, value) for key, value in lines if key not in _NOTES),
-            tuple(catalog.segments(db)), tuple((record_id, ms) for record_id, ms in due),
-        )
-
-
-def _kept(files: DiskFiles, wanted: _Wanted, progress: Progress | None) -> _Done | None:
-    """The backup at the destination where nothing has changed since it was made; else None.
-
-    It is verified like a new one, and stays as it is. One with a file that it shares, or that does
-    not stand the proof, is made anew.
-    """
-    store = wanted.store
-    with no_writer(files.root):
-        _rows_of_backup(files, wanted)
-        with store.catalog.reading() as db:
-            ours = _State.of(store.catalog, db)
-        with _still(files) as catalog, catalog.latest() as db:
-            if _State.of(catalog, db) != ours:
-                return None
-            rows = [row for row in catalog.segments() if row.state != PartitionState.COMPACTED]
-            names = [CATALOG_NAME, *(row.path for row in rows)]
-            if not all(is_sole(f"{files.root}/{name}") for name in names):
-                return None
-            size = sum(map(files.size_of, names))
-
-            def reach(done: int, total: int) -> None:
-                if progress is not None:  # what would have been copied is there
-                    progress(size + size * done // max(1, total), 2 * size)
-
-            if check_files(files, catalog, store.partitions.tiers, reach).problems:
-                return None
-    reach(1, 1)
-    return _Done(
-        records=sum(row.live for row in rows), partitions=len(rows), reused=len(rows), bytes=size
-    )
-
-
-@managed
-def _older(place: Place, wanted: _Wanted) -> Iterator[_Older | None]:
-    """What is at the destination, if it may be replaced.
-
-    Raises:
-        StoreExistsError: it may not. StoreLockedError: somebody writes to it.
-    """
-    files = _replaceable(place, wanted)
-    if files is None:
-        yield None
-        return
-    lock = WriterLock(place.target)
-    try:
-        rows = _rows_of_backup(files, wanted)
-        place.drop_aside()
-        yield _Older(place.target, rows)
-    finally:
-        lock.release()
-
-
-def _replaceable(place: Place, wanted: _Wanted) -> DiskFiles | None:
-    """The backup at the destination, or None where it is free; nothing is touched.
-
-    Raises:
-        StoreExistsError: what is there may not be replaced.
-    """
-    found = look_at(place.target)
-    if found in (Found.NOTHING, Found.EMPTY):
-        return None
-    if found is Found.OTHER or not wanted.replace:
-        raise _exists(place.target, found.value)
-    files = DiskFiles(place.target)
-    if not files.exists(CATALOG_NAME):
-        raise _exists(place.target, "a directory that holds something else")
-    _rows_of_backup(files, wanted)  # what is not ours does not even get a lock file
-    strange = stranger_in(place.target, links=True)
-    if strange is not None:
-        raise StoreExistsError(
-            f"{place.target} is a backup with something else in it: {strange}",
-            hint="move that away, or choose a path where nothing is",
-        )
-    return files
-
-
-def _rows_of_backup(files: DiskFiles, wanted: _Wanted) -> dict[str, SegmentRow]:
-    log = f"{CATALOG_NAME}-wal"
-    in_use = files.exists(log) and files.size_of(log) > 0  # a writer died: closing leaves none
-    try:
-        with _still(files) as catalog, catalog.latest() as db:
-            meta = dict(db.execute("SELECT key, value FROM meta"))
-            rows = {row.path: row for row in catalog.segments()}
-            theirs = lineage_of(db)
-    except SpectorError as error:
-        raise _exists(files.root, f"a store that cannot be read ({error.message})") from error
-    if meta.get("uuid") != wanted.store.uuid.hex():
-        raise _exists(files.root, "another store")
-    if in_use or schema.BACKUP_NOTE not in meta:
-        raise _exists(files.root, "a copy of this store that has been in use since")
-    wanted.refuse_others(files.root, theirs)
-    return rows
-
-
-@managed
-def _still(files: DiskFiles) -> Iterator[Catalog]:
-    """The catalog of a directory in which nobody writes, without making files beside it."""
-    catalog = Catalog(
-        f"{files.root}/{CATALOG_NAME}", mode="r", durability="strict", immutable=True
-    )
-    try:
-        yield catalog
-    finally:
-        catalog.close()
-
-
-def _exists(path: str, what: str) -> StoreExistsError:
-    return StoreExistsError(
-        f"{path} is {what}", hint="choose a path where nothing is, or an empty directory"
-    )
-
-
 class _Copy:
     """One copy on its way from a store to a place."""
 
     def __init__(
-        self, store: Store, place: Place, files: DiskFiles, older: _Older | None,
-        as_backup: bool, progress: Progress | None,
+        self, store: Store, place: Place, files: DiskFiles, older: EarlierBackup | None,
+        taken_ms: int | None, progress: Progress | None,
     ) -> None:
         self._store = store
         self._place = place
         self._older = older
-        self._as_backup = as_backup
+        self._taken_ms = taken_ms
         self._progress = progress
         self._files = files
-        self._done = _Done()
+        self._done = CopyCounts()
         self._total = self._reached = 0
 
-    def run(self) -> _Done:
+    def run(self) -> CopyCounts:
         try:
             self._build()
         except (CatalogCorruptError, PartitionCorruptError) as error:
@@ -349,7 +161,7 @@ class _Copy:
     def _build(self) -> None:
         """Copy and verify. What was taken over may have rotted; then all is copied anew."""
         for reuse in (self._older is not None, False):
-            self._done = _Done()
+            self._done = CopyCounts()
             clear(self._files)
             view = self._copy_catalog()
             self._copy_partitions(view, reuse=reuse)
@@ -397,10 +209,10 @@ class _Copy:
         try:
             with catalog.writing() as db:
                 db.execute("DELETE FROM journal")
-                db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in _NOTES])
-                if self._as_backup:
-                    note = schema.BACKUP_NOTE, json.dumps({"taken_ms": SystemClock().now_ms()})
-                    db.execute("INSERT INTO meta VALUES (?, ?)", note)
+                db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in NOTES])
+                if self._taken_ms is not None:
+                    note = json.dumps({"taken_ms": self._taken_ms})
+                    db.execute("INSERT INTO meta VALUES (?, ?)", (schema.BACKUP_NOTE, note))
             if truncate_log(catalog) is None:
                 raise StoreError(
                     f"somebody else has opened {path}, which is not complete yet",
@@ -414,7 +226,7 @@ class _Copy:
 
     def _copy_partitions(self, view: View, *, reuse: bool) -> None:
         data = {partition.segment_id: partition.data for partition in view.partitions}
-        with _still(self._files) as catalog, catalog.latest() as db:
+        with frozen_catalog(self._files) as catalog, catalog.latest() as db:
             for row in catalog.segments():
                 if row.state == PartitionState.COMPACTED:
                     continue
@@ -488,9 +300,9 @@ class _Copy:
 
     def _check(self) -> CheckReport:
         start, rest = self._reached, self._total - self._reached
-        with _still(self._files) as catalog:
+        with frozen_catalog(self._files) as catalog:
             return check_files(
-                self._files, catalog, self._store.partitions.tiers,
+                self._files, catalog, self._store.partitions.tiers, self._store.kernel,
                 lambda done, total: self._reach(start + rest * done // (total + 1)),
             )
 

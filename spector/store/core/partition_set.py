@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from spector.config import Config
 from spector.errors import CatalogCorruptError, StoreError
+from spector.kernel.contract import Kernel
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.store.catalog import (
     MOST_SEGMENTS,
@@ -42,6 +43,7 @@ class PartitionSet:
         self,
         files: Files,
         catalog: Catalog,
+        kernel: Kernel,
         config: Config,
         tiers: Mapping[int, TierFiles],
         *,
@@ -63,7 +65,7 @@ class PartitionSet:
         self.retired_slots: RetireQueue[RetiredSlot] = RetireQueue()
         self.retired_files: RetireQueue[str] = RetireQueue()
         self.indexes = Indexes(
-            files, config, self.by_id, dim=dim, uuid=uuid, writable=writable
+            kernel, files, config, self.by_id, dim=dim, uuid=uuid, writable=writable
         )
         self._dim, self._stride, self._uuid = dim, stride_of(dim), uuid
         self._writable = writable

@@ -11,6 +11,7 @@ from dataclasses import astuple
 
 from spector.config import Config
 from spector.errors import CatalogCorruptError, PartitionCorruptError
+from spector.kernel.contract import Kernel
 from spector.layout import stride_of
 from spector.process import held_by_calling, managed
 from spector.store.catalog import SPENT, Catalog, Head
@@ -31,6 +32,7 @@ class StoreViews(StoreStatus):
         self,
         files: Files,
         catalog: Catalog,
+        kernel: Kernel,
         *,
         meta: Mapping[str, str],
         tiers: Mapping[int, TierFiles],
@@ -40,6 +42,7 @@ class StoreViews(StoreStatus):
         super().__init__(files.root, writable=writable)
         self.files = files
         self.catalog = catalog
+        self.kernel = kernel
         self.meta = dict(meta)
         self.config = config
         self.dim = int(meta["dim"])
@@ -57,8 +60,8 @@ class StoreViews(StoreStatus):
                 hint="salvage the store: spector check PATH --repair DEST; mode='r' can read it",
             )
         self.partitions = PartitionSet(
-            files, catalog, config, tiers, dim=self.dim, uuid=self.uuid, writable=writable,
-            format_version=self.format_version,
+            files, catalog, kernel, config, tiers, dim=self.dim, uuid=self.uuid,
+            writable=writable, format_version=self.format_version,
         )
         #: the partitions by number
         self.segments = self.partitions.by_id

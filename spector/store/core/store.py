@@ -29,6 +29,7 @@ from typing import Protocol
 
 from spector.config import Config
 from spector.errors import SpectorError, StoreError, StoreFullError
+from spector.kernel.contract import Kernel
 from spector.process import completed, managed
 from spector.store.catalog import (
     RELAXED_LOG,
@@ -82,6 +83,7 @@ class Store(StoreViews):
         self,
         files: Files,
         catalog: Catalog,
+        kernel: Kernel,
         *,
         meta: Mapping[str, str],
         tiers: Mapping[int, TierFiles],
@@ -89,7 +91,7 @@ class Store(StoreViews):
         writable: bool,
     ) -> None:
         super().__init__(
-            files, catalog, meta=meta, tiers=tiers, config=config, writable=writable
+            files, catalog, kernel, meta=meta, tiers=tiers, config=config, writable=writable
         )
         #: the transaction that is under way, or that an interrupt has cut off
         self._current: Transaction | None = None

@@ -13,6 +13,7 @@ from spector.errors import (
     StoreError,
     StoreNotFoundError,
 )
+from spector.kernel.contract import Kernel
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.messages import counted
 from spector.records import MAX_PROBLEMS, CheckReport, Problem
@@ -41,7 +42,7 @@ Progress = Callable[[int, int], None]
 
 
 def check_files(
-    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles],
+    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles], kernel: Kernel,
     progress: Progress | None = None, *, limit: int | None = MAX_PROBLEMS,
 ) -> CheckReport:
     """Check a store from its files alone; changes nothing.
@@ -77,7 +78,7 @@ def check_files(
             with found.surviving():
                 rows = catalog.segments(db)
                 _check_unknown(files, rows, found, meta["uuid"], unsynced=unsynced)
-            for name, message in notes_on_words(files, bytes.fromhex(meta["uuid"])):
+            for name, message in notes_on_words(files, bytes.fromhex(meta["uuid"]), kernel):
                 found.note(name, message)
             with found.surviving():
                 lost = lost_by_word(word, meta, catalog.head(db).change_seq)
@@ -195,7 +196,7 @@ def _check_unknown(
 
 
 def check_settled(
-    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles],
+    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles], kernel: Kernel,
     progress: Progress | None = None, *, limit: int | None = MAX_PROBLEMS,
 ) -> CheckReport:
     """``check_files`` beside a writer in another process: again, when it committed meanwhile.
@@ -207,7 +208,7 @@ def check_settled(
     most = None if limit is None else max(limit, MAX_PROBLEMS)  # the real one may be behind others
     for _ in range(_PASSES):
         before = _change_seq(catalog)
-        report = check_files(files, catalog, tiers, progress, limit=most)
+        report = check_files(files, catalog, tiers, kernel, progress, limit=most)
         if report.ok or _change_seq(catalog) == before:
             break
         seen = {str(p.file) for p in report.problems if p.file not in _SETTLED}

@@ -62,7 +62,7 @@ def walk(
         store.ensure_usable()
         store.view()  # a reader follows the writer here
         refuse_disagreement(store.catalog, damaged, trusted_s=trusted_s)
-    # whoever goes on after damage must not be led astray by a key on the way to the next page
+    # a damaged key must not lead a walk that goes on after damage away from the next page
     astray = damaged is not None and not store.catalog.in_memory
     pages = store.catalog.pages(sql, params, _BATCH, astray=astray)
     last, shown = -1, set[int]()
@@ -72,49 +72,66 @@ def walk(
         stored = next(pages, [])
         rows = _decoded(stored, damaged)
         images, sound = _gather(store, rows)
-        headers: NDArray[np.void] = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
-        tiers = [tier_name(code) if fine else ""
-                 for code, fine in zip(headers["tier"].tolist(), sound, strict=True)]
-        records = to_records(rows, headers, tiers)
-        ended = [n for n, row in enumerate(rows) if has_ended(row)]
-        found_newer = successors(store.catalog, [rows[n].id for n in ended])
-        for n in ended:
-            newer = found_newer.get(rows[n].id)
-            if newer:
-                records[n] = replace(records[n], superseded_by=newer)
+        records = _records_of(store, rows, images, sound, tier_name)
         for n, row in enumerate(rows):
             store.ensure_usable()
             if row.id in shown:  # a damaged key is another memory's, to which the search then led
                 continue
             if row.id <= last and not astray:
                 raise store.catalog.order_error(row.id)
-            if sound[n] and store.view().change_seq == seen:  # a reader looks at the catalog here
-                last = row.id
-                if astray:
-                    shown.add(row.id)
-                yield records[n], images[n]
+            found: tuple[MemoryRecord, Bytes] | None = records[n], images[n]
+            # a reader looks at the catalog here
+            if not sound[n] or store.view().change_seq != seen:
+                found = _look_up(store, row, tier_name, damaged, scope)
+            if found is None:
                 continue
-            try:
-                found = current_image(store, row)
-            except (PartitionCorruptError, CatalogCorruptError):
-                if damaged is None:
-                    raise
-                damaged.append(row.id)
-                continue
-            if found is not None and scope.holds(found[0]):
-                header = header_of(found[1])
-                tier = tier_name(int(header["tier"]))
-                last = row.id
-                if astray:
-                    shown.add(row.id)
-                newer = newer_than(store.catalog, found[0])
-                yield to_record(found[0], header, tier, newer), found[1]
+            last = row.id
+            if astray:
+                shown.add(row.id)
+            yield found
         if len(stored) < _BATCH:
             return
 
 
+def _records_of(
+    store: Store, rows: Sequence[Row], images: Bytes, sound: Sequence[bool],
+    tier_name: Callable[[int], str],
+) -> list[MemoryRecord]:
+    """The records of a batch, with the ids of what superseded those that have ended."""
+    headers: NDArray[np.void] = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
+    tiers = [tier_name(code) if fine else ""
+             for code, fine in zip(headers["tier"].tolist(), sound, strict=True)]
+    records = to_records(rows, headers, tiers)
+    ended = [n for n, row in enumerate(rows) if has_ended(row)]
+    found_newer = successors(store.catalog, [rows[n].id for n in ended])
+    for n in ended:
+        newer = found_newer.get(rows[n].id)
+        if newer:
+            records[n] = replace(records[n], superseded_by=newer)
+    return records
+
+
+def _look_up(
+    store: Store, row: Row, tier_name: Callable[[int], str], damaged: list[int] | None,
+    scope: Scope,
+) -> tuple[MemoryRecord, Bytes] | None:
+    """One memory as it is now; None when it is forgotten, out of scope or damaged."""
+    try:
+        found = current_image(store, row)
+    except (PartitionCorruptError, CatalogCorruptError):
+        if damaged is None:
+            raise
+        damaged.append(row.id)
+        return None
+    if found is None or not scope.holds(found[0]):
+        return None
+    header = header_of(found[1])
+    newer = newer_than(store.catalog, found[0])
+    return to_record(found[0], header, tier_name(int(header["tier"])), newer), found[1]
+
+
 def _decoded(stored: Sequence[tuple[Any, ...]], damaged: list[int] | None) -> list[Row]:
-    """The rows that can be decode_row; ids of the others go to ``damaged``, None raises."""
+    """The rows that can be decoded; ids of the others go to ``damaged``, None raises."""
     rows = []
     for each in stored:
         try:

@@ -8,12 +8,18 @@ from spector.store.opening.non_stores import (
 )
 from spector.store.opening.opening import (
     OpenedStore,
-    Stamp,
     no_store,
     open_disk,
     open_memory,
+)
+from spector.store.opening.read_only import (
     reading_catalog,
+)
+from spector.store.opening.recovery import (
     remove_leftovers,
+)
+from spector.store.opening.stamp import (
+    Stamp,
 )
 
 __all__ = [

@@ -25,7 +25,6 @@ import numpy as np
 
 from spector.config import Config
 from spector.errors import StoreError
-from spector.kernel import get_kernel
 from spector.kernel.contract import (
     INDEX_HEADER_BYTES,
     INDEX_MAX_DIM,
@@ -76,16 +75,16 @@ class Indexes:
     """
 
     def __init__(
-        self, files: Files, config: Config, segments: Mapping[int, Segment], *, dim: int,
-        uuid: bytes, writable: bool,
+        self, kernel: Kernel, files: Files, config: Config, segments: Mapping[int, Segment], *,
+        dim: int, uuid: bytes, writable: bool,
     ) -> None:
         self._files = files
         self._config = config
         self._segments = segments
         self._dim = dim
         self._uuid = uuid
-        self._kernel: Kernel = get_kernel()
-        self._possible = self._kernel.indexes and dim <= INDEX_MAX_DIM
+        self._kernel = kernel
+        self._possible = kernel.indexes and dim <= INDEX_MAX_DIM
         self._keeps_files = writable and files.durable
         #: partitions whose index is not complete, in the order of their turn
         self.behind: dict[int, None] = {}

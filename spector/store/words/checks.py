@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from spector.errors import StoreError
-from spector.kernel import get_kernel
+from spector.kernel.contract import Kernel
 from spector.lexical import (
     MOST_BLOCKS,
     NAMED_DTYPE,
@@ -37,7 +37,7 @@ _LOOKS = 3
 _ANEW = "it will be built anew"
 
 
-def notes_on_words(files: Files, uuid: bytes) -> list[tuple[str, str]]:
+def notes_on_words(files: Files, uuid: bytes, kernel: Kernel) -> list[tuple[str, str]]:
     """Names of files of words that are of no use, and why, in the order of their names.
 
     Which analysis made them is not looked at: another version of it makes them of no use as well,
@@ -46,7 +46,7 @@ def notes_on_words(files: Files, uuid: bytes) -> list[tuple[str, str]]:
     notes: list[tuple[str, str]] = []
     for _ in range(_LOOKS if files.durable else 0):
         before = _crc_of_list(files)
-        notes = sorted(_notes(files, uuid))
+        notes = sorted(_notes(files, uuid, kernel))
         if not notes or _crc_of_list(files) == before:
             break
     return notes
@@ -75,21 +75,21 @@ def drop_unused_words(store: Store, listing: Iterable[str] | None = None) -> Non
             store.files.remove(name)
 
 
-def _notes(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
+def _notes(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[str, str]]:
     there = {name for name in files.listing() if is_words(name)}
     named: set[str] | None = set()
     if LIST in there:
         with contextlib.suppress(StoreError):
             named = _named(files, uuid)
         try:
-            yield from _notes_on_list(files, uuid)
+            yield from _notes_on_list(files, uuid, kernel)
         except StoreError as error:
             yield LIST, f"{error.message}; {_ANEW}"
     for name in there - {LIST} - (named or set()):
         yield name, "words that no list names; the next opening to write removes them"
 
 
-def _notes_on_list(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
+def _notes_on_list(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[str, str]]:
     image = bytes_of(files, LIST)
     if image is None:
         yield LIST, f"it cannot be read; {_ANEW}"
@@ -106,7 +106,7 @@ def _notes_on_list(files: Files, uuid: bytes) -> Iterator[tuple[str, str]]:
     for entry in saved.named:
         name = name_of(int(entry["number"]))
         try:
-            found, problem = _block(files, name, uuid, analysis, int(entry["body_crc"]))
+            found, problem = _block(files, name, kernel, uuid, analysis, int(entry["body_crc"]))
         except StoreError as error:
             found, problem = None, error.message
         if found is None:
@@ -131,12 +131,12 @@ def _fits(saved: SavedRows, blocks: list[Block]) -> bool:
 
 
 def _block(
-    files: Files, name: str, uuid: bytes, analysis: int, listed: int
+    files: Files, name: str, kernel: Kernel, uuid: bytes, analysis: int, listed: int
 ) -> tuple[Block | None, str]:
     image = bytes_of(files, name) if files.exists(name) else None
     if image is None:
         return None, "named by the list, but absent" if not files.exists(name) else "too large"
-    found, problem = read_block(image, get_kernel(), uuid=uuid, analysis=analysis)
+    found, problem = read_block(image, kernel, uuid=uuid, analysis=analysis)
     if found is not None and body_crc(image) != listed:
         return None, "not the block that the list names"
     return found, problem

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from spector.errors import StoreError
-from spector.kernel import crc32c, get_kernel
+from spector.kernel import crc32c
 from spector.lexical import (
     EXTENT_DTYPE,
     LEXICAL_DTYPE,
@@ -70,6 +70,7 @@ class WordFiles:
         # not the store, which has who has these
         self._uuid, self._writable = store.uuid, store.writable
         self._files: Files = store.files
+        self._kernel = store.kernel
         self._analysis = analysis
         self._usable = store.files.durable
         #: of blocks that have files: the block, which keeps its number its own, and the file
@@ -123,8 +124,7 @@ class WordFiles:
         image = bytes_of(self._files, name_of(int(entry["number"])))
         if image is None or body_crc(image) != int(entry["body_crc"]):
             return None
-        uuid, kernel = self._uuid, get_kernel()
-        return read_block(image, kernel, uuid=uuid, analysis=self._analysis)[0]
+        return read_block(image, self._kernel, uuid=self._uuid, analysis=self._analysis)[0]
 
     def _trusted(self, saved: SavedRows, partitions: Sequence[Partition]) -> list[bool]:
         """Of each saved partition: are its first slots those that the index has seen?"""

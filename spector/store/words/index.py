@@ -22,7 +22,6 @@ from typing import Any, Final
 import numpy as np
 
 from spector.errors import CatalogCorruptError, StoreError
-from spector.kernel import get_kernel
 from spector.language.statements import Text, speaker_in, words_of
 from spector.language.words import fingerprint
 from spector.lexical import Extent, Kept, Known, WordIndex, WordView
@@ -65,7 +64,7 @@ class Words:
         # a cycle collector comes by
         self._follows = weakref.ref(store)
         self._word_files = WordFiles(store, _mixed(fingerprint(), mark_version))
-        self._key, self._mark = store.uuid, mark
+        self._kernel, self._key, self._mark = store.kernel, store.uuid, mark
         self._index = self._make_index()
         if store.writable:
             store.words = self
@@ -106,7 +105,7 @@ class Words:
 
     def _make_index(self) -> WordIndex:
         return WordIndex(
-            get_kernel(), self._key, mark=self._mark, kept=partial(_kept, self._word_files)
+            self._kernel, self._key, mark=self._mark, kept=partial(_kept, self._word_files)
         )
 
     @property

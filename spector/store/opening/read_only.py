@@ -1,0 +1,102 @@
+"""Opening a store to read: beside a writer, or from a medium that cannot be written to."""
+
+from __future__ import annotations
+
+from spector.errors import StoreError, StoreNotFoundError, StoreReadOnlyError
+from spector.store.catalog import CATALOG_NAME, Catalog, schema
+from spector.store.core import Store
+from spector.store.files import DiskFiles, last_word
+from spector.store.integrity import refuse_lost, refuse_lost_schema
+from spector.store.opening.attempt import UNBORN, Attempt, emptied, has_log
+from spector.store.opening.non_stores import has_partitions, holds_only, no_store_at
+from spector.store.opening.reader import ReadStore
+from spector.store.partitions import later_than_catalog
+from spector.store.sqlite import has_journal, translated_sql
+
+__all__ = ["open_reader", "reading_catalog"]
+
+
+def open_reader(attempt: Attempt) -> Store:
+    """A store that follows the commits of its writer.
+
+    Raises:
+        StoreNotFoundError: there is none, or its creation has not ended.
+    """
+    files = attempt.files
+    if not files.exists(CATALOG_NAME):
+        empty = files.is_empty() or holds_only(files.root, UNBORN)
+        create = 'open it once with mode="rw" to create it, or ' if empty else ""
+        raise no_store_at(files.root, f"{create}check the path")
+    word = last_word(files.root)
+    catalog = _complete_catalog(files)
+    attempt.made.append(catalog)
+    try:
+        meta = catalog.validate()
+        store = attempt.make_store(ReadStore, catalog, meta, writable=False)
+        with translated_sql(catalog.path):
+            store.view()
+            refuse_lost(files, catalog, meta, word)
+            _refuse_lost_commits(store)
+    except BaseException:
+        attempt.give_up()
+        raise
+    return store
+
+
+def _refuse_lost_commits(store: Store) -> None:
+    """A commit is visible before its partition's header says so, so a second look must suffice.
+
+    It does for what the first one has met. What the second meets for the first time may be ahead
+    of it again, if somebody goes on writing.
+
+    Raises:
+        PartitionCorruptError: it does not: the catalog is an old copy, or its log is damaged.
+    """
+    ahead = [segment for segment in store.segments.values() if segment.was_met_later()]
+    if schema.UNSYNCED in store.meta or not ahead:
+        return
+    store.view()
+    for segment in ahead:
+        if store.segments.get(segment.row.id) is segment and segment.was_met_later():
+            raise later_than_catalog(segment.where)
+
+
+def reading_catalog(files: DiskFiles) -> Catalog:
+    """The catalog of a store for reading, from media that cannot be written too."""
+    path = f"{files.root}/{CATALOG_NAME}"
+    try:
+        catalog = Catalog(path, mode="r", durability="relaxed")
+        try:
+            catalog.is_new()
+        except BaseException:
+            catalog.close()
+            raise
+    except StoreError as error:
+        # its creator died in a transaction that only a writer may roll back
+        if isinstance(error, StoreReadOnlyError) and has_journal(path):
+            raise _incomplete(files) from error
+        if files.writable() or has_log(files):
+            raise
+        catalog = Catalog(path, mode="r", durability="relaxed", immutable=True)
+    return catalog
+
+
+def _complete_catalog(files: DiskFiles) -> Catalog:
+    catalog = reading_catalog(files)
+    try:
+        if catalog.is_new():  # its creator died, or is about to commit the schema
+            refuse_lost_schema(files, catalog)
+            if has_partitions(files.root):
+                raise emptied(catalog)
+            raise _incomplete(files)
+    except BaseException:
+        catalog.close()
+        raise
+    return catalog
+
+
+def _incomplete(files: DiskFiles) -> StoreNotFoundError:
+    return StoreNotFoundError(
+        f"the store at {files.root} has not been created completely",
+        hint='open it with mode="rw" to finish that',
+    )
