@@ -8,7 +8,7 @@ import pytest
 
 from spector import Memory
 from spector.errors import StoreClosedError
-from spector.store.partitions import checksums
+from spector.store.partitions import images
 from tests.api.helpers import ids
 
 COUNT = 600
@@ -23,13 +23,13 @@ def test_checksums_are_verified_by_the_batch(
     memory: Memory, made: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    real = checksums.crc32c_rows
+    real = images.crc32c_rows
 
-    def counting(images: Any, *rest: Any) -> Any:
-        sizes.append(len(images))
-        return real(images, *rest)
+    def counting(rows: Any, *rest: Any) -> Any:
+        sizes.append(len(rows))
+        return real(rows, *rest)
 
-    monkeypatch.setattr(checksums, "crc32c_rows", counting)
+    monkeypatch.setattr(images, "crc32c_rows", counting)
     monkeypatch.setattr("spector.store.core.records.crc32c_rows", counting)
     assert ids(memory) == made
     assert sum(sizes) == COUNT
