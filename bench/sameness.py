@@ -73,7 +73,9 @@ def live(root: Path) -> None:
     import spector
     from spector import clock as clocks
 
-    clocks.SystemClock.now_ms = lambda self: 1_772_352_000_000  # type: ignore[method-assign]
+    clock = spector.ManualClock(1_772_352_000_000)
+    # what asks the system instead of the store gets the same time
+    clocks.SystemClock.now_ms = lambda self: clock.now_ms()  # type: ignore[method-assign]
 
     class Embedder:
         model_id, fingerprint, dim = "sameness", "1", 96
@@ -89,7 +91,6 @@ def live(root: Path) -> None:
                 out[row, 0] += 0.1
             return out
 
-    clock = spector.ManualClock(1_772_352_000_000)
     answers: dict[str, Any] = {}
 
     def opened(name: str, **more: Any) -> spector.Memory:
