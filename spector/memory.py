@@ -224,8 +224,7 @@ class Memory(Sole):
             dim=self.dim, opens=speaker_opening,
         )
         self._probes = Probes(embedder)
-        kernel = opened[0].store.kernel
-        self._kernel = ParallelKernel(kernel, threads)
+        self._kernel = ParallelKernel(kernel := opened[0].store.kernel, threads)
         # past the cache, whose place is for cues
         model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
         embed = None if model is None else partial(embedded, model)

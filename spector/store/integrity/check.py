@@ -51,9 +51,9 @@ def check_files(
     writer's log grows, and slots and files that changes have left stay where they are.
 
     The journal counts as part of the partitions: what it holds is laid over their bytes first.
-    What each problem code means stands in docs/manual/store-care.md. Notes have the code N1: a scan index
-    or a file of words that cannot be used, and will be built anew, or a file that was replaced, and
-    will be removed.
+    docs/manual/store-care.md explains the code of each problem. Notes have the code N1: a scan
+    index or a file of words that cannot be used and will be rebuilt, or a replaced file that will
+    be removed.
 
     Args:
         limit: problems to list, None for all; the others are counted.
