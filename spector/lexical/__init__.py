@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from spector.lexical.aliases import (
     Span,
-    folded,
-    is_slip,
+    fold_alias,
+    is_typo,
     name_words,
-    near_terms,
     spans,
+    typo_terms,
 )
 from spector.lexical.block import (
     LEXICAL_DTYPE,
     LEXICAL_HEADER_BYTES,
-    Block,
+    StoredBlock,
     pack_block,
     read_block,
     size_by_header,
@@ -30,16 +30,16 @@ from spector.lexical.files import (
     read_rows,
 )
 from spector.lexical.image import (
-    Kept,
-    kept_of,
-    stored,
+    IndexImage,
+    image_from_files,
+    stored_block,
 )
 from spector.lexical.index import (
     WordIndex,
 )
 from spector.lexical.source import (
     Extent,
-    Known,
+    SlotEntry,
 )
 from spector.lexical.view import (
     Lookup,
@@ -53,27 +53,27 @@ __all__ = [
     "MOST_BLOCKS",
     "NAMED_DTYPE",
     "ROWS_DTYPE",
-    "Block",
     "Extent",
-    "Kept",
-    "Known",
+    "IndexImage",
     "Lookup",
     "SavedRows",
+    "SlotEntry",
     "Span",
+    "StoredBlock",
     "WordIndex",
     "WordView",
     "blocks_named",
-    "folded",
-    "is_slip",
-    "kept_of",
+    "fold_alias",
+    "image_from_files",
+    "is_typo",
     "list_size_by_header",
     "name_words",
-    "near_terms",
     "pack_block",
     "pack_rows",
     "read_block",
     "read_rows",
     "size_by_header",
     "spans",
-    "stored",
+    "stored_block",
+    "typo_terms",
 ]

@@ -3,7 +3,7 @@
 A memory with the alias "Ledger DB" has the term of that name and those of its parts: its first
 half, its second half, and what is left without the two letters in the middle. A name with one slip
 of a finger in it has one of those parts as it is, so its memory is among the few that have that
-part. The names of those few are then compared (`is_slip`): a name is found exactly when its optimal
+part. The names of those few are then compared (`is_typo`): a name is found exactly when its optimal
 string alignment distance (Damerau-Levenshtein, no part edited twice) is at most 1.
 
 Only letters are ever mistaken: another digit is another number.
@@ -24,8 +24,15 @@ from spector.language.words import SPACELESS, normalize, term_hash
 from spector.records import MOST_ALIASES
 
 __all__ = [
-    "HAS_ALIAS", "Span", "alias_hashes", "alias_terms", "folded", "is_slip", "name_words",
-    "near_terms", "spans",
+    "HAS_ALIAS",
+    "Span",
+    "alias_hashes",
+    "alias_terms",
+    "fold_alias",
+    "is_typo",
+    "name_words",
+    "spans",
+    "typo_terms",
 ]
 
 #: words of a name
@@ -75,7 +82,7 @@ def name_words(text: str) -> list[str]:
     return words
 
 
-def folded(alias: str) -> str:
+def fold_alias(alias: str) -> str:
     """The form in which names are compared; "" for one without letters and digits."""
     return " ".join(name_words(alias)[:MOST_WORDS])
 
@@ -83,7 +90,7 @@ def folded(alias: str) -> str:
 def alias_terms(aliases: Sequence[str]) -> list[str]:
     """What the index has of a memory's aliases; distinct terms, at most four a name and one."""
     out: dict[str, None] = {}
-    for name in filter(None, map(folded, aliases[:MOST_ALIASES])):
+    for name in filter(None, map(fold_alias, aliases[:MOST_ALIASES])):
         out[HAS_ALIAS] = out[_NAME + name] = None
         if _may_be_mistaken(name):
             half = len(name) // 2
@@ -100,7 +107,7 @@ def alias_hashes(aliases: Sequence[str], key: bytes) -> NDArray[np.uint64]:
     return np.array(sorted({term_hash(term, key) for term in alias_terms(aliases)}), np.uint64)
 
 
-def near_terms(text: str) -> list[str]:
+def typo_terms(text: str) -> list[str]:
     """Parts that a name has of which a text is a slip; other names may have them as well."""
     size = len(text)
     if not _LEAST_LETTERS - 1 <= size <= _MOST_CHARS + 1:
@@ -123,7 +130,7 @@ def _may_be_mistaken(name: str) -> bool:
     return len(name) <= _MOST_CHARS and sum(map(str.isalpha, name)) >= _LEAST_LETTERS
 
 
-def is_slip(text: str, name: str) -> bool:
+def is_typo(text: str, name: str) -> bool:
     """Whether a text is a name with one letter too many, too few or wrong, or two swapped."""
     if text == name or abs(len(text) - len(name)) > 1 or not _may_be_mistaken(name):
         return False

@@ -27,8 +27,19 @@ from spector.kernel.contract import (
 )
 
 __all__ = [
-    "COLUMNS", "LEXICAL_DTYPE", "LEXICAL_HEADER_BYTES", "LEX_MAGIC", "Block", "BlockLayout",
-    "block_layout", "pack_block", "packed", "read_block", "size_by_header", "spans_of", "without",
+    "COLUMNS",
+    "LEXICAL_DTYPE",
+    "LEXICAL_HEADER_BYTES",
+    "LEX_MAGIC",
+    "BlockLayout",
+    "StoredBlock",
+    "block_layout",
+    "drop_rows",
+    "pack_block",
+    "pack_sections",
+    "read_block",
+    "size_by_header",
+    "spans_of",
 ]  # fmt: skip
 
 U8 = NDArray[np.uint8]
@@ -68,7 +79,7 @@ _DTYPES: Final[tuple[np.dtype[Any], ...]] = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class StoredBlock:
     """What a file holds. Nothing in it ever changes.
 
     hash: (terms,) uint64, ascending and distinct.
@@ -131,7 +142,7 @@ def _sizes(rows: int, terms: int, dir_bits: int, postings: int) -> tuple[int, ..
     return (terms, (1 << dir_bits) + 1, terms + 1, postings, postings, *(rows for _ in COLUMNS))
 
 
-def packed(
+def pack_sections(
     header: NDArray[Any], dtypes: tuple[np.dtype[Any], ...], sections: tuple[NDArray[Any], ...]
 ) -> bytearray:
     """The bytes of a file: a header (1,), then the sections, with both checksums set."""
@@ -149,7 +160,7 @@ def packed(
     return image
 
 
-def pack_block(block: Block, *, uuid: bytes, analysis: int) -> bytearray:
+def pack_block(block: StoredBlock, *, uuid: bytes, analysis: int) -> bytearray:
     """The bytes of a block's file.
 
     Args:
@@ -167,12 +178,12 @@ def pack_block(block: Block, *, uuid: bytes, analysis: int) -> bytearray:
     header["uuid"] = np.frombuffer(uuid, np.uint8)
     sections = (block.hash, block.dir, block.start, block.row, block.count)
     columns = tuple(block.columns[name] for name, _ in COLUMNS)
-    return packed(header, _DTYPES, (*sections, *columns))
+    return pack_sections(header, _DTYPES, (*sections, *columns))
 
 
 def read_block(
     image: U8, kernel: LexicalKernel, *, uuid: bytes, analysis: int
-) -> tuple[Block | None, str]:
+) -> tuple[StoredBlock | None, str]:
     """The block in the bytes of a file, read in place, or None and why.
 
     Whatever the bytes are, what comes back is safe to ask, and wrong only if somebody computed the
@@ -202,7 +213,7 @@ def read_block(
     ]
     hashes, directory, start, row, count, *rest = sections
     columns = dict(zip((name for name, _ in COLUMNS), rest, strict=True))
-    block = Block(hashes, directory, start, row, count, columns)
+    block = StoredBlock(hashes, directory, start, row, count, columns)
     wrong = kernel.lexical_check(_postings(block))
     return (None, f"its {PROBLEMS[wrong]} are out of order") if wrong else (block, "")
 
@@ -219,7 +230,7 @@ def size_by_header(head: bytes) -> int:
     return block_layout(*counts).nbytes
 
 
-def _postings(block: Block) -> Postings:
+def _postings(block: StoredBlock) -> Postings:
     unused = np.zeros(block.rows, np.uint8)
     return Postings(
         hash=block.hash, dir=block.dir, start=block.start, row=block.row, count=block.count,
@@ -246,7 +257,7 @@ def _header_problem(image: U8, header: Any, uuid: bytes, analysis: int) -> str:
     return ""
 
 
-def without(block: Block, keep: NDArray[np.bool_]) -> Block:
+def drop_rows(block: StoredBlock, keep: NDArray[np.bool_]) -> StoredBlock:
     """The block without the words of some rows, which stay as rows that say nothing.
 
     Args:
@@ -262,7 +273,7 @@ def without(block: Block, keep: NDArray[np.bool_]) -> Block:
     start = np.zeros(len(hashes) + 1, np.uint32)
     np.cumsum(left[left > 0], out=start[1:])
     columns = {name: np.where(keep, column, 0) for name, column in block.columns.items()}
-    return Block(
+    return StoredBlock(
         hashes, directory_of(hashes), start, block.row[held], block.count[held],
         {name: columns[name].astype(kind) for name, kind in COLUMNS},
     )  # fmt: skip

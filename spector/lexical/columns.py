@@ -53,14 +53,14 @@ class Columns:
         self._used = need
         return first
 
-    def changing(self, name: str) -> NDArray[Any]:
-        """(rows,) the column, to be written: a copy, unless it is one already since ``seen``."""
+    def writable(self, name: str) -> NDArray[Any]:
+        """(rows,) the column, to be written: a copy, unless it is one already since ``freeze``."""
         if name not in self._own:
             self._arrays[name] = self._arrays[name].copy()
             self._own.add(name)
         return self._arrays[name][: self._used]
 
-    def seen(self) -> dict[str, NDArray[Any]]:
+    def freeze(self) -> dict[str, NDArray[Any]]:
         """The columns for a view; from now on they are not changed in place."""
         self._own.clear()
         return {name: array[: self._used] for name, array in self._arrays.items()}
@@ -72,7 +72,7 @@ class Columns:
         out.append(dict(arrays), len(arrays["id"]))
         return out
 
-    def kept(self, rows: NDArray[np.int64]) -> Columns:
+    def select(self, rows: NDArray[np.int64]) -> Columns:
         """Only some rows, in their order, not linked."""
         out = Columns()
         out.append({name: self[name][rows] for name in _DTYPES}, len(rows))

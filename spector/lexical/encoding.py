@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from spector.language.words import Analysed, is_stop, term_hash
 
-__all__ = ["Encoded", "encode"]
+__all__ = ["EncodedTexts", "encode_texts"]
 
 _U16: int = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Encoded:
+class EncodedTexts:
     """Postings of n texts, by ascending row and then hash; lengths saturate at 65,535.
 
     Attributes:
@@ -47,9 +47,9 @@ class _Codes(dict[str, int]):
         return code
 
 
-def encode(
+def encode_texts(
     texts: Sequence[Analysed], fields: Sequence[NDArray[np.uint64]], key: bytes
-) -> Encoded:
+) -> EncodedTexts:
     """The postings of some texts.
 
     Args:
@@ -75,12 +75,12 @@ def encode(
     keys = [hashes[at], hashes[np.array(joined, np.int64)], *fields]
     rows = [row, np.array(joined_row, np.int64),
             np.repeat(np.arange(len(texts)), [len(field) for field in fields])]
-    key_, row_, count = _combined(np.concatenate(keys), np.concatenate(rows))
+    key_, row_, count = _combine(np.concatenate(keys), np.concatenate(rows))
     long = np.bincount(row[content], minlength=len(texts))
-    return Encoded(key_, row_, count, _saturated(long))
+    return EncodedTexts(key_, row_, count, _saturate(long))
 
 
-def _combined(
+def _combine(
     keys: NDArray[np.uint64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint8]]:
     """Each (row, term) once, with how often it was there."""
@@ -95,5 +95,5 @@ def _combined(
     return terms[term], row, count
 
 
-def _saturated(values: NDArray[np.int64]) -> NDArray[np.uint16]:
+def _saturate(values: NDArray[np.int64]) -> NDArray[np.uint16]:
     return np.minimum(values, _U16).astype(np.uint16)

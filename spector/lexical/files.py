@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spector.kernel import crc32c
 from spector.kernel.contract import WORD_BLOCK_ROWS
-from spector.lexical.block import packed, spans_of
+from spector.lexical.block import pack_sections, spans_of
 
 __all__ = [
     "EXTENT_DTYPE", "FIELD_DTYPE", "MOST_BLOCKS", "NAMED_DTYPE", "ROWS_DTYPE", "ROWS_MAGIC",
@@ -100,7 +100,7 @@ def pack_rows(saved: SavedRows, *, uuid: bytes, analysis: int) -> bytearray:
     header["speakers"], header["name_bytes"] = len(names), sum(map(len, names))
     header["analysis"], header["turkish"] = analysis, saved.turkish
     header["uuid"] = np.frombuffer(uuid, np.uint8)
-    return packed(header, _DTYPES, (
+    return pack_sections(header, _DTYPES, (
         saved.named, saved.extents, saved.fields, np.cumsum([len(name) for name in names]),
         np.frombuffer(b"".join(names), np.uint8), saved.segment, saved.slot, saved.alive,
     ))  # fmt: skip

@@ -41,7 +41,7 @@ class IdMap:
         found = rows[at].astype(np.int64)
         return np.where((known[at] == ids) & alive[found], found, -1)
 
-    def learn(self, ids: NDArray[np.int64], first: int) -> None:
+    def assign(self, ids: NDArray[np.int64], first: int) -> None:
         """Ids (n,), ascending, of rows from ``first`` on; one that is known gets the new row."""
         used, count = self._used, len(ids)
         rows = np.arange(first, first + count, dtype=np.int32)

@@ -15,19 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import length_codes
-from spector.lexical.block import COLUMNS, without
-from spector.lexical.block import Block as StoredBlock
+from spector.lexical.block import COLUMNS, StoredBlock, drop_rows
 from spector.lexical.columns import Columns, FieldTable
 from spector.lexical.files import FIELD_DTYPE, SavedRows
-from spector.lexical.postings import Block, Postings, Stack, inverted
+from spector.lexical.postings import InvertedBlock, Occurrences, Stack, invert
 
-__all__ = ["Kept", "KeptExtent", "kept_of", "stored"]
+__all__ = ["ExtentImage", "IndexImage", "image_from_files", "stored_block"]
 
 _I32: Final = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class KeptExtent:
+class ExtentImage:
     """A partition as an index has seen it; ``generation`` -1 where that may not be so."""
 
     segment_id: int
@@ -38,7 +37,7 @@ class KeptExtent:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class IndexImage:
     """An index at one moment.
 
     blocks: one behind the other; the rows of a tail are one, too.
@@ -49,25 +48,25 @@ class Kept:
     turkish: whether any text is Turkish.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[InvertedBlock, ...]
     columns: dict[str, NDArray[Any]]
     fields: NDArray[Any]
     speakers: tuple[str, ...]
-    extents: tuple[KeptExtent, ...]
+    extents: tuple[ExtentImage, ...]
     turkish: bool
 
     @classmethod
     def of(
-        cls, stack: Stack, columns: Columns, fields: FieldTable, extents: Sequence[KeptExtent],
+        cls, stack: Stack, columns: Columns, fields: FieldTable, extents: Sequence[ExtentImage],
         *, turkish: bool,
-    ) -> Kept:
+    ) -> IndexImage:
         """The state of an index, which may go on; nothing of this changes."""
         blocks = stack.blocks
         if stack.tail_rows:
             used, tail = stack.tail_len, stack.tail
-            part = Postings(tail.hash[:used], tail.row[:used], tail.count[:used])
-            blocks = (*blocks, inverted(stack.tail_base, stack.tail_rows, [part]))
-        seen = columns.seen()
+            part = Occurrences(tail.hash[:used], tail.row[:used], tail.count[:used])
+            blocks = (*blocks, invert(stack.tail_base, stack.tail_rows, [part]))
+        seen = columns.freeze()
         places, names = _fields_in_use(fields, seen["field"][seen["alive"]])
         return cls(blocks, seen, places, names, tuple(extents), turkish)
 
@@ -86,19 +85,19 @@ def _fields_in_use(
     return places, tuple(names)
 
 
-def stored(block: Block, columns: dict[str, NDArray[Any]]) -> StoredBlock:
+def stored_block(block: InvertedBlock, columns: dict[str, NDArray[Any]]) -> StoredBlock:
     """What is written of a block: nothing of rows that are no memories any more."""
     rows = slice(block.base, block.base + block.rows)
     mine = {name: columns[name][rows] for name, _ in COLUMNS}
-    return without(
+    return drop_rows(
         StoredBlock(block.hash, block.dir, block.start, block.row, block.count, mine),
         columns["alive"][rows],
     )
 
 
-def kept_of(
+def image_from_files(
     saved: SavedRows, blocks: Sequence[StoredBlock], trusted: Sequence[bool]
-) -> Kept | None:
+) -> IndexImage | None:
     """An index from its files; None if they do not belong together.
 
     Args:
@@ -126,14 +125,14 @@ def kept_of(
     columns["chained"] = columns["chained"] & alive
     bases = np.cumsum([0, *(block.rows for block in blocks)]).tolist()
     made = tuple(
-        Block(base, b.rows, b.hash, b.start, b.row, b.count, b.dir)
+        InvertedBlock(base, b.rows, b.hash, b.start, b.row, b.count, b.dir)
         for base, b in zip(bases, blocks, strict=False)
     )
     extents = tuple(
-        KeptExtent(
+        ExtentImage(
             int(e["segment_id"]), int(e["generation"]) if sure else -1, int(e["slots"]),
             int(e["live"]),
         )
         for e, sure in zip(saved.extents, trusted, strict=True)
     )
-    return Kept(made, columns, saved.fields, saved.speakers, extents, saved.turkish)
+    return IndexImage(made, columns, saved.fields, saved.speakers, extents, saved.turkish)

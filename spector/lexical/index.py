@@ -42,12 +42,12 @@ from spector.language.statements import Text
 from spector.language.words import analyse
 from spector.lexical.aliases import alias_hashes
 from spector.lexical.columns import Columns, FieldTable
-from spector.lexical.encoding import encode
+from spector.lexical.encoding import encode_texts
 from spector.lexical.ids import IdMap
-from spector.lexical.image import Kept, KeptExtent
+from spector.lexical.image import ExtentImage, IndexImage
 from spector.lexical.postings import Stack
 from spector.lexical.sessions import Chains, session_hashes
-from spector.lexical.source import Extent, Known, Source, slot_ranges
+from spector.lexical.source import Extent, SlotEntry, TextSource, slot_ranges
 from spector.lexical.view import WordView
 
 __all__ = ["WordIndex"]
@@ -62,7 +62,7 @@ _NO_SEAL: Final = -1
 
 
 @dataclass(slots=True)
-class _Followed:
+class _FollowedPartition:
     """A partition as of the last ``follow``. ``skew``: live memories that were not found."""
 
     extent: Extent
@@ -75,16 +75,16 @@ class WordIndex:
 
     def __init__(
         self, kernel: Kernel, key: bytes = b"", *, mark: Callable[[Text], int] | None = None,
-        kept: Callable[[Sequence[Extent]], Kept | None] | None = None,
+        saved: Callable[[Sequence[Extent]], IndexImage | None] | None = None,
     ) -> None:
         """
         Args:
             kernel: searches the postings of every view.
             key: of the terms' hashes; a store's uuid, at most 64 bytes.
             mark: a number of 0 to 255 to keep for a memory, from its text and who said it.
-            kept: asked once, before any text is read, for an index to go on from.
+            saved: asked once, before any text is read, for an index to go on from.
         """
-        self._ask_for_kept = kept
+        self._load_image = saved
         self._kernel = kernel
         self._key = key
         self._mark = mark
@@ -98,7 +98,7 @@ class WordIndex:
         self._columns = Columns()
         self._fields = FieldTable(self._key)
         self._chains = Chains()
-        self._followed: dict[int, _Followed] = {}
+        self._followed: dict[int, _FollowedPartition] = {}
         self._ids = IdMap()
         self._alive = 0
         self._turkish = False
@@ -106,7 +106,7 @@ class WordIndex:
         #: what was answered last, newest first
         self._recent: list[tuple[Sequence[Extent], WordView]] = []
 
-    def follow(self, extents: Sequence[Extent], source: Source) -> WordView:
+    def follow(self, extents: Sequence[Extent], source: TextSource) -> WordView:
         """The view of some partitions, after catching up with what has changed in them.
 
         Raises:
@@ -118,7 +118,7 @@ class WordIndex:
                     return view
             return self._move(extents, source)
 
-    def _move(self, extents: Sequence[Extent], source: Source) -> WordView:
+    def _move(self, extents: Sequence[Extent], source: TextSource) -> WordView:
         if self._moving:
             raise StoreError(
                 "the words of this store are being looked at by this thread already",
@@ -148,7 +148,7 @@ class WordIndex:
                 return None
             return sum(state.extent.slots for state in self._followed.values())
 
-    def _catch_up(self, extents: Sequence[Extent], source: Source) -> bool:
+    def _catch_up(self, extents: Sequence[Extent], source: TextSource) -> bool:
         """Bring the columns to the state of the partitions; False when they are in it already."""
         followed = self._followed
         if not followed and not self._resume(extents):
@@ -184,11 +184,11 @@ class WordIndex:
         here = {extent.segment_id for extent in extents}
         return changed, [segment_id for segment_id in followed if segment_id not in here]
 
-    def _take_slots(self, extent: Extent, source: Source) -> bool:
+    def _take_slots(self, extent: Extent, source: TextSource) -> bool:
         """Take in the slots of a partition that are new; True when others have changed as well."""
         state = self._followed.get(extent.segment_id)
         if state is None:
-            state = self._followed[extent.segment_id] = _Followed(extent, 0)
+            state = self._followed[extent.segment_id] = _FollowedPartition(extent, 0)
             seen = 0
         else:
             seen = state.extent.slots
@@ -208,47 +208,48 @@ class WordIndex:
             ))
         return False
 
-    def keep(self, extents: Sequence[Extent], source: Source) -> Kept:
+    def image(self, extents: Sequence[Extent], source: TextSource) -> IndexImage:
         """What there is in some partitions, to be written somewhere: ``follow`` and no step on."""
         with self.lock:
             self._move(extents, source)
             places = [
-                KeptExtent(n, f.extent.generation, f.extent.slots, f.extent.live)
+                ExtentImage(n, f.extent.generation, f.extent.slots, f.extent.live)
                 for n, f in self._followed.items()
             ]
-            return Kept.of(
+            return IndexImage.of(
                 self._stack, self._columns, self._fields, places, turkish=self._turkish
             )
 
     def _resume(self, extents: Sequence[Extent]) -> bool:
         """Go on from what was kept, if there is any."""
-        ask, self._ask_for_kept = self._ask_for_kept, None
-        kept = None if ask is None else ask(extents)
-        if kept is None or not kept.extents:
+        load, self._load_image = self._load_image, None
+        image = None if load is None else load(extents)
+        if image is None or not image.extents:
             return False
-        self._stack = Stack.of(kept.blocks)
-        self._columns = columns = Columns.of(kept.columns)
+        self._stack = Stack.of(image.blocks)
+        self._columns = columns = Columns.of(image.columns)
         self._fields = FieldTable.of(
-            self._key, kept.speakers, [(int(c), int(d), bool(t)) for c, d, t in kept.fields]
+            self._key, image.speakers, [(int(c), int(d), bool(t)) for c, d, t in image.fields]
         )
         self._chains.link(columns, 0, columns["chained"])
         rows = np.flatnonzero(columns["alive"])
         self._ids = IdMap.of(columns["id"][rows], rows)
         self._alive = len(rows)
         self._size = int(columns["size"][rows].sum(dtype=np.int64))
-        self._turkish = kept.turkish
+        self._turkish = image.turkish
         segments, counts = np.unique(columns["segment"][rows], return_counts=True)
         found = dict(zip(segments.tolist(), counts.tolist(), strict=True))
-        for extent in kept.extents:
+        for extent in image.extents:
             count = found.get(extent.segment_id, 0)
-            self._followed[extent.segment_id] = _Followed(extent, count, extent.live - count)
+            state = _FollowedPartition(extent, count, extent.live - count)
+            self._followed[extent.segment_id] = state
         return True
 
-    def _load(self, extents: Sequence[Extent], source: Source) -> bool:
+    def _load(self, extents: Sequence[Extent], source: TextSource) -> bool:
         """Take in a whole store."""
         slots = {extent.segment_id: extent.slots for extent in extents}
         for extent in extents:
-            self._followed[extent.segment_id] = _Followed(extent, 0)
+            self._followed[extent.segment_id] = _FollowedPartition(extent, 0)
         if slots:
             self._add(
                 text for text in source.everything() if text.slot < slots.get(text.segment_id, 0)
@@ -260,7 +261,7 @@ class WordIndex:
 
     # -- rows ---------------------------------------------------------------------------------
 
-    def _compare(self, extent: Extent, source: Source) -> None:
+    def _compare(self, extent: Extent, source: TextSource) -> None:
         """Make the rows of a partition those that the catalog has there."""
         columns = self._columns
         mine = np.flatnonzero((columns["segment"] == extent.segment_id) & columns["alive"])
@@ -274,13 +275,13 @@ class WordIndex:
                 continue
             found.add(known.id)
             if columns["slot"][row] != known.slot:
-                columns.changing("slot")[row] = known.slot
+                columns.writable("slot")[row] = known.slot
         self._kill(np.array(dead, np.int64))
         slots = sorted(k.slot for k in theirs.values() if k.id not in found)
         for first, stop in slot_ranges(slots):
             self._add(source.texts(extent.segment_id, first, stop))
 
-    def _is_same(self, row: int, known: Known) -> bool:
+    def _is_same(self, row: int, known: SlotEntry) -> bool:
         columns = self._columns
         if known.seal is None:
             return bool(columns["slot"][row] == known.slot)
@@ -307,8 +308,8 @@ class WordIndex:
                 fresh.append(text)
             elif text.seal is not None and columns["seal"][row] == text.seal:
                 self._count(int(columns["segment"][row]), -1)
-                columns.changing("segment")[row] = text.segment_id
-                columns.changing("slot")[row] = text.slot
+                columns.writable("segment")[row] = text.segment_id
+                columns.writable("slot")[row] = text.slot
                 self._count(text.segment_id, 1)
             else:
                 dead.append(row)
@@ -328,7 +329,7 @@ class WordIndex:
             np.append(fields.terms[n], alias_hashes(text.aliases, self._key))
             if text.aliases else fields.terms[n] for n, text in zip(numbers, batch, strict=True)
         ]
-        found = encode(texts, terms, self._key)
+        found = encode_texts(texts, terms, self._key)
         count = len(batch)
         chained = np.array([bool(t.session_id) for t in batch], bool)
         length = np.array([len(fields.terms[n]) for n in numbers], np.int64)
@@ -349,9 +350,9 @@ class WordIndex:
             "alive": np.ones(count, bool), "chained": chained,
             "before": np.full(count, -1, np.int32), "after": np.full(count, -1, np.int32),
         }, count)
-        self._stack = self._stack.appended(count, found.hash, found.row, found.count)
+        self._stack = self._stack.append(count, found.hash, found.row, found.count)
         self._chains.link(columns, first, chained)
-        self._ids.learn(columns["id"][first:], first)
+        self._ids.assign(columns["id"][first:], first)
         for text in batch:
             self._count(text.segment_id, 1)
         self._alive += count
@@ -365,7 +366,7 @@ class WordIndex:
     def _kill(self, rows: NDArray[np.int64]) -> None:
         if not len(rows):
             return
-        self._columns.changing("alive")[rows] = False
+        self._columns.writable("alive")[rows] = False
         self._alive -= len(rows)
         self._size -= int(self._columns["size"][rows].sum(dtype=np.int64))
         for segment_id in self._columns["segment"][rows].tolist():
@@ -375,7 +376,7 @@ class WordIndex:
 
     def _make_view(self) -> WordView:
         return WordView(
-            self._kernel, self._stack, self._columns.seen(), self._fields, self._key,
+            self._kernel, self._stack, self._columns.freeze(), self._fields, self._key,
             self._ids.arrays(), self._alive, self._size, self._turkish,
         )
 
@@ -386,8 +387,8 @@ class WordIndex:
             return
         alive = self._columns["alive"]
         rows = np.flatnonzero(alive)
-        self._stack = self._stack.kept(alive)
-        self._columns = self._columns.kept(rows)
+        self._stack = self._stack.select(alive)
+        self._columns = self._columns.select(rows)
         self._chains = Chains()
         self._chains.link(self._columns, 0, self._columns["chained"])
         self._ids = IdMap.of(self._columns["id"], np.arange(len(rows)))

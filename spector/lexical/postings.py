@@ -17,10 +17,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract import WORD_BLOCK_ROWS, PostingsTable, Tail, directory_of
-from spector.kernel.contract import Postings as BlockPostings
+from spector.kernel.contract import WORD_BLOCK_ROWS, Postings, PostingsTable, Tail, directory_of
 
-__all__ = ["TAIL_ROWS", "WORD_BLOCK_ROWS", "Block", "Postings", "Stack", "inverted"]
+__all__ = ["TAIL_ROWS", "WORD_BLOCK_ROWS", "InvertedBlock", "Occurrences", "Stack", "invert"]
 
 #: rows that are read from end to end
 TAIL_ROWS: Final = 512
@@ -34,7 +33,7 @@ U8 = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Postings:
+class Occurrences:
     """Occurrences in any order of terms: (n,) each. ``row`` counts from the owner's first row."""
 
     hash: U64
@@ -46,7 +45,7 @@ class Postings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class InvertedBlock:
     """Rows ``base .. base + rows - 1``, by term.
 
     Attributes:
@@ -65,11 +64,11 @@ class Block:
     count: U8
     dir: U32
 
-    def postings(self, shift: int) -> Postings:
+    def occurrences(self, shift: int) -> Occurrences:
         """All of them, the rows moved by ``shift``."""
         counts = np.diff(self.start).astype(np.int64)
         row = (self.row.astype(np.int64) + shift).astype(np.uint16)
-        return Postings(np.repeat(self.hash, counts), row, self.count)
+        return Occurrences(np.repeat(self.hash, counts), row, self.count)
 
     @property
     def nbytes(self) -> int:
@@ -77,7 +76,7 @@ class Block:
         return sum(array.nbytes for array in arrays)
 
 
-def inverted(base: int, rows: int, parts: Sequence[Postings]) -> Block:
+def invert(base: int, rows: int, parts: Sequence[Occurrences]) -> InvertedBlock:
     """A block of postings; of one term, those that come first have the smaller rows."""
     keys = np.concatenate([part.hash for part in parts]) if parts else np.zeros(0, np.uint64)
     order = np.argsort(keys, kind="stable")
@@ -91,31 +90,31 @@ def inverted(base: int, rows: int, parts: Sequence[Postings]) -> Block:
         np.zeros(0, np.uint8)
     )
     terms = keys[first]
-    return Block(base, rows, terms, start, row, count, directory_of(terms))
+    return InvertedBlock(base, rows, terms, start, row, count, directory_of(terms))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stack:
-    """Blocks and a tail over rows ``0 .. rows - 1``. Immutable: :meth:`appended` gives another.
+    """Blocks and a tail over rows ``0 .. rows - 1``. Immutable: :meth:`append` gives another.
 
     The tail's arrays have room to spare, which the next stack uses; this one reads its own part.
     """
 
-    blocks: tuple[Block, ...]
-    tail: Postings
+    blocks: tuple[InvertedBlock, ...]
+    tail: Occurrences
     tail_base: int
     tail_rows: int
     tail_len: int
 
     @staticmethod
     def empty() -> Stack:
-        return Stack((), _room(0), 0, 0, 0)
+        return Stack((), _empty(0), 0, 0, 0)
 
     @staticmethod
-    def of(blocks: Sequence[Block]) -> Stack:
+    def of(blocks: Sequence[InvertedBlock]) -> Stack:
         """Blocks that follow one another, with an empty tail."""
         rows = sum(block.rows for block in blocks)
-        return Stack(tuple(blocks), _room(0), rows, 0, 0)
+        return Stack(tuple(blocks), _empty(0), rows, 0, 0)
 
     @property
     def rows(self) -> int:
@@ -138,7 +137,7 @@ class Stack:
         """
         names, end = ids.view(np.uint64), self.tail_base + self.tail_rows
         blocks = [
-            BlockPostings(
+            Postings(
                 hash=b.hash, dir=b.dir, start=b.start, row=b.row, count=b.count,
                 length=lengths[b.base : b.base + b.rows], id=names[b.base : b.base + b.rows],
             )
@@ -155,7 +154,7 @@ class Stack:
             ))
         return PostingsTable(blocks, tails)
 
-    def appended(self, rows: int, hashes: U64, row: NDArray[np.int64], count: U8) -> Stack:
+    def append(self, rows: int, hashes: U64, row: NDArray[np.int64], count: U8) -> Stack:
         """With ``rows`` more rows, whose postings are given by ascending row, counted from 0."""
         stack, done = self, 0
         while done < rows:
@@ -164,39 +163,39 @@ class Stack:
             else:
                 take = min(rows - done, TAIL_ROWS - stack.tail_rows)
             a, b = np.searchsorted(row, (done, done + take))
-            part = Postings(hashes[a:b], (row[a:b] - done).astype(np.uint16), count[a:b])
+            part = Occurrences(hashes[a:b], (row[a:b] - done).astype(np.uint16), count[a:b])
             if take > TAIL_ROWS:
-                stack = stack._with_block(inverted(stack.rows, take, [part]))
+                stack = stack._with_block(invert(stack.rows, take, [part]))
             else:
                 stack = stack._with_tail(take, part)
             done += take
         return stack
 
-    def kept(self, alive: NDArray[np.bool_]) -> Stack:
+    def select(self, alive: NDArray[np.bool_]) -> Stack:
         """Only the rows that are alive (rows,), numbered anew in their order."""
         stack = Stack.empty()
-        blocks: list[Block] = []
+        blocks: list[InvertedBlock] = []
         for block in self.blocks:
             mine = alive[block.base : block.base + block.rows]
             base = blocks[-1].base + blocks[-1].rows if blocks else 0
             if mine.any():
-                blocks.append(_without(block, mine, base))
+                blocks.append(_drop_rows(block, mine, base))
         base = blocks[-1].base + blocks[-1].rows if blocks else 0
-        stack = Stack(tuple(blocks), _room(0), base, 0, 0)
+        stack = Stack(tuple(blocks), _empty(0), base, 0, 0)
         mine = alive[self.tail_base : self.tail_base + self.tail_rows]
         used = self.tail_len
         keep = mine[self.tail.row[:used]]
         rank = np.cumsum(mine) - 1
         row = rank[self.tail.row[:used][keep]]
-        return stack.appended(
+        return stack.append(
             int(mine.sum()), self.tail.hash[:used][keep], row, self.tail.count[:used][keep]
         )
 
-    def _with_tail(self, rows: int, more: Postings) -> Stack:
+    def _with_tail(self, rows: int, more: Occurrences) -> Stack:
         used, need = self.tail_len, self.tail_len + len(more)
         tail = self.tail
         if need > len(tail):
-            tail = _room(max(need, 2 * used))
+            tail = _empty(max(need, 2 * used))
             for name in ("hash", "row", "count"):
                 getattr(tail, name)[:used] = getattr(self.tail, name)[:used]
         tail.hash[used:need] = more.hash
@@ -205,11 +204,11 @@ class Stack:
         stack = Stack(self.blocks, tail, self.tail_base, self.tail_rows + rows, need)
         if stack.tail_rows < TAIL_ROWS:
             return stack
-        whole = Postings(tail.hash[:need], tail.row[:need], tail.count[:need])
-        block = inverted(stack.tail_base, stack.tail_rows, [whole])
-        return Stack(self.blocks, _room(0), self.tail_base, 0, 0)._with_block(block)
+        whole = Occurrences(tail.hash[:need], tail.row[:need], tail.count[:need])
+        block = invert(stack.tail_base, stack.tail_rows, [whole])
+        return Stack(self.blocks, _empty(0), self.tail_base, 0, 0)._with_block(block)
 
-    def _with_block(self, block: Block) -> Stack:
+    def _with_block(self, block: InvertedBlock) -> Stack:
         """With a block behind the others, merged with those before it while they are of a size."""
         assert self.tail_rows == 0, "a block goes behind everything"
         blocks = [*self.blocks, block]
@@ -217,24 +216,26 @@ class Stack:
             a, b = blocks[-2:]
             if a.rows + b.rows > WORD_BLOCK_ROWS or a.rows >= _LIKE * b.rows:
                 break
-            merged = inverted(a.base, a.rows + b.rows, [a.postings(0), b.postings(a.rows)])
+            merged = invert(a.base, a.rows + b.rows, [a.occurrences(0), b.occurrences(a.rows)])
             blocks[-2:] = [merged]
-        return Stack(tuple(blocks), _room(0), blocks[-1].base + blocks[-1].rows, 0, 0)
+        return Stack(tuple(blocks), _empty(0), blocks[-1].base + blocks[-1].rows, 0, 0)
 
 
-def _without(block: Block, alive: NDArray[np.bool_], base: int) -> Block:
+def _drop_rows(block: InvertedBlock, alive: NDArray[np.bool_], base: int) -> InvertedBlock:
     """A block with only the rows that are alive, and at another place."""
     keep = alive[block.row]
     kept = np.concatenate(([0], np.cumsum(keep)))[block.start]  # postings before each term
     there = np.diff(kept) > 0
     rank = (np.cumsum(alive) - 1).astype(np.uint16)
     terms = block.hash[there]
-    return Block(
+    return InvertedBlock(
         base, int(alive.sum()), terms,
         np.append(kept[:-1][there], kept[-1]).astype(np.uint32),
         rank[block.row[keep]], block.count[keep], directory_of(terms),
     )
 
 
-def _room(size: int) -> Postings:
-    return Postings(np.zeros(size, np.uint64), np.zeros(size, np.uint16), np.zeros(size, np.uint8))
+def _empty(size: int) -> Occurrences:
+    return Occurrences(
+        np.zeros(size, np.uint64), np.zeros(size, np.uint16), np.zeros(size, np.uint8)
+    )

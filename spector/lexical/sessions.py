@@ -54,8 +54,8 @@ class Chains:
         else:
             touched = np.unique(sessions)
             every = np.concatenate((self._members(columns, first, touched), rows))
-            columns.changing("before")[every] = -1
-            columns.changing("after")[every] = -1
+            columns.writable("before")[every] = -1
+            columns.writable("after")[every] = -1
             self._link_all(columns, every)
 
     def _link_all(self, columns: Columns, rows: NDArray[np.int64]) -> None:
@@ -85,7 +85,7 @@ class Chains:
             self._recent[session] = row
             self._settle()
             return
-        before, after = columns.changing("before"), columns.changing("after")
+        before, after = columns.writable("before"), columns.writable("after")
         following = int(after[at]) if at >= 0 else self._first_of(before, last)
         before[row], after[row] = at, following
         before[following] = row

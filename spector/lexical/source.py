@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Protocol
 
 from spector.language.statements import Text
 
-__all__ = ["Extent", "Known", "Source", "slot_ranges"]
+__all__ = ["Extent", "SlotEntry", "TextSource", "slot_ranges"]
 
 #: two ranges of slots are one when the gap is at most this: reading it costs less than a query
 _GAP: Final = 8
@@ -28,7 +28,7 @@ class Extent(Protocol):
     def overwrites(self) -> int: ...
 
 
-class Known(NamedTuple):
+class SlotEntry(NamedTuple):
     """A memory in a slot, without its text."""
 
     id: int
@@ -36,7 +36,7 @@ class Known(NamedTuple):
     seal: int | None = None
 
 
-class Source(Protocol):
+class TextSource(Protocol):
     """A catalog at the moment of the partitions that are followed."""
 
     def everything(self) -> Iterable[Text]:
@@ -45,7 +45,7 @@ class Source(Protocol):
     def texts(self, segment_id: int, first: int, stop: int) -> Iterable[Text]:
         """Memories in slots ``first`` to ``stop - 1`` of a partition."""
 
-    def known(self, segment_id: int) -> Iterable[Known]:
+    def known(self, segment_id: int) -> Iterable[SlotEntry]:
         """All memories of a partition."""
 
 

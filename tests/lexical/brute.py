@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from spector.language.statements.text import Text
 from spector.language.words.analysis import Term, analyse, field_terms
-from spector.lexical.source import Known
+from spector.lexical.source import SlotEntry
 
 __all__ = ["Shelf", "Span", "bm25", "neighbours_of", "terms_of"]
 
@@ -69,8 +69,9 @@ class Shelf:
                 self.read += 1
                 yield text
 
-    def known(self, segment_id: int) -> Iterable[Known]:
-        return [Known(t.id, t.slot, t.seal) for t in self.partitions[segment_id] if t is not None]
+    def known(self, segment_id: int) -> Iterable[SlotEntry]:
+        texts = self.partitions[segment_id]
+        return [SlotEntry(t.id, t.slot, t.seal) for t in texts if t is not None]
 
 
 def terms_of(text: Text) -> tuple[Counter[str], tuple[str, ...], int]:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spector.lexical.aliases import alias_terms, folded, is_slip, name_words, near_terms, spans
+from spector.lexical.aliases import alias_terms, fold_alias, is_typo, name_words, spans, typo_terms
 from spector.records import MOST_ALIASES
 
 NAMES = st.text(string.ascii_lowercase[:4], min_size=1, max_size=9)
@@ -37,8 +37,8 @@ def is_met(cue: str, alias: str) -> bool:
     words = name_words(cue)
     (whole,) = [each for each in spans(words) if each.stop - each.start == len(words)]
     indexed = set(alias_terms([alias]))
-    near = not indexed.isdisjoint(near_terms(whole.text))
-    alike = is_slip(whole.text, folded(alias))
+    near = not indexed.isdisjoint(typo_terms(whole.text))
+    alike = is_typo(whole.text, fold_alias(alias))
     assert near or not alike, "what is alike is compared"
     return whole.term in indexed or alike
 

@@ -27,11 +27,11 @@ from spector.lexical.block import (
     COLUMNS,
     LEXICAL_DTYPE,
     LEXICAL_HEADER_BYTES,
-    Block,
+    StoredBlock,
     block_layout,
+    drop_rows,
     pack_block,
     read_block,
-    without,
 )
 from tests.kernel.blocks import kernels
 from tests.lexical.worlds import Row, block_of, random_rows, vocabulary
@@ -49,17 +49,17 @@ def kernel(request: pytest.FixtureRequest) -> Kernel:
     return load_kernel(request.param)
 
 
-def world(number: int, rows: int = 90, words: int = 70) -> tuple[Block, list[Row]]:
+def world(number: int, rows: int = 90, words: int = 70) -> tuple[StoredBlock, list[Row]]:
     rng = np.random.default_rng(seed(number))
     made = random_rows(rng, vocabulary(rng, words), rows, 9)
     return block_of(made, rng.permutation(10 * rows)[:rows].tolist()), made
 
 
-def image_of(block: Block) -> NDArray[np.uint8]:
+def image_of(block: StoredBlock) -> NDArray[np.uint8]:
     return np.frombuffer(bytes(pack_block(block, uuid=UUID, analysis=ANALYSIS)), np.uint8)
 
 
-def read(image: NDArray[np.uint8], kernel: Kernel) -> tuple[Block | None, str]:
+def read(image: NDArray[np.uint8], kernel: Kernel) -> tuple[StoredBlock | None, str]:
     return read_block(image, kernel, uuid=UUID, analysis=ANALYSIS)
 
 
@@ -71,7 +71,7 @@ def resealed(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return image
 
 
-def assert_same(got: Block, want: Block) -> None:
+def assert_same(got: StoredBlock, want: StoredBlock) -> None:
     for name in SECTIONS:
         assert np.array_equal(getattr(got, name), getattr(want, name)), name
     for name, kind in COLUMNS:
@@ -79,7 +79,7 @@ def assert_same(got: Block, want: Block) -> None:
         assert got.columns[name].dtype == np.dtype(kind)
 
 
-def ask(block: Block, kernel: Kernel) -> None:
+def ask(block: StoredBlock, kernel: Kernel) -> None:
     """Every call, for words that the block has and one that it lacks."""
     table = PostingsTable([Postings(
         block.hash, block.dir, block.start, block.row, block.count,
@@ -116,7 +116,9 @@ def test_a_block_has_one_row_at_least_and_65536_at_most() -> None:
     for rows in (0, WORD_BLOCK_ROWS + 1):
         columns = {name: np.zeros(rows, kind) for name, kind in COLUMNS}
         with pytest.raises(InvalidInputError):
-            image_of(Block(whole.hash, whole.dir, whole.start, whole.row, whole.count, columns))
+            image_of(
+                StoredBlock(whole.hash, whole.dir, whole.start, whole.row, whole.count, columns)
+            )
 
 
 def test_every_changed_byte_of_a_file_is_noticed(kernel: Kernel) -> None:
@@ -197,7 +199,7 @@ def test_sizes_that_no_file_has_are_refused_before_anything_is_made(field: str) 
 def test_rows_that_go_take_their_words_with_them(kernel: Kernel) -> None:
     block, rows = world(7)
     keep = np.arange(90) % 3 > 0
-    left = without(block, keep)
+    left = drop_rows(block, keep)
     wanted = block_of(
         [row if kept else {} for row, kept in zip(rows, keep, strict=True)],
         block.columns["id"].tolist(),
@@ -213,7 +215,7 @@ def test_rows_that_go_take_their_words_with_them(kernel: Kernel) -> None:
     image = image_of(left)
     assert not [word for word in gone if word.to_bytes(8, "little") in image.tobytes()]
     assert read(image, kernel)[0] is not None
-    assert without(block, np.ones(90, bool)) is block
-    none_left = read(image_of(without(block, np.zeros(90, bool))), kernel)[0]
+    assert drop_rows(block, np.ones(90, bool)) is block
+    none_left = read(image_of(drop_rows(block, np.zeros(90, bool))), kernel)[0]
     assert none_left is not None
     ask(none_left, kernel)

@@ -15,7 +15,7 @@ from spector.kernel.contract.postings import (
     directory_of,
     length_codes,
 )
-from spector.lexical.block import COLUMNS, Block
+from spector.lexical.block import COLUMNS, StoredBlock
 
 Row = dict[int, int]
 
@@ -72,7 +72,7 @@ def invert(tail: Tail) -> Postings:
     )  # fmt: skip
 
 
-def block_of(rows: Sequence[Row], ids: Sequence[int]) -> Block:
+def block_of(rows: Sequence[Row], ids: Sequence[int]) -> StoredBlock:
     """A block of rows, the other columns filled with something."""
     p = invert(tail_of(rows, ids))
     count = np.arange(len(rows))
@@ -81,4 +81,4 @@ def block_of(rows: Sequence[Row], ids: Sequence[int]) -> Block:
         for n, (name, kind) in enumerate(COLUMNS)
     }
     columns["id"] = np.array(ids, "<i8")
-    return Block(p.hash, p.dir, p.start, p.row, p.count, columns)
+    return StoredBlock(p.hash, p.dir, p.start, p.row, p.count, columns)

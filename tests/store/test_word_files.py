@@ -111,7 +111,7 @@ def agree(memory: Memory) -> Words:
     store = durable(memory)
     kept = Words(store)
     fresh = Words(store)
-    fresh._index._ask_for_kept = None
+    fresh._index._load_image = None
     assert answers(store, kept) == answers(store, fresh)
     store.words = kept
     return kept

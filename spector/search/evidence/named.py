@@ -30,7 +30,7 @@ from spector.language.words import (
     is_stop,
     plain,
 )
-from spector.lexical import Span, folded, is_slip, name_words, near_terms, spans
+from spector.lexical import Span, fold_alias, is_typo, name_words, spans, typo_terms
 from spector.records import aliases_in
 from spector.search.view import Plan, eligible_rows
 
@@ -159,7 +159,7 @@ def _slips(
 ) -> dict[str, str]:
     """Adds the spans that are a name but for one slip; what is meant by the words with a slip."""
     near = {
-        span: near_terms(span.text) for span in every
+        span: typo_terms(span.text) for span in every
         if span.stop - span.start <= _MOST_WORDS
         and not any(other.covers(span) for other in named)
     }
@@ -173,7 +173,7 @@ def _slips(
         for n in range(len(plan.views)):
             some = eligible_rows(plan, n, have.rows(n, terms), certain=True)
             for row, memory in islice(some, _MOST_COMPARED):
-                for name in map(folded, aliases_in(memory.metadata)):
+                for name in map(fold_alias, aliases_in(memory.metadata)):
                     wrong = _mistaken(words[span.start : span.stop], span.text, name)
                     if wrong is None:
                         continue
@@ -190,7 +190,7 @@ def _slips(
 
 def _mistaken(words: Sequence[str], text: str, name: str) -> str | None:
     """The one word of a text that makes it a slip of a name."""
-    if not is_slip(text, name):
+    if not is_typo(text, name):
         return None
     wrong = set(words).difference(name.split())
     word = wrong.pop() if len(wrong) == 1 else ""

@@ -18,10 +18,10 @@ from spector.lexical import (
     MOST_BLOCKS,
     NAMED_DTYPE,
     ROWS_DTYPE,
-    Block,
     SavedRows,
+    StoredBlock,
     blocks_named,
-    kept_of,
+    image_from_files,
     list_size_by_header,
     read_block,
     read_rows,
@@ -102,7 +102,7 @@ def _notes_on_list(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[
     if saved is None:
         yield LIST, f"{problem}; {_ANEW}"
         return
-    blocks: list[Block] = []
+    blocks: list[StoredBlock] = []
     for entry in saved.named:
         name = name_of(int(entry["number"]))
         try:
@@ -117,22 +117,22 @@ def _notes_on_list(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[
         yield LIST, f"its blocks do not belong together; {_ANEW}"
 
 
-def _without_postings(block: Block) -> Block:
+def _without_postings(block: StoredBlock) -> StoredBlock:
     """What of a block is held against the others: a sixth of it, and not the file's bytes."""
     columns = {name: column.copy() for name, column in block.columns.items()}
-    return Block(
+    return StoredBlock(
         block.hash[:0].copy(), block.dir[:0].copy(), block.start[:0].copy(), block.row[:0].copy(),
         block.count[:0].copy(), columns,
     )
 
 
-def _fits(saved: SavedRows, blocks: list[Block]) -> bool:
-    return kept_of(saved, blocks, [False] * len(saved.extents)) is not None
+def _fits(saved: SavedRows, blocks: list[StoredBlock]) -> bool:
+    return image_from_files(saved, blocks, [False] * len(saved.extents)) is not None
 
 
 def _block(
     files: Files, name: str, kernel: Kernel, uuid: bytes, analysis: int, listed: int
-) -> tuple[Block | None, str]:
+) -> tuple[StoredBlock | None, str]:
     image = bytes_of(files, name) if files.exists(name) else None
     if image is None:
         return None, "named by the list, but absent" if not files.exists(name) else "too large"

@@ -26,18 +26,18 @@ from spector.lexical import (
     LEXICAL_HEADER_BYTES,
     MOST_BLOCKS,
     NAMED_DTYPE,
-    Kept,
+    IndexImage,
     SavedRows,
-    kept_of,
+    StoredBlock,
+    image_from_files,
     list_size_by_header,
     pack_block,
     pack_rows,
     read_block,
     read_rows,
     size_by_header,
-    stored,
+    stored_block,
 )
-from spector.lexical import Block as StoredBlock
 from spector.store.core import Store
 from spector.store.files import Bytes, Files
 from spector.store.partitions import Partition, replace_derived
@@ -91,7 +91,7 @@ class WordFiles:
 
     # -- reading --------------------------------------------------------------------------------
 
-    def load(self, partitions: Sequence[Partition]) -> Kept | None:
+    def load(self, partitions: Sequence[Partition]) -> IndexImage | None:
         """The index in the files, if there is one of this store and this analysis."""
         if not self._usable:
             return None
@@ -101,7 +101,7 @@ class WordFiles:
         self._spoilt = kept is None and self._files.exists(LIST)
         return kept
 
-    def _load(self, partitions: Sequence[Partition]) -> Kept | None:
+    def _load(self, partitions: Sequence[Partition]) -> IndexImage | None:
         image = bytes_of(self._files, LIST)
         if image is None:
             return None
@@ -112,7 +112,7 @@ class WordFiles:
         whole = [block for block in blocks if block is not None]
         if len(whole) < len(blocks):
             return None
-        kept = kept_of(saved, whole, self._trusted(saved, partitions))
+        kept = image_from_files(saved, whole, self._trusted(saved, partitions))
         if kept is not None:
             for block, entry in zip(kept.blocks, saved.named, strict=True):
                 self._written[id(block)] = (block, int(entry["number"]), int(entry["body_crc"]))
@@ -154,7 +154,7 @@ class WordFiles:
             return False
         return self._spoilt or abs(rows - self._rows) + abs(dead - self._dead) >= _WORTH_WRITING
 
-    def save(self, kept: Kept, partitions: Sequence[Partition]) -> bool:
+    def save(self, kept: IndexImage, partitions: Sequence[Partition]) -> bool:
         """Write what no file has yet. False when that failed, which is no error.
 
         Args:
@@ -168,7 +168,7 @@ class WordFiles:
             return False
         return True
 
-    def _save(self, kept: Kept, partitions: Sequence[Partition]) -> None:
+    def _save(self, kept: IndexImage, partitions: Sequence[Partition]) -> None:
         taken = {number for _, number, _ in self._written.values()}
         taken |= {_number_of(name) for name in self._files.listing() if is_words(name)}
         free = (number for number in range(MOST_BLOCKS) if number not in taken)
@@ -179,7 +179,7 @@ class WordFiles:
             if known is None or known[0] is not block:
                 number = next(free)
                 image = pack_block(
-                    stored(block, kept.columns), uuid=self._uuid, analysis=self._analysis
+                    stored_block(block, kept.columns), uuid=self._uuid, analysis=self._analysis
                 )
                 if len(image) > _MOST_BYTES:
                     return
@@ -201,7 +201,7 @@ class WordFiles:
         mine = {LIST, *(name_of(number) for _, number, _ in written.values())}
         _remove(self._files, keep=mine)
 
-    def _extents(self, kept: Kept, partitions: Sequence[Partition]) -> Any:
+    def _extents(self, kept: IndexImage, partitions: Sequence[Partition]) -> Any:
         here = {partition.segment_id: partition for partition in partitions}
         out = np.zeros(len(kept.extents), EXTENT_DTYPE)
         for n, extent in enumerate(kept.extents):

@@ -24,7 +24,7 @@ import numpy as np
 from spector.errors import CatalogCorruptError, StoreError
 from spector.language.statements import Text, speaker_in, words_of
 from spector.language.words import fingerprint
-from spector.lexical import Extent, Kept, Known, WordIndex, WordView
+from spector.lexical import Extent, IndexImage, SlotEntry, WordIndex, WordView
 from spector.records import aliases_in
 from spector.store.core import Store, View
 from spector.store.partitions import Partition
@@ -95,7 +95,7 @@ class Words:
         if sum(p.slots for p in view.partitions) - slots > _MOST_TO_ANALYSE:
             return
         with contextlib.suppress(StoreError, MemoryError):
-            kept = self._index.keep(view.partitions, _Source(store))
+            kept = self._index.image(view.partitions, _Source(store))
             alive = kept.columns["alive"]
             if self._word_files.is_worth_saving(len(alive), int(np.count_nonzero(~alive))):
                 self._word_files.save(kept, view.partitions)
@@ -105,7 +105,7 @@ class Words:
 
     def _make_index(self) -> WordIndex:
         return WordIndex(
-            self._kernel, self._key, mark=self._mark, kept=partial(_kept, self._word_files)
+            self._kernel, self._key, mark=self._mark, saved=partial(_kept, self._word_files)
         )
 
     @property
@@ -118,7 +118,7 @@ class Words:
         return _Source(self._store)
 
 
-def _kept(files: WordFiles, extents: Sequence[Extent]) -> Kept | None:
+def _kept(files: WordFiles, extents: Sequence[Extent]) -> IndexImage | None:
     return files.load([extent for extent in extents if isinstance(extent, Partition)])
 
 
@@ -175,7 +175,7 @@ class _Source:
     def _partitions(self) -> list[tuple[int, int]]:
         return [(row.id, row.slots) for row in self._store.catalog.segments()]
 
-    def known(self, segment_id: int) -> Iterable[Known]:
+    def known(self, segment_id: int) -> Iterable[SlotEntry]:
         try:
             found = self._known("content", segment_id)
         except StoreError as error:
@@ -183,7 +183,7 @@ class _Source:
                 raise
             found = self._known("", segment_id)
         return [
-            Known(record_id, slot, seal if _is_seal(seal) else None)
+            SlotEntry(record_id, slot, seal if _is_seal(seal) else None)
             for record_id, slot, seal in found if _is_place(slot)
         ]
 
