@@ -31,9 +31,9 @@ def promises(run: dict[str, Any]) -> list[str]:
     if "filters" not in pair:
         return [f"Not measured: {pair.get('reason', 'unknown')}."]
     lines = [
-        "Each round asks all of them the same cue in turns, on one core. The ratio is the median "
-        "over the rounds of faiss's time over spector's, with quartiles; then the ratios of the "
-        "best times and of the median processor times, which other programs change least.",
+        "In each round all of them answer the same cue in turn, on one core. The ratio is faiss's "
+        "time over spector's, median over the rounds with quartiles; then the ratios of the best "
+        "times and of the median processor times, which other programs disturb least.",
         "",
         "| filter | faiss SQ8 flat p50 | spector asked | p50 | p99 | ratio | of best | of CPU | "
         "recall | of exact |",
@@ -52,11 +52,11 @@ def promises(run: dict[str, Any]) -> list[str]:
                 )
     lines += [
         "",
-        "Asked by default: fused, k = 10, filter through the Bloom gate; as recall asks: 16 more "
-        "than are wanted taken from the gate; bitmap: the filter made ready; confidence 3: "
-        "estimates with three standard errors to spare, whatever recall chooses; exact: no "
-        "estimates; straight: over the records, without the index; cosine only: similarity alone. "
-        "Recall is against the float32 truth, with strangers of the Bloom gate dropped.",
+        "default: fused, k = 10, filter through the Bloom filter. as recall asks: 16 more than "
+        "wanted. bitmap: the filter prepared as a bitmap. confidence 3: estimates with three "
+        "standard errors of margin. exact: no estimates. straight: over the records, without the "
+        "index. cosine only: similarity alone. Recall is against the float32 truth, without the "
+        "false positives of the Bloom filter.",
         "",
     ]
     return lines + [_verdict(run, *promise) for promise in PROMISES]
@@ -83,7 +83,7 @@ def efforts(run: dict[str, Any]) -> list[str]:
         return ["Not measured in this run."]
     ours = next((_first_cell(each) for each in run["contenders"] if each["name"] == _OURS), {})
     lines = [
-        "One thread, no filter. spector has no such number: its estimates rule out what cannot be "
+        "One thread, no filter. spector has no such setting: its estimates rule out what cannot be "
         "among the best, and it reads the rest.",
         "",
         "| contender | effort | p50 | recall@10 |",
@@ -130,9 +130,9 @@ def facts(run: dict[str, Any]) -> list[str]:
     return [
         *lines,
         "",
-        "Bytes are allocated on disk. Own memory is the peak of what the asking process owns, "
-        "mapped files apart. spector: partitions and derived index, with the catalog (text, tags, "
-        "full text) in parentheses.",
+        "Bytes are allocated on disk. Own memory is the peak of the querying process, without "
+        "mapped files. spector: partitions and derived index, with the catalog (text, tags, full "
+        "text) in parentheses.",
     ]
 
 

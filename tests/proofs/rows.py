@@ -54,14 +54,14 @@ _PLANTED: Final = frozenset({"planted_bugs_found"})
 ROWS: Final = (
     Row(
         "T1", "A killed process loses nothing acknowledged and shows nothing half-done",
-        "SIGKILL at every file system call of every workload, SQLite's own calls included; of a"
-        " relaxed writer at every fifth", ("durable",),
+        "SIGKILL at every file system call of every workload, including SQLite's; at every fifth"
+        " call of a relaxed writer", ("durable",),
         {"kill_points": 3000},
     ),
     Row(
         "T2", "A kill during recovery changes nothing",
-        "what every 97th of those kills leaves is recovered and killed at every call; each of these"
-        " again at one place, which goes round", ("durable",),
+        "every 97th image of those kills is recovered and killed at every call; each result again"
+        " at one call, a different one each time", ("durable",),
     ),
     Row(
         "T3",
@@ -83,16 +83,16 @@ ROWS: Final = (
     Row(
         "T6", "A failing disk gives a typed error and leaves the store intact",
         "EIO, ENOSPC, EDQUOT, EMFILE, EACCES, EINTR, short writes, at every 2nd to 61st call of"
-        " each workload in strict durability, once or for ever; at fewer of a relaxed writer's and"
-        " of a reader's; no memory at every one. No file is synced again after its sync failed, but"
-        " while a store is first made (those are counted); no directory, but that of the catalog"
-        " after a failure that SQLite keeps to itself (counted)", ("durable",),
+        " each workload in strict durability, once or for ever; at fewer calls of a relaxed writer"
+        " and of a reader; no memory, at every call. No file is synced again after its sync failed,"
+        " except while a store is being created (counted), and no directory, except that of the"
+        " catalog after a failure that SQLite hides (counted)", ("durable",),
     ),
     Row(
         "T7", "A full disk is survivable: room freed means work resumes",
-        "a quota in front of libc at every few KiB of each workload, which cannot show a SIGBUS:"
-        " its disk is roomy. Mounted tmpfs and ext4 of 4 to 8 MiB: remember, reflect, compact,"
-        " checkpoint, backup, close", ("durable",),
+        "a quota in front of libc at every few KiB of each workload, which cannot show a SIGBUS"
+        " because its disk has room; mounted tmpfs and ext4 of 4 to 8 MiB: remember, reflect,"
+        " compact, checkpoint, backup, close", ("durable",),
     ),
     Row(
         "T8", "Too little memory is an error, not a crash",
@@ -100,21 +100,21 @@ ROWS: Final = (
         ("durable", "search"),
     ),
     Row(
-        "T9", "Every byte of a header that is not what was written is noticed or harmless",
+        "T9", "Every changed byte of a header is noticed or harmless",
         "each byte of partition and record headers set to 0, 255, ^1, +1, random",
         ("ground", "store", "kernel", "native", "search"),
     ),
     Row(
-        "T10", "Damage of bodies and files is found, and never served as truth",
+        "T10", "Damage to records and files is found, and never served as truth",
         "bit flips, zeroed pages, swaps, truncations, foreign and stale files",
         ("ground", "store", "lexical", "kernel", "native", "search", "language"),
     ),
     Row(
         "T11", "No input from disk crashes the reader",
-        "each kind of input counted by itself, a case of one costs a thousand times one of another:"
-        " C under sanitizers (kernel, lexical); by chance; guided by coverage (damaged stores, and"
-        " repairs of them; stores forged with sums that fit, only opened or sealed and asked"
-        " everything; imports; exports; arguments)", ("engine", "importers"),
+        "each kind of input counted separately, because their cost differs a thousandfold: C under"
+        " sanitizers (kernel, lexical); random input; input guided by coverage (damaged stores and"
+        " their repairs; stores forged with matching checksums, either only opened or used in full;"
+        " imports; exports; arguments)", ("engine", "importers"),
         {
             "kernel_cases": 5_000_000, "lexical_cases": 300_000,
             "imports_by_chance": 40_000, "arguments_by_chance": 40_000,
@@ -125,8 +125,8 @@ ROWS: Final = (
         },
     ),
     Row(
-        "T12", "A file that another program has shrunk is noticed when it is opened or read as a"
-        " whole; under an open store, recalls may end the process",
+        "T12", "A truncated file is noticed when it is opened or read as a whole; under an open"
+        " store it may end the process in a recall",
         "truncation at every 37th byte between openings; while a store opens with guard_reads; in"
         " front of compaction and backup; under recalls of an open store, which get SIGBUS",
         ("ground", "store", "kernel", "native", "search"),
@@ -154,11 +154,12 @@ ROWS: Final = (
         "T18", "Clocks that jump, freeze or go back break nothing",
         "injected clocks, 1969 to 2262", ("durable", "search"),
     ),
-    Row("T19", "Days are UTC days, whoever asks from wherever", "zones, both ends of summer time",
+    Row("T19", "Days are UTC days in every time zone", "zones, both ends of summer time",
         ("ground", "store", "tiers", "write", "upkeep", "sleep"),
     ),
     Row(
-        "T20", "Huge inputs are refused, typed", "texts, tags, batches beyond their limits",
+        "T20", "Huge inputs are refused with a typed error",
+        "texts, tags, batches beyond their limits",
         ("ground", "arguments", "write", "search", "memory", "importers", "exchange"),
         apart=frozenset({"refused"}),
     ),
@@ -198,30 +199,30 @@ ROWS: Final = (
         ("kernel", "native"),
     ),
     Row(
-        "T29", "Whoever looks at whatever moment sees whole commits, whatever else goes on",
+        "T29", "Every reader sees whole commits at every moment, whatever else happens",
         "a writer, readers within its operations, backups, restores, nights, failing disks and"
-        " kills, in one thread from one number", ("durable", "search"),
+        " kills, in one thread from one seed", ("durable", "search"),
         {"steps": 18_000, "planted_bugs_found": 3}, _PLANTED,
     ),
     Row(
         "T30", "The tests bite",
-        "mutants of the store, of what writes and what sleeps, and of the parsers: comparisons, off"
-        " by one, syncs and calls left out or swapped, errors not raised",
+        "mutants of store, write, upkeep, sleep and the parsers: comparisons, off by one, syncs and"
+        " calls left out or swapped, errors not raised",
         ("ground", "store", "write", "upkeep", "sleep", "tiers", "exchange", "importers"),
         {"mutants": 60},
     ),
     Row(
         "T31", "Long runs do not slow down, nor grow beyond 4 MiB of own memory an hour",
         "one writer, four reading processes, the daemon on; the last quarter of the time beside the"
-        " first; slopes of memory, descriptors, maps; all other tests beside it", ("engine",),
+        " first; slopes of memory, descriptors, maps; beside all other tests", ("engine",),
         {"minutes": 30},
     ),
     Row(
         "T32", "Load is survivable",
-        "10,000 to 1,000,000 records, cold and warm; all other tests beside it", ("engine",),
+        "10,000 to 1,000,000 records, cold and warm; beside all other tests", ("engine",),
     ),
     Row(
-        "T33", "A backup of a live store is a store; what a plain copy is, is told",
+        "T33", "A backup of a live store is a store; an unsafe plain copy is detected",
         "backups while writes go on, restored, checked; copies file by file, in several orders,"
         " while a store is in use or its writer is killed; backups copied over what a killed writer"
         " left. Each is refused, or found by check, or one moment exactly", ("durable",),
@@ -243,21 +244,21 @@ ROWS: Final = (
     Row(
         "T36", "An interrupt costs nothing: Ctrl-C, SIGTERM, a soft time limit",
         "an exception at every return of a call into SQLite and the system, in every verb, in"
-        " opening and closing; real signals at random moments, of the command too. Afterwards the"
-        " object works or says that it has to be opened again, the store opens, check finds"
-        " nothing, what was acknowledged is there, no lock and no descriptor is left",
+        " opening and closing; real signals at random moments, also to the command. Afterwards the"
+        " object works or says that it must be reopened, the store opens, check finds nothing,"
+        " everything acknowledged is there, and no lock or descriptor is left",
         ("engine", "cli", "importers"),
         {"places_cut": 4000, "interrupts": 5000, "commands_interrupted": 300},
     ),
     Row(
-        "T37", "Closing beside running calls ends them: with a result, or StoreClosedError",
+        "T37", "Closing beside running calls ends them with a result or StoreClosedError",
         "a memory is closed while many threads are in all of its verbs", ("engine",),
         {"closings": 1000},
     ),
     Row("I1-I15", "check names each broken invariant", "each broken by hand",
         ("ground", "store", "kernel", "native"),
     ),
-    Row("repair", "What is intact can be salvaged", "check --repair on every kind of damage",
+    Row("repair", "Whatever is intact can be salvaged", "check --repair on every kind of damage",
         ("durable", "providers", "cli"),
     ),
     Row("backup", "Backups are whole or absent", "kills, full disks, hostile destinations",

@@ -35,35 +35,46 @@ _NAMES: Final = {
     "selective_precision": "precision, selective", "selective_recall": "recall, selective",
 }  # fmt: skip
 _INTRO: Final = (
-    "Every store is told in three ways: who speaks as `role=`, as \"Name: text\" in the text "
-    "alone, and not at all (words only). The worse of the first two is the headline. The product "
-    "embeds by itself; nothing is trained on these sets and no language model runs. "
-    "Instructions that stand beside the hits take places: the first 10 - s hits and the s "
-    "standing ones.",
+    "How often recall finds the memories that answer a question, on public conversations with "
+    "known answers.",
+    "",
+    "- **any@10**: at least one right memory is among the first ten. **frac@10**: the share of the "
+    "right memories that are. **all@10**: all of them are.",
+    "- **precision**, **recall**: of what the product returns by default, or with "
+    "`selective=True`.",
+    "- **LoCoMo** is long conversations of two people, **BEAM** and **PrefEval** chats with an "
+    "assistant, **MADial** dialogues in which a memory should come to mind; **beliefs** are short "
+    "facts about a user, and **stores of one kind** hold memories that are all alike.",
+    "",
+    "Every conversation is stored in three ways: with the speaker as `role=`, with \"Name: text\" "
+    "in the text only, and without any speaker (words only). The worse of the first two is the "
+    "headline. The product embeds by itself; nothing is trained on these sets, and no language "
+    "model runs. Instructions beside the hits take places: the first 10 - s hits count, and the s "
+    "instructions.",
     "",
     "Conversations, topics and dialogues lie in five folds by a hash of their name. In odd months "
-    "three of them develop and two report, then they rotate. Spreads are over those groups; a "
-    "change is the paired difference with the standard deviation of a bootstrap over groups, and "
-    "`=` marks what is under two of them.",
+    "three of them are for development and two for the report, then they rotate. Spreads are over "
+    "those groups. A change is the paired difference, with the standard deviation of a bootstrap "
+    "over groups; `=` marks a change under two of them.",
 )
 _SILENCE: Final = (
-    "Share of cues that `context` answers with nothing: questions of another conversation "
+    "How often `context` says nothing, in percent, for questions of another conversation "
     "(strangers), the same with the names of the store that is asked (swapped), questions that "
-    "nothing in their own store answers (none), answerable ones (withheld). lost: any@10 of "
-    "answerable questions that fall silent. quoted: memories of a context to an unanswerable "
-    "one, where it speaks."
+    "nothing in their own store answers (none), and answerable ones (withheld). lost: any@10 of "
+    "answerable questions that get no context. quoted: memories in a context for an unanswerable "
+    "question, if there is one."
 )
 _TERMS: Final = (
-    "Points lost on the develop / report folds when a term is left out (standard deviation), "
+    "Points lost on the development / report folds when a term is left out (standard deviation), "
     "in the way of writing in which it helps less. A term that costs more than 40 lines has to "
-    "earn a point on a report fold. Only the sets that have a column were asked; what is no term "
-    "of the sum (who speaks, instructions beside the hits, topics of cues, floods, the newer of "
-    "two) is not judged here yet."
+    "earn a point on a report fold. Only the sets with a column were measured. What is no term of "
+    "the sum (speakers, instructions beside the hits, topics of cues, floods, the newer of two) "
+    "is not judged here yet."
 )
 _REMOVED: Final = (
-    "Terms that are gone; what leaving them out cost before, in the same reading. One with a "
-    "\"yes\" earned a point on a report fold of some set and went all the same: a plus in its row "
-    "is a set that gained without it."
+    "Terms that are gone, and what leaving them out cost at the time, in the same notation. A "
+    "\"yes\" means that a term earned a point on a report fold of some set and was removed all the "
+    "same: a plus in its row is a set that gained without it."
 )
 
 
@@ -78,7 +89,7 @@ def sections(told: Figures) -> list[str]:
     if told.get("removed"):
         lines += _titled("## What was removed", _REMOVED, worth_table(told["removed"]))
     if told.get("lines"):
-        words = "Files of spector/ that shrank since then; the others grew or stayed as they were."
+        words = "Files of spector/ that shrank, by their names at that time."
         lines += _titled("### Lines removed", words, lines_table(told["lines"]))
     return lines
 
@@ -129,7 +140,7 @@ def silence_table(told: Figures) -> list[str]:
 def spread_table(told: Figures) -> list[str]:
     """How far the headline is a matter of which groups there are."""
     body = [["set", "any@10", "sd over groups", "worst group", "sd between random halves",
-             "an instruction that is none of it first"]]  # fmt: skip
+             "an unrelated instruction first"]]  # fmt: skip
     for name, ways in told["sets"].items():
         each = ways[worse_way(ways, "any10")]
         told_spread = [_percent(each["spread"][key]) for key in ("sd", "worst", "halves")]
