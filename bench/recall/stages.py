@@ -36,7 +36,7 @@ _STAGES: dict[str, tuple[str, ...]] = {
     "candidates and those around them": (
         "spector.search.candidates:features_of", "spector.search.candidates:all_features",
     ),
-    "scores and cosines": ("spector.kernel.threads:ParallelKernel.score",),
+    "scores and cosines": ("kernel:score",),
     "lengths of mixed vectors": ("kernel:blended_norms",),
     "words counted": (
         "spector.lexical.view:WordView.counts", "spector.lexical.view:WordView.field_lines",
