@@ -23,7 +23,6 @@ PUBLIC_METHODS = 25
 #: file -> lines that it may have at most; a file that shrinks takes its entry along
 LONG_FILES: dict[str, int] = {
     "spector/memory.py": 1736,
-    "spector/store/catalog/filters.py": 414,
     "spector/write/writer.py": 745,
 }
 #: function -> lines that it may have at most

@@ -9,6 +9,7 @@ source text that breaks it.
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -74,6 +75,28 @@ MAY_CONNECT = {
     "spector/store/repair/salvaging.py": "goes on behind every error of a damaged catalog",
     "spector/store/sqlite/fulltext.py": "asks whether an error is one of memory or of damage",
 }
+
+#: rooms that know the catalog's tables
+MAY_KNOW_TABLES = tuple(
+    f"spector/store/{room}/" for room in ("catalog", "sqlite", "integrity", "erasure", "repair")
+)
+#: any other room -> texts of SQL that it may have at most; a number may only shrink, and what
+#: leaves goes into a function of store/catalog
+SPEAKS_SQL = {
+    "spector/search/evidence": 1,
+    "spector/search/view": 11,
+    "spector/store/backup": 8,
+    "spector/store/opening": 5,
+    "spector/store/rewriting": 6,
+    "spector/store/words": 9,
+}
+_TABLES = "content|erasure|fulltext|head|journal|meta|record|record_tag|segment|session"
+_SQL = re.compile(
+    rf"\b(?:SELECT|INSERT|UPDATE|DELETE|FROM|JOIN|INTO)\b[^;]*\b(?:{_TABLES})\b"  # a statement
+    rf"|\b(?:{_TABLES})\.[a-z_]+ *(?:[=<>]|IN\b|IS\b)"  # a condition on a table's column
+    r"|\b[a-z_]+ (?:IS (?:NOT )?NULL|(?:[=<>]|<=|>=|IN) \(?\?)",  # or on one without its table
+    re.DOTALL,
+)
 
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as run; run()"
 
@@ -188,6 +211,31 @@ def loose_statements(tree: ast.AST) -> Iterator[tuple[int, str]]:
                     yield node.lineno, "the connection of a catalog"
 
 
+def sql_texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Texts that name a table of the catalog or test one of its columns. Docstrings are free."""
+    documented = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr):
+                documented.add(first.value)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and (
+            node not in documented and _SQL.search(node.value)
+        ):
+            yield node.lineno, node.value[:60]
+
+
+def taken_locks(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """The lock of a store, which others take with ``Store.exclusive``."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr="lock"):
+                pass  # an object's own
+            case ast.Attribute(attr="lock"):
+                yield node.lineno, ".lock of another object"
+
+
 def breaches(rule: Rule, module: str) -> list[str]:
     tree = ast.parse((REPO / module).read_text(encoding="utf-8"), module)
     return [f"{module}:{line}: {what}" for line, what in rule(tree)]
@@ -227,12 +275,31 @@ def test_every_statement_runs_where_errors_of_sqlite_become_typed_ones(module: s
     assert breaches(loose_statements, module) == []
 
 
+def test_no_other_room_learns_the_tables_of_the_catalog() -> None:
+    counts: dict[str, int] = {}
+    for module in outside(MAY_KNOW_TABLES):
+        room = module.rpartition("/")[0]
+        counts[room] = counts.get(room, 0) + len(breaches(sql_texts, module))
+    assert {room: n for room, n in counts.items() if n > SPEAKS_SQL.get(room, 0)} == {}
+
+
+@pytest.mark.parametrize("module", outside(["spector/store/"]))
+def test_only_the_store_takes_its_lock_by_name(module: str) -> None:
+    assert breaches(taken_locks, module) == []
+
+
 @pytest.mark.parametrize(
     ("rule", "source"),
     [
         (loose_statements, "def f(store):\n    store.catalog.main.execute('SELECT 1')"),
         (loose_statements, "def f(store):\n    db = store.catalog.main\n    db.execute('x')"),
         (loose_statements, "def f(catalog):\n    return g(catalog.main)"),
+        (sql_texts, "db.execute('SELECT id FROM record')"),
+        (sql_texts, "db.execute(f'UPDATE {table} SET slot = 1 WHERE id = ?')"),
+        (sql_texts, "catalog.fetch(ids, sql='record.event_ms < ?')"),
+        (sql_texts, "parts.append('valid_until_ms IS NULL')"),
+        (taken_locks, "with store.lock:\n    pass"),
+        (taken_locks, "self._stores[0].lock.acquire()"),
         (file_access, "import os\nos.replace(a, b)"),
         (file_access, "import os\nfd = os.open(path, os.O_RDWR)"),
         (file_access, "from os import fsync"),
@@ -265,6 +332,9 @@ def test_a_rule_sees_what_breaks_it(rule: Rule, source: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "source"),
     [
+        (sql_texts, 'def f():\n    """SELECT id FROM record: what it runs."""'),
+        (sql_texts, "f'{path} is not a record'"),
+        (taken_locks, "with self.lock, store.exclusive():\n    pass"),
         (loose_statements, "def f(db, tx):\n    db.execute(x)\n    tx.connection.execute(x)"),
         (loose_statements, "def f(c):\n    with c.latest() as db:\n        db.execute(x)"),
         (file_access, "import os\nos.getpid(), os.path.join(a, b), os.environ, os.O_RDONLY"),

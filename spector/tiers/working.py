@@ -12,24 +12,15 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.layout import MUTABLE_DTYPE, Flag, TierCode
-from spector.store.catalog import Row, SegmentRow
+from spector.store.catalog import Row, SegmentRow, ring_of, strength_of, users_by_age
 from spector.store.core import Store, Transaction
 from spector.store.files import Bytes
 from spector.tiers.base import PartitionedTier, Placement
 
 __all__ = ["WorkingTier"]
 
-_MINE: Final = (
-    "SELECT id, slot, mutable FROM record INDEXED BY {} WHERE segment_id = ? AND user_id {} ?"
-    " ORDER BY id"
-)
-#: of a slab with few records the index of places leads to them; in a large one, that of users
-_BY_PLACE: Final = _MINE.format("record_place", "IS")
-_BY_USER: Final = _MINE.format("record_user", "=")
+#: in a slab with fewer records a ring is found by the index of places
 _FEW: Final = 1000
-_RINGS: Final = (
-    "SELECT user_id FROM record WHERE segment_id = ? GROUP BY user_id ORDER BY max(id)"
-)
 
 
 class WorkingTier(PartitionedTier):
@@ -183,8 +174,9 @@ class _Slab:
         """The mutable half of a record, with the mark of the dead."""
         mutable = held.mutable
         if not mutable:  # of an earlier batch of this transaction
-            sql = "SELECT mutable FROM record WHERE id = ?"
-            (mutable,) = self._tx.connection.execute(sql, (held.id,)).fetchone()
+            found = strength_of(self._tx.connection, held.id)
+            assert found is not None, "a memory of this transaction has a row"
+            mutable = found[2]
         block = np.frombuffer(mutable, dtype=MUTABLE_DTYPE).copy()
         block["flags"] |= int(Flag.TOMBSTONE)
         return block.tobytes()
@@ -252,17 +244,15 @@ class _Slab:
         ring = self._rings.get(user)
         if ring is None:
             few = user is None or self._row.live < _FEW
-            found = self._tx.connection.execute(
-                _BY_PLACE if few else _BY_USER, (self._row.id, user)
-            )
+            found = ring_of(self._tx.connection, self._row.id, user, few=few)
             living = [_Held(*each) for each in found]
             ring = self._rings[user] = sorted(living + self._dead.pop(user, []))
         return ring
 
     def _order(self) -> list[str | None]:
         """Every user who has any living, the one who wrote longest ago first."""
-        rows = self._tx.connection.execute(_RINGS, (self._row.id,))
-        before = [user for (user,) in rows if user not in self._written]
+        users = users_by_age(self._tx.connection, self._row.id)
+        before = [user for user in users if user not in self._written]
         gone = {
             user for user, ring in self._rings.items()
             if all(held.mutable is None for held in ring)

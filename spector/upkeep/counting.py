@@ -9,7 +9,16 @@ from dataclasses import replace
 from spector.clock import from_ms
 from spector.errors import CatalogCorruptError
 from spector.records import ErasureReceipt, UserSummary
-from spector.store.catalog import Scope, SqlFilter, members, recovery_hint
+from spector.store.catalog import (
+    Scope,
+    SqlFilter,
+    count_by_tier,
+    count_by_user,
+    count_records,
+    members,
+    outermost_users,
+    recovery_hint,
+)
 from spector.store.core import Store
 from spector.store.integrity import refuse_disagreement
 
@@ -19,12 +28,7 @@ __all__ = ["count_of", "has_one_user", "receipt_within", "tiers_of", "users_of"]
 def count_of(store: Store, condition: SqlFilter, *, trusted_s: float | None) -> int:
     """How many memories satisfy a condition; ``trusted_s`` as in ``walk``."""
     _prove(store, trusted_s)
-    sql = (
-        "SELECT count(*) FROM record LEFT JOIN content ON content.id = record.id"
-        f" WHERE {condition.sql}"
-    )
-    with store.catalog.reading() as db:
-        return int(db.execute(sql, condition.params).fetchone()[0])
+    return count_records(store.catalog, condition)
 
 
 def tiers_of(
@@ -32,37 +36,25 @@ def tiers_of(
 ) -> Counter[int]:
     """The same by the code of the tier."""
     found: Counter[int] = Counter()
-    sql = (
-        "SELECT segment.tier, count(*) FROM record LEFT JOIN content ON content.id = record.id"
-        f" JOIN segment ON segment.id = record.segment_id WHERE {condition.sql}"
-        " GROUP BY segment.tier"
-    )
     for store in stores:
         _prove(store, trusted_s)
-        with store.catalog.reading() as db:
-            for code, count in db.execute(sql, condition.params):
-                found[code] += count
+        found.update(dict(count_by_tier(store.catalog, condition)))
     return found
 
 
 def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSummary]:
     """Every user that a memory is of, by id."""
-    sql = (
-        "SELECT user_id, count(*), min(event_ms), max(event_ms) FROM record"
-        " WHERE user_id IS NOT NULL GROUP BY user_id"
-    )
     found: dict[str, tuple[int, int, int]] = {}
     for store in stores:
         _prove(store, trusted_s)
-        with store.catalog.reading() as db:
-            for user, count, first, last in db.execute(sql):
-                if type(user) is not str or type(first) is not int or type(last) is not int:
-                    raise CatalogCorruptError(
-                        f"{store.catalog.path}: the user or a time of a memory is damaged",
-                        hint=recovery_hint(None),
-                    )
-                before = found.get(user, (0, first, last))
-                found[user] = (before[0] + count, min(before[1], first), max(before[2], last))
+        for user, count, first, last in count_by_user(store.catalog):
+            if type(user) is not str or type(first) is not int or type(last) is not int:
+                raise CatalogCorruptError(
+                    f"{store.catalog.path}: the user or a time of a memory is damaged",
+                    hint=recovery_hint(None),
+                )
+            before = found.get(user, (0, first, last))
+            found[user] = (before[0] + count, min(before[1], first), max(before[2], last))
     return [
         UserSummary(id=user, count=count, first=from_ms(first), last=from_ms(last))
         for user, (count, first, last) in sorted(found.items())
@@ -72,16 +64,10 @@ def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSu
 def has_one_user(stores: Iterable[Store]) -> bool:
     """Whether all memories that are of a user are of the same one; the first and last of an index.
     """
-    ends = " UNION ALL ".join(
-        f"SELECT * FROM (SELECT user_id FROM record WHERE user_id IS NOT NULL"
-        f" ORDER BY user_id {way} LIMIT 1)"
-        for way in ("ASC", "DESC")
-    )
     found: set[object] = set()
     for store in stores:
         _prove(store, None)
-        with store.catalog.reading() as db:
-            found.update(user for (user,) in db.execute(ends))
+        found |= outermost_users(store.catalog)
     return len(found) <= 1
 
 

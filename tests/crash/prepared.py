@@ -14,7 +14,7 @@ from typing import Any
 import spector
 from spector.clock import ManualClock
 from spector.layout import Flag
-from spector.store.catalog.scopes import ANYBODY
+from spector.store.catalog.queries.scopes import ANYBODY
 from tests.crash.harness import die, in_fork
 from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
 from tests.fakes import FakeEmbedder

@@ -29,7 +29,7 @@ _TABLE = REPO / "tests/proofs/T30.md"
 _KNOWN = (
     ("spector/exchange.py", "removed call", "batch.append(entry)"),
     ("spector/store/core/transaction.py", "removed call",
-     "store.segments[segment_id].write_records(slot, image)"),
+     "partitions.by_id[segment_id].write_records(slot, image)"),
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from spector import Memory
-from spector.store.catalog.supersession import has_windows
+from spector.store.catalog.queries.supersession import has_windows
 from tests.api.helpers import ids
 from tests.conftest import NOW
 

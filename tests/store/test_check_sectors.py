@@ -21,8 +21,8 @@ import pytest
 import spector
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.records import Problem
-from spector.store.catalog.tables import LostTable
 from spector.store.integrity import check_disk
+from spector.store.sqlite.tables import LostTable
 from tests.crash.harness import scratch
 from tests.crash.shim import Shim, in_shimmed_process
 from tests.crash.workload import DIM, open_tiny, vector_of

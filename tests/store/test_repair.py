@@ -298,7 +298,7 @@ def test_lack_of_memory_is_not_taken_for_damage(
     data = patient.bytes["catalog.db"]
     start = data.index(WORDS[6].encode()) - 20
     patient.put("catalog.db", data[:start] + HUGE + data[start + len(HUGE) :])
-    monkeypatch.setattr("spector.store.catalog.tables.has_room", lambda: False)
+    monkeypatch.setattr("spector.store.sqlite.tables.has_room", lambda: False)
     with pytest.raises(MemoryError):
         spector.repair(patient.root, dest)
     assert not dest.exists()

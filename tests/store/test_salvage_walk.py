@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spector.store.catalog.tables import LostTable, read_table
+from spector.store.sqlite.tables import LostTable, read_table
 
 FIRST = 1_838_297_088_000_000
 ROWS = 6

@@ -22,6 +22,7 @@ from spector.errors import PartitionCorruptError, StoreFullError, StoreNotFoundE
 from spector.layout import MUTABLE_OFFSET, PARTITION_HEADER_BYTES, PartitionState
 from spector.store.core import records as hydrate
 from spector.store.core import transaction
+from spector.store.core.partition_set import PartitionSet
 from spector.store.core.store import Store
 from spector.store.core.transaction import Transaction
 from spector.store.files.disk import DiskFiles
@@ -83,7 +84,7 @@ def test_a_transaction_over_many_partitions_lets_go_of_files_now_and_then(
     with open_tiny(str(tmp_path / "mind")) as memory:
         made = _fill(memory, 40)  # four to a partition
         trims: list[int] = []
-        monkeypatch.setattr(Store, "trim_files", lambda self: trims.append(1))
+        monkeypatch.setattr(PartitionSet, "trim_files", lambda self: trims.append(1))
         memory.forget(made[0])
         assert trims == []
         memory.forget(made[3:40:4])

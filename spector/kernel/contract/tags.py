@@ -24,7 +24,7 @@ BLOOM_HASHES: Final = 4
 #: how reserved tags begin: no tag of a user's may hold a control character
 RESERVED: Final = "\1"
 #: those of a memory that name what it supersedes, and that of a superseded one with the end that it
-#: had before (``spector.store.catalog.supersession``)
+#: had before (``spector.store.catalog.queries.supersession``)
 LINK: Final = "\1supersedes\1"
 ENDED: Final = "\1ended\1"
 _SCOPES: Final = ("user", "agent", "session")

@@ -28,6 +28,7 @@ from spector.store.catalog import (
     StoredRow,
     recovery_hint,
     split_reserved_tags,
+    strength_of,
     verify_row,
 )
 from spector.store.core.store import Store
@@ -115,16 +116,18 @@ def verify_strength(store: Store, row: Row | StoredRow) -> None:
     """
     if store.writable and _changed_since(store, row):
         return
-    sql = "SELECT segment_id, slot, mutable FROM record WHERE id = ?"
     for attempt in range(1 if store.writable else _ATTEMPTS):
         with store.lock, store.catalog.latest() as db:
             store.view()
-            found = db.execute(sql, (row.id,)).fetchone()
-            segment = None if found is None else store.segments.get(found[0])
-            if segment is None or found[1] not in range(segment.row.slots):
-                return  # forgotten, or gone to where this view does not reach
-            image = segment.records()[found[1]]
-            if found[2] != row.mutable or image[MUTABLE_OFFSET:HEADER_BYTES].tobytes() == found[2]:
+            found = strength_of(db, row.id)
+            if found is None:
+                return  # forgotten
+            segment_id, slot, block = found
+            segment = store.segments.get(segment_id)
+            if segment is None or slot not in range(segment.row.slots):
+                return  # it has moved to where this view does not reach
+            image = segment.records()[slot]
+            if block != row.mutable or image[MUTABLE_OFFSET:HEADER_BYTES].tobytes() == block:
                 return  # it has changed since, or fits
         time.sleep(0.0005 * attempt)
     raise _other_mutable(store, row)
@@ -137,8 +140,8 @@ def _changed_since(store: Store, row: Row | StoredRow) -> bool:
     the catalog's log can begin anew.
     """
     with _beside_snapshots(store.catalog) as db:
-        found = db.execute("SELECT mutable FROM record WHERE id = ?", (row.id,)).fetchone()
-    return found is None or found[0] != row.mutable
+        found = strength_of(db, row.id)
+    return found is None or found[2] != row.mutable
 
 
 @managed

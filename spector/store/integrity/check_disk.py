@@ -6,10 +6,10 @@ import contextlib
 
 from spector.errors import SpectorError, StoreError
 from spector.records import CheckReport
-from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog, LostTable, read_table
+from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog
 from spector.store.files import DiskFiles, Files, Stretch, name_some, unread_in
 from spector.store.integrity.findings import Findings
-from spector.store.sqlite import SQL_ERRORS, held, raw_file
+from spector.store.sqlite import SQL_ERRORS, LostTable, held, raw_file, read_table
 
 __all__ = ["check_disk", "check_unopened"]
 

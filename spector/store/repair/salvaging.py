@@ -27,14 +27,7 @@ from spector.layout import (
 )
 from spector.process import completed
 from spector.store.backup import clear
-from spector.store.catalog import (
-    CATALOG_NAME,
-    MAX_ROWID,
-    UNREADABLE,
-    LostTable,
-    read_table,
-    reason_of,
-)
+from spector.store.catalog import CATALOG_NAME
 from spector.store.files import (
     Bytes,
     DiskFiles,
@@ -47,7 +40,17 @@ from spector.store.files import (
 from spector.store.partitions import wrong_checksums
 from spector.store.repair.sqlite_pages import Pages, rows_of
 from spector.store.repair.wal_merge import LOG_COPY, Merged, merge
-from spector.store.sqlite import SQL_ERRORS, connecting, problem_of_schema, translated_sql
+from spector.store.sqlite import (
+    MAX_ROWID,
+    SQL_ERRORS,
+    UNREADABLE,
+    LostTable,
+    connecting,
+    problem_of_schema,
+    read_table,
+    reason_of,
+    translated_sql,
+)
 
 __all__ = [ "Remains", "SavedPartition", "read_partition", "read_remains",
            "whole_header"]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spector.errors import PartitionCorruptError
 from spector.kernel import crc32c_rows
 from spector.layout import Flag, PartitionState, headers_of
-from spector.store.catalog import move_rows
+from spector.store.catalog import move_rows, slots_of
 from spector.store.core import Store, damaged_record
 from spector.store.files import Bytes
 from spector.store.partitions import Segment, record_ids, require_readable, wrong_checksums
@@ -202,9 +202,7 @@ def live_images(store: Store, segment: Segment) -> Bytes:
             hint="run: spector check PATH",
         )
     with store.catalog.latest() as db:
-        slots = [slot for (slot,) in db.execute(
-            "SELECT slot FROM record WHERE segment_id = ? ORDER BY slot", (segment.row.id,)
-        )]
+        slots = slots_of(db, segment.row.id)
     if slots != np.flatnonzero(alive).tolist():  # as many died by damage as came back by it
         raise PartitionCorruptError(
             f"{segment.where}: the live records are not those of the catalog",

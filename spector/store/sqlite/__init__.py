@@ -52,6 +52,13 @@ from spector.store.sqlite.shared_descriptors import (
     held,
     raw_file,
 )
+from spector.store.sqlite.tables import (
+    MAX_ROWID,
+    UNREADABLE,
+    LostTable,
+    read_table,
+    reason_of,
+)
 from spector.store.sqlite.wal_frames import (
     Broken,
     broken_at,
@@ -62,11 +69,14 @@ from spector.store.sqlite.wal_frames import (
 
 __all__ = [
     "LEAST_LOG_BYTES",
+    "MAX_ROWID",
     "SQL_ERRORS",
     "UNKNOWN_MARKS",
+    "UNREADABLE",
     "Broken",
     "Database",
     "Latest",
+    "LostTable",
     "Marks",
     "Pinning",
     "Reading",
@@ -90,6 +100,8 @@ __all__ = [
     "raw_file",
     "read_frames",
     "read_head",
+    "read_table",
+    "reason_of",
     "refuse_foreign_code",
     "refuse_harm",
     "restart_log",

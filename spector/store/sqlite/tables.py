@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spector.store.sqlite import SQL_ERRORS, has_room
+from spector.store.sqlite.damage import SQL_ERRORS
+from spector.store.sqlite.fulltext import has_room
 
 __all__ = ["MAX_ROWID", "UNREADABLE", "LostTable", "read_table", "reason_of"]
 

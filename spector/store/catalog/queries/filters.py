@@ -31,41 +31,36 @@ No character of the user's filter becomes SQL: keys and values are bound paramet
 
 from __future__ import annotations
 
-import difflib
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
 from typing import Any, Final
 
-from spector.clock import iso_of_ms, to_ms
-from spector.errors import InvalidFilterError, InvalidTimeError
+from spector.errors import InvalidFilterError
 from spector.messages import reading
+from spector.store.catalog.queries.filter_values import (
+    MAX_DEPTH,
+    OPERATORS,
+    check_text,
+    display_name,
+    kind_of,
+    make_operand,
+    shorten,
+    split_path,
+    unknown_name,
+)
 
-__all__ = ["MAX_DEPTH", "MAX_LIST_ITEMS", "MAX_NODES", "OPERATORS", "SqlFilter", "compile_where"]
+__all__ = ["MAX_LIST_ITEMS", "MAX_NODES", "SqlFilter", "compile_where"]
 
-MAX_DEPTH: Final = 16
 #: tests and combinators in one filter
 MAX_NODES: Final = 256
 #: values in one ``in``
 MAX_LIST_ITEMS: Final = 10_000
-OPERATORS: Final = ("eq", "ne", "in", "gt", "gte", "lt", "lte", "contains", "exists", "not")
 COMBINATORS: Final = ("and", "or", "not")
 
 _COMPARISON: Final = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _COLUMN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
-_INT64: Final = range(-(2**63), 2**63)
-
-#: the kinds of value that compare with one another, as a test on a json_each row
-_NUMBER: Final = "{row}.type IN ('integer', 'real')"
-_STRING: Final = "{row}.type = 'text'"
-#: julianday() also reads 'now' and bare numbers, so the shape is checked first
-_INSTANT: Final = (
-    "{row}.type = 'text' AND {row}.value GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
-)
-
 
 #: columns of the table of memories that a filter may name like metadata
 _SCOPES: Final = frozenset({"user_id", "agent_id", "session_id"})
@@ -121,14 +116,14 @@ class _Compiler:
         self._enter(at, depth)
         if not isinstance(where, Mapping):
             raise InvalidFilterError(
-                f"{at}: expected a dict, got {_kind_of(where)}",
+                f"{at}: expected a dict, got {kind_of(where)}",
                 hint='write it like {"project": "atlas"} or {"size": {"gt": 3}}',
             )
         parts = []
         for key, value in where.items():
             if not isinstance(key, str):
                 raise InvalidFilterError(
-                    f"{at}: a key must be a string, got {_kind_of(key)}",
+                    f"{at}: a key must be a string, got {kind_of(key)}",
                     hint="keys name metadata fields or one of: " + ", ".join(COMBINATORS),
                 )
             parts.append(self._entry(key, value, at, depth))
@@ -136,13 +131,13 @@ class _Compiler:
 
     def _entry(self, key: str, value: object, at: str, depth: int) -> str:
         combinator = key.removeprefix("$")
-        here = f"{at}.{_name(key)}"
+        here = f"{at}.{display_name(key)}"
         if combinator == "not":
             return f"(NOT {self.filter(value, here, depth + 1)})"
         if combinator in COMBINATORS:
             if not isinstance(value, list | tuple):
                 raise InvalidFilterError(
-                    f"{here}: expected a list of filters, got {_kind_of(value)}",
+                    f"{here}: expected a list of filters, got {kind_of(value)}",
                     hint='write it like {"or": [{"a": 1}, {"b": 2}]}',
                 )
             parts = [
@@ -150,8 +145,8 @@ class _Compiler:
             ]
             return _join(parts, combinator.upper())
         if key.startswith("$"):
-            raise _unknown(key, at, COMBINATORS, "combinator")
-        path: Path = _split_path(key, here)
+            raise unknown_name(key, at, COMBINATORS, "combinator")
+        path: Path = split_path(key, here)
         if self._scopes is not None and key in _SCOPES:
             path = _Scope(path)
         return self._test(path, value, here, depth)
@@ -168,7 +163,7 @@ class _Compiler:
         for name, operand in test.items():
             operator = name.removeprefix("$") if isinstance(name, str) else name
             if operator not in OPERATORS:
-                raise _unknown(name, at, OPERATORS, "operator")
+                raise unknown_name(name, at, OPERATORS, "operator")
             here = f"{at}.{name}"
             self._enter(here, depth)
             parts.append(self._operator(path, operator, operand, here, depth))
@@ -184,7 +179,7 @@ class _Compiler:
         if operator == "not":
             if not isinstance(operand, Mapping):
                 raise InvalidFilterError(
-                    f"{at}: expected a dict of operators, got {_kind_of(operand)}",
+                    f"{at}: expected a dict of operators, got {kind_of(operand)}",
                     hint='write it like {"size": {"not": {"gt": 3}}}, or use ne',
                 )
             return f"(NOT {self._test(path, operand, at, depth + 1)})"
@@ -194,7 +189,7 @@ class _Compiler:
             return self._contains(path, operand, at)
         if operator == "exists":
             if not isinstance(operand, bool):
-                raise InvalidFilterError(f"{at}: expected True or False, got {_kind_of(operand)}")
+                raise InvalidFilterError(f"{at}: expected True or False, got {kind_of(operand)}")
             found = self._row(path, lambda row: "1")
             return found if operand else f"(NOT {found})"
         return self._ordered(path, operator, operand, at)
@@ -214,7 +209,7 @@ class _Compiler:
         return self._compare(row, "=", value, at)
 
     def _compare(self, row: str, sign: str, value: object, at: str) -> str:
-        kind, left, right, bound = _operand(value, at)
+        kind, left, right, bound = make_operand(value, at)
         self.params.append(bound)
         return f"{kind.format(row=row)} AND {left.format(row=row)} {sign} {right}"
 
@@ -228,7 +223,7 @@ class _Compiler:
     def _in(self, path: Path, values: object, at: str) -> str:
         if not isinstance(values, list | tuple | set | frozenset):
             raise InvalidFilterError(
-                f"{at}: expected a list of values, got {_kind_of(values)}",
+                f"{at}: expected a list of values, got {kind_of(values)}",
                 hint='write it like {"project": {"in": ["atlas", "borealis"]}}',
             )
         if len(values) > MAX_LIST_ITEMS:
@@ -240,7 +235,7 @@ class _Compiler:
             if value is None or isinstance(value, bool):
                 parts.append(self._equal(path, value, at))
                 continue
-            kind, left, right, bound = _operand(value, f"{at}[{place}]")
+            kind, left, right, bound = make_operand(value, f"{at}[{place}]")
             groups.setdefault((kind, left, right), []).append(bound)
         for (kind, left, right), bounds in groups.items():
             choices = f"(SELECT {right.replace('?', 'choice.value')} FROM json_each(?) AS choice)"
@@ -258,7 +253,7 @@ class _Compiler:
             return found
 
         def substring(row: str) -> str:
-            self.params.append(_text(value, at))
+            self.params.append(check_text(value, at))
             return f"{row}.type = 'text' AND instr({row}.value, ?) > 0"
 
         return _join([found, self._row(path, substring)], "OR")
@@ -291,12 +286,12 @@ class _Compiler:
         self._nodes += 1
         if depth > MAX_DEPTH:
             raise InvalidFilterError(
-                f"{_shorten(at)}: nested deeper than {MAX_DEPTH} levels",
+                f"{shorten(at)}: nested deeper than {MAX_DEPTH} levels",
                 hint="flatten the filter: several keys in one dict are already ANDed",
             )
         if self._nodes > MAX_NODES:
             raise InvalidFilterError(
-                f"{_shorten(at)}: more than {MAX_NODES} tests in one filter",
+                f"{shorten(at)}: more than {MAX_NODES} tests in one filter",
                 hint='replace long chains of "or" by one {"in": [...]}',
             )
 
@@ -308,107 +303,7 @@ def _member(kind: str, left: str, choices: str) -> Callable[[str], str]:
     return lambda row: f"{kind.format(row=row)} AND {left.format(row=row)} IN {choices}"
 
 
-def _operand(value: object, at: str) -> tuple[str, str, str, str | int]:
-    """For a number, string or instant: the test of kind, both sides, and the bound parameter."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        if value not in _INT64:
-            raise InvalidFilterError(
-                f"{at}: the integer does not fit into 64 bits", hint="compare with a float instead"
-            )
-        return _NUMBER, "{row}.value", "?", int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise InvalidFilterError(
-                f"{at}: {value} is not a JSON number", hint="use exists to find absent values"
-            )
-        # read by the code that reads the stored digits: elsewhere SQLite may round differently
-        return _NUMBER, "{row}.value", "json_extract(?, '$')", float.__repr__(value)
-    if isinstance(value, str):
-        return _STRING, "{row}.value", "?", _text(value, at)
-    if isinstance(value, datetime):
-        try:
-            instant = iso_of_ms(to_ms(value))
-        except InvalidTimeError as error:
-            raise InvalidFilterError(f"{at}: {error.message}", hint=error.hint) from None
-        return _INSTANT, "julianday({row}.value)", "julianday(?)", instant
-    hint = "use a string, number, bool, None or aware datetime"
-    if isinstance(value, list | tuple | set | frozenset):
-        hint = "use in to test for one of several values, contains to look into a list"
-    elif isinstance(value, Mapping):
-        hint = 'reach into an object with a dotted key, like {"author.name": "Maya"}'
-    elif isinstance(value, date):
-        hint = "use a string like 2026-05-04, or an aware datetime"
-    raise InvalidFilterError(f"{at}: cannot compare with {_kind_of(value)}", hint=hint)
-
-
-def _text(value: str, at: str) -> str:
-    """A plain ``str`` that SQLite can hold and that its JSON functions do not cut short."""
-    if "\0" in value:
-        raise InvalidFilterError(f"{at}: {_shorten(ascii(value))} holds a NUL character")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        raise InvalidFilterError(
-            f"{at}: {_shorten(ascii(value))} holds half a surrogate pair",
-            hint="decode the text properly before filtering by it",
-        ) from None
-    return str.__str__(value)
-
-
-def _split_path(field: str, at: str) -> tuple[str, ...]:
-    """Keys of a dotted path; a backslash takes the next character literally."""
-    at = _shorten(at)
-    keys = [""]
-    characters = iter(_text(field, at))
-    for character in characters:
-        if character == ".":
-            keys.append("")
-        elif character == "\\":
-            keys[-1] += next(characters, "\\")
-        else:
-            keys[-1] += character
-    if not all(keys):
-        raise InvalidFilterError(
-            f"{at}: {_shorten(ascii(field))} has an empty key",
-            hint="separate keys by single dots; a literal dot is written \\.",
-        )
-    if len(keys) > MAX_DEPTH:
-        raise InvalidFilterError(f"{at}: {len(keys)} nested keys, the limit is {MAX_DEPTH}")
-    return tuple(keys)
-
-
 def _join(parts: list[str], word: str) -> str:
     if not parts:
         return "1" if word == "AND" else "0"
     return parts[0] if len(parts) == 1 else f"({f' {word} '.join(parts)})"
-
-
-def _unknown(name: object, at: str, accepted: tuple[str, ...], what: str) -> InvalidFilterError:
-    bare = str(name).removeprefix("$").lower()
-    close = difflib.get_close_matches(bare, accepted, n=1, cutoff=0.5)
-    close = close or difflib.get_close_matches(_SYNONYMS.get(bare, ""), accepted, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    hint += f"accepted: {', '.join(accepted)}"
-    if what == "operator":
-        hint += "; a nested field is written with a dot"
-    return InvalidFilterError(f"{_shorten(at)}: unknown {what} {_shorten(ascii(name))}", hint=hint)
-
-
-#: what users of other query languages type
-_SYNONYMS: Final = {
-    "==": "eq", "=": "eq", "equals": "eq", "is": "eq", "!=": "ne", "<>": "ne", "neq": "ne",
-    ">": "gt", ">=": "gte", "<": "lt", "<=": "lte", "ge": "gte", "le": "lte",
-    "like": "contains", "has": "contains", "any": "in", "&&": "and", "||": "or", "!": "not",
-}  # fmt: skip
-
-
-def _kind_of(value: object) -> str:
-    return "None" if value is None else type(value).__name__
-
-
-def _name(key: str) -> str:
-    return _shorten(key if key.isprintable() else ascii(key), 60)
-
-
-def _shorten(text: str, limit: int = 120) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."

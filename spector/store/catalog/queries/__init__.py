@@ -1,0 +1,67 @@
+"""Conditions and look-ups over the tables of the catalog."""
+
+from __future__ import annotations
+
+from spector.store.catalog.queries.counts import (
+    count_by_tier,
+    count_by_user,
+    count_records,
+    outermost_users,
+)
+from spector.store.catalog.queries.filters import (
+    SqlFilter,
+    compile_where,
+)
+from spector.store.catalog.queries.places import (
+    ring_of,
+    slots_of,
+    strength_of,
+    users_by_age,
+)
+from spector.store.catalog.queries.scopes import (
+    ANYBODY,
+    SCOPES,
+    Scope,
+    members,
+)
+from spector.store.catalog.queries.supersession import (
+    LINKED_SQL,
+    LINKS_SQL,
+    PINNED_SQL,
+    SUPERSEDED_SQL,
+    has_ended,
+    has_windows,
+    link_tags,
+    newer_than,
+    reserved_last,
+    split_reserved_tags,
+    successors,
+)
+
+__all__ = [
+    "ANYBODY",
+    "LINKED_SQL",
+    "LINKS_SQL",
+    "PINNED_SQL",
+    "SCOPES",
+    "SUPERSEDED_SQL",
+    "Scope",
+    "SqlFilter",
+    "compile_where",
+    "count_by_tier",
+    "count_by_user",
+    "count_records",
+    "has_ended",
+    "has_windows",
+    "link_tags",
+    "members",
+    "newer_than",
+    "outermost_users",
+    "reserved_last",
+    "ring_of",
+    "slots_of",
+    "split_reserved_tags",
+    "strength_of",
+    "successors",
+    "users_by_age",
+]

@@ -1,0 +1,50 @@
+"""How many memories there are, of which tiers and users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spector.store.catalog.catalog import Catalog
+from spector.store.catalog.queries.filters import SqlFilter
+
+__all__ = ["count_by_tier", "count_by_user", "count_records", "outermost_users"]
+
+_FROM = " FROM record LEFT JOIN content ON content.id = record.id"
+
+
+def count_records(catalog: Catalog, condition: SqlFilter) -> int:
+    """How many memories satisfy a condition."""
+    with catalog.reading() as db:
+        sql = f"SELECT count(*){_FROM} WHERE {condition.sql}"
+        return int(db.execute(sql, condition.params).fetchone()[0])
+
+
+def count_by_tier(catalog: Catalog, condition: SqlFilter) -> list[tuple[int, int]]:
+    """(tier code, memories that satisfy a condition)."""
+    with catalog.reading() as db:
+        return db.execute(
+            f"SELECT segment.tier, count(*){_FROM}"
+            f" JOIN segment ON segment.id = record.segment_id WHERE {condition.sql}"
+            " GROUP BY segment.tier",
+            condition.params,
+        ).fetchall()
+
+
+def count_by_user(catalog: Catalog) -> list[tuple[Any, int, Any, Any]]:
+    """(user, memories, first and last event time) as stored, of each user with a memory."""
+    with catalog.reading() as db:
+        return db.execute(
+            "SELECT user_id, count(*), min(event_ms), max(event_ms) FROM record"
+            " WHERE user_id IS NOT NULL GROUP BY user_id"
+        ).fetchall()
+
+
+def outermost_users(catalog: Catalog) -> set[object]:
+    """The first and the last user of the index: one value when only one user has memories."""
+    ends = " UNION ALL ".join(
+        f"SELECT * FROM (SELECT user_id FROM record WHERE user_id IS NOT NULL"
+        f" ORDER BY user_id {way} LIMIT 1)"
+        for way in ("ASC", "DESC")
+    )
+    with catalog.reading() as db:
+        return {user for (user,) in db.execute(ends)}
