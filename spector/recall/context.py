@@ -16,7 +16,7 @@ class Quote:
     """One hit and what became of it.
 
     Attributes:
-        form: "full": all its words, time and origin; "abbreviated": the part that the cue is
+        form: "full": its whole text, time and origin; "abbreviated": the part that the cue is
             about; "skipped".
         relevance: 0..1, how far it stands out from the crowd behind the best hit.
         tokens: of its line, 0 when skipped or quoted in another section.

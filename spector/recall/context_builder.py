@@ -35,9 +35,10 @@ _BEGINNING: Final = "too long: its beginning is quoted before all others"
 
 
 class ContextBuilder:
-    """Where a block is put together: what may be spent, who counts, and from where memories count.
+    """Builds contexts within a budget of tokens.
 
     Args:
+        counter: counts the tokens of a text.
         max_tokens: of the whole text.
         config: ``abstain_below`` and those that begin with ``context`` are used.
         layout, ids: see `Block`.
@@ -56,7 +57,7 @@ class ContextBuilder:
         self, reason: str, *, abstained: bool = False, pinned: Sequence[Hit] = (),
         standing: Sequence[Hit] = (),
     ) -> Context:
-        """No memory for the cue, and why; what stands or is pinned is quoted all the same."""
+        """A context without hits, and why; standing and pinned memories are quoted all the same."""
         return self._empty(self._first(standing, pinned), reason, abstained=abstained)
 
     def _empty(self, first: _First, reason: str, *, abstained: bool = False) -> Context:
@@ -72,13 +73,13 @@ class ContextBuilder:
         self, hits: HitList, cue: str | None, k: int, *, cut: float = CUT, always: bool = False,
         rules: Sequence[Hit] = (), pinned: Sequence[Hit] = (),
     ) -> Context:
-        """The block of the best k of ``hits``, and what became of each.
+        """The context of the best k of ``hits``, and what became of each.
 
         Args:
-            hits: of one recall, more than k of them, so that there is a crowd to stand out from.
+            hits: of one recall; more than k, so that there is a crowd to stand out from.
             cut, always: see `chosen`.
-            rules: instructions that hold whatever the cue is about, beside ``hits.standing``.
-            pinned: memories that are quoted before all others for the cue, as many as fit.
+            rules: instructions for every cue, beside ``hits.standing``.
+            pinned: memories that are quoted before all others, as many as fit.
         """
         first = self._first((*hits.standing, *rules), pinned)
         asked = bool(hits.standing)  # the cue itself is about them
@@ -99,9 +100,9 @@ class ContextBuilder:
             draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
             for hit, value, reason in found
         ])  # fmt: skip
-        said = any(quote.form != "skipped" for quote in quotes)
+        quoted = any(quote.form != "skipped" for quote in quotes)
         return replace(
-            self._empty(first, "" if said else "no memory fits the budget"),
+            self._empty(first, "" if quoted else "no memory fits the budget"),
             text=draft.text(), tokens=tokens, quotes=tuple(quotes),
         )  # fmt: skip
 
@@ -109,8 +110,7 @@ class ContextBuilder:
         return Block(self._layout, ids=self._ids, section=section)
 
     def _first(self, standing: Sequence[Hit], pinned: Sequence[Hit]) -> _First:
-        """What is quoted before all else: instructions in their share, or one, and what is pinned.
-        """
+        """The first sections: instructions within their share, or one, and pinned memories."""
         rules = self._section(_STANDING, standing, percent=_STANDING_PERCENT, whole=True)
         if not rules.hits:
             rules = self._section(_STANDING, standing, whole=True, most=1)
@@ -124,17 +124,17 @@ class ContextBuilder:
         self, title: str, hits: Sequence[Hit], *, before: str = "", percent: int = 100,
         whole: bool = False, most: int | None = None,
     ) -> _Section:
-        """A section of its own behind ``before``, of at most so many percent of the budget.
+        """A section after the text ``before``, of at most so many percent of the budget.
 
-        Its memories in their order; one that does not fit gives way to the next. With ``whole``
-        none is cut, else one that is too long is quoted by its beginning.
+        Its memories stay in their order; one that does not fit gives way to the next. With
+        ``whole`` none is cut; without, one that is too long is quoted by its beginning.
         """
         frame = self._counter(self._block(before).frame)
         room = min(self._max * percent // 100, self._max - frame)
         block, left = self._block(), room - self._counter(f"{title}:\n")
         kept: dict[int, tuple[Hit, Line]] = {}
-        said = [hit for hit in hits if hit.text.strip()]
-        for hit in without_repeats(said):
+        with_text = [hit for hit in hits if hit.text.strip()]
+        for hit in without_repeats(with_text):
             line = _line(hit, left, self._counter, whole=not whole)
             if line is not None and line.cut:
                 shorter = min(left, _ABBREVIATED_TOKENS)
@@ -156,7 +156,7 @@ class ContextBuilder:
 
 
 class _Section(NamedTuple):
-    """Memories that are quoted whatever the cue, their text, and which of them are cut."""
+    """Memories that are quoted whatever the cue, their text, and the ids of those that are cut."""
 
     hits: tuple[Hit, ...]
     text: str
@@ -179,7 +179,7 @@ class _First(NamedTuple):
 
 
 class _Draft:
-    """The block under construction: what is in it, and what is left of the budget."""
+    """A block under construction, and what is left of its budget."""
 
     def __init__(
         self, counter: TokenCounter, max_tokens: int, cue: str, full: float, block: Block,
@@ -208,13 +208,13 @@ class _Draft:
         return self._block.text()
 
     def consider(self, quote: Quote, reason: str) -> Quote:
-        """Put a hit into the block in the form it deserves, if there is room."""
+        """Put a hit into the block, in full or abbreviated by its relevance, if there is room."""
         hit = quote.hit
         if hit.id in self._elsewhere:  # where it costs nothing more
             why = self._elsewhere[hit.id]
             return replace(quote, form="abbreviated" if why else "full", reason=why)
         if not reason and not hit.text.strip():
-            reason = "its words are lost"
+            reason = "its text is lost"
         if reason:
             return replace(quote, form="skipped", reason=reason)
         if hit.id in self._stands:
@@ -234,7 +234,7 @@ class _Draft:
         return replace(quote, form="skipped", reason=_NO_ROOM)
 
     def settle(self, quotes: list[Quote]) -> tuple[list[Quote], int]:
-        """Give what is left to memories that were cut for their length; take back what is over.
+        """Spend what is left on memories that were cut; drop lines while the block is too long.
 
         Returns:
             The quotes as they are now, and the tokens of the text.
@@ -314,8 +314,7 @@ def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
 
 
 def _marks_of(hits: HitList, k: int) -> dict[int, str]:
-    """Which of the first k hits are older than another one of them that answers anew, which newer.
-    """
+    """The marks of the first k hits: "older" and "newer" of versions of one statement."""
     shown = {hit.id for hit in hits[:k]}
     newer = {old: shown.intersection(some) for old, some in hits.outdated.items() if old in shown}
     marks = {each: "newer" for some in newer.values() for each in some}

@@ -1,7 +1,7 @@
-"""Hypothetical answers to a cue, from templates: another way to look for what answers it (v9).
+"""Hypothetical answers to a cue (HyDE), made from templates.
 
-A question is not worded as its answer is. So a few sentences that an answer might be like are made
-of the cue's topic, and the vector that is looked for is the mean of theirs and the cue's. No
+A question is not worded like its answer. So templates turn the cue's topic into a few sentences
+that an answer may resemble, and the search uses the mean of their vectors and the cue's. No
 language model; English and Turkish. An option (`recall(hyde=True)`), off by default because it
 loses where it was measured (bench/log, "Template HyDE").
 """
@@ -23,7 +23,7 @@ __all__ = ["Shape", "centroid", "hypotheses", "shape_of"]
 
 
 class Shape(StrEnum):
-    """What an answer looks like (v9's seven intents of query expansion)."""
+    """The shape of an answer."""
 
     DEFINITION = "definition"
     HOWTO = "howto"

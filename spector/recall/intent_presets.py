@@ -1,7 +1,8 @@
-"""What an intent changes in a recall: the parameters that the v9 design gives it.
+"""Presets of a recall by the intent of its cue.
 
 An option (`recall(intent="auto")`), not the default: measured on LoCoMo it loses (bench/log,
-"Intents"). What the design would filter is favoured here, so that a wrong guess hides nothing.
+"Intents"). A preset favours categories and tiers rather than filtering by them, so a wrong guess
+hides nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from spector.search.view import RecallRequest
 
 __all__ = ["intent_in", "with_intent"]
 
-#: what a category or tier that an intent looks for is worth, as v9's sub-tiers are
+#: the factor of a category or tier that an intent favours
 _FAVOUR: Final = 1.1
-#: the words' share at which the default weights were found, v9's for facts
+#: the share of words at which the default weights were found: that of factual cues
 _USUAL: Final = PARAMS[Intent.FACTUAL].lexical_weight / PARAMS[Intent.FACTUAL].vector_weight
 
 

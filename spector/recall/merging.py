@@ -1,4 +1,4 @@
-"""The answers to the parts of a compound cue, merged into one."""
+"""Merges the answers to the parts of a compound cue into one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ DEPTH = 3
 
 
 def merged(lists: Sequence[HitList], k: int) -> HitList:
-    """The best k of several answers by the mean of what they think of a memory.
+    """The best k of several answers by the mean of their scores above the last hit.
 
-    An answer's say is how far a score stands above the last hit of its list, and 0 for what is not
-    in it. Sums of ranks (RRF) were tried on the compound questions of LoCoMo and BEAM and lose to
-    this, with K = 60 even to the whole cue.
+    A memory that is not in a list gets 0 from it. Reciprocal rank fusion was tried on the compound
+    questions of LoCoMo and BEAM and loses to this, with K = 60 even to the whole cue.
 
     Args:
         lists: the answer to the whole cue first; it gives statistics and signals.

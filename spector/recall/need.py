@@ -1,8 +1,8 @@
-"""Whether a cue needs memory at all (v9's pre-retrieval gate, widened).
+"""The need gate: whether a cue needs memory at all.
 
-A greeting, a confirmation or a command of the host program has nothing to be reminded of: it skips
-the embedding and the search. The gate only ever skips what consists of known phrases from end to
-end, so a real question passes whatever it begins with; what it does not know, it lets through.
+A greeting, a confirmation or a command of the host program skips the embedding and the search. The
+gate skips only cues that consist of known phrases from end to end, so a real question passes
+whatever it begins with, and so does everything unknown.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from spector.language.cues import ASKING, FILLERS, PHRASES
 from spector.language.statements import ASSISTANTS, Speakers
 from spector.language.words import Token, composed, tokens
 
-__all__ = [ "Decision", "gate", "unneeded"]
+__all__ = ["Decision", "gate", "unneeded"]
 
-#: nobody greets for longer without saying something
+#: longer cues are no small talk
 _MOST_CHARS: Final = 400
 #: names that may stand beside a greeting ("Hi Ann Lee!")
 _MOST_NAMES: Final = 2
@@ -28,13 +28,13 @@ _COMMAND: Final = re.compile(r"\s*/([a-z][a-z0-9_:-]{0,63})(?=\s|$)", re.IGNOREC
 _MOST_ARGUMENTS: Final = 4
 _DRAWN_OUT: Final = re.compile(r"(.)\1{2,}")
 _LAUGHTER: Final = tuple(map(frozenset, ("ha", "he", "hi", "ho", "ja", "xd")))
-#: phrases after which a word with a capital is whom they are said to
+#: phrases after which a capitalised word is the name of the addressee
 _ADDRESSED: Final = frozenset(("greeting", "farewell", "thanks"))
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether memory is needed, and by which rule that was decided."""
+    """Whether memory is needed, and the rule that decided it."""
 
     needed: bool
     reason: str
@@ -45,10 +45,10 @@ def gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
 
     Args:
         cue: any text.
-        speakers: who is known in the store; a greeting may name them however they are written.
+        speakers: the known speakers of the store; a greeting may name them in any spelling.
 
-    Skipped: no letter and no digit ("...", emoji); a slash command with at most four words that ask
-    nothing; known phrases, fillers and the names, of up to two words, of whom they are said to.
+    Skipped are: cues without a letter or digit ("...", emoji); a slash command with at most four
+    words that ask nothing; known phrases, fillers and the addressee's name of up to two words.
     """
     command = _COMMAND.match(cue)
     if command:
@@ -63,8 +63,8 @@ def gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
 
 
 def unneeded(decision: Decision) -> str:
-    """The reason that a recall gives for not having looked."""
-    return f"small talk: {decision.reason}, no memory is needed"
+    """The reason that a recall gives for skipping the search."""
+    return f"small talk: {decision.reason}; memory was not consulted"
 
 
 def _of_command(name: str, rest: str) -> Decision:
@@ -114,10 +114,10 @@ def _phrase_at(
 def _names_at(
     found: list[Token], at: int, said: list[str], known: Speakers, shouted: bool
 ) -> int:
-    """How many words from a token on are the name of whom a phrase is said to.
+    """How many words from a token on are the name of the addressee.
 
-    Anyone known; or, behind a greeting, thanks or a farewell and a comma at most, up to two words
-    with a capital at the end of the sentence, if that is no question.
+    A known speaker; or, after a greeting, thanks or a farewell and at most a comma, up to two
+    capitalised words at the end of a sentence that is no question.
     """
     if not said:
         return 0

@@ -1,11 +1,11 @@
-"""Memories as quotations that stay quotations, whatever they say.
+"""Writes memories as quotations that nothing in them can end.
 
-Each memory is one line that begins with a hyphen and ends with its words as a JSON string; between
-them stands what the layout shows: id, time, who said it. Inside of that string a line break is
-``\\n`` and a quotation mark ``\\"``, so nothing in it can end the quotation, begin a line, close
-the block around it, or look like the turn of somebody else. What some model's tokenizer would take
-for a control token (``<|im_start|>``, ``[INST]``) and what a reader cannot see (marks of direction,
-invisible letters) is written as ``\\uXXXX``. ``json.loads`` gives back the very text.
+Each memory is one line that begins with a hyphen and ends with its text as a JSON string; between
+them the layout shows id, time and speaker. In that string a line break is ``\\n`` and a quotation
+mark ``\\"``, so no text can end the quotation, begin a line, close the block around it, or pass for
+another speaker's turn. Control tokens of models (``<|im_start|>``, ``[INST]``) and invisible
+characters (marks of direction, fillers) are written as ``\\uXXXX``. ``json.loads`` gives back the
+exact text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spector.config import Layout
 from spector.records import Hit
 from spector.search.selection import label, origin_beside
 
-__all__ = ["Block", "Line", "line_of",]
+__all__ = ["Block", "Line", "line_of"]
 
 _OPEN: Final = "<memories>\n"
 _END: Final = "</memories>\n"
@@ -83,12 +83,12 @@ def line_of(hit: Hit, words: str, *, whole: bool, cut: bool, mark: str = "") -> 
 
 
 class Block:
-    """Lines under their dates, in the order of time; what belongs together stands together.
+    """Lines under their dates, in the order of time; lines of one session stand together.
 
     Args:
         layout: "full": every line with its id, time of day, speaker and source, sessions apart.
-            "compact": days, and of speakers and sources only what differs between the lines; what
-            all have in common is said once, in the heading.
+            "compact": days, and speakers and sources only where the lines differ; what all lines
+            have in common is in the heading.
         ids: the compact lines have their ids, too.
         section: text that stands before them, as `section` makes it.
     """
@@ -124,10 +124,9 @@ class Block:
         return self._lines.popitem()[0]
 
     def added_by(self, line: Line) -> list[str]:
-        """The texts that a line would add: a date when it is the first under it, what the others no
-        longer have in common with it, and last itself.
+        """The texts that a line would add: its date, what the others no longer share, and itself.
 
-        Whatever comes later may still change how it is shown.
+        Later lines may still change how it is shown.
         """
         others = [each for each in self._lines.values() if each.id != line.id]
         return self._page.added(line, others)
@@ -143,7 +142,7 @@ class Block:
 
 
 class _Common(NamedTuple):
-    """What all lines have in common; None where they differ."""
+    """Speaker and source that all lines share; None where they differ."""
 
     who: str | None
     source: str | None
@@ -174,14 +173,14 @@ class _Page(Protocol):
         """The lines, which are in the order of time, and their dates."""
 
     def apart(self, line: Line) -> str:
-        """A line that stands under no date, and says all of itself."""
+        """A line outside of any date, complete by itself."""
 
     def added(self, line: Line, others: Sequence[Line]) -> list[str]:
         """See `Block.added_by`."""
 
 
 class _Full:
-    """Lines by session (or by day), each with all that is known of it."""
+    """Lines by session, or by day, each with id, time, speaker and source."""
 
     def heading(self, common: _Common) -> str:
         return _OPEN + _FULL_HEADING
@@ -229,7 +228,7 @@ class _Full:
 
 
 class _Compact:
-    """Lines by day, and within it by session, with what is not the same for all of them.
+    """Lines by day, and within it by session, with only what differs between them.
 
     Only the first day of a year names the year.
     """

@@ -1,10 +1,10 @@
-"""Which memories are ranked with all evidence, and the answer that comes of it.
+"""Chooses the candidates of a plan and ranks them by all evidence.
 
-A small store is ranked whole, so nothing can be missed. Of a large one the candidates are the best
-by the kernel's score, the best by their words and those around both in their sessions; more of
-them when more hits are wanted or a filter leaves too few. Filters are exact in either case: what
-the catalog does not confirm is dropped, and before that can truncate an answer the catalog
-resolves the filter to a list of all records that pass.
+A small store is ranked whole, so nothing can be missed. Of a large store the candidates are the
+best by the kernel's score, the best by words, and the neighbours of both in their sessions; more of
+them when more hits are wanted or a filter leaves too few. Filters are exact in both cases: what the
+catalog does not confirm is dropped, and before that can truncate an answer the catalog resolves the
+filter to a list of all records that pass.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ BY_SCORE: Final = 64
 BY_WORDS: Final = 128
 _ENOUGH: Final = 48
 _MOST_BY_WORDS: Final = 8192
-#: memories whose likeness stands for that of a large store
+#: memories whose cosines represent a large store
 _SAMPLE: Final = 1000
-#: a sample is taken anew when the store has grown or shrunk by this share
+#: the sample is taken anew when the store has grown or shrunk by this share
 _DRIFT: Final = 1 / 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Whole:
-    """Everything of all stores, as of a snapshot."""
+    """The features of all memories of all stores, as of a snapshot."""
 
     snap: Snapshot
     views: tuple[WordView, ...]
@@ -62,7 +62,7 @@ class _Whole:
     _corpus: dict[Any, Corpus] = field(default_factory=dict)
 
     def corpus(self, ranking: Ranking) -> Corpus:
-        """Figures of everything, which no cue changes."""
+        """Figures of all memories, which no cue changes."""
         key = (ranking.before, ranking.after, ranking.long_words)
         found = self._corpus.get(key)
         if found is None:
@@ -75,7 +75,7 @@ class _Whole:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sample:
-    """What stands for a large store: mixed unit vectors (n, dim) f32 and a mean length."""
+    """What represents a large store: mixed unit vectors (n, dim) f32 and a mean length."""
 
     rows: tuple[int, ...]
     ranking: Ranking
@@ -84,7 +84,7 @@ class _Sample:
 
 
 class CandidateRanker:
-    """Ranks by all evidence. Thread-safe: what it keeps is replaced as a whole."""
+    """Ranks candidates by all evidence. Thread-safe: what it keeps is replaced as a whole."""
 
     def __init__(self, stores: int, config: Config) -> None:
         self._config = config
@@ -93,14 +93,14 @@ class CandidateRanker:
         self._sample: _Sample | None = None
 
     def drop_caches(self) -> None:
-        """Keep nothing: among what a sample holds may be vectors that were erased since."""
+        """Keep nothing: a sample may hold vectors that were erased since."""
         self._whole, self._sample = None, None
 
     def is_small(self, views: Sequence[WordView]) -> bool:
         return sum(map(len, views)) <= self._config.rank_all_records
 
     def all_of(self, plan: Plan, cue: LexicalQuery, result: ScanResult | None) -> Ranked:
-        """Every memory of a small store in its order; ``result`` adds what has no words."""
+        """The ranking of all memories of a small store; ``result`` adds records without words."""
         snap, views = plan.snap, plan.views
         whole = self._whole
         if whole is None or whole.snap is not snap or whole.views != views:
@@ -117,7 +117,7 @@ class CandidateRanker:
         self, plan: Plan, cue: LexicalQuery, result: ScanResult, by_words: int,
         allow: AllowedRecords | None,
     ) -> Ranked:
-        """The best of a large store: candidates of ``result`` and by words, and those around."""
+        """The ranking of a large store's candidates: of ``result``, by words, and neighbours."""
         views, query = plan.views, plan.query
         sample = self._sampled(plan.snap, views, query.profile.ranking)
         rows = sum([view.n_rows for view in views])
@@ -156,7 +156,7 @@ def _candidates(
     plan: Plan, n: int, view: WordView, cue: LexicalQuery, result: ScanResult, by_words: int,
     allow: AllowedRecords | None,
 ) -> FeatureTable:
-    """The candidates of one store: by score, by words, by alias, and those around them."""
+    """The candidates of one store: by score, by words, by alias, and their neighbours."""
     snap, parts = plan.snap, result.hits["part"]
     first = snap.offsets[n]
     mine = (parts >= first) & (parts < first + len(snap.views[n].partitions))
@@ -174,7 +174,7 @@ def _best_by_words(
     plan: Plan, n: int, view: WordView, cue: LexicalQuery, count: int,
     allow: AllowedRecords | None,
 ) -> I64:
-    """Rows with the best BM25, as many as it takes until enough pass the gates."""
+    """Rows with the best BM25; more of them until enough pass the gates."""
     if not cue.terms or not len(view):
         return np.zeros(0, np.int64)
     snap, ranking = plan.snap, plan.query.profile.ranking

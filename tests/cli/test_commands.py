@@ -216,7 +216,7 @@ def test_context_quotes_what_is_pinned_first(run: Run, filled: Path) -> None:
     assert small_talk.code == 0
     assert "pinned:" in small_talk.out
     assert "Never deploy on Fridays" in small_talk.out
-    assert "no memory is needed" in small_talk.err
+    assert "memory was not consulted" in small_talk.err
     assert run("context", filled, "thanks!", "--pinned", "--always").code == 2
 
 
@@ -232,7 +232,7 @@ def test_context_without_anything_to_say_exits_with_one_and_says_why(
 ) -> None:
     small_talk = run("context", filled, "thanks!")
     assert (small_talk.code, small_talk.out) == (1, "")
-    assert "no memory is needed" in small_talk.err
+    assert "memory was not consulted" in small_talk.err
     assert run("context", filled, "thanks!", "--always").code == 0
     assert run("context", filled, "deploys", "-n", "5").code == 1
 

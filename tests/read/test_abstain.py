@@ -101,8 +101,8 @@ def test_the_published_constants() -> None:
 def test_a_cue_that_nothing_accounts_for_is_answered_with_silence() -> None:
     verdict = judge(Signals(coverage=0.1, likeness=0.5), BELOW)
     assert verdict.silent
-    assert "covered by 0.10" in verdict.reason
-    assert "0.5 deviations above chance" in verdict.reason
+    assert "10% of the cue's words are covered" in verdict.reason
+    assert "0.5 SD above unrelated questions" in verdict.reason
     assert not judge(Signals(coverage=0.9, likeness=0.5), BELOW).silent
 
 

@@ -32,7 +32,7 @@ def test_threads_keep_little_and_all_of_them_one_for_large_stores(
     def work() -> None:
         for count in (500, 1000, 5000, 1001, 900, 6000):
             _ask(count)
-        kept.extend([len(features._room.mark), len(features._room.place)])
+        kept.extend([len(features._scratch.mark), len(features._scratch.place)])
 
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:

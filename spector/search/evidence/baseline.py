@@ -1,7 +1,7 @@
-"""How like a store's memories are to questions about something else: what a cue is measured by.
+"""The similarity baseline: mean and deviation of a store's cosines with unrelated questions.
 
-In deviations of the cosines that its memories have with unrelated questions (`probes`), a cosine
-says the same in every store and of every model, however alike the memories are.
+Counted in deviations from this baseline (`probes`), a cosine means the same in every store and for
+every model, however similar the memories are.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = [
     "SAMPLE", "SimilarityBaseline", "evenly_spaced", "in_order", "level_of", "z_score",
 ]  # fmt: skip
 
-#: memories whose cosines stand for those of all, and up to an eighth more
+#: memories whose cosines represent all, and up to an eighth more
 SAMPLE: Final = 256
-#: of fewer memories nothing can be said
+#: fewer memories give no baseline
 _FEWEST: Final = 4
-#: the smallest deviation: probes that are all as like are no measure
+#: the smallest deviation: probes with equal cosines are no measure
 _LEAST: Final = 0.02
 #: beyond ``SAMPLE`` memories the sample is of a number that grows by one in so many
 _STEP: Final = 8
@@ -36,6 +36,8 @@ _SOME: Final = 0.5
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
     views: tuple[WordView, ...]
+    #: per view, those of the sample
+    rows: list[NDArray[np.int64]]
     #: ids and places of the sample: a vector never changes at its place
     sample: bytes
     #: by the probes' bytes, which are those of a language
@@ -45,9 +47,9 @@ class _Kept:
 class SimilarityBaseline:
     """Mean and deviation of cosines with probes: a function of which memories there are.
 
-    Whoever recalls from the same memories finds the same, whatever was recalled before: a writer, a
-    reader, a store that was opened again. Measured anew when the sample has changed. Thread-safe:
-    what it keeps is replaced as a whole.
+    The same memories give the same baseline, whatever was recalled before: in a writer, in a reader
+    and after opening the store again. Measured anew when the sample has changed. Thread-safe: what
+    it keeps is replaced as a whole.
     """
 
     def __init__(self) -> None:
@@ -60,26 +62,26 @@ class SimilarityBaseline:
         self, snap: Snapshot, views: tuple[WordView, ...], cosine: float | None,
         probes: NDArray[np.float32] | None,
     ) -> float | None:
-        """How far a cosine is above those of probes; None where there are too few memories."""
+        """The z-score of a cosine among those of the probes; None with too few memories."""
         if cosine is None or probes is None:
             return None
         kept = self._kept
         if kept is None or kept.views != views:
             rows = _sample(views)
-            mark = b"".join(
-                part.tobytes() for view, mine in zip(views, rows, strict=True)
-                for part in (view.ids(mine), *view.places(mine))
-            )  # fmt: skip
+            found = [
+                (view.ids(mine), *view.places(mine)) for view, mine in zip(views, rows, strict=True)
+            ]
+            mark = b"".join([part.tobytes() for each in found for part in each])
             same = kept is not None and kept.sample == mark
-            kept = self._kept = _Kept(views, mark, kept.found if same and kept else {})
+            kept = self._kept = _Kept(views, rows, mark, kept.found if same and kept else {})
         key = probes[:, 0].tobytes()
         if key not in kept.found:
-            kept.found[key] = level_of(_vectors(snap, views, _sample(views)), probes)
+            kept.found[key] = level_of(_vectors(snap, views, kept.rows), probes)
         return z_score(cosine, kept.found[key])
 
 
 def z_score(cosine: float | None, level: tuple[float, float] | None) -> float | None:
-    """How many deviations a cosine is above a mean, see `level_of`; None without either."""
+    """Deviations that a cosine lies above a mean, see `level_of`; None without either."""
     if cosine is None or level is None:
         return None
     mean, deviation = level
@@ -101,28 +103,31 @@ def level_of(
     return float(cosines.mean(dtype=np.float64)), float(cosines.std(dtype=np.float64))
 
 
-def in_order(view: WordView) -> NDArray[np.int64]:
-    """(n,) rows of all memories by ascending id; the order of rows is that in which they came."""
-    rows = np.flatnonzero(view.alive)
-    ids = view.ids(rows)
-    return rows if (ids[1:] > ids[:-1]).all() else rows[np.argsort(ids, kind="stable")]
+def in_order(views: Sequence[WordView]) -> list[NDArray[np.int64]]:
+    """Per view (n,) rows of all memories by ascending id; rows are numbered as they came."""
+    out = []
+    for view in views:
+        rows = np.flatnonzero(view.alive)
+        ids = view.ids(rows)
+        sorted_ = (ids[1:] > ids[:-1]).all()
+        out.append(rows if sorted_ else rows[np.argsort(ids, kind="stable")])
+    return out
 
 
 def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
-    """Positions at even distances among ``count``: all of them, or ``most``."""
+    """Evenly spaced positions below ``count``: all of them, or ``most``."""
     return np.arange(count) if count <= most else np.arange(most) * count // most
 
 
 def _sample(views: Sequence[WordView]) -> list[NDArray[np.int64]]:
-    """Per store, rows at even distances in the order of their ids over all stores.
+    """Per store, evenly spaced rows in the order of their ids over all stores.
 
-    Of all memories up to ``SAMPLE``. Beyond, of so many of the first as the last step of an eighth
-    has: what is added after it changes nothing until the next one.
+    Up to ``SAMPLE`` memories: all. Beyond, the number of memories that are sampled grows in steps
+    of an eighth, so that memories added after a step change nothing until the next.
     """
     total = max(SAMPLE, _step(sum(view.n_rows for view in views)))
     found = []
-    for view in views:
-        rows = in_order(view)
+    for rows in in_order(views):
         share = (_step(len(rows)) * SAMPLE + total - 1) // total
         found.append(rows[np.arange(share) * total // SAMPLE])
     return found

@@ -1,11 +1,11 @@
-"""The kernel's score and the evidence of the read path, added up on one scale.
+"""Adds up the kernel's score and all evidence of a candidate on one scale.
 
     score = fused + w_lexical * sd * (w W + about - said_by + preference + form)
                   + w_similarity * (likeness with neighbours - cosine)
 
-``fused`` is the kernel's score and stays what it is. ``sd`` is the standard deviation of the cue's
-likeness over the store: evidence is counted in deviations, which makes words and vectors comparable
-whatever the store, and puts them on the scale of the profile's cosines. See "Ranking research" in
+``fused`` is the kernel's score, unchanged. ``sd`` is the standard deviation of the cue's similarity
+over the store. Evidence is counted in deviations, so words and vectors are comparable in every
+store, and are on the scale of the profile's cosines. See "Ranking research" in
 bench/log for where each term comes from and what it buys.
 """
 
@@ -50,8 +50,8 @@ __all__ = ["Corpus", "Fuser"]
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
-#: what others have said falls by so many times the weight of ``about``: behind nearly all that the
-#: speaker has said, and still there when he said nothing
+#: words of others are lowered by so many times the weight of ``about``: they rank behind nearly all
+#: that the speaker has said, and are still found when he said nothing
 _BY_OTHERS: Final = 2.0
 #: of a cosine, with the rounding of codes
 _HIGHEST: Final = np.float32(1.01)
@@ -123,7 +123,7 @@ class Fuser:
         ranked.likeness = likeness
         if words is not None:
             full = max(float(np.sum(idf)), 1e-9) * weight
-            if named is not None:  # who is named is found, whatever else the cue says
+            if named is not None:  # a name that is found covers the cue, whatever else it says
                 words = np.where(named, np.nextafter(np.float32(full), np.float32(0)), words)
             # the best evidence of words among what may be an answer, by that of all its terms
             ranked.words, ranked.full = words, full
@@ -149,8 +149,8 @@ class Fuser:
 def _scores(plan: Plan, tables: Sequence[FeatureTable]) -> tuple[F32, F32, F32]:
     """Kernel scores and cosines of the ranked rows, and cosines of all rows, table by table.
 
-    The gates of a query are for answers; what stands around one is its context either way, but for
-    memories that sleep or are in quarantine.
+    The gates of a query apply to answers. Neighbours count as context whether they pass or not, but
+    for dormant and quarantined memories.
     """
     snap, query = plan.snap, plan.query
     part = _joined([features.part for features in tables])
@@ -183,9 +183,9 @@ def _joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _sound(cosines: F32) -> F32:
-    """Cosines, 0 in place of those that damaged vectors have: they must not reach their neighbours.
+    """Cosines with 0 for damaged vectors, which must not affect their neighbours.
 
-    The record itself is verified before it is shown.
+    The record itself is verified before it becomes a hit.
     """
     if not len(cosines) or (cosines.max() <= _HIGHEST and cosines.min() >= -_HIGHEST):
         return cosines  # NaN fails both comparisons
@@ -234,8 +234,7 @@ def _terms_of(
 
 
 def _others(features: FeatureTable, cue: LexicalQuery) -> F32:
-    """(n,) 1 for what others than the wanted speaker have said; words of an unknown speaker may be
-    anyone's."""
+    """(n,) 1 for words of other speakers than the wanted one, 0 for words of unknown speakers."""
     wanted = cue.said_by[features.store]
     if wanted < 0:
         return np.zeros(len(features), np.float32)

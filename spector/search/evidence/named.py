@@ -1,7 +1,7 @@
-"""What a cue names a memory by: an alias that was written with it, a number, an id.
+"""Names in a cue: an alias that was written with a memory, a number, an identifier.
 
-Where memories are alike (orders, patients, servers), a number is all that tells one from the
-others, and no likeness makes up for it. What only counts or dates something ("3 children", "in
+Where memories are similar (orders, patients, servers), a number is all that distinguishes them, and
+no similarity makes up for it. A number that only counts or dates something ("3 children", "in
 2023", "8 May") is no name.
 """
 
@@ -67,7 +67,7 @@ _NEAR, _LOOKED_AT = 48, 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aliased:
-    """What a cue has of the aliases of memories.
+    """The aliases of memories that a cue has.
 
     Attributes:
         rows: per view, ascending: the memories that are named by a cue which is hardly more than
@@ -81,7 +81,7 @@ class Aliased:
     instead: Mapping[str, str] = field(default_factory=dict)
 
     def corrected(self, text: str) -> str:
-        """A text with the words that are meant by those of the cue."""
+        """A text with the words of the aliases in place of the cue's slips."""
         if not self.instead:
             return text
         return _WORD.sub(
@@ -92,7 +92,8 @@ class Aliased:
 def aliased(plan: Plan, cue: str) -> Aliased:
     """The aliases that a cue has, of memories that pass its filters; of nested names the longest.
 
-    A slip is looked for where one word of the name is in no memory: what memories have is no slip.
+    A slip is looked for only where one word of the name is in no memory: a word that memories have
+    is no slip.
     """
     nothing = Aliased(tuple([np.zeros(0, np.int64) for _ in plan.views]))
     words = name_words(cue) if any(view.has_aliases for view in plan.views) else []
@@ -157,7 +158,7 @@ def _slips(
     plan: Plan, words: Sequence[str], every: Sequence[Span],
     named: dict[Span, tuple[I64, ...]],
 ) -> dict[str, str]:
-    """Adds the spans that are a name but for one slip; what is meant by the words with a slip."""
+    """Add the spans that are a name but for one slip; return the words that the slips stand for."""
     near = {
         span: typo_terms(span.text) for span in every
         if span.stop - span.start <= _MOST_WORDS
@@ -198,7 +199,7 @@ def _mistaken(words: Sequence[str], text: str, name: str) -> str | None:
 
 
 def _content(words: Sequence[str]) -> list[bool]:
-    """Which words of a cue are no stop words: "it" by itself is no name."""
+    """Which words of a cue are no stop words; "it" alone is no name."""
     return [not is_stop(cue_terms(word)[0].text) for word in words]
 
 
@@ -214,7 +215,7 @@ def is_known(plan: Plan, text: str) -> bool:
 
 
 class Name(NamedTuple):
-    """What names a memory that has all of some terms of a cue.
+    """A name in a cue: a memory with all of its terms is named.
 
     Attributes:
         terms: of the cue, by number.
@@ -227,8 +228,10 @@ class Name(NamedTuple):
     kind: tuple[str, ...] = ()
 
     def is_in(self, text: str) -> bool:
-        """Whether a text that has the terms has them side by side: "server 7 in rack 12" is no
-        rack 7. Bounded, however often the number is in it."""
+        """Whether a text with the terms has them side by side; "server 7 in rack 12" is no rack 7.
+
+        Bounded, however often the number is in it.
+        """
         if not self.number:
             return True
         head = len(self.number) % 3 or 3
@@ -252,9 +255,9 @@ class Name(NamedTuple):
 
 
 def identifying(words: Analysed, terms: Sequence[Term], df: I64) -> list[Name]:
-    """What in a cue names memories.
+    """The names in a cue.
 
-    An id that stands joined or is a code; a number beside the word for its kind ("order 12"), which
+    An identifier that is joined or a code; a number beside the word for its kind ("order 12") that
     some memories have; a longer number by itself that is no year.
 
     Args:
@@ -322,7 +325,7 @@ def _thousands(forms: Sequence[str], at: int) -> list[str]:
 def _kind_of(
     words: Analysed, forms: Sequence[str], at: int, place: dict[str, int], df: I64
 ) -> int:
-    """The term of the word that says what a number is the number of; -1 for none."""
+    """The term of the word for the kind of a number ("order" 12); -1 for none."""
     by = at - 1
     if by >= 0 and forms[by] in _MARKS:
         by -= 1

@@ -1,4 +1,4 @@
-"""Which of the ranked memories a cue names: those come first, whatever vectors say."""
+"""Finds the ranked memories that a cue names; they come first, whatever the vectors say."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HIGHEST_MODIFIER: Final = 1.25
 
 
 def overriding_score(profile: ScoringProfile) -> float:
-    """Evidence that no likeness and no strength can make up for, on the scale of the score."""
+    """Evidence that exceeds any similarity and strength, on the scale of the score."""
     rest = sum(profile.weights().values()) - profile.w_similarity
     span = 2 * profile.w_similarity + rest  # from cosine -1 and no strength to 1 and all of it
     if profile.fusion == "multiplicative":
@@ -37,16 +37,16 @@ def named_rows(
     snap: Snapshot, tables: Sequence[FeatureTable], own: Sequence[NDArray[np.uint8]],
     cue: LexicalQuery, profile: ScoringProfile, gone: NDArray[np.bool_] | None,
 ) -> NDArray[np.bool_] | None:
-    """(N,) memories that a cue names, which come first: those with all words of a cue that is
-    nothing but a name, when few have them, those with an identifier or number of any cue, and those
-    whose alias is nearly all of it. Where the cue is nothing but emoji or characters, the vector
-    says nothing, so all that have them. None when there are none.
+    """(N,) mask of the memories that a cue names; None when there are none.
 
-    A question names whom it asks about, and what says no more than that name is no answer to it.
+    Named are: memories with all words of a cue that is only a name, if few have them; memories with
+    an identifier or number of the cue; memories whose alias is nearly all of the cue. Of a cue that
+    is only emoji or characters its vector says nothing, so all memories with them are named. A
+    question is no name: a memory that says only the name does not answer it.
 
     Args:
         own: per store (t, n), how often each memory has each term in its own text.
-        gone: (N,) what may be no hit, such as memories of other users: it is not counted.
+        gone: (N,) what cannot be a hit, such as memories of other users; it is not counted.
     """
     if not profile.ranking.by_name:
         return None
@@ -77,7 +77,8 @@ def named_rows(
 def _having_said(
     snap: Snapshot, tables: Sequence[FeatureTable], having: NDArray[np.bool_], name: Name
 ) -> NDArray[np.bool_]:
-    """(N,) those of ``having``, a mask, in whose text a name stands; none of more than some."""
+    """(N,) those of ``having``, a mask, whose text has the name; none where too many must be read.
+    """
     out = np.zeros(len(having), np.bool_)
     if np.count_nonzero(having) > _READ:
         return out

@@ -1,8 +1,8 @@
-"""Questions about nothing in particular: how like a store's memories are to what it cannot answer.
+"""Probes: unrelated questions that calibrate what a cosine means in a store.
 
-A cosine of 0.35 is much among remarks about everything and little among messages of one project,
-and every model has a range of its own. The cosines of a store's memories with questions that have
-nothing to do with it say both, whatever its memories have in common with each other.
+A cosine of 0.35 is high among remarks about everything and low among messages of one project, and
+every model has a range of its own. The cosines of a store's memories with unrelated questions show
+both, whatever the memories have in common.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ TURKISH: Final = (
     "Fırın pazartesi günleri saat kaçta kapanıyor?",
 )
 
-#: (48, dim) float16 unit vectors of both by the offline embedder: a moment that nobody waits
+#: (48, dim) float16 unit vectors of both by the offline embedder, shipped so that none is computed
 _KNOWN: Final = {
     "minilm:8199be6f699a395f99f89df973f9dc52:mean-w254-o50-plain-v1": "probes-minilm.npy",
 }

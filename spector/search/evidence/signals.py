@@ -225,12 +225,12 @@ def _spaced_over(
     """Ids, stores and places of evenly spaced memories in the order of their ids."""
     at = evenly_spaced(count, _LOOKED_AT)
     ids, stores, parts, slots, first = [], [], [], [], 0
-    for n, view in enumerate(views):
+    for n, (view, ordered) in enumerate(zip(views, in_order(views), strict=True)):
         mine = at[(at >= first) & (at < first + view.n_rows)] - first
         first += view.n_rows
         if not len(mine):
             continue
-        rows = in_order(view)[mine]
+        rows = ordered[mine]
         part, slot = places_of(snap, n, view, rows)
         there = slot != NOWHERE
         ids.append(view.ids(rows[there]))

@@ -1,4 +1,4 @@
-"""What a cue asks for, put to the words of every store: terms, speaker, kind."""
+"""The lexical channel: looks a cue up in the words of every store, with its names and speakers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_TERMS: Final = 48
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The speakers of a store as of some view."""
+    """The speakers of a store, as of a view."""
 
     names: int
     speakers: Speakers
@@ -35,7 +35,7 @@ class _Known:
 
 
 class LexicalChannel:
-    """Words of all stores. Thread-safe."""
+    """The words of all stores. Thread-safe."""
 
     def __init__(self, stores: Sequence[Store]) -> None:
         self._words = [Words(store, mark=mark_of, mark_version=MARK_VERSION) for store in stores]
@@ -114,7 +114,7 @@ class LexicalChannel:
 
 
 def _about(known: Sequence[_Known], cue: str) -> tuple[int, ...]:
-    """Per store the code of the speaker whom the cue is about, -1 for none."""
+    """Per store the code of the speaker that the cue is about, -1 for none."""
     names = {about(cue, each.speakers) for each in known} - {None}
     if len(names) != 1:
         return (-1,) * len(known)
@@ -134,7 +134,7 @@ def _said_by(known: Sequence[_Known], topic: Topic | None) -> tuple[int, ...]:
 
 
 def _named(speaker: str, known: Speakers) -> str | None:
-    """The one speaker of a store that is meant; None when there is none, or several."""
+    """The one speaker of a store that a name fits; None for none, or several."""
     if speaker in (USER, ASSISTANT):
         return known.user if speaker == USER else known.assistant
     named = known.named_in(speaker)

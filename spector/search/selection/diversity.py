@@ -1,4 +1,4 @@
-"""Choosing among hits: different words, few of each session, none far behind the best."""
+"""Chooses among hits: different texts, few of each session, none far behind the best."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = [
     "without_repeats",
 ]
 
-#: the tier whose memories are beliefs: what bears on a cue there is dense, and the rest is noise
+#: the tier of beliefs: those that bear on a cue score close together, and the rest is noise
 SEMANTIC: Final = "semantic"
-#: share of the best score that one of them must have
+#: share of the best score that a hit of that tier must have
 SEMANTIC_CUT: Final = 0.5
 #: the same of any memory where little is wanted: in a context, in a selective recall
 CUT: Final = 0.6
@@ -36,8 +36,8 @@ def without_repeats(hits: Sequence[Hit]) -> list[Hit]:
     """Hits in their order, one for all that have equal words of one user, agent and origin.
 
     The newest stands in the place, and with the score, of the best; ``also`` names the others.
-    Only case, white space and a full stop may differ: a sign or a question mark more can be all
-    that matters. Linear in the length of the texts.
+    Only case, white space and a full stop may differ: one more sign or question mark can matter.
+    Linear in the length of the texts.
     """
     alike: dict[str, list[Hit]] = {}
     for hit in hits:
@@ -75,7 +75,7 @@ def _time_of(hit: Hit) -> int:
 
 
 def own_scores(hits: Sequence[Hit]) -> list[float]:
-    """(n,) scores without the evidence of a name or an id, which is beyond all other."""
+    """(n,) scores without the evidence of a name or an id, which exceeds all other."""
     out = []
     for hit in hits:
         candidate = candidate_of(hit)

@@ -1,10 +1,10 @@
-"""One origin of little certainty does not push out what others say.
+"""Floods: many memories of one doubtful origin do not push out what others say.
 
-Whoever can have a document imported can fill the hits of a question with fifty paraphrases of it.
-So of the memories of one origin that few believe, a share of the hits keeps its places, and the
-rest stands behind what others say about the cue, if they do. Where all it says is one thing again
-and again, or the question, none of it stands before them; nor does one thing that many such origins
-say, which may be one that calls itself by many names.
+A document that gets imported could fill the hits of a question with fifty paraphrases of it. So of
+one origin of little certainty, a share of the hits keeps its places and the rest ranks behind what
+others say about the cue, if they do. Where the origin repeats one statement, or the question, none
+of it ranks before them. The same holds for one statement of many such origins, which may be one
+origin under many names.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ __all__ = ["DEEP", "WINDOW", "demote_floods", "is_doubted", "trusted_candidates"
 
 #: of the hits, for each such origin
 _SHARE: Final = 4
-#: what others say counts from this share of the best score: a document that alone knows about the
-#: cue keeps its places
+#: others count from this share of the best score: a document that alone is about the cue keeps its
+#: places
 _ABOUT: Final = 0.5
-#: candidates among which others are looked for, and so many of them are put to the catalog
+#: candidates among which others are looked for, and how many of them the catalog confirms
 _LOOKED_AT: Final = 8192
 _CONFIRMED: Final = 256
-#: hits that are asked of a large store, whose candidates a flood may fill
+#: hits wanted of a large store, whose candidates a flood may fill
 DEEP: Final = 512
-#: best hits that tell whether an origin has too much
+#: best hits that show whether an origin has too many
 WINDOW: Final = 10
-#: confidence, 0..255, that whoever cannot say whom to believe gives
+#: confidence, 0..255, of a writer that does not know what to believe
 _HALF: Final = 128
-#: mean cosine of hits from which they say one thing
-_ONE_THING: Final = 0.75
+#: mean cosine from which hits are one statement
+_ONE_STATEMENT: Final = 0.75
 
 
 def is_doubted(hits: Sequence[Hit]) -> bool:
@@ -54,7 +54,7 @@ def is_doubted(hits: Sequence[Hit]) -> bool:
 
 
 def _is_doubted(hit: Hit) -> bool:
-    """Less than fairly certain; or just so, and it is not the user who says it."""
+    """Less than fairly certain; or just so, and not the user's words."""
     confidence = found_of(hit).certainty
     return confidence < CERTAIN_BYTE or (
         confidence <= _HALF and not may_instruct(hit.role, None, hit.source)
@@ -62,7 +62,7 @@ def _is_doubted(hit: Hit) -> bool:
 
 
 def trusted_candidates(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
-    """The best candidates that are certain enough whoever says them, in their order."""
+    """The best candidates that are certain enough from any origin, in their order."""
     rows = ranked.first_rows(min(len(ranked), _LOOKED_AT))
     certain = header_column(snap, ranked.part[rows], ranked.slot[rows], "confidence") > _HALF
     return [ranked[at] for at in np.flatnonzero(certain)[:_CONFIRMED].tolist()]
@@ -92,8 +92,10 @@ def demote_floods(
 
 
 def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
-    """Ids of what a doubted origin has beyond its share: all, where it is one thing; and of one
-    thing that doubted origins say more often than that."""
+    """Ids of the hits that a doubted origin has beyond its share: all, where it is one statement.
+
+    Also one statement that doubted origins make more often than that.
+    """
     doubted = [hit for hit in hits if _is_doubted(hit)]
     by_origin: dict[tuple[object, ...], list[Hit]] = {}
     for hit in doubted:
@@ -101,7 +103,7 @@ def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
     out: set[int] = set()
     for mine in by_origin.values():
         if len(mine) > most:
-            telling = [] if _is_one_thing(mine) else [hit for hit in mine if not asks(hit.text)]
+            telling = [] if _is_one_statement(mine) else [hit for hit in mine if not asks(hit.text)]
             out |= {hit.id for hit in mine} - {hit.id for hit in telling[:most]}
     for alike in _alike(doubted) if len(by_origin) > 1 else ():
         if len(alike) > most:
@@ -109,12 +111,12 @@ def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
     return out
 
 
-def _is_one_thing(hits: Sequence[Hit]) -> bool:
-    return squared(units_of(hits).mean(axis=0)) >= _ONE_THING
+def _is_one_statement(hits: Sequence[Hit]) -> bool:
+    return squared(units_of(hits).mean(axis=0)) >= _ONE_STATEMENT
 
 
 def _alike(hits: Sequence[Hit]) -> Iterator[list[Hit]]:
-    """Hits that say one thing, whoever says it: each with all that are like it."""
+    """For each hit, all hits that make the same statement, of any origin."""
     units = units_of(hits)
-    for like in cosine_table(units, units) >= _ONE_THING:
+    for like in cosine_table(units, units) >= _ONE_STATEMENT:
         yield [hits[n] for n in np.flatnonzero(like).tolist()]

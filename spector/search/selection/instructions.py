@@ -1,4 +1,4 @@
-"""Which memories of a store are instructions, what each says, and which a newer one revokes."""
+"""The instructions among the memories of a store, and which of them a newer one revokes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from spector.lexical import WordView
 from spector.search.view import NOWHERE, Snapshot, header_column, places_of
 from spector.store.catalog import StoredRow
 
-__all__ = ["COLUMNS", "Instruction", "InstructionTable", "instruction_in", "instructions_in",
-           "revoked"]
+__all__ = ["COLUMNS", "NO_INSTRUCTIONS", "Instruction", "InstructionTable", "instruction_in",
+           "instructions_in", "revoked"]
 
 I64 = NDArray[np.int64]
 
@@ -36,8 +36,11 @@ _COMMON: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InstructionTable:
-    """All instructions of a snapshot, (n,) each: ids, seals, times, stores, places, whether the
-    text is nothing but the instruction, and whether a role says whose; the newest first."""
+    """Columns of all instructions of a snapshot, (n,) each, newest first.
+
+    Attributes:
+        wholly: the text is nothing but the instruction. vouched: a role says that it is the user's.
+    """
 
     ids: I64
     seals: I64
@@ -56,15 +59,19 @@ class InstructionTable:
 
 
 COLUMNS: Final = tuple(InstructionTable.__slots__)
+_NUMBERS, _PLACES, _FLAGS = np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.bool_)
+NO_INSTRUCTIONS: Final = InstructionTable(
+    _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _FLAGS, _FLAGS
+)
 
 
 class Instruction(NamedTuple):
-    """What one says.
+    """One instruction as it was read.
 
     Attributes:
-        condition: None: it always holds. lifts: it gives leave again. forbids: it says what not to
-            do. about: the forms of each word that says of what; forms: of all. who: the user, the
-            agent, and whether the user said it.
+        condition: None: it always applies. lifts: it permits something again. forbids: it says what
+            not to do. about: the forms of each word for its subject; forms: of all of them. scope:
+            the user, the agent, and whether the user said it.
     """
 
     condition: str | None = None
@@ -72,7 +79,7 @@ class Instruction(NamedTuple):
     forbids: bool = False
     about: tuple[frozenset[str], ...] = ()
     forms: frozenset[str] = frozenset()
-    who: tuple[str | None, str | None, bool] = (None, None, True)
+    scope: tuple[str | None, str | None, bool] = (None, None, True)
 
 
 def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
@@ -82,55 +89,58 @@ def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
     how something is done ("always migrate before you deploy"), which a cue asks for.
     """
     rows = view.marked(INSTRUCTS)
+    if not len(rows):
+        return NO_INSTRUCTIONS
     part, slot = places_of(snap, n, view, rows)
     there = slot != NOWHERE
     rows, part, slot = rows[there], part[there], slot[there]
-    if len(rows):
-        sure = forms_of(view.marks(rows)).vouched
-        sure |= (header_column(snap, part, slot, "confidence") >= CERTAIN_BYTE) & (
-            header_column(snap, part, slot, "tier") != _OF_METHODS
-        )
-        rows, part, slot = rows[sure], part[sure], slot[sure]
+    sure = forms_of(view.marks(rows)).vouched
+    sure |= (header_column(snap, part, slot, "confidence") >= CERTAIN_BYTE) & (
+        header_column(snap, part, slot, "tier") != _OF_METHODS
+    )
+    rows, part, slot = rows[sure], part[sure], slot[sure]
+    forms = forms_of(view.marks(rows))
     return InstructionTable(
         view.ids(rows), view.seals(rows), view.event_ms(rows), np.full(len(rows), n, np.int64),
-        part, slot, forms_of(view.marks(rows)).wholly, forms_of(view.marks(rows)).vouched,
+        part, slot, forms.wholly, forms.vouched,
     )
 
 
 def instruction_in(row: StoredRow) -> Instruction:
-    told = instruction(row.text) if isinstance(row.text, str) else None
-    if told is None:
+    """The instruction of a row; an empty one where its text is none."""
+    found = instruction(row.text) if isinstance(row.text, str) else None
+    if found is None:
         return Instruction()
     about = tuple(
-        frozenset(term.forms) for term in cue_terms(told.sentence)
+        frozenset(term.forms) for term in cue_terms(found.sentence)
         if not is_stop(term.text) and _COMMON.isdisjoint(term.forms)
     )
     forms = frozenset(itertools.chain.from_iterable(about))
     own = row.role is None or plain(str(row.role).strip()) in USERS
-    who = (row.user_id, row.agent_id, own)
-    return Instruction(told.condition, told.lifts, forbids(told.sentence), about, forms, who)
+    scope = (row.user_id, row.agent_id, own)
+    return Instruction(found.condition, found.lifts, forbids(found.sentence), about, forms, scope)
 
 
-def revoked(told: Sequence[Instruction], vouched: Sequence[bool]) -> set[int]:
-    """Which of some instructions, newest first, hold no more; what gives leave tells nothing.
+def revoked(instructions: Sequence[Instruction], vouched: Sequence[bool]) -> set[int]:
+    """Numbers of the instructions (newest first) that no longer apply, permissions among them.
 
-    One is taken back by a newer one of the same user and agent and the same kind of speaker that
-    says the opposite of nothing else: all that it is about, the older one is about. Words that
-    nobody vouches for take back no others.
+    A newer one revokes an older one of the same user, agent and kind of speaker if it says the
+    opposite and its subject is part of the older one's. Words without a role revoke no words that
+    have one.
     """
-    gone = {n for n, each in enumerate(told) if each.lifts}
+    gone = {n for n, each in enumerate(instructions) if each.lifts}
     having: dict[str, list[int]] = defaultdict(list)
-    for n, each in enumerate(told):
+    for n, each in enumerate(instructions):
         for form in each.forms:
             having[form].append(n)
-    for newer, each in enumerate(told):
+    for newer, each in enumerate(instructions):
         rarest: Iterable[str] = min(
             each.about, key=lambda word: sum(len(having[form]) for form in word), default=()
         )
         for older in {n for form in rarest for n in having[form]} - gone:
-            other = told[older]
+            other = instructions[older]
             if (
-                older > newer and other.forbids != each.forbids and other.who == each.who
+                older > newer and other.forbids != each.forbids and other.scope == each.scope
                 and (vouched[newer] or not vouched[older])
                 and not any(map(other.forms.isdisjoint, each.about))
             ):  # fmt: skip

@@ -1,9 +1,9 @@
-"""Of two statements that answer one question, the newer one first.
+"""Newer first: of two statements that answer one question, the newer one ranks first.
 
-Nothing in a store says that "I now work at Contoso" took the place of "I work at Northwind", unless
-somebody said ``supersedes``. Asked for what holds now, the later one belongs first, where both are
-one person's and `Pair` takes them for versions of one statement. The older one keeps its score and
-stands behind.
+Without an explicit ``supersedes`` nothing in a store says that "I now work at Contoso" replaced "I
+work at Northwind". Where a cue asks how things are now, the later statement belongs first if both
+are one person's and `Pair` takes them for versions of one statement. The older one keeps its score
+and ranks behind.
 """
 
 from __future__ import annotations
@@ -39,19 +39,18 @@ __all__ = [
     "newer_versions",
 ]
 
-#: best hits among which a newer statement is looked for; where half of them are versions of one
-#: another, so many
+#: hits among which newer versions are looked for; the second where half of the first are versions
 LOOKED_AT: Final = 10
 MOST_VERSIONS: Final = 32
-#: cosine of two statements, and score of the newer one by that of the older
+#: least cosine of two versions, and least score of the newer as a share of the older one's
 _ALIKE, _SHARE = 0.35, 0.75
 #: the same where the newer one shares no word with the question
 _ALIKE_MOVED, _SHARE_MOVED = 0.5, 0.6
-#: others of one frame and day that make it a list
+#: others of one frame and day from which statements are a list
 _LIST: Final = 2
 _DAY_MS: Final = 86_400_000
 _LONGEST_CUE: Final = 2_000
-#: characters of a statement; what is longer tells of more than one thing
+#: characters of a statement; longer texts say more than one thing
 _LONGEST: Final = 600
 _PHRASE_WORDS: Final = 6
 
@@ -100,13 +99,13 @@ def asks_for_now(cue: str) -> bool:
 
 
 def move_newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) -> list[Hit]:
-    """The hits with each newer statement right before the older one that it answers anew.
+    """The hits with each newer statement right before the older one that it replaces.
 
-    It gets that one's score and the least more; the term "newer" of its explanation says by how
-    much it was raised.
+    It gets the older one's score and the least more; the term "newer" of its explanation says by
+    how much it was raised.
 
     Args:
-        newer: see `outdated`.
+        newer: see `newer_versions`.
     """
     out = list(hits)
     places = {hit.id: n for n, hit in enumerate(out)}
@@ -123,16 +122,16 @@ def move_newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) ->
 
 
 def newer_versions(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
-    """Id of a hit -> ids of those that answer the cue anew.
+    """Id of a hit -> ids of its newer versions among the hits.
 
-    Both are told by one speaker to one user, and the newer one is no less certain and from no
-    farther: a document does not overrule what the user said.
+    Both have one speaker, user and agent. The newer one is at least as certain and its source at
+    least as close: a document does not overrule what the user said.
     """
     best = [hit for hit in hits if hit._found is not None and len(hit.text) <= _LONGEST]
     if len(best) < 2 or hits[0].score <= 0:
         return {}
     versions = _Versions(cue, best)
-    pairs = versions.of_one_teller()
+    pairs = versions.of_one_speaker()
     if not pairs:
         return {}
     alike = _cosines(best)
@@ -151,9 +150,9 @@ def newer_versions(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
 def extend_series(
     newer: Mapping[int, tuple[int, ...]], hits: Sequence[Hit], cue: str
 ) -> dict[int, tuple[int, ...]]:
-    """`outdated` of more hits, where those of before are versions of one another.
+    """`newer_versions` of more hits, where the first ones are versions of one another.
 
-    Each other hit is compared with the newest of them only; what has its form is of the series.
+    Each further hit is compared with the newest of them only.
     """
     series = {*newer, *(each for some in newer.values() for each in some)}
     known = [hit for hit in hits if hit.id in series]
@@ -165,7 +164,7 @@ def extend_series(
     every = [newest, *rest]
     versions = _Versions(cue, every)
     alike = _cosines(every)
-    for old, new in versions.of_one_teller(with_first=True):
+    for old, new in versions.of_one_speaker(with_first=True):
         if versions.form(old, new, float(alike[old, new])) is not None:
             known.append(every[max(old, new)])
     known.sort(key=lambda hit: found_of(hit).event_ms)
@@ -178,7 +177,7 @@ def extend_series(
 
 
 class _Versions:
-    """Hits by number, read word by word when that is needed."""
+    """Hits by number, whose texts are analysed when that is needed."""
 
     def __init__(self, cue: str, hits: Sequence[Hit]) -> None:
         self._hits = hits
@@ -193,7 +192,7 @@ class _Versions:
         self._texts: dict[int, Statement] = {}
 
     def form(self, old: int, new: int, alike: float) -> Form | None:
-        """By what the later one takes the place of the earlier one."""
+        """The form by which the later one replaces the earlier one; None where it does not."""
         if alike < _ALIKE or not self._text_of(new).is_of_now:
             return None
         form = Pair(self._question, self._text_of(old), self._text_of(new)).form()
@@ -207,9 +206,9 @@ class _Versions:
             self._texts[n] = Statement.of(self._hits[n].text, turkish=turkish)
         return self._texts[n]
 
-    def of_one_teller(self, *, with_first: bool = False) -> list[tuple[int, int]]:
-        """Pairs, the older first, that one speaker told in one scope, of which the later may be
-        believed instead, and whose words may answer the question at all.
+    def of_one_speaker(self, *, with_first: bool = False) -> list[tuple[int, int]]:
+        """Pairs of one speaker in one scope, the older first, that may answer the question and of
+        which the later may be believed instead.
 
         Args:
             with_first: only those of the first hit with another one.
@@ -221,11 +220,11 @@ class _Versions:
         times = [each.event_ms for each in found]
         certain = [each.certainty for each in found]
         speakers = map(plain, [each.speaker for each in found])
-        tellers = [(*each.scope, who) for each, who in zip(found, speakers, strict=True)]
+        sources = [(*each.scope, who) for each, who in zip(found, speakers, strict=True)]
         return [
             (o, n) for n, new in enumerate(hits) if changes[n] or answers[n]
             for o, old in enumerate(hits)
-            if times[o] < times[n] and (changes[n] or answers[o]) and tellers[o] == tellers[n]
+            if times[o] < times[n] and (changes[n] or answers[o]) and sources[o] == sources[n]
             and 0 < _SHARE_MOVED * old.score <= new.score and certain[n] >= certain[o]
             and (found[n].source is None or found[o].source is not None)
             and old.text != new.text and not (with_first and n and o)
@@ -233,7 +232,7 @@ class _Versions:
 
 
 def _without_lists(framed: Sequence[tuple[Hit, Hit]]) -> list[tuple[Hit, Hit]]:
-    """Pairs of one frame, but for those of three and more that were told in one go."""
+    """Pairs of one frame without lists: three and more statements of one day."""
     together = Counter(
         hit.id for pair in framed if _day(pair[0]) == _day(pair[1]) for hit in pair
     )

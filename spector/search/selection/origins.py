@@ -1,4 +1,4 @@
-"""Who said a memory, as it is shown: names and words in quotation marks that hold."""
+"""The origin of a memory as it is shown: names and texts in quotation marks that hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spector.records import Hit, MemoryRecord
 
 __all__ = ["label", "origin_beside", "origin_of", "quote_text", "role_label"]
 
-#: what a JSON string may hold but a prompt had better not; each character becomes an escape
+#: what JSON allows but a prompt should not contain; each character becomes an escape
 _RISKY: Final = re.compile(
     # the start of tags and of control tokens: </memories>, <|im_start|>, <s>, <<SYS>>
     r"<(?=\s*[/|!?\[\\\uff5c])|<(?=[^\W\d])|[\uff1c\ufe64]"
@@ -21,7 +21,7 @@ _RISKY: Final = re.compile(
     r"|\[(?=/?[A-Za-z_ ]{0,24}[A-Z]{3}[A-Za-z_ ]{0,24}\])"
     # control characters, line and paragraph separators, marks of direction
     "|[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-    # what nobody sees: soft hyphens, fillers, joiners in a row, variation selectors, tag letters
+    # invisible: soft hyphens, fillers, joiners in a row, variation selectors, tag letters
     "|[\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164"
     "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]|[\u200c\u200d\ufe0f]{3,}|[\ud800-\udfff]"
@@ -35,7 +35,7 @@ _NAME_CHARS: Final = 80
 
 
 def quote_text(text: str) -> str:
-    """``text`` as a JSON string on one line that shows all it holds."""
+    """``text`` as a JSON string on one line, with everything in it visible."""
     return _RISKY.sub(_escaped, json.dumps(text, ensure_ascii=False))
 
 
@@ -75,8 +75,8 @@ def _is_harmless(name: str) -> bool:
 def origin_of(hit: Hit | MemoryRecord) -> str:
     """Who said it, as far as the store knows; "" if it does not.
 
-    The role of a message is its origin. ``metadata["speaker"]`` is a name that somebody gave: it
-    stands in the place of "user", and beside any other role. A name that would pass for a role
+    The role of a message is its origin. ``metadata["speaker"]`` is a name given with it: it
+    replaces "user", and stands beside any other role. A name that would pass for a role
     ("assistant" in a message of a user), also in letters that look like it, never stands bare.
     """
     named, role = hit.metadata.get("speaker"), hit.role

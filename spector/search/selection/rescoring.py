@@ -1,4 +1,4 @@
-"""Moving a hit among others: to just above or below another, with a term that says by how much."""
+"""Moves a hit to just above or below another one, with a term that explains the difference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def with_score(
     hit: Hit, score: float, explainer: Callable[[], Explanation],
     also: tuple[int, ...] | None = None,
 ) -> Hit:
-    """The same memory with another score; what nobody has asked of it is not made for that."""
+    """The same memory with another score; its record is not made for that."""
     also = hit.also if also is None else also
     if hit._found is not None:
         return Hit.of(hit._found, score, explainer, also)
@@ -37,9 +37,9 @@ def scored_below(hit: Hit, most: float, term: str) -> Hit:
 
 
 def _moved(hit: Hit, bound: float, term: str, towards: float) -> Hit:
-    """A term is added that takes the score to the first number beyond a bound that it can reach."""
+    """The hit with a term that takes its score to the first reachable number beyond a bound."""
     found = candidate_of(hit)
-    if found is not None and found.score == hit.score:  # nobody has moved it before
+    if found is not None and found.score == hit.score:  # it was not moved before
         fused, known = found.fused, found.evidence
     else:
         why = hit.explain()

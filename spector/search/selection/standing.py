@@ -30,6 +30,7 @@ from spector.lexical import WordView
 from spector.records import Hit
 from spector.search.selection.instructions import (
     COLUMNS,
+    NO_INSTRUCTIONS,
     Instruction,
     InstructionTable,
     instruction_in,
@@ -63,11 +64,11 @@ _KEPT: Final = 4096
 
 @dataclass(slots=True, eq=False)
 class _Within:
-    """Those that the filters of a recall let through, but for what a newer one takes back.
+    """The instructions that pass the filters of a recall, but for revoked ones.
 
     Attributes:
-        revoked: ids of those. always: rows without a condition. rows: those that have one;
-            topics: theirs.
+        revoked: their ids. always: rows without a condition. rows: rows with a condition;
+            topics: their conditions.
         matrix: (len(rows), dim) f32 unit vectors of the topics, words: theirs; made when they are
             needed.
     """
@@ -83,7 +84,7 @@ class _Within:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seen:
-    """What is known of a snapshot: all instructions, and those within filters that were asked."""
+    """What is known of a snapshot: all instructions, and those that pass filters, by filter."""
 
     snap: Snapshot
     views: tuple[WordView, ...]
@@ -102,13 +103,13 @@ class Standing:
         self._config, self._embed = config, embed
         self._lock = threading.Lock()
         self._seen: _Seen | None = None
-        #: (id, seal) -> what it says, of those that are there
+        #: (id, seal) -> the instruction, of those that are there
         self._conditions: dict[tuple[int, int], Instruction] = {}
         #: condition -> its unit vector
         self._vectors: dict[str, F32] = {}
 
     def drop_caches(self) -> None:
-        """Keep nothing of what instructions say."""
+        """Keep nothing of the instructions."""
         with self._lock:
             self._seen = None
             self._conditions, self._vectors = {}, {}
@@ -116,12 +117,13 @@ class Standing:
     def expect(self, texts: Iterable[str]) -> None:
         """Embed the conditions of texts about to be written, so that no recall has to.
 
-        Of texts that may instruct, in their order: of those the last ones are considered.
+        Args:
+            texts: those that may instruct, in their order; the last ones are considered.
         """
         if self._embed is None:
             return
-        told = (instruction(text) for text in texts)
-        self._learn([each.condition for each in told if each and each.condition][-_CONSIDERED:])
+        found = (instruction(text) for text in texts)
+        self._learn([each.condition for each in found if each and each.condition][-_CONSIDERED:])
 
     # -- at recall ------------------------------------------------------------------------------
 
@@ -177,10 +179,11 @@ class Standing:
         seen = self._seen
         if seen is None or seen.snap is not snap or seen.views != views:
             parts = [instructions_in(snap, n, view) for n, view in enumerate(views)]
-            found = InstructionTable(*(
-                np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
-            ))
-            if len(found):
+            found = NO_INSTRUCTIONS
+            if any(map(len, parts)):
+                found = InstructionTable(*(
+                    np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
+                ))
                 found = found.only(np.lexsort((-found.ids, -found.event_ms)))
             self._keep_only(found, self._conditions_of(snap, found.only(slice(_CONSIDERED))))
             seen = self._seen = _Seen(snap, views, found)
@@ -195,13 +198,13 @@ class Standing:
         within = seen.within.get(key)
         if within is None:
             passing = self._passing(plan, seen.found)
-            told = self._conditions_of(plan.snap, passing)
-            gone = revoked(told, passing.vouched.tolist())
-            held = [(n, told[n].condition) for n in range(len(told)) if n not in gone]
-            with_one = [(n, each) for n, each in held if each is not None]
+            instructions = self._conditions_of(plan.snap, passing)
+            gone = revoked(instructions, passing.vouched.tolist())
+            valid = [(n, each.condition) for n, each in enumerate(instructions) if n not in gone]
+            with_one = [(n, each) for n, each in valid if each is not None]
             within = _Within(
                 passing, frozenset(passing.ids[list(gone)].tolist()),
-                [n for n, each in held if each is None],
+                [n for n, each in valid if each is None],
                 [n for n, _ in with_one], [each for _, each in with_one],
             )  # fmt: skip
             if len(seen.within) >= _FILTERS:
@@ -238,9 +241,10 @@ class Standing:
     # -- conditions -----------------------------------------------------------------------------
 
     def _keep_only(self, found: InstructionTable, newest: Sequence[Instruction]) -> None:
-        """Keep nothing of instructions that are not there any more, whoever has erased them.
+        """Keep nothing of instructions that are not there any more.
 
-        ``newest``: what those say that may be new, whose conditions may be expected.
+        Args:
+            newest: instructions that may be new, whose conditions may be expected.
         """
         with self._lock:
             ids = np.array([each for each, _ in self._conditions], np.int64)
@@ -252,7 +256,7 @@ class Standing:
             self._vectors = {k: v for k, v in self._vectors.items() if k in topics}
 
     def _conditions_of(self, snap: Snapshot, found: InstructionTable) -> list[Instruction]:
-        """What each says, read from the catalog where it is not known."""
+        """Each as an instruction, read from the catalog where it is not known."""
         keys = list(zip(found.ids.tolist(), found.seals.tolist(), strict=True))
         known = self._conditions
         out = {key: known[key] for key in keys if key in known}
@@ -265,8 +269,8 @@ class Standing:
             for key in mine:
                 row = rows.get(key[0])
                 out[key] = instruction_in(row) if row is not None else Instruction()
-        fresh = {key: told for key, told in out.items() if key not in known and key[1] >= 0}
-        if fresh:  # without a seal nobody can tell whether a text is still the same
+        fresh = {key: each for key, each in out.items() if key not in known and key[1] >= 0}
+        if fresh:  # without a seal a text may have changed
             with self._lock:
                 self._conditions = _bounded({**self._conditions, **fresh})
         return [out[key] for key in keys]
@@ -289,28 +293,28 @@ class Standing:
             values, least = [_share(each, cue) for each in within.words], _WORDS[is_request]
         return [value if value >= least else 0.0 for value in values]
 
-    def _learn(self, told: Sequence[str]) -> F32 | None:
+    def _learn(self, conditions: Sequence[str]) -> F32 | None:
         """(n, dim) f32 unit vectors of conditions; None without any, and when embedding fails."""
         known = self._vectors
-        fresh = [each for each in dict.fromkeys(told) if each not in known]
+        fresh = [each for each in dict.fromkeys(conditions) if each not in known]
         if fresh:
-            assert self._embed is not None, "asked by those who have it"
+            assert self._embed is not None, "the caller has an embedder"
             try:
                 vectors = self._embed(fresh)
             except StoreClosedError:
                 raise
-            except Exception:  # an embedder is anybody's code, and words do as well
+            except Exception:  # an embedder is foreign code, and words do as well
                 return None
             vectors = vectors / lengths(vectors)[:, None]
-            learnt = dict(zip(fresh, vectors.astype(np.float32), strict=True))
+            learned = dict(zip(fresh, vectors.astype(np.float32), strict=True))
             with self._lock:
-                known = {**self._vectors, **known, **learnt}
+                known = {**self._vectors, **known, **learned}
                 self._vectors = _bounded(known)
-        return np.stack([known[each] for each in told]) if told else None
+        return np.stack([known[each] for each in conditions]) if conditions else None
 
 
 def _candidate(found: InstructionTable, n: int, likeness: float) -> Candidate:
-    """``likeness`` of cue and condition is all the score that it has."""
+    """A candidate whose score is the likeness of cue and condition."""
     evidence = {"condition": likeness} if likeness else {}
     return Candidate(
         int(found.ids[n]), int(found.store[n]), int(found.part[n]), int(found.slot[n]), 0.0, 0.0,
@@ -319,7 +323,7 @@ def _candidate(found: InstructionTable, n: int, likeness: float) -> Candidate:
 
 
 def _words(text: str) -> frozenset[str]:
-    """All forms of the words that say something."""
+    """All forms of the content words."""
     return frozenset(
         form for term in cue_terms(text) if not is_stop(term.text) for form in term.forms
     )

@@ -1,4 +1,4 @@
-"""From candidates to hits: the catalog's rows, verified bytes, records, explanations."""
+"""Turns candidates into hits: catalog rows, verified bytes, explanations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_ID = 1 << 63
 
 
 class Confirmer:
-    """Asks catalog and checksums whether candidates are what they seem."""
+    """Checks candidates against the catalog and their checksums."""
 
     def __init__(self, router: TierRouter) -> None:
         self._router = router
@@ -44,8 +44,8 @@ class Confirmer:
         """The first k candidates that the catalog confirms, and how many it did not.
 
         Args:
-            ordered: best first; looked at in slices, so that it may make candidates as it goes.
-            distinct: as many as have k different texts; of one user and agent.
+            ordered: best first; read in slices, so it may be lazy.
+            distinct: count different texts of one user and agent, not records.
 
         Raises:
             PartitionCorruptError: bytes of a memory are not what was written.
@@ -100,7 +100,7 @@ class Confirmer:
         self, snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
         stored: list[int],
     ) -> None:
-        """No hit leaves without its checksum having been verified; ``stored`` has those."""
+        """Verify the checksum of every candidate; ``stored`` has those that the records hold."""
         for n in {candidate.store for candidate in chunk}:
             store = snap.stores[n]
             mine = [i for i, c in enumerate(chunk) if c.store == n]
@@ -122,9 +122,9 @@ class Confirmer:
                 del rows[candidate.id]  # a ring slot was overwritten while it was read
 
     def _refuse_damaged(self, snap: Snapshot, unknown: list[Candidate]) -> None:
-        """Raise when an id that the catalog did not confirm is one that damage made up or hides.
+        """Raise when the catalog did not confirm an id because of damage.
 
-        What a filter left out, or somebody forgot, has bytes that are whole.
+        A record that a filter left out, or that was forgotten, has intact bytes.
 
         Raises:
             PartitionCorruptError: the bytes are not a record's. CatalogCorruptError: the catalog
@@ -201,10 +201,10 @@ def _rows(plan: Plan, chunk: Sequence[Candidate]) -> dict[int, StoredRow]:
 
 
 def _is_old(snap: Snapshot, candidate: Candidate, row: StoredRow, found_id: int) -> bool:
-    """True for the slot that a memory has left for another one of this snapshot.
+    """True for a slot that its memory has left for another slot of this snapshot.
 
-    Such a slot keeps its bytes for a while, for scans in snapshots that do not have the new
-    one. Its score belongs to the old text, which must not be shown beside the new one.
+    Such a slot keeps its bytes for a while, for scans in snapshots without the new slot. Its score
+    belongs to the old text, which must not be shown beside the new one.
     """
     store = candidate.store
     position = snap.position_of(store, row.segment_id, row.slot)
@@ -221,10 +221,10 @@ def _verify_rows(
     snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow],
     headers: list[tuple[Any, ...]], images: Bytes, kept: list[int],
 ) -> dict[int, tuple[int, ...]]:
-    """Raise when a hit's words or strength are not what was written.
+    """Raise when a hit's text or strength is not what was written.
 
-    The mutable half has no checksum, the catalog has its copy. A commit may have come between the
-    two looks; then they are read again, and the hit gets what its snapshot knows.
+    The mutable half has no checksum; the catalog has a copy of it. A commit may have come between
+    the two reads; then both are read again, and the hit gets the values of its snapshot.
 
     Returns:
         What supersedes those hits that something may supersede; usually there are none.

@@ -1,8 +1,8 @@
-"""What a recall knows of the memories that it ranks before it hears the cue.
+"""Features of the memories to rank that no cue changes: places, neighbours, lengths, speakers.
 
-A ``Ground`` holds arrays about some memories of one store: where they are, what stands around them
-in their session, how long they are. A small store has one ground with everything, kept from recall
-to recall; of a large one each recall lays a ground of its candidates.
+A `FeatureTable` holds columns about some memories of one store. A small store has one table with
+all memories, kept from recall to recall; of a large store each recall makes a table of its
+candidates.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ I64 = NDArray[np.int64]
 
 @dataclass(slots=True, eq=False)
 class FeatureTable:
-    """``n`` memories to rank and the ``m - n`` around them that are not ranked themselves.
+    """Columns of ``n`` memories to rank, and of the ``m - n`` around them that are not ranked.
 
     Attributes:
         store: index of the store in the snapshot. words: its lexical index, at the same moment.
@@ -84,13 +84,13 @@ class FeatureTable:
         return self._fields
 
     def shares(self, ranking: Ranking) -> F32:
-        """(m,) f32: what each row gives of its words to those around it."""
+        """(m,) f32: the share of its term frequency that each row gives to its neighbours."""
         return self._keep(
             ("shares", ranking.long_words), lambda: shares(self.lengths, ranking)
         )
 
     def surroundings(self, ranking: Ranking) -> TermSpread:
-        """To whom each row gives of its words."""
+        """How each row's term frequency spreads to its neighbours."""
         key = (ranking.before, ranking.after, ranking.long_words)
         if self._surroundings is None or self._surroundings[0] != key:
             self._surroundings = (key, self.around.given_by(self.shares(ranking), ranking))
@@ -111,19 +111,19 @@ class FeatureTable:
         return self._codes
 
     def speakers(self) -> I64:
-        """(n,) code of who spoke, see ``WordView.speakers``."""
+        """(n,) codes of the speakers, see ``WordView.speakers``."""
         if self._speakers is None:
             self._speakers = self.words.speaker_codes(self.rows[: len(self)])
         return self._speakers
 
     def forms(self) -> Forms:
-        """What the texts of the ranked rows show by their form."""
+        """The forms of the ranked texts: questions, words of time, preferences."""
         if self._forms is None:
             self._forms = forms_of(self.words.marks(self.rows[: len(self)]))
         return self._forms
 
     def of_forms(self, ranking: Ranking) -> dict[str, F32]:
-        """The terms that they earn, see `spector.search.view.formulas.of_forms`."""
+        """The evidence of those forms, see `spector.search.view.formulas.of_forms`."""
         key = (
             ranking.short, ranking.short_words, ranking.question, ranking.question_words,
             ranking.time_words,
@@ -142,7 +142,7 @@ class FeatureTable:
 
 
 def all_features(snap: Snapshot, n: int, words: WordView) -> FeatureTable:
-    """Everything that one store has: what a recall of a small store ranks."""
+    """The table of all memories of one store, which a recall of a small store ranks."""
     rows = np.flatnonzero(words.alive)
     part, slot = places_of(snap, n, words, rows)
     there = slot != NOWHERE
@@ -152,7 +152,7 @@ def all_features(snap: Snapshot, n: int, words: WordView) -> FeatureTable:
 
 
 def features_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> FeatureTable:
-    """Some memories of a store, ascending and once each, and those around them."""
+    """The table of some rows, ascending and once each, and of the rows around them."""
     near = words.neighbours(ranked, REACH)
     others = marked(len(words), [near.ravel()], without=ranked)
     rows = np.concatenate([ranked, others])
@@ -180,30 +180,31 @@ def _laid_out(
     )
 
 
-class _Room(threading.local):
-    """What is written on for a moment, one a thread: of a large store, megabytes of fresh memory
-    would take longer than all that is done in it. Nothing is in it before a use and after it.
+class _Scratch(threading.local):
+    """Scratch arrays of a thread, all zeros before and after a use.
+
+    For a large store, allocating megabytes anew would take longer than all that is done in them.
     """
 
     mark: NDArray[np.bool_] | None = None
     place: NDArray[np.int32] | None = None
 
 
-_room: Final = _Room()
+_scratch: Final = _Scratch()
 #: rows of a store up to which each thread keeps its own, five bytes a row
 _MOST_KEPT: Final = 1 << 20
-#: of larger stores one for all threads; who finds it taken makes another and lets it go afterwards
+#: of larger stores one for all threads; a thread that finds it taken allocates another
 _large: Final[dict[str, NDArray[Any]]] = {}
 
 
 def _taken(name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
-    """Zeros for ``count`` rows and one more, nobody else's until they are given back."""
+    """Zeros for ``count`` rows and one more, this thread's alone until they are given back."""
     if count > _MOST_KEPT:
         kept = _large.pop(name, None)
         most = count + count // 8
     else:
-        kept = getattr(_room, name)
-        setattr(_room, name, None)  # gone, should anything fail
+        kept = getattr(_scratch, name)
+        setattr(_scratch, name, None)  # gone, should anything fail
         most = min(count + count // 8, _MOST_KEPT)
     return np.zeros(most + 1, kind) if kept is None or len(kept) <= count else kept
 
@@ -212,12 +213,14 @@ def _give_back(name: str, zeros: NDArray[Any]) -> None:
     if len(zeros) > _MOST_KEPT + 1:
         _large[name] = zeros
     else:
-        setattr(_room, name, zeros)
+        setattr(_scratch, name, zeros)
 
 
 def marked(count: int, some: Sequence[I64], without: I64 | None = None) -> I64:
-    """Rows of ``count`` that are in any of some arrays (-1 is none) and not in the last, ascending
-    and once each."""
+    """Rows below ``count`` that are in any of some arrays and not in ``without``, ascending, once.
+
+    -1 stands for no row.
+    """
     mark = _taken("mark", count, np.bool_)
     for rows in some:
         mark[rows] = True  # -1 is behind the last
@@ -231,7 +234,7 @@ def marked(count: int, some: Sequence[I64], without: I64 | None = None) -> I64:
 
 
 def _positions(count: int, rows: I64, near: I64) -> I64:
-    """Where rows near by stand in ``rows`` (m,): m for those that do not, and for -1."""
+    """Positions of the rows ``near`` in ``rows`` (m,); m for what is not in it, and for -1."""
     m = len(rows)
     place = _taken("place", count, np.int32)
     place[rows] = np.arange(m, dtype=np.int32) - np.int32(m)
@@ -249,7 +252,7 @@ NOWHERE: Final = np.uint32(0xFFFF_FFFF)
 def places_of(
     snap: Snapshot, n: int, words: WordView, rows: I64
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Places in the snapshot's table of rows; a slot of ``NOWHERE`` for what it does not have."""
+    """Places of rows in the snapshot's table; the slot is ``NOWHERE`` for what it does not have."""
     segments, slots = words.places(rows)
     position, room = snap.seats(n, segments)
     return position, np.where(slots < room, slots.astype(np.uint32), NOWHERE)
@@ -302,10 +305,10 @@ def unit_vectors(
 
 
 class NormCache:
-    """Lengths of mixed vectors, by row of a lexical index.
+    """Lengths of mixed vectors, by row of a lexical index; 12 bytes a row.
 
-    A length is good for one memory at one place between two others at theirs, so it is kept with a
-    key made of those; a vector never changes at its place. 12 bytes a row.
+    A length is valid for one memory at its place between two others at theirs, so its key is made
+    of those three. A vector never changes at its place.
     """
 
     def __init__(self) -> None:
@@ -343,7 +346,7 @@ _MIX: Final = tuple(
 
 
 def _keys_of(features: FeatureTable, share: float) -> NDArray[np.uint64]:
-    """(n,) u64 that say which three vectors a mixed one is made of; 0 only by chance."""
+    """(n,) u64 hashes of the three vectors that a mixed one is made of; 0 only by chance."""
     own = np.zeros(len(features.rows) + 1, np.uint64)
     own[:-1] = features.words.ids(features.rows).astype(np.uint64) * _MIX[0]
     own[:-1] += (features.slot.astype(np.uint64) + np.uint64(1)) * _MIX[1]

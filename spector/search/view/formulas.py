@@ -1,9 +1,8 @@
-"""The evidence that words, neighbours, people, dates and forms of text give, in plain arrays.
+"""The formulas of evidence, arrays in, arrays out: BM25, neighbours, forms of text, diversity.
 
-Nothing here knows a store: arrays in, arrays out. ``n`` rows are ranked; ``near`` names the rows
-around each in its session, and may name rows that are not ranked, so arrays of what a row *has*
-(counts, lengths, dot products) have ``m >= n`` entries, the ranked ones first. All evidence is in
-standard deviations of the store's likeness.
+``n`` rows are ranked. The neighbours of a row in its session may be rows that are not ranked, so
+columns (counts, lengths, dot products) have ``m >= n`` entries, the ranked ones first. Evidence is
+in standard deviations of the cue's similarity over the store.
 """
 
 from __future__ import annotations
@@ -44,8 +43,9 @@ _LEAST: Final = np.float32(1e-9)
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """What stands around each row in its session: (m, REACH) i64 each, nearest first, ``m`` where
-    there is nothing. The first ``ranked`` rows are ranked, the others are there for those.
+    """The neighbours of each row in its session: (m, REACH) i64, nearest first, ``m`` for none.
+
+    The first ``ranked`` rows are ranked; the others are only neighbours.
     """
 
     before: I64
@@ -63,8 +63,8 @@ class Around:
         return np.ascontiguousarray(self.before[:n, 0]), np.ascontiguousarray(self.after[:n, 0])
 
     def given_by(self, share: F32, ranking: Ranking) -> TermSpread:
-        """To whom each row gives of its words: to those that it stands before and after."""
-        # what stands before a row has that row after itself
+        """How each row's term frequency spreads: to the rows that it stands before and after."""
+        # the row before another has that one after itself
         target = np.concatenate([self.after, self.before], axis=1).astype(np.uint32)
         factor = np.zeros(2 * REACH)
         factor[: len(ranking.before)] = ranking.before
@@ -114,10 +114,10 @@ def idf_of(df: NDArray[Any], rows: int) -> F32:
 
 
 def length_norm(length: F32, mean_length: float, ranking: Ranking) -> F32:
-    """What BM25 adds to a word's frequency before it divides by it: (n,) float32, above 0.
+    """The length norm K of BM25, tf / (tf + K): (n,) float32, above 0.
 
     Args:
-        length: (n,), with shares of the texts around. mean_length: the same over the store.
+        length: (n,), with the shares of neighbours. mean_length: the same over the store.
 
     Returns:
         ``k1 (1 - b + b length / mean)``.
@@ -128,12 +128,12 @@ def length_norm(length: F32, mean_length: float, ranking: Ranking) -> F32:
 
 
 def shares(lengths: F32, ranking: Ranking) -> F32:
-    """What a text of so many words gives of its words to the turns around it: (m,) float32."""
+    """The share of its term frequency that a text of so many words gives: (m,) float32."""
     return np.minimum(np.float32(1), np.float32(ranking.long_words) / np.maximum(lengths, 1))
 
 
 def spread(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
-    """Own values (m,) of the ranked rows plus their shares of those around: (n,) float32."""
+    """Values of the ranked rows plus the shares of their neighbours': (n,) float32 from (m,)."""
     n = around.ranked
     given = _padded(values * share)
     out = values[:n].astype(np.float32)
@@ -147,11 +147,11 @@ def spread(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
 def of_forms(
     words: F32, questions: F32, time_words: F32, ranking: Ranking
 ) -> dict[str, F32]:
-    """What the form of a text says of its use as an answer: (n,) float32 each, by term.
+    """Evidence of the form of a text, by term, (n,) float32: short texts and questions answer less.
 
     Args:
-        words: words that say something. questions: all words where the text is a question, else
-            infinite. time_words: words of time.
+        words: content words. questions: all words where the text is a question, else infinite.
+            time_words: words of time.
     """
     short = np.float32(ranking.short) * np.minimum(
         np.float32(0), np.log((1 + words) / np.float32(ranking.short_words))
@@ -177,7 +177,7 @@ def reciprocal_ranks(values: F32, ids: I64, k: float) -> F32:
 
 
 def diverse(scores: F32, vectors: F32, count: int, weight: float) -> list[int]:
-    """Maximal marginal relevance: the next is the best by its score and its newness.
+    """Maximal marginal relevance: each next row is the best by score and novelty.
 
     ``weight * score - (1 - weight) * highest cosine with what was chosen`` (Carbonell and Goldstein
     1998); scores are on the scale of cosines already.
@@ -202,7 +202,7 @@ def diverse(scores: F32, vectors: F32, count: int, weight: float) -> list[int]:
 
 
 def _padded(values: F32) -> F32:
-    """With one more row of zeros, which stands for what is not there."""
+    """With one more row of zeros, for missing neighbours."""
     out = np.zeros((len(values) + 1, *values.shape[1:]), np.float32)
     out[:-1] = values
     return out

@@ -1,4 +1,4 @@
-"""Candidates in their order: by score, ties by id; the best are sorted when they are looked at."""
+"""The ranking: candidates by score, ties by id, sorted and made only as far as they are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Modifier", "Ranked", "scanned_hits", "unfeatured_hits"]
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
-#: candidates that are put in order at once
+#: candidates that are sorted at once
 _SORTED_AT_ONCE: Final = 64
 
 
@@ -31,7 +31,7 @@ class Modifier(NamedTuple):
 
 
 class Ranked(Sequence[Candidate]):
-    """Candidates best first, made when they are looked at: by score, ties by id.
+    """Candidates best first, by score, ties by id; made when they are read.
 
     Attributes:
         coverage: best evidence of words as a share of the most there could be, 0..1.
@@ -76,7 +76,7 @@ class Ranked(Sequence[Candidate]):
         self.is_whole = False
 
     def _sort(self, count: int) -> None:
-        """Bring at least the first ``count`` into their order; few are ever looked at."""
+        """Sort at least the first ``count``; few are ever read."""
         while len(self._order) < min(count, self._count):
             left, want = self._left, max(count - len(self._order), _SORTED_AT_ONCE)
             values = self._total if self._is_fresh else self._total[left]
@@ -110,7 +110,7 @@ class Ranked(Sequence[Candidate]):
         self._total += change
 
     def top(self, count: int) -> Sequence[Candidate]:
-        """The first ``count``, made when they are looked at, too."""
+        """The first ``count``, made when they are read, too."""
         return self if count >= self._count else _Top(self, count)
 
     def first_rows(self, count: int) -> I64:
@@ -127,7 +127,8 @@ class Ranked(Sequence[Candidate]):
         self.allowed = codes
 
     def set_aside(self, ids: I64) -> I64:
-        """Keep some memories out, also of what is noticed; returns their rows that would pass."""
+        """Take some memories out of the ranking and its signals; return their rows that would pass.
+        """
         rows = self.rows_of(ids)
         rows = rows[self._fused[rows] > -np.inf]
         if not len(rows):
@@ -144,7 +145,7 @@ class Ranked(Sequence[Candidate]):
         return rows
 
     def candidates(self, rows: I64) -> list[Candidate]:
-        """Candidates of some rows, best first, whether they are kept out or not."""
+        """Candidates of some rows, best first, also of rows that were set aside."""
         return self._made(rows[np.lexsort((self.ids[rows], -self._total[rows]))])
 
     def codes(self, rows: I64) -> NDArray[np.uint64]:
@@ -160,7 +161,7 @@ class Ranked(Sequence[Candidate]):
         return np.flatnonzero(np.isin(self.ids, ids))
 
     def values(self) -> tuple[F32, F32]:
-        """What is noticed of the best: their words, their likeness."""
+        """The columns that signals are made of: evidence of words, likeness."""
         return self.words, self.likeness
 
     def signals_of(self, rows: I64) -> tuple[float, float | None]:

@@ -34,7 +34,7 @@ _TAG_OF_ONE = "EXISTS (SELECT 1 FROM record_tag WHERE {} AND record_tag.id = rec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which records are meant, apart from any cue; shared by recall, forget and iteration."""
+    """Which records are selected, whatever the cue; shared by recall, forget and iteration."""
 
     tiers: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Selection:
         """The condition that an answer's row must satisfy; None when every row does.
 
         With ``now_ms`` records outside their validity window are excluded as well; with
-        ``replaced`` also superseded ones of which nobody knows until when they held; with ``ended``
+        ``replaced`` also superseded ones whose end of validity is unknown; with ``ended``
         the end of superseded ones excludes none of them; with ``current`` superseded ones are
         excluded. Tags are asked for in the way that is fast for finding all records with them
         (``whole_store``), or for confirming a few hundred candidates; the answer is the same.
@@ -121,7 +121,7 @@ class Selection:
 
     @property
     def is_indexed(self) -> bool:
-        """Whether the catalog finds what is meant without looking at every row."""
+        """Whether the catalog finds the selected records without reading every row."""
         scopes = (self.user_id, self.agent_id, self.session_id)
         return bool(self.tags or self.any_tags) or any(scope is not None for scope in scopes)
 
@@ -185,7 +185,7 @@ class RecallRequest:
 
     @property
     def gates(self) -> tuple[object, ...]:
-        """What keeps memories out whatever the cue; equal for requests that the same ones pass."""
+        """The filters of a request, whatever the cue; equal where the same memories pass."""
         return (
             self.selection, self.valence, self.min_importance, self.category_mask,
             self.modality_mask, self.drop_flags,
@@ -278,12 +278,12 @@ def asked_topic(cue: str | None, kind: str) -> Topic | None:
 
 
 def usual_k(topic: Topic | None, usual: int) -> int:
-    """How many hits are wanted when nobody says: twice as many for an order or a summary."""
+    """The default number of hits: twice as many for an order of events or a summary."""
     return 2 * usual if topic is not None and topic.wants_many else usual
 
 
 def by_importance(profile: ScoringProfile) -> ScoringProfile:
-    """A profile for cues that nothing is like: the weight of likeness goes to importance."""
+    """A profile for cues without a vector: the weight of similarity goes to importance."""
     if profile.fusion == "multiplicative":
         return profile
     importance = min(MOST_WEIGHT, profile.w_importance + profile.w_similarity)

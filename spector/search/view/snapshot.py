@@ -1,4 +1,4 @@
-"""What one recall looks at: the views of all stores at one moment, and the records it considers."""
+"""The snapshot of a recall: the views of all stores at one moment, as one table of the kernel."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Snapshot:
     offsets: tuple[int, ...]
     #: per store: segment id -> index in the view
     indexes: tuple[dict[int, int], ...]
-    #: (store, are superseded ones asked for): has any a validity window; filled as somebody asks
+    #: (store, are superseded ones asked for): has any a validity window; filled on demand
     validity: dict[tuple[int, bool], bool]
     _seats: dict[int, _Seats] = field(default_factory=dict)
 
