@@ -1,13 +1,15 @@
-"""Write docs/reference.md: arguments and settings, from the code.
+"""Write docs/reference.md, and what docs/architecture.md says of each package, from the code.
 
     python -m docs.make_reference
 
 Names, types and defaults come from signatures. Meanings come from docstrings, and those of
-``Config`` from the ``#:`` comments above its fields.
+``Config`` from the ``#:`` comments above its fields. The first line of its docstring describes a
+package.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import re
@@ -18,7 +20,9 @@ from typing import Any, Final
 import spector
 from spector import Config, Memory, RecallOptions
 
-PAGE: Final = Path(__file__).resolve().parent / "reference.md"
+HERE: Final = Path(__file__).resolve().parent
+PAGE: Final = HERE / "reference.md"
+ARCHITECTURE: Final = HERE / "architecture.md"
 
 #: meanings that no docstring has: they are the same for every verb
 _COMMON: Final = {
@@ -163,5 +167,17 @@ def _markdown(text: str) -> str:
     return text.replace("``", "`").removesuffix(".")
 
 
+def described(text: str) -> str:
+    """The page of the architecture with today's line for each package in its tables."""
+
+    def line(row: re.Match[str]) -> str:
+        package = HERE.parent / row[1] / "__init__.py"
+        told = ast.get_docstring(ast.parse(package.read_bytes())) if package.exists() else None
+        return f"| `{row[1]}` | {(told or '').partition(chr(10))[0]} |"
+
+    return re.sub(r"^\| `(spector/[\w/]+)` \| .+ \|$", line, text, flags=re.MULTILINE)
+
+
 if __name__ == "__main__":
     PAGE.write_text(render(), encoding="utf-8")
+    ARCHITECTURE.write_text(described(ARCHITECTURE.read_text("utf-8")), encoding="utf-8")

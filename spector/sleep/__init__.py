@@ -1,4 +1,4 @@
-"""Decides what happens while nobody waits: one cycle of upkeep, and the daemon that runs it."""
+"""Decides what happens between calls: one cycle of upkeep, and the daemon that runs it."""
 
 from __future__ import annotations
 
