@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
+from spector._types import Progress
 from spector.arguments import parse_directory, parse_limit
 from spector.assembly import open_memory_at as open
 from spector.config import Config
@@ -39,8 +40,6 @@ from spector.tiers import TierRouter, TierStore, default_tiers
 from spector.write import reembed_store, source_model
 
 __all__ = ["check", "open", "reembed", "repair", "restore"]
-
-Progress = Callable[[int, int], None]
 
 
 @checks_arguments("spector.check")

@@ -23,6 +23,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, U32
 from spector.kernel.contract import (
     HIT_DTYPE,
     AllowList,
@@ -36,8 +37,6 @@ from spector.process import Sole
 
 __all__ = ["ParallelKernel", "usable_cores"]
 
-F32 = NDArray[np.float32]
-U32 = NDArray[np.uint32]
 
 #: bytes that a chunk reads at least: handing one over costs as much as reading a tenth of it
 CHUNK_BYTES: Final = 8 << 20

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import U8
 from spector.errors import InvalidInputError
 from spector.kernel import crc32c
 from spector.kernel.contract import (
@@ -42,7 +43,6 @@ __all__ = [
     "spans_of",
 ]  # fmt: skip
 
-U8 = NDArray[np.uint8]
 
 LEX_MAGIC: Final = b"SLEX"
 LEXICAL_HEADER_BYTES: Final = 128

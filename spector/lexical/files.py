@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import U8
 from spector.kernel import crc32c
 from spector.kernel.contract import WORD_BLOCK_ROWS
 from spector.lexical.block import pack_sections, spans_of
@@ -22,7 +23,6 @@ __all__ = [
     "SavedRows", "blocks_named", "pack_rows", "read_rows",
 ]  # fmt: skip
 
-U8 = NDArray[np.uint8]
 
 ROWS_MAGIC: Final = b"SLXR"
 _VERSION: Final = 1

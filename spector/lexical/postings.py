@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import U8, U32, U64
 from spector.kernel.contract import WORD_BLOCK_ROWS, Postings, PostingsTable, Tail, directory_of
 
 __all__ = ["TAIL_ROWS", "WORD_BLOCK_ROWS", "InvertedBlock", "Occurrences", "Stack", "invert"]
@@ -26,10 +27,7 @@ TAIL_ROWS: Final = 512
 #: a block is merged with the one before when that is less than so many times as large
 _LIKE: Final = 4
 
-U64 = NDArray[np.uint64]
-U32 = NDArray[np.uint32]
 U16 = NDArray[np.uint16]
-U8 = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

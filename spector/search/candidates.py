@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import I64
 from spector.config import Config
 from spector.kernel.contract import REACH, Query, Ranking, ScanResult, dots
 from spector.lexical import WordView
@@ -38,7 +39,6 @@ from spector.search.view import (
 
 __all__ = ["BY_SCORE", "BY_WORDS", "CandidateRanker"]
 
-I64 = NDArray[np.int64]
 
 #: candidates by score and by words, and how many of the latter must pass the gates; the scan of a
 #: large store slows down with what it is asked for (bench/log/recall.md, "How many candidates")

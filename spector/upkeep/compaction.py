@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from spector._types import Progress
 from spector.config import Config
 from spector.errors import PartitionCorruptError
 from spector.records import CompactionReport
@@ -19,9 +19,6 @@ from spector.upkeep.erasure import erase_rest, what_is_due
 from spector.upkeep.ordering import arrange, path_of
 
 __all__ = ["compact_all", "due_partitions", "due_paths"]
-
-#: called with (partitions done, partitions due)
-Progress = Callable[[int, int], None]
 
 
 def due_partitions(router: TierRouter, threshold: float) -> list[tuple[Store, int]]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, I32, I64, U8, U32, U64
 from spector.errors import InvalidInputError
 from spector.kernel.contract.postings import (
     WORD_HIT_DTYPE,
@@ -22,13 +23,6 @@ from spector.kernel.contract.postings import (
 )
 
 __all__ = ["LexicalKernel"]
-
-F32 = NDArray[np.float32]
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
-U32 = NDArray[np.uint32]
-U64 = NDArray[np.uint64]
 
 
 class LexicalKernel(ABC):

@@ -22,16 +22,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, I32, I64, U8, U32
 from spector.errors import InvalidInputError
 from spector.kernel.contract.partitions import PartTable, check_records
 
 __all__ = ["SPREAD_DTYPE", "NeighbourKernel", "TermSpread"]
 
-F32 = NDArray[np.float32]
-U8 = NDArray[np.uint8]
-U32 = NDArray[np.uint32]
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
 
 #: of the arrays of `TermSpread`
 _TYPES: Final = (np.float32, np.uint32, np.float64)

@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import U8, U64
 from spector.errors import InvalidInputError
 
 __all__ = [
@@ -39,8 +40,6 @@ __all__ = [
     "length_codes",
 ]  # fmt: skip
 
-U8 = NDArray[np.uint8]
-U64 = NDArray[np.uint64]
 
 #: rows of a block at most: slots are 16 bits
 WORD_BLOCK_ROWS: Final = 65_536

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spector._types import F32
 from spector.kernel.contract.profile import Curve
 
 __all__ = [
@@ -43,8 +44,6 @@ ACTIVATION_SCALE: Final = np.float32(2.0**-14)
 MIN_STABILITY_DAYS: Final = np.float32(1e-6)
 
 _LOWEST_X: Final = np.float32(2.0**-20)
-
-F32 = NDArray[np.float32]
 
 
 def retention(

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spector._types import F32, U32
 from spector.errors import DimensionMismatchError, InvalidInputError
 from spector.kernel.contract.lexical import LexicalKernel
 from spector.kernel.contract.neighbours import NeighbourKernel
@@ -40,8 +41,6 @@ __all__ = [
     "empty_result",
 ]
 
-F32 = NDArray[np.float32]
-U32 = NDArray[np.uint32]
 
 #: entries of ``ScanResult.drops``, in the order of the phases
 DROP_PHASES: Final = ("state", "filter", "tags", "valence", "strength", "similarity", "bound")

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, I32, I64, U8, U32, U64
 from spector.kernel.contract import WORD_BLOCK_ROWS, PostingsTable, QueryTerms
 from spector.kernel.jit.compile import borrowing, compiled, inlined
 from spector.kernel.jit.heap import offer_row, sort_best_first
@@ -29,13 +30,6 @@ __all__ = ["NumbaLexical"]
 _SPARSE: Final = 4
 _ZERO: Final = np.float32(0)
 _NO_BITS: Final = np.zeros(0, np.uint64)
-
-F32 = NDArray[np.float32]
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
-U32 = NDArray[np.uint32]
-U64 = NDArray[np.uint64]
 
 
 class _Scratch(threading.local):

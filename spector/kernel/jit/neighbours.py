@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from spector._types import F32, U8
 from spector.kernel.contract import TermSpread
 from spector.kernel.jit.compile import compiled
 from spector.kernel.reference import NumpyNeighbours
 
 __all__ = ["NumbaNeighbours"]
 
-F32 = NDArray[np.float32]
-U8 = NDArray[np.uint8]
 
 _NO_COUNTS = np.zeros((0, 0), np.uint8)
 

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, U32
 from spector.kernel.contract import (
     DROP_PHASES,
     HIT_DTYPE,
@@ -45,8 +46,6 @@ from spector.layout import CRC_SPAN, HEADER_BYTES
 
 __all__ = ["NumbaKernel"]
 
-F32 = NDArray[np.float32]
-U32 = NDArray[np.uint32]
 
 #: the least normal number of 32 bits, and a little
 _NEXT_TO_NOTHING: Final = 1.2e-38

@@ -8,17 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, I32, I64, U8, U32, U64
 from spector.kernel.contract import LexicalKernel, Postings, PostingsTable, QueryTerms
 from spector.kernel.native.library import ffi, lib, optional, pointer
 
 __all__ = ["NativeLexical"]
-
-F32 = NDArray[np.float32]
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
-U32 = NDArray[np.uint32]
-U64 = NDArray[np.uint64]
 
 
 class _Scratch(threading.local):

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from spector._types import F32, I32, I64, U8, U32
 from spector.kernel.contract import NeighbourKernel, PartTable, TermSpread
 from spector.kernel.native.library import lib, optional, pointer
 
 __all__ = ["NativeNeighbours"]
-
-F32 = NDArray[np.float32]
-U32 = NDArray[np.uint32]
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
 
 
 class NativeNeighbours(NeighbourKernel):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from spector._types import F32, U8, U32
 from spector.kernel.contract import (
     DROP_PHASES,
     HIT_DTYPE,
@@ -22,9 +22,6 @@ from spector.kernel.native.neighbours import NativeNeighbours
 
 __all__ = ["CAPS", "NativeKernel", "caps_names", "set_caps", "stream"]
 
-F32 = NDArray[np.float32]
-U8 = NDArray[np.uint8]
-U32 = NDArray[np.uint32]
 
 CAPS: Final = {
     "sse4.2": int(lib.SPECTOR_CAP_SSE42),

@@ -22,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32
 from spector.kernel.contract import (
     BLOCK_ROWS,
     NO_IMPORTANCE,
@@ -50,8 +51,6 @@ A_LIMIT: Final = 2.0
 #: what is beyond counts as not finite
 LARGEST: Final = 3.4e38
 _CHUNK: Final = 4096
-
-F32 = NDArray[np.float32]
 
 
 def slope_scale(rotated: int) -> float:

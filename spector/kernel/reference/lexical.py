@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, I32, I64, U8, U32, U64
 from spector.kernel.contract import (
     LexicalKernel,
     Postings,
@@ -19,13 +20,6 @@ __all__ = ["NumpyLexical"]
 
 _SOUND, _BAD_HASH, _BAD_DIR, _BAD_START, _BAD_ROW = range(5)
 _ABSENT: Final = -1
-
-F32 = NDArray[np.float32]
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
-U32 = NDArray[np.uint32]
-U64 = NDArray[np.uint64]
 
 
 class NumpyLexical(LexicalKernel):

@@ -7,16 +7,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, I32, I64, U8, U32
 from spector.kernel.contract import NeighbourKernel, PartTable, TermSpread
 from spector.layout import HEADER_BYTES
 
 __all__ = ["NumpyNeighbours"]
 
-F32 = NDArray[np.float32]
-U8 = NDArray[np.uint8]
-U32 = NDArray[np.uint32]
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
 
 #: rows whose vectors are widened at once, with those of their neighbours
 _AT_ONCE: Final = 512

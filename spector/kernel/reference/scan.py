@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, U32
 from spector.kernel.contract import (
     ACTIVATION_SCALE,
     DROP_PHASES,
@@ -46,9 +47,6 @@ _ONE: Final = np.float32(1)
 _FULL: Final = np.float32(255)
 #: rows whose vectors are widened to float64 at once
 _CHUNK: Final = 4096
-
-F32 = NDArray[np.float32]
-U32 = NDArray[np.uint32]
 
 
 class ReferenceKernel(NumpyIndex, NumpyLexical, NumpyNeighbours, NumpyGather, Kernel):

@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
     Kernel,
@@ -47,8 +48,6 @@ from spector.search.view import (
 
 __all__ = ["Corpus", "Fuser"]
 
-F32 = NDArray[np.float32]
-I64 = NDArray[np.int64]
 
 #: words of others are lowered by so many times the weight of ``about``: they rank behind nearly all
 #: that the speaker has said, and are still found when he said nothing

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
+from spector._types import I64
 from spector.language.words import Term
 from spector.lexical import Lookup
 from spector.search.evidence.named import Aliased, Name
 
 __all__ = ["LexicalQuery"]
-
-I64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from spector._types import I64
 from spector.language.cues import ASKING
 from spector.language.statements import is_of_time
 from spector.language.words import (
@@ -36,7 +36,6 @@ from spector.search.view import Plan, eligible_rows
 
 __all__ = ["FEW", "Aliased", "Name", "aliased", "identifying", "is_known", "respelled"]
 
-I64 = NDArray[np.int64]
 
 #: memories that may be asked for by name at once
 FEW: Final = 10

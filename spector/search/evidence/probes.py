@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 import spector.providers
+from spector._types import F32
 from spector.errors import EmbeddingError
 from spector.kernel.contract import lengths as lengths_of
 from spector.language.words import is_turkish, plain
@@ -22,7 +22,6 @@ from spector.providers import CachedEmbedder, Embedder, embedded
 
 __all__ = ["ENGLISH", "TURKISH", "Probes"]
 
-F32 = NDArray[np.float32]
 
 ENGLISH: Final = (
     "Which treaty ended the war between the two kingdoms?",

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import I64
 from spector.lexical import WordView
 from spector.records import Hit, Signals
 from spector.search.evidence.baseline import (
@@ -41,7 +42,6 @@ from spector.store.catalog import rounded
 
 __all__ = ["SignalCollector"]
 
-I64 = NDArray[np.int64]
 
 #: memories of a large store that are looked at for those that pass
 _LOOKED_AT: Final = 4096

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import I64
 from spector.language.statements import INSTRUCTS, USERS, forbids, forms_of, instruction
 from spector.language.words import cue_terms, is_stop, plain
 from spector.layout import CERTAIN_BYTE, TierCode
@@ -21,7 +22,6 @@ from spector.store.catalog import StoredRow
 __all__ = ["COLUMNS", "NO_INSTRUCTIONS", "Instruction", "InstructionTable", "instruction_in",
            "instructions_in", "revoked"]
 
-I64 = NDArray[np.int64]
 
 #: tier of how something is done, which a cue asks for
 _OF_METHODS: Final = int(TierCode.PROCEDURAL)

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from spector._types import F32
 from spector.config import Config
 from spector.errors import StoreClosedError
 from spector.kernel.contract import dots, get_profile, lengths, norm
@@ -42,8 +42,6 @@ from spector.tiers import TierRouter
 
 __all__ = ["MOST", "Embed", "Standing"]
 
-F32 = NDArray[np.float32]
-I64 = NDArray[np.int64]
 Embed = Callable[[list[str]], F32]
 
 #: instructions beside the hits of one recall

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import I64
 from spector.errors import CatalogCorruptError
 from spector.layout import CERTAIN_BYTE
 from spector.search.view.features import NOWHERE, header_column, places_of
@@ -16,7 +17,6 @@ from spector.store.catalog import Row, rounded
 
 __all__ = ["eligible_rows"]
 
-I64 = NDArray[np.int64]
 
 #: memories that the catalog is asked about at once
 _CHUNK: Final = 32

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, I64
 from spector.kernel.contract import REACH, Ranking, TermSpread
 from spector.language.statements import Forms, forms_of
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
@@ -35,10 +36,6 @@ __all__ = [
     "places_of",
     "unit_vectors",
 ]
-
-F32 = NDArray[np.float32]
-I64 = NDArray[np.int64]
-
 
 
 @dataclass(slots=True, eq=False)

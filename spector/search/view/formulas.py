@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, I64
 from spector.kernel.contract import REACH, Ranking, TermSpread, dots, squared
 
 __all__ = [
@@ -30,8 +31,6 @@ __all__ = [
     "spread",
 ]
 
-F32 = NDArray[np.float32]
-I64 = NDArray[np.int64]
 
 #: deviation of cosines in a store that is too small to have one of its own (MiniLM, conversations)
 TYPICAL_DEVIATION: Final = np.float32(0.12)

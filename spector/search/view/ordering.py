@@ -9,14 +9,13 @@ from typing import Any, Final, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import F32, I64
 from spector.kernel.contract import ScanResult
 from spector.search.view.features import FeatureTable, code_of
 from spector.search.view.snapshot import Candidate, Snapshot
 
 __all__ = ["Modifier", "Ranked", "scanned_hits", "unfeatured_hits"]
 
-F32 = NDArray[np.float32]
-I64 = NDArray[np.int64]
 
 #: candidates that are sorted at once
 _SORTED_AT_ONCE: Final = 64

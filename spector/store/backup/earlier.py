@@ -6,9 +6,10 @@ A backup whose catalog is in the very state of the store's is verified and kept 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from spector._types import Progress
 from spector.errors import SpectorError, StoreExistsError
 from spector.layout import PartitionState
 from spector.process import managed
@@ -24,8 +25,6 @@ __all__ = [
     "replaceable_backup", "unchanged_backup",
 ]
 
-#: called with (bytes done, bytes in total); every byte counts twice, copied and verified
-Progress = Callable[[int, int], None]
 #: lines about a catalog's files or process, not about its memories
 NOTES = (schema.UNSYNCED, schema.RELAXED_LOG, schema.BACKUP_NOTE)
 

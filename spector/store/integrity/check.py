@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
+from spector._types import Progress
 from spector.errors import (
     FormatVersionError,
     SpectorError,
@@ -36,9 +37,6 @@ __all__ = ["check_files", "check_settled"]
 _OWN = {LOCK_NAME, CATALOG_NAME, LOG_NAME, f"{CATALOG_NAME}-shm"}
 #: what was found there stays: partitions are looked at again, because a writer is ahead with them
 _SETTLED = {CATALOG_NAME, LOG_NAME}
-
-#: called with (partitions done, partitions in total)
-Progress = Callable[[int, int], None]
 
 
 def check_files(

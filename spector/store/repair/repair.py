@@ -9,9 +9,10 @@ store's model is at hand. Whatever the catalog may have forgotten stays forgotte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
+from spector._types import Progress
 from spector.layout import PartitionState, stride_of
 from spector.records import Loss
 from spector.store.catalog import JOURNAL_RECORDS
@@ -35,7 +36,6 @@ from spector.store.repair.salvaging import Remains
 
 __all__ = ["salvage"]
 
-Progress = Callable[[int, int], None]
 
 #: no partition has this number: a place that is not even numbers
 _NOWHERE: Final = {"segment_id": 0, "slot": 0}

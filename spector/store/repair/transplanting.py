@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import Progress
 from spector.kernel import crc32c_rows
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, headers_of
 from spector.records import Loss
@@ -20,7 +21,6 @@ from spector.store.repair.salvaged import Salvage, Saved
 
 __all__ = ["Place", "transplant"]
 
-Progress = Callable[[int, int], None]
 _BATCH = 1024
 
 #: a tier's way to stage records, (n, stride) u8 with their event times; says partitions and slots

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import Progress
 from spector.errors import PartitionCorruptError
 from spector.layout import PartitionState, stride_of
 from spector.store.catalog import Row, SegmentRow, move_rows
@@ -26,8 +27,6 @@ from spector.store.rewriting.compaction import alive_in, live_images
 
 __all__ = ["Progress", "Transform", "rewrite_all"]
 
-#: called with (memories done, memories in total)
-Progress = Callable[[int, int], None]
 #: record images (n, stride) u8 and their rows -> images of the new stride, with new checksums
 Transform = Callable[[Bytes, list[Row]], Bytes]
 Also = Callable[[sqlite3.Connection], object]
